@@ -1,1 +1,1 @@
-"""Hardware, runs, verdicts and storage: no Qt, no engine, usable in a notebook."""
+"""Core of the app: hardware, runs, verdicts and storage. It uses neither Qt nor an engine."""

@@ -1,4 +1,4 @@
-"""Child processes in their own process groups, which can always be terminated with all descendants."""
+"""Runs child processes in their own process groups, so that all their descendants can be terminated."""
 
 import contextlib
 import ctypes
@@ -39,12 +39,12 @@ class CommandLine:
 
 
 class Child(subprocess.Popen[bytes]):
-    """A child process in its own group that ends with this process, including all its descendants.
+    """A child process in its own group. When this process ends, the child and all its descendants end, too.
 
-    Its input, output and errors are pipes; output and errors may share a pipe.
+    Its stdin, stdout and stderr are pipes; stdout and stderr may share one.
 
     Raises:
-        OSError: It can't be started.
+        OSError: The process can't be started.
     """
 
     def __init__(self, command: Command, *, errors_in_output: bool = False) -> None:
@@ -59,7 +59,7 @@ class Child(subprocess.Popen[bytes]):
             **_mortal(),
         )
         if sys.platform == "win32":
-            with contextlib.suppress(OSError):  # without the signal, closing its input ends it
+            with contextlib.suppress(OSError):  # without a job, the child still ends when its stdin is closed
                 self._job = Job(int(self._handle))  # type: ignore[attr-defined,unused-ignore]
             try:
                 psutil.Process(self.pid).resume()
@@ -68,16 +68,16 @@ class Child(subprocess.Popen[bytes]):
                 raise OSError(str(error)) from error
 
     def end(self, *, force: bool) -> None:
-        """Terminate the process and all its children, or kill them if `force` is set. Doesn't wait."""
+        """Terminate the process and all its children, or kill them if `force` is set, without waiting."""
         if self._job is not None:
             self._job.end()
             return
         children: list[psutil.Process] = []
-        if self.poll() is None:  # otherwise its ID may have been reused
+        if self.poll() is None:  # otherwise its process ID may have been reused
             with contextlib.suppress(psutil.Error):
                 children = psutil.Process(self.pid).children(recursive=True)
         if hasattr(os, "killpg"):
-            # It leads its own session, so the group keeps its ID even after it has ended.
+            # The child leads its own session, so the group keeps its ID even after the child has ended.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL if force else signal.SIGTERM)
         else:
@@ -88,7 +88,7 @@ class Child(subprocess.Popen[bytes]):
 
 
 def _mortal() -> dict[str, Any]:
-    """Make Linux kill the child when the thread that started it ends, even before the child's first line runs.
+    """Make Linux kill the child when the parent thread ends, even before the child runs any code.
 
     This must happen between fork and exec. The function calls only the C library, which is already loaded, so it
     can't block on a lock held by another thread.
@@ -107,7 +107,7 @@ def _mortal() -> dict[str, Any]:
 
 def _own_group() -> dict[str, Any]:
     if sys.platform == "win32":
-        # Suspended, so that everything it starts belongs to its job, too.
+        # Started suspended, so that all its descendants belong to its job.
         flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW | _CREATE_SUSPENDED
         return {"creationflags": flags}
     return {"start_new_session": True}

@@ -1,4 +1,4 @@
-"""Stored timestamps: ISO 8601, UTC, to the second."""
+"""Formats timestamps for storage: ISO 8601, UTC, to the second."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -9,7 +9,7 @@ def now_text(ago_s: float = 0.0) -> str:
 
 
 def second_after(moment: str) -> str:
-    """Return the second after a stored time. Raises ValueError or OverflowError if there is none."""
+    """Return the time one second later. Raises ValueError or OverflowError if there is none."""
     return _text(datetime.fromisoformat(moment).astimezone(UTC) + timedelta(seconds=1))
 
 

@@ -1,14 +1,14 @@
-"""Errors with a message for the user. Subclasses exist only where they are caught separately."""
+"""Errors with a message for the user. Subclasses exist only for errors that are caught separately."""
 
 from app.core.messages import Message, text
 
 
 class AppError(Exception):
-    """An error outside our control that the user can understand and act on.
+    """An error outside the app's control that the user can understand and act on.
 
     Args:
-        message: What happened, and where, in one sentence.
-        advice: What to do next, in one sentence; None without advice.
+        message: What happened and where, in one sentence.
+        advice: What to do next, in one sentence; None if there is no advice.
     """
 
     def __init__(self, message: Message | str, advice: Message | str | None = None) -> None:
@@ -22,7 +22,7 @@ class AppError(Exception):
 
     @property
     def advice_text(self) -> str | None:
-        """The advice as a sentence; None without advice."""
+        """The advice as a sentence; None if there is no advice."""
         return self.advice if self.advice is None or isinstance(self.advice, str) else text(self.advice)
 
     def __str__(self) -> str:
@@ -30,4 +30,4 @@ class AppError(Exception):
 
 
 class UsageError(AppError):
-    """The request itself is invalid (unknown name, value out of range, unusable environment): exit code 2."""
+    """The request itself is invalid (unknown name, value out of range, unusable environment). Exit code 2."""

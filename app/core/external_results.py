@@ -1,22 +1,22 @@
-"""Unverified results from other people's computers: imported results and rows of the community table."""
+"""Records of unverified results from other computers: imported results and rows of the community table."""
 
 from dataclasses import dataclass
 
 from app.core.records import RunSummary
 
-# Used in place of the version of the program that measured.
+# Replaces the app version in results of epoch logs.
 EPOCH_LOG = "epoch log"
 
 
 @dataclass(frozen=True, slots=True)
 class CommunityRow:
-    """Other people's results for one device and configuration, from a downloaded community table.
+    """Other people's results for one device and configuration, from a community table.
 
     Attributes:
-        name: The device.
-        summary: The median across the computers as a row; its id has no meaning.
-        low, high: Range of the computers' medians.
-        machines, results, cautions: Counts of computers, their results, and results with the verdict "caution".
+        name: Name of the device.
+        summary: The median over the computers, as a row. Its id has no meaning.
+        low, high: Range of the medians of the computers.
+        machines, results, cautions: Numbers of computers, of results, and of results with the verdict "caution".
     """
 
     name: str
@@ -30,14 +30,14 @@ class CommunityRow:
 
 @dataclass(frozen=True, slots=True)
 class ImportedResult:
-    """One imported, unverified result from another computer.
+    """An imported, unverified result from another computer.
 
     Attributes:
-        imported_at: ISO 8601, UTC.
-        digest: SHA-256 of its canonical form.
+        imported_at: Time of the import as ISO 8601 in UTC.
+        digest: SHA-256 of the result's canonical form.
         label: Name of the computer.
         source: Name of the imported file.
-        summary: The result as a row; its id has no meaning.
+        summary: The result as a row. Its id has no meaning.
     """
 
     id: int
@@ -49,5 +49,5 @@ class ImportedResult:
 
     @property
     def is_log(self) -> bool:
-        """Whether it was read from an epoch log."""
+        """Whether the result was read from an epoch log."""
         return self.summary.app_version == EPOCH_LOG

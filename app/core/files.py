@@ -1,4 +1,4 @@
-"""Writes users' files safely: completely or not at all, through links, and into pipes."""
+"""Writes users' files safely: completely or not at all, following links, and to pipes."""
 
 import contextlib
 import errno
@@ -17,32 +17,32 @@ Result = TypeVar("Result")
 
 _WRITE = os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NEW = os.O_CREAT | os.O_EXCL
-# A link that another program puts in place of a file isn't followed.
+# Links aren't followed, because another program could replace a file with one.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _OWN_DESCRIPTOR = re.compile(r"/dev/(?:fd/(\d{1,9})|(stdout)|(stderr))|/proc/self/fd/(\d{1,9})")
-# The disk or the user's quota is full, or a file has reached the maximum allowed size.
+# The disk is full, the user's quota is used up, or the file has reached the maximum size.
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _SMALL_BYTES = 1 << 20
-# In a folder owned by another user, or for a single file mounted into a container.
+# Errors in folders owned by another user, and for single files mounted in a container.
 _NOT_REPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV})
 _LOOK_EVERY_S = 0.05
 PATIENCE_S = 10.0
-# For users' files. Another program may keep a file open for longer; then it is written in place.
+# For users' files. If another program keeps a file open for longer, the file is written in place.
 _FILE_PATIENCE_S = 0.5
 _NAMES_AT_MOST = 10_000
 _BLOCK_BYTES = 1 << 16
 
 
 def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write a file completely, or keep the old file.
+    """Write a file completely, or leave the old file unchanged.
 
-    A link is followed. An existing file keeps its permissions and owner; a new one follows the umask. Devices and
-    pipes are written to; a pipe without a reader blocks. Other hard links to an existing file keep the old
+    Links are followed. An existing file keeps its permissions and owner; a new file follows the umask. Devices and
+    pipes are written to directly; a pipe without a reader blocks. Other hard links to the file keep the old
     content.
 
     Raises:
-        OSError: It can't be written. Errors raised by `chunks` are passed on, and the old file is kept.
+        OSError: The file can't be written. Exceptions from `chunks` are passed on. The old file is unchanged.
     """
     own = _own_descriptor(path)
     if own is not None:
@@ -59,21 +59,21 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
         _fill(_open_device(path), chunks)
         return
     target = path.resolve(strict=True)
-    # Replacing a file requires only rights to its folder. Without write access to the file itself, refuse.
+    # Replacing a file only requires write access to its folder. Refuse without write access to the file itself.
     patiently(lambda: os.close(os.open(target, _WRITE | _NO_LINK | _NO_WAIT)), _FILE_PATIENCE_S)
     _replace(target, chunks, status)
 
 
 def write_new(folder: Path, name: str, chunks: Iterable[bytes]) -> Path:
-    """Write a new file, never over or through an existing file; return its path.
+    """Write a new file without overwriting an existing one or following a link; return its path.
 
     Args:
-        folder: An existing folder.
-        name: File name. If it exists, -2, -3 and so on is added before the suffix.
-        chunks: The content.
+        folder: Existing folder.
+        name: Name of the file. If it exists, -2, -3 and so on is added before the suffix.
+        chunks: Content of the file.
 
     Raises:
-        OSError: It can't be written; no partial file is left.
+        OSError: The file can't be written. No partial file remains.
     """
     plain = Path(name)
     if plain.name != name or name in ("", ".."):
@@ -94,15 +94,15 @@ def write_new(folder: Path, name: str, chunks: Iterable[bytes]) -> Path:
 
 
 def patiently(act: Callable[[], Result], patience_s: float = PATIENCE_S, *, system: str = sys.platform) -> Result:
-    """Rename, delete or open a file; on Windows, wait for a virus scanner, which opens every new file.
+    """Rename, delete or open a file; on Windows, retry while a virus scanner has it open.
 
     Args:
         act: The operation.
-        patience_s: How long to try.
-        system: As `sys.platform`; for tests.
+        patience_s: How long to retry, in seconds.
+        system: Value of `sys.platform`; a parameter for tests.
 
     Raises:
-        PermissionError: The operation is still refused.
+        PermissionError: The operation is still refused after that time.
     """
     for _ in range(round(patience_s / _LOOK_EVERY_S) if system == "win32" else 0):
         try:
@@ -114,7 +114,7 @@ def patiently(act: Callable[[], Result], patience_s: float = PATIENCE_S, *, syst
 
 @contextlib.contextmanager
 def closing(source: Iterator[Row]) -> Iterator[Iterator[Row]]:
-    """Close a generator at the end of a `with` block, before its source is closed."""
+    """Close a generator at the end of a `with` block."""
     try:
         yield source
     finally:
@@ -123,9 +123,9 @@ def closing(source: Iterator[Row]) -> Iterator[Iterator[Row]]:
 
 
 def _own_descriptor(path: Path) -> int | None:
-    """Return the number of our own open descriptor if the path names one (/dev/stdout, /dev/fd/N …), else None.
+    """Return our own open descriptor to which the path refers (/dev/stdout, /dev/fd/N …), or None.
 
-    Opening it again would truncate a redirected file.
+    Opening such a path again would truncate a redirected file.
     """
     match = _OWN_DESCRIPTOR.fullmatch(str(path)) if os.name == "posix" else None
     if match is None:
@@ -135,7 +135,7 @@ def _own_descriptor(path: Path) -> int | None:
 
 
 def _open_device(path: Path) -> int:
-    """Open a path that is neither file nor folder. Waiting for a pipe's reader can be interrupted with Ctrl-C."""
+    """Open a device or pipe. Waiting for a pipe's reader can be interrupted with Ctrl-C."""
     while True:
         try:
             descriptor = os.open(path, _WRITE | _NO_WAIT)
@@ -150,11 +150,11 @@ def _open_device(path: Path) -> int:
 
 
 def _replace(target: Path, chunks: Iterable[bytes], status: os.stat_result | None) -> None:
-    """Replace the target with a new file, or write to it if that isn't possible.
+    """Replace the target with a new file; if that isn't possible, write to the existing file.
 
     Args:
-        target: The file; not a link.
-        chunks: The content.
+        target: Path of the file; not a link.
+        chunks: New content.
         status: The target's status; None if it doesn't exist.
     """
     part = target.with_name(f".epochmark-{os.urandom(16).hex()}.part")
@@ -179,7 +179,7 @@ def _replace(target: Path, chunks: Iterable[bytes], status: os.stat_result | Non
 
 
 def _make(part: Path, target: Path, status: os.stat_result | None) -> int:
-    """Open a new file with the permissions and the owner of the file it will replace."""
+    """Create a new file with the permissions and owner of the file that it will replace."""
     if status is None:
         return os.open(part, _WRITE | _NEW | _NO_LINK, 0o666)
     descriptor = os.open(part, _WRITE | _NEW | _NO_LINK, 0o600)
@@ -196,7 +196,7 @@ def _make(part: Path, target: Path, status: os.stat_result | None) -> int:
 
 
 def _copy_attributes(target: Path, descriptor: int) -> None:
-    """Copy access lists and other attributes, if the file system supports them."""
+    """Copy access control lists and other attributes if the file system supports them."""
     if hasattr(os, "listxattr"):
         with contextlib.suppress(OSError):
             for name in os.listxattr(target):
@@ -205,7 +205,7 @@ def _copy_attributes(target: Path, descriptor: int) -> None:
 
 
 def _write_in_place(target: Path, chunks: Iterable[bytes]) -> None:
-    """Write to an existing file in a folder where no new file can be created, once the whole content is known."""
+    """Write to a file that can't be replaced, after collecting the whole content."""
     with tempfile.TemporaryFile() as spool:
         spool.writelines(chunks)
         spool.seek(0)
@@ -217,11 +217,11 @@ def _overwrite(target: Path, chunks: Iterable[bytes]) -> None:
 
 
 def _fill(descriptor: int, chunks: Iterable[bytes]) -> None:
-    """Write to a descriptor and close it; a file's content is flushed to disk."""
+    """Write to a descriptor and close it. Regular files are flushed to disk."""
     try:
         for chunk in chunks:
             rest = memoryview(chunk)
-            while rest:  # unbuffered, because closing would block while flushing a buffer to a pipe
+            while rest:  # unbuffered: flushing a buffer to a pipe would block on close
                 rest = rest[os.write(descriptor, rest) :]
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.fsync(descriptor)
@@ -235,7 +235,7 @@ def _remove(path: Path) -> None:
 
 
 def has_no_room(folder: Path) -> bool:
-    """Return whether a folder's disk, or the user's quota on it, is full."""
+    """Return whether a folder's disk or the user's quota is full."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(os.urandom(_SMALL_BYTES))

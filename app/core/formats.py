@@ -1,15 +1,15 @@
-"""Formats numbers with their units, independent of language."""
+"""Formats numbers with their units, independently of the language."""
 
 import math
 
 _GIB_BYTES = 2**30
-# Largest difference between installed and reported memory.
+# Largest ratio of installed to reported memory, and largest relative difference for GPUs.
 _KEPT_BY_SYSTEM = 1.04
 _KEPT_BY_DRIVER = 0.02
 
 
 def format_seconds(duration_s: float | None) -> str:
-    """Format seconds with three significant digits: "66.3", "4.12", "0.0213", "382", "12,345"."""
+    """Format a duration in seconds with three significant digits, such as "0.0213", "4.12", "66.3" or "12,345"."""
     if duration_s is None:
         return "n/a"
     for limit, digits in ((99.95, 0), (9.995, 1), (0.9995, 2), (0.09995, 3)):
@@ -19,7 +19,7 @@ def format_seconds(duration_s: float | None) -> str:
 
 
 def format_ratio(ratio: float | None) -> str:
-    """Format a ratio with two significant digits: "4.8×", "53×", "0.27×"; "n/a" for None."""
+    """Format a ratio with two significant digits, such as "4.8×", "53×" or "0.27×"; "n/a" for None."""
     if ratio is None:
         return "n/a"
     for limit, digits in ((9.95, 0), (0.995, 1), (0.0995, 2), (0.00995, 3)):
@@ -29,7 +29,7 @@ def format_ratio(ratio: float | None) -> str:
 
 
 def format_energy(energy_j: float | None) -> str:
-    """Format an energy as electricity meters do: "12.3 kJ (3.4 Wh)", "870 J (0.24 Wh)"; "n/a" for None."""
+    """Format an energy in J or kJ and in Wh: "870 J (0.24 Wh)", "12.3 kJ (3.4 Wh)"; "n/a" for None."""
     if energy_j is None:
         return "n/a"
     joules = f"{energy_j / 1e3:,.1f} kJ" if energy_j >= 1e3 else f"{energy_j:.0f} J"
@@ -37,21 +37,21 @@ def format_energy(energy_j: float | None) -> str:
 
 
 def format_file_size(size_bytes: float | None) -> str:
-    """Format a size on disk or of a download in decimal units: "170 MB", "15.6 GB", "2.0 TB"."""
+    """Format the size of a file or download in decimal units, such as "170 MB", "15.6 GB" or "2.0 TB"."""
     return "n/a" if size_bytes is None else _sized(size_bytes, 1000)
 
 
 def format_memory(memory_bytes: float | None) -> str:
-    """Format an amount of memory in binary units with their everyday names: "1.5 GB" for 1.5 × 2³⁰ bytes."""
+    """Format an amount of memory in binary units with their common names: "1.5 GB" is 1.5 × 2³⁰ bytes."""
     return "n/a" if memory_bytes is None else _sized(memory_bytes, 1024)
 
 
 def format_installed_memory(memory_bytes: float | None) -> str:
-    """Format a computer's memory as sold: "24 GB" for the 23.6 GiB that programs can use.
+    """Format a computer's memory as sold, such as "24 GB" if 23.6 GiB are usable.
 
-    Firmware and kernel reserve some of it, so that a system reports 7.7 of 8, 15.5 of 16, 62.6 of 64, 125.6 of
-    128. The result is the next common size (in steps of 1 GB below 16, 2 below 32, 4 below 64 …) if it is at most
-    4 % larger, and otherwise the reported amount, because a virtual machine may have any amount.
+    Firmware and kernel reserve some memory, so a system reports 7.7 of 8, 15.5 of 16, 62.6 of 64 or 125.6 of 128.
+    The result is the next common size (in steps of 1 GB below 16, 2 below 32, 4 below 64 …) if it is at most 4 %
+    larger. Otherwise it is the reported amount, because a virtual machine can have any amount.
     """
     if memory_bytes is None or memory_bytes < _GIB_BYTES:
         return format_memory(memory_bytes)
@@ -62,9 +62,9 @@ def format_installed_memory(memory_bytes: float | None) -> str:
 
 
 def format_gpu_memory(memory_bytes: float | None) -> str:
-    """Format a GPU's memory as sold: "80 GB" for 81,559 MiB, because the driver reserves a little.
+    """Format a GPU's memory as sold, such as "80 GB" for 81,559 MiB. The driver reserves a small part.
 
-    Returns a whole number if one is within 2 %, and otherwise the reported amount.
+    The result is a whole number if one is within 2 %, otherwise the reported amount.
     """
     if memory_bytes is None:
         return "n/a"
@@ -79,7 +79,7 @@ def _sold(size_gib: int) -> str:
 
 
 def _sized(size_bytes: float, base: int) -> str:
-    """Format a size in the first unit in which it rounds to less than `base`, so never "1000 MB"."""
+    """Format a size in the first unit in which it is less than `base` after rounding; never as "1000 MB"."""
     *units, largest = (("B", 0), ("kB", 0), ("MB", 0), ("GB", 1), ("TB", 1))
     for power, (unit, digits) in enumerate(units):
         if round(size_bytes / base**power, digits) < base:

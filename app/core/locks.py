@@ -1,4 +1,4 @@
-"""Locks between processes. A lock lasts exactly as long as the process that acquired it."""
+"""Locks between processes. A lock is released at the latest when the process that holds it ends."""
 
 import contextlib
 from pathlib import Path
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class Hold:
-    """A lock held by this process; released by `release` or at the end of a `with` block."""
+    """A lock held by this process until `release` or the end of a `with` block."""
 
     def __init__(self, lock: "BaseFileLock") -> None:
         self._lock = lock
 
     def release(self) -> None:
-        """Release the lock. The file is kept, because other processes may be waiting for it."""
+        """Release the lock. The lock file is kept, because other processes may be waiting for it."""
         self._lock.release()
 
     def __enter__(self) -> Self:
@@ -32,19 +32,19 @@ class Hold:
 
 
 def acquire(path: Path, patience_s: float = 0.0) -> Hold | None:
-    """Acquire a file's lock; None if another holder, even in this process, doesn't release it in time.
+    """Acquire the lock of a file; None if another holder, even in this process, doesn't release it in time.
 
     Args:
-        path: The lock file; created if missing.
-        patience_s: How long to wait.
+        path: Lock file; created if missing.
+        patience_s: How long to wait, in seconds.
 
     Raises:
-        AppError: The file can't be created.
+        AppError: The lock file can't be created or locked.
     """
-    # Imported late, because it imports asyncio, which takes a tenth of a second and isn't needed at start.
+    # Imported late, because it imports asyncio, which takes a tenth of a second.
     from filelock import FileLock, Timeout
 
-    # Not thread-local, and not shared with other parts of this process.
+    # Usable from all threads, and separate from other locks of the same file in this process.
     lock = FileLock(path, timeout=patience_s, poll_interval=0.02, thread_local=False, is_singleton=False)
     try:
         lock.acquire()
@@ -59,7 +59,7 @@ def acquire(path: Path, patience_s: float = 0.0) -> Hold | None:
 
 
 def is_held(path: Path) -> bool:
-    """Return whether the lock is held by anyone. Raises AppError if unknown."""
+    """Return whether the lock of a file is held. Raises AppError if this can't be determined."""
     if not path.exists():
         return False
     hold = acquire(path)

@@ -1,4 +1,4 @@
-"""Logging: warnings go to the terminal as plain sentences, and everything to a file of limited size."""
+"""Logs warnings to the terminal as plain sentences, and everything to a file of limited size."""
 
 import logging
 import logging.handlers
@@ -15,13 +15,13 @@ from app.core.plain_text import one_line, safe_text
 FILE_LIMIT_BYTES = 1 << 20
 WORKER_LOG_LIMIT_BYTES = 4 << 20
 SENTENCE_LIMIT = 2_000
-_LAST_LINES = 5  # lines of a worker's log shown for a failed run
+_LAST_LINES = 5  # number of lines in a worker's log that are shown for a failed run
 
 
 def set_up_logging(folder: Path, limit_bytes: int = FILE_LIMIT_BYTES) -> None:
-    """Send the app's log to `folder`/epochmark.log, and warnings to stderr too.
+    """Send the app's log to `folder`/epochmark.log, and warnings also to stderr.
 
-    A file that reaches the limit is rotated, replacing the previous one.
+    A file that reaches the limit is rotated and replaces the previous rotated file.
     """
     root = logging.getLogger("app")
     root.setLevel(logging.INFO)
@@ -38,14 +38,14 @@ def set_up_logging(folder: Path, limit_bytes: int = FILE_LIMIT_BYTES) -> None:
 
 
 class _Sentence(logging.Formatter):
-    """Formats without tracebacks, which are only in the file."""
+    """Formats records without tracebacks. Only the file contains tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
         return one_line(record.getMessage(), SENTENCE_LIMIT)
 
 
 class _Safe(logging.Formatter):
-    """Makes external text safe for the terminal in which the log is read."""
+    """Escapes external text so that the log is safe to read in a terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
         return safe_text(super().format(record))
@@ -53,14 +53,14 @@ class _Safe(logging.Formatter):
 
 class _QuietTerminal(logging.StreamHandler[TextIO]):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own signature
-        pass  # a closed terminal doesn't justify tracebacks
+        pass  # not worth a traceback if the terminal is closed
 
 
 class _QuietFile(logging.handlers.RotatingFileHandler):
     def rotate(self, source: str, dest: str) -> None:
         """Rotate the file.
 
-        If another instance of Epochmark has the file open, which prevents this on Windows, move only its content.
+        On Windows, if another instance of Epochmark has the file open, copy and truncate the file instead.
         """
         try:
             super().rotate(source, dest)
@@ -69,7 +69,7 @@ class _QuietFile(logging.handlers.RotatingFileHandler):
             os.truncate(source, 0)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own signature
-        pass  # a log that can't be written must not stop the app
+        pass  # failing to log must not stop the app
 
 
 class LogCopier(threading.Thread):
@@ -83,10 +83,10 @@ class LogCopier(threading.Thread):
         self._tail: deque[bytes] = deque(maxlen=50)
 
     def run(self) -> None:
-        """Copy until the stream ends. A full disk stops the copying, not the worker."""
+        """Copy until the stream ends. A full disk stops copying but not the worker."""
         left_bytes = self._limit_bytes
         try:
-            file = self._path.open("wb", buffering=0)  # unbuffered, so that closing has nothing left to write
+            file = self._path.open("wb", buffering=0)  # unbuffered, so that closing never writes
         except OSError:
             file = None
         for line in iter(lambda: self._stream.readline(65_536), b""):
@@ -101,10 +101,10 @@ class LogCopier(threading.Thread):
             file.close()
 
     def last_lines(self) -> list[str]:
-        """Return the last lines, except an engine's routine messages, or the start of a crash report."""
+        """Return the last lines without an engine's routine messages, or the first lines of a crash report."""
         lines = [line.decode("utf-8", "replace").rstrip() for line in list(self._tail)]
         telling = [line for line in lines if line and not line.startswith(("I0000", "WARNING: All log"))]
-        # Python's crash report is most informative in its first lines: the error, and the function.
+        # The first lines of Python's crash report are the most informative: the error and the function.
         crashes = [index for index, line in enumerate(telling) if line.startswith("Fatal Python error")]
         chosen = telling[crashes[-1] :][:_LAST_LINES] if crashes else telling[-_LAST_LINES:]
         return [one_line(line, 500) for line in chosen]

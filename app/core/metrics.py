@@ -1,4 +1,4 @@
-"""The registry of metrics: each key's unit, digits and format. Names are in the catalogue."""
+"""The registry of metrics, with the unit, digits and format of each. Names are in the catalogue."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,29 +11,29 @@ from workloads.system.storage import CASES
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """Format of a number.
+    """The format of a number.
 
     Attributes:
-        name: Code of its name, if it isn't `metric.<key>` in the catalogue.
+        name: Message with its name; None for `metric.<key>` in the catalogue.
     """
 
     unit: str = ""
     digits: int = 2
-    scale: float = 1.0  # factor from the stored to the displayed unit
-    is_signed: bool = False  # whether to show a plus sign
-    is_memory: bool = False  # in bytes, shown by `format_memory`
+    scale: float = 1.0  # from the stored to the displayed unit
+    is_signed: bool = False  # whether to show a plus sign for positive values
+    is_memory: bool = False  # in bytes, formatted by `format_memory`
     name: Message | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """Names and direction of a headline.
+    """Names and direction of a headline metric.
 
     Attributes:
-        key: The metric.
+        key: Key of the metric.
         scale: Factor from the stored to the displayed value.
-        is_rate: Whether higher is faster.
-        has_unit: Whether its unit, such as TFLOP/s, is less descriptive than its name.
+        is_rate: Whether higher values are faster.
+        has_unit: Whether to title axes with the name, because the unit alone (TFLOP/s) is less descriptive.
     """
 
     key: str
@@ -47,32 +47,32 @@ class Headline:
 
     @property
     def label(self) -> str:
-        """Its name as a heading."""
+        """The name as a heading."""
         return self._known(message(f"headline.{self.key}"))
 
     @property
     def label_within(self) -> str:
-        """Its name within a line."""
+        """The name within a line of text."""
         return self._known(message(f"headline_within.{self.key}"))
 
     @property
     def unit(self) -> str:
-        """The unit as text after the number in a sentence."""
+        """The unit after a number in a sentence."""
         return self._known(message(f"headline_unit.{self.key}"))
 
     @property
     def short_unit(self) -> str:
-        """The short unit where space is limited."""
+        """The unit in short form, for limited space."""
         return self._known(message(f"headline_short.{self.key}"))
 
     @property
     def quantity(self) -> str:
-        """The title of an axis: the label if it includes the unit, otherwise the unit."""
+        """The title of an axis: the unit, or the label if the unit isn't descriptive."""
         return self.unit if self.has_unit else self.label
 
     @property
     def tick_unit(self) -> str:
-        """The unit after a number on an axis whose title contains the rest."""
+        """The unit after a number on an axis whose title doesn't contain it."""
         return " s" if self.key.startswith("seconds_") else ""
 
     def _known(self, name: Message) -> str:
@@ -94,12 +94,12 @@ HEADLINES: dict[str, Headline] = {
 
 
 def headline_kind(key: str) -> Headline:
-    """Return a headline's names and direction; an unknown key from another version is used as its name."""
+    """Return a headline's properties. An unknown key, from another version, serves as its own name."""
     return HEADLINES.get(key) or Headline(key, has_unit=True)
 
 
 def format_value(key: str, value: float | None) -> str:
-    """Format a headline with three significant digits and no unit; "n/a" for None."""
+    """Format a headline's value with three significant digits and no unit; "n/a" for None."""
     return format_seconds(None if value is None else value * headline_kind(key).scale)
 
 
@@ -172,7 +172,7 @@ for _number in range(2, FOLDERS_LIMIT + 1):
             "%", 1, is_signed=True, name=message("metric.folder_difference", **_of)
         )
 _ORDER = {key: number for number, key in enumerate(METRICS)}
-# Only components of an epoch's estimate, or shown elsewhere.
+# Components of an epoch's estimate, and values that are shown elsewhere.
 _HIDDEN = ("epoch_rest_s", *(f"{name}_{end}" for name in ("flop_per_s", "bytes_per_s") for end in ("low", "high")))
 
 
@@ -184,13 +184,13 @@ def metric_label(key: str) -> str:
 
 
 def metric_lines(metrics: Mapping[str, float | None]) -> list[tuple[str, str]]:
-    """Return labels and formatted values in the order of the registry, unknown ones last."""
+    """Return labels and formatted values in registry order, followed by those with unknown keys."""
     keys = sorted(metrics, key=lambda key: _ORDER.get(key, len(_ORDER)))
     return [(metric_label(key), format_metric(key, metrics[key])) for key in keys if key not in _HIDDEN]
 
 
 def format_metric(key: str, value: float | None) -> str:
-    """Format a value with its unit; "n/a" for None. A value with an unknown key is shown without a unit."""
+    """Format a value with its unit; "n/a" for None. Values with unknown keys have no unit."""
     if value is None:
         return "n/a"
     metric = METRICS.get(key, Metric("", 4))

@@ -1,4 +1,4 @@
-"""The locations of Epochmark's files. EPOCHMARK_HOME moves them all into one folder."""
+"""Locations of Epochmark's files. EPOCHMARK_HOME moves all of them into one folder."""
 
 import errno
 import os
@@ -14,17 +14,17 @@ from app.core.plain_text import one_line
 
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 _SHOWN_LIMIT = 300
-_DATABASE_LIMIT_BYTES = 504  # SQLite opens names of up to 512 bytes, and appends -journal
-DOCUMENTATION = RESOURCES.parent / "docs"  # missing if only the app is installed
+_DATABASE_LIMIT_BYTES = 504  # SQLite opens names of up to 512 bytes and appends -journal
+DOCUMENTATION = RESOURCES.parent / "docs"  # missing if only the app package is installed
 
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The folders in use. `data` is worth keeping; `cache` can be recreated.
+    """The app's folders. `data` must be kept; `cache` can be recreated.
 
     Attributes:
-        datasets_folder: The user's data set folder; None for the default one.
-        engines_folder: Folder of the engines; None for the default one.
+        datasets_folder: The user's data set folder; None for the default folder.
+        engines_folder: The user's engines folder; None for the default folder.
     """
 
     data: Path
@@ -35,12 +35,12 @@ class Paths:
 
     @property
     def database(self) -> Path:
-        """The results file."""
+        """The database of results."""
         return self.data / "runs.sqlite3"
 
     @property
     def datasets(self) -> Path:
-        """One folder per installed data set."""
+        """The folder that contains a folder for each installed data set."""
         return self.datasets_folder or self.data / "datasets"
 
     @property
@@ -60,36 +60,36 @@ class Paths:
 
     @property
     def prices(self) -> Path:
-        """The user's own prices for rented devices."""
+        """The user's prices for rented devices."""
         return self.config / "prices.csv"
 
     @property
     def downloads(self) -> Path:
-        """Unfinished downloads."""
+        """The folder for unfinished downloads."""
         return self.cache / "downloads"
 
     @property
     def locks(self) -> Path:
-        """Lock files, which show what other processes are working on."""
+        """The folder for lock files."""
         return self.cache / "locks"
 
     @property
     def logs(self) -> Path:
-        """The app's log, and one per run."""
+        """The folder for the logs of the app and of each run."""
         return self.cache / "logs"
 
     @property
     def engines(self) -> Path:
-        """Optional engines, one folder each."""
+        """The folder that contains a folder for each optional engine."""
         return self.engines_folder or self.data / "engines"
 
     @property
     def keras_home(self) -> Path:
-        """Epochmark's own Keras folder, so that the user's keras.json has no effect."""
+        """Epochmark's own Keras folder, used so that the user's keras.json has no effect."""
         return self.cache / "keras"
 
     def create(self) -> None:
-        """Create the folders. Raises UsageError with the folder and the reason if this fails."""
+        """Create the folders. Raises UsageError if one can't be created."""
         if os.name == "posix":
             self._check_length()
         for folder in (self.data, self.config, self.logs, self.downloads, self.locks, self.keras_home):
@@ -110,7 +110,7 @@ class Paths:
 
 
 def default_paths(environment: Mapping[str, str] = os.environ) -> Paths:
-    """Return the default folders, or those in EPOCHMARK_HOME. Raises UsageError if neither is known."""
+    """Return the default folders, or those in EPOCHMARK_HOME. Raises UsageError if they can't be determined."""
     home = environment.get("EPOCHMARK_HOME")
     if home:
         root = _root(home)
@@ -121,7 +121,7 @@ def default_paths(environment: Mapping[str, str] = os.environ) -> Paths:
         cache=Path(appdirs.user_cache_dir("epochmark", appauthor=False)),
     )
     for folder in (paths.data, paths.config, paths.cache):
-        if not folder.is_absolute():  # "~/…" without a home folder, or a relative XDG_DATA_HOME
+        if not folder.is_absolute():  # "~/…" if the home folder is unknown, or a relative XDG_DATA_HOME
             raise UsageError(
                 message("folders.not_absolute", folder=_shown(folder)), message("folders.set_home_or_xdg")
             )
@@ -136,7 +136,7 @@ def _root(home: str) -> Path:
         if home.split("/", maxsplit=1)[0] == "~":
             raise UsageError(message("folders.home_unknown", folder=shown), message("folders.set_home")) from error
         raise UsageError(message("folders.no_such_user", folder=shown)) from error
-    except OSError as error:  # the current folder has been removed
+    except OSError as error:  # the current folder no longer exists
         raise UsageError(
             message("folders.current_is_gone", folder=shown, reason=error.strerror),
             message("folders.set_absolute"),
@@ -144,14 +144,14 @@ def _root(home: str) -> Path:
 
 
 def with_datasets_folder(paths: Paths, folder: str | None) -> Paths:
-    """Return the paths with the user's own data set folder; None or "" for the default one."""
+    """Return the paths with another data set folder; None or "" selects the default folder."""
     return replace(paths, datasets_folder=Path(folder) if folder else None)
 
 
 def check_datasets_folder(paths: Paths) -> None:
-    """Raise UsageError if the user's own data set folder is missing.
+    """Raise UsageError if the user's data set folder is missing.
 
-    It is never created, because the files would be written to another drive if its drive is unplugged.
+    The folder is never created: if its drive is unplugged, the files would be written to another drive.
     """
     folder = paths.datasets_folder
     if folder is None:
@@ -178,7 +178,7 @@ def check_datasets_folder(paths: Paths) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder and its parents. Raises UsageError with the folder and the reason."""
+    """Create a folder and its parents. Raises UsageError if this fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:

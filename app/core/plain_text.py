@@ -1,14 +1,14 @@
-"""Makes external text safe to show, so that it can't control a terminal or hide its content."""
+"""Makes external text safe to display, so that it can't control a terminal or hide content."""
 
 import unicodedata
 
-# Controls, formatting (directions, zero widths), lone surrogates, and line breaks.
+# Control and formatting characters (directions, zero width), lone surrogates, and line breaks.
 _STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _LINE_BREAKS = "\n\t\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
 
 
 class _Shown(dict[int, str]):
-    """Replacements by character, created on demand by str.translate."""
+    """Mapping of characters to replacements, filled on demand by str.translate."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -18,14 +18,14 @@ class _Shown(dict[int, str]):
 
     @staticmethod
     def escape(code: int) -> str:
-        """Return a character as a Python escape."""
+        """Return the Python escape of a character."""
         return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 class _ShownInJson(_Shown):
     @staticmethod
     def escape(code: int) -> str:
-        """Return a character as a JSON escape, which keeps its value."""
+        """Return the JSON escape of a character. It preserves the value."""
         units = chr(code).encode("utf-16-be", "surrogatepass")
         return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
 
@@ -35,17 +35,17 @@ _SPACES = dict.fromkeys(map(ord, _LINE_BREAKS), " ")
 
 
 def safe_text(text: str) -> str:
-    r"""Return text with control characters, except newlines and tabs, shown as escapes: "\x1b" instead of ESC."""
+    r"""Return text with control characters other than newlines and tabs escaped: "\x1b" for ESC."""
     return text.replace("\r\n", "\n").translate(_SHOWN)
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return safe text without line breaks or tabs, truncated with "…" to at most `limit` characters."""
-    # Only the visible part is processed, no matter how long the text is.
+    """Return safe text in one line, truncated with "…" to at most `limit` characters."""
+    # Only the visible part is processed, however long the text is.
     line = text[: limit + 1].replace("\r\n", "\n").translate(_SPACES).translate(_SHOWN)
     return line if len(line) <= limit and len(text) <= limit + 1 else line[: limit - 1] + "…"
 
 
 def safe_json(document: str) -> str:
-    """Return an equivalent JSON document that is safe for terminals."""
+    """Return an equivalent JSON document that is safe to show in a terminal."""
     return document.translate(_SHOWN_IN_JSON)

@@ -1,4 +1,4 @@
-"""Plain records passed between hardware, monitor, runner, database and views."""
+"""Plain records that are passed between hardware, monitor, runner, database and views."""
 
 import itertools
 import random
@@ -14,44 +14,44 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.messages import Message
 from workloads.protocol.spec import RunSpec
 
-# Status of a run whose row can't be read completely; never stored.
+# Status of a run whose row can't be read completely. It is never stored.
 DAMAGED = "damaged"
-# Valid types and ranges of stored values, checked when they are read, because a file may contain anything.
+# Types and ranges of stored values, validated when they are read, because a file may contain anything.
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
-# Smaller numbers have no finite reciprocal, and nothing can be drawn to their scale.
+# Smaller numbers have no finite reciprocal, and charts can't show them to scale.
 Amount = Annotated[float, msgspec.Meta(ge=1e-300, le=1e300)]
 
 
 @dataclass(frozen=True, slots=True)
 class PowerState:
-    """The current power source and plan. None means that the system doesn't have or report it."""
+    """The current power source and plan. None means unavailable or unknown."""
 
-    on_battery: bool | None = None  # None without a battery
+    on_battery: bool | None = None  # None if there is no battery
     battery_pct: float | None = None
     plan: str | None = None  # see Telemetry.power_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
-    """The result of a run and its uncertainty; stored, shown, exported and compared as a whole.
+    """The result of a run with its uncertainty, as stored, shown, exported and compared.
 
     None means unknown or not reached.
 
     Attributes:
         value: Value in the unit of the run's metric.
-        seconds_per_epoch_s: Duration of an epoch; set even if `value` is another quantity.
-        basis: later_epochs, first_epoch, estimate, repetitions.
-        minimum_s, maximum_s: Range of an epoch, or of a step if the headline is computed from steps.
-        spread_pct: Sample standard deviation of epochs or parts of steps, as a percentage of the value.
+        seconds_per_epoch_s: Duration of an epoch, even if `value` is another quantity.
+        basis: "later_epochs", "first_epoch", "estimate" or "repetitions".
+        minimum_s, maximum_s: Range of the duration of an epoch, or of a step if the headline is based on steps.
+        spread_pct: Sample standard deviation of epochs, or of parts of the steps, as a percentage of the value.
         step_median_s: Median duration of all steps, of every kind.
         value_low, value_high: Confidence interval of `value`, in its unit.
         confidence_pct: Confidence level of the interval; below 95 with too few epochs.
-        value_mean: The plain average, including interruptions.
-        warmup_steps: Steps excluded from an estimate.
-        interruptions, interruptions_s: Steps that took far longer than their neighbours, and the seconds lost.
-        sustained_pct: For a Sustained run, the speed in its last third as a percentage of the speed in its first
+        value_mean: Arithmetic mean including interruptions.
+        warmup_steps: Number of steps excluded from an estimate.
+        interruptions, interruptions_s: Number of interruptions, and the total time lost in seconds.
+        sustained_pct: For a Sustained run, the speed in the last third as a percentage of the speed in the first
             third.
     """
 
@@ -78,10 +78,10 @@ HEADLINE_FIELDS = tuple(field.name for field in fields(Headline))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary(Headline):
-    """One stored run in one row, with its headline, as shown in lists and written to CSV files.
+    """A stored run as a row, with its headline, as shown in lists and written to CSV files.
 
-    None means unknown, not reached or not requested. Times are in seconds, `started_at` and `finished_at` ISO 8601
-    in UTC.
+    None means unknown, not reached or not requested. Times are in seconds; `started_at` and `finished_at` are ISO
+    8601 in UTC.
     """
 
     id: Count
@@ -90,7 +90,7 @@ class RunSummary(Headline):
     status: Text  # running, completed, cancelled, failed, interrupted; or DAMAGED
     workload: Text
     workload_version: Count
-    variant: Text  # parameters that change the default network, "" for none
+    variant: Text  # parameters that change the default network; "" for none
     preset: Text
     metric: Text  # metric of `value`: a workloads.workload.HeadlineKey
     epochs: Positive
@@ -117,16 +117,16 @@ class RunSummary(Headline):
     app_version: Text
     error_code: Text | None
     error_message: Text | None
-    comment: Text | None  # name or comment from the user
-    verdict: Text | None = None  # valid, caution, invalid; None while running and in old records
+    comment: Text | None  # the user's name or comment
+    verdict: Text | None = None  # valid, caution or invalid; None while running and in old records
     reasons: Text | None = None  # codes of app.core.verdict.rules, worst first, separated by spaces
-    group_id: Count | None = None  # its group: repetitions, or both sides of an A/B
+    group_id: Count | None = None  # group of repetitions, an A/B or another plan
     side: Text | None = None  # "A" or "B"
-    cpu_energy_j: Finite | None = None  # of the CPU, from the first to the last telemetry
+    cpu_energy_j: Finite | None = None  # from the first to the last telemetry
     cpu_energy_per_epoch_j: Finite | None = None  # for a typical epoch
-    gpu_energy_j: Finite | None = None  # of the GPU that the run used
+    gpu_energy_j: Finite | None = None  # of the GPU used by the run
     gpu_energy_per_epoch_j: Finite | None = None
-    gpu_energy_basis: Text | None = None  # counter: the GPU's own; power: integrated second by second
+    gpu_energy_basis: Text | None = None  # "counter": the GPU's own; "power": integrated every second
     settings: Text = ""  # non-default settings without a column: "name=value …"
     cpu_power_w: Finite | None = None  # mean draw during the timed steps, of the CPU packages
     gpu_power_w: Finite | None = None  # and of the GPU that the run used
@@ -137,7 +137,7 @@ class RunSummary(Headline):
 
     @property
     def row(self) -> tuple[Any, ...]:
-        """Its values in the order of RUN_COLUMNS."""
+        """The values in the order of RUN_COLUMNS."""
         return tuple(getattr(self, name) for name in RUN_COLUMNS)
 
     @property
@@ -148,11 +148,11 @@ class RunSummary(Headline):
         try:
             lasted = datetime.fromisoformat(self.finished_at) - datetime.fromisoformat(self.started_at)
             return lasted.total_seconds()
-        except (ValueError, TypeError):  # TypeError: only one of them has a time zone
+        except (ValueError, TypeError):  # TypeError: only one of the times has a time zone
             return None
 
 
-# RunSummary's fields in the order of rows. Spreadsheets rely on this order, which dates from the first version.
+# Fields of RunSummary in the order of rows. Spreadsheets rely on this order, so new columns go at the end.
 RUN_COLUMNS = (
     *("id", "started_at", "finished_at", "status", "workload", "workload_version", "variant", "preset", "metric"),
     *("value", "seconds_per_epoch_s", "basis", "first_epoch_s", "minimum_s", "maximum_s", "spread_pct"),
@@ -169,7 +169,7 @@ RUN_COLUMNS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochColumns:
-    """A run's epochs as CSV cells, each with all values in order, separated by spaces."""
+    """A run's epochs as CSV cells. Each cell contains the values of all epochs in order, separated by spaces."""
 
     epoch_durations_s: str | None
     epoch_train_s: str | None
@@ -182,11 +182,11 @@ class EpochColumns:
 
 @dataclass(frozen=True, slots=True)
 class PeakShare:
-    """A run's share of the device's peak speed.
+    """A run's speed relative to the device's peak.
 
     Attributes:
         reached_flop_per_s: Speed of the network's matrix products and convolutions in a typical step.
-        peak_flop_per_s: Speed of the fastest matrix product on the same computer, device and precision; None if
+        peak_flop_per_s: Speed of the fastest matrix product with the same computer, device and precision; None if
             not measured.
     """
 
@@ -195,7 +195,7 @@ class PeakShare:
 
     @property
     def share_pct(self) -> float | None:
-        """The share in percent; None without a measured peak."""
+        """The percentage of peak; None without a measured peak."""
         return 100 * self.reached_flop_per_s / self.peak_flop_per_s if self.peak_flop_per_s else None
 
 
@@ -209,15 +209,15 @@ class Run:
     environment: Environment | None
     dataset: Dataset | None
     model: Model | None
-    error_said: Message | None = None  # why it failed; None if it didn't fail, and in old records
+    error_said: Message | None = None  # why the run failed; None if it didn't, and in old records
     epochs: tuple[Epoch, ...]
     steps: tuple[Steps, ...]
     metrics: dict[str, float | None]
     warnings: tuple[Warn, ...]
     telemetry: tuple[TelemetryEvent, ...]
-    peak: PeakShare | None = None  # its share of peak
+    peak: PeakShare | None = None  # the run's share of the device's peak
     damage: tuple[str, ...] = ()  # unreadable parts of the record, as clauses
-    # Raw contents of a damaged record by table, without anything that may contain folder names.
+    # Contents of a damaged record by table, excluding fields that may contain folder names.
     raw: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
 
@@ -232,8 +232,8 @@ class PlannedRun:
     Attributes:
         number: Number of the run, from 1.
         count: Number of runs in the plan.
-        side: None in a plan without sides.
-        label: Name of the side.
+        side: Side of an A/B; None in a plan without sides.
+        label: Label of the side.
     """
 
     number: int
@@ -248,9 +248,9 @@ class PlanPlace:
     """A run's position in a plan.
 
     Attributes:
-        group_id: Id of its stored plan.
+        group_id: Id of the stored group.
         number: Number of the run in the plan, from 1.
-        side: None in a plan without sides.
+        side: Side of an A/B; None in a plan without sides.
     """
 
     group_id: int
@@ -260,7 +260,7 @@ class PlanPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A configuration of a study that can't be run, and why."""
+    """A configuration that can't be run, and the reason."""
 
     spec: RunSpec
     reason: Message | str
@@ -268,13 +268,13 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """The question of a study, without its runs.
+    """The definition of a study.
 
     Attributes:
-        preset: Key in app.core.plans.study.presets; "" for custom axes.
-        axes: What differs between its configurations, in table order; names from app.core.plans.study.axes.
-        seed: Shuffles the order of the runs.
-        refused: Configurations that can't be run on this computer.
+        preset: Key in app.core.plans.study.presets; "" for a study with custom axes.
+        axes: Names of the properties that differ between configurations, in table order; see plans.study.axes.
+        seed: Seed for shuffling the runs.
+        refused: Configurations that this computer can't run.
     """
 
     preset: str = ""
@@ -285,14 +285,14 @@ class Study:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """The suite that a plan runs, without its runs.
+    """The suite that is run by a plan.
 
     Attributes:
-        number: Number in app.core.plans.suite.definition.
-        refused: Tests that can't be run on this computer.
+        number: Number of the definition in app.core.plans.suite.definition.
+        refused: Tests that this computer can't run.
     """
 
-    number: Count = -1  # not used by any definition
+    number: Count = -1  # no definition has this number
     refused: tuple[Refusal, ...] = ()
 
 
@@ -301,20 +301,20 @@ class Plan:
     """Runs requested together. A single run is a plan of one round.
 
     Attributes:
-        kind: A key of app.core.plans.registry; other versions of Epochmark may have more.
-        specs: Specs to run: one to repeat, A and B, workloads with several engines each, a study's configurations,
-            or a suite's tests.
+        kind: Key of the kind in app.core.plans.registry, or a kind from another version of Epochmark.
+        specs: Specs to run: the repeated spec, A and B, workloads with several engines each, the configurations of
+            a study, or the tests of a suite.
         rounds: Number of runs per spec; for an A/B, the number of pairs.
-        order: "in_turn": all specs in order, repeatedly. "pairs": A B B A A B B A …, with neighbours as pairs, so
-            that slow changes affect both sides equally. "there_and_back": the same for any number of specs,
-            workload by workload: A B C C B A. "shuffled": each round in a different order, so that heat affects
-            all equally.
-        survives_failures: Whether the plan continues after a failed run, because one engine may run out of memory
-            where another doesn't.
-        label_a, label_b: Names of the sides.
-        by_hand: Whether the user changes something between the sides by hand.
-        study: Set if it is a study.
-        suite: Set if it is a suite.
+        order: "in_turn": all specs in order, once per round. "pairs": A B B A A B B A …, with consecutive runs as
+            pairs, so that slow changes affect both sides equally. "there_and_back": the same for any number of
+            specs, workload by workload (A B C C B A). "shuffled": each round in a different order, so that heat
+            affects all specs equally.
+        survives_failures: Whether the plan continues after a failed run, for example because one engine ran out of
+            memory.
+        label_a, label_b: Labels of the sides.
+        by_hand: Whether the user changes something manually between the sides.
+        study: Definition of the study; None for other kinds.
+        suite: Suite to run; None for other kinds.
     """
 
     kind: str
@@ -330,16 +330,16 @@ class Plan:
 
     @property
     def count(self) -> int:
-        """Number of runs."""
+        """Number of runs in the plan."""
         return self.rounds * (2 if self.order == "pairs" else max(1, len(self.specs)))
 
     @property
     def is_single(self) -> bool:
-        """Whether it is a single run, which is stored without a group."""
+        """Whether the plan is a single run, which is stored without a group."""
         return self.count == 1 and self.study is None and self.suite is None
 
     def runs(self) -> list[PlannedRun]:
-        """Return the runs in order."""
+        """Return the planned runs in order."""
         labels = {"A": self.label_a, "B": self.label_b}
         return [
             PlannedRun(number, self.count, side, labels[side] if side else "", spec)
@@ -376,10 +376,10 @@ class Group:
     """A plan and its runs so far.
 
     Attributes:
-        plan: The plan, without its unreadable parts.
-        runs: Its existing runs, in the order they were started.
-        numbers: Number in the plan, from 1, by run id; without an entry, the position in `runs`.
-        begun: Number of started runs; None if none of them has been deleted.
+        plan: The plan, without unreadable parts.
+        runs: Existing runs, in the order in which they were started.
+        numbers: Number in the plan, from 1, by run id. Runs without an entry have their position in `runs`.
+        begun: Number of runs that were started; None if none of them has been deleted.
     """
 
     id: int
@@ -391,12 +391,12 @@ class Group:
 
     @property
     def kind(self) -> str:
-        """The plan's kind."""
+        """The kind of the plan."""
         return self.plan.kind
 
     @property
     def numbered(self) -> tuple[tuple[int, RunSummary], ...]:
-        """Its runs, each with its number in the plan."""
+        """The runs with their numbers in the plan."""
         return tuple((self.numbers.get(run.id, place), run) for place, run in enumerate(self.runs, 1))
 
     @property
@@ -411,27 +411,27 @@ class Group:
 
     @property
     def planned(self) -> int:
-        """The planned number of runs."""
+        """The number of planned runs."""
         return self.plan.count
 
     @property
     def labels(self) -> tuple[str, str]:
-        """The names of the sides."""
+        """The labels of the sides."""
         return self.plan.label_a or "A", self.plan.label_b or "B"
 
     @property
     def workload(self) -> str:
-        """The id of the workload; "" if it isn't in the plan."""
+        """The id of the first workload in the plan; "" if there is none."""
         return self.plan.specs[0].workload if self.plan.specs else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastRun:
-    """A past run with conditions that may change between runs; None means unknown."""
+    """A past run with conditions that may change between runs. None means unknown."""
 
     run: RunSummary
     gpu_driver: str | None = None  # of the first GPU
     kernel: str | None = None
     bios_version: str | None = None
-    power_plan: str | None = None  # when the run started, as is `on_battery`
+    power_plan: str | None = None  # at the start of the run, as is `on_battery`
     on_battery: bool | None = None

@@ -1,4 +1,4 @@
-"""The user's settings: a small JSON file, written atomically. An unreadable file is set aside."""
+"""The user's settings, stored in a small JSON file that is written atomically. An unreadable file is renamed."""
 
 import errno
 import itertools
@@ -24,17 +24,17 @@ Hours = Annotated[float, msgspec.Meta(ge=0.1, le=744)]
 Names = Annotated[tuple[Annotated[str, msgspec.Meta(max_length=100)], ...], msgspec.Meta(max_length=1_000)]
 Folder = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*\Z", max_length=4_096)]
 DeviceName = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
-# Printable ASCII, as required for an address passed to a browser or server.
+# Printable ASCII, as required for addresses passed to a browser or server.
 WebAddress = Annotated[str, msgspec.Meta(pattern=r"^(https?://[!-~]+)?\Z", max_length=2_000)]
 _log = logging.getLogger(__name__)
 
 
 class OwnDevice(msgspec.Struct, frozen=True, kw_only=True):
-    """The costs of one of the user's devices. For values that aren't set (None), the computer's costs are used.
+    """The costs of one of the user's devices. If a value is None, the computer's value is used.
 
     Attributes:
-        power_w: Power draw of the whole computer at the wall while the device trains.
-        purchase_usd: Price of the device, including related purchases.
+        power_w: Power draw of the whole computer at the wall while the device is training.
+        purchase_usd: Price of the device, including purchases that it required.
     """
 
     power_w: Amount | None = None
@@ -52,8 +52,8 @@ class OwnComputer(msgspec.Struct, frozen=True, kw_only=True):
         electricity_usd_per_kwh: Price of electricity.
         purchase_usd: Price of the computer.
         lifetime_years: Expected years of use.
-        hours_per_month: Hours of training per month, over which the purchase is spread.
-        devices: Different costs of training on a device, by its name.
+        hours_per_month: Hours of training per month, over which the purchase price is spread.
+        devices: Costs that differ for a device, by device name.
     """
 
     power_w: Amount | None = None
@@ -72,12 +72,12 @@ class OwnComputer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def purchase_usd_per_month(self) -> float | None:
-        """The purchase price, spread evenly over the lifetime; None if unknown."""
+        """The purchase price per month of the lifetime; None if unknown."""
         return None if self.purchase_usd is None else self.purchase_usd / (12 * self.lifetime_years)
 
     @property
     def usd_per_hour(self) -> float | None:
-        """Electricity plus the purchase spread over the hours of training; None if neither is set."""
+        """Electricity plus the share of the purchase price per hour of training; None if neither is set."""
         parts = [self.electricity_usd_per_hour]
         if self.purchase_usd_per_month is not None:
             parts.append(self.purchase_usd_per_month / self.hours_per_month)
@@ -86,20 +86,20 @@ class OwnComputer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The user's choices. Fields from a newer version are ignored."""
+    """The user's settings. Unknown fields from newer versions are ignored."""
 
     preset: Literal["quick", "standard", "sustained"] | None = (
         None  # None: never chosen, so each view uses its own default
     )
     data: Literal["auto", "real", "synthetic"] = "auto"
     theme: Literal["system", "light", "dark"] = "system"
-    datasets_folder: Folder | None = None  # None: Epochmark's own folder
-    save_folder: Folder | None = None  # last folder used for saving
+    datasets_folder: Folder | None = None  # None for the default folder
+    save_folder: Folder | None = None  # folder most recently used for saving
     favourite_workloads: Names = ()
     recent_workloads: Names = ()  # newest first
-    table_address: WebAddress = ""  # of the community table
-    collection_address: WebAddress = ""  # of the submission page
-    geometry: str | None = None  # the window's geometry from Qt, in base64
+    table_address: WebAddress = ""  # address of the community table
+    collection_address: WebAddress = ""  # address of the submission page
+    geometry: str | None = None  # geometry of the window as returned by Qt, in base64
     zoom_pct: ZoomPct = 100
     own_computer: OwnComputer = OwnComputer()  # costs of the user's computer
 
@@ -107,7 +107,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 def load_settings(path: Path) -> Settings:
     """Return the settings, or the defaults if there are none.
 
-    A damaged file is renamed, never deleted, and a warning names it. Anything other than a file isn't touched.
+    A damaged file is renamed, not deleted, and a warning contains the new name. Anything but a file isn't touched.
     """
     try:
         return msgspec.json.decode(read_regular(path, _SIZE_LIMIT_BYTES), type=Settings)
@@ -127,7 +127,7 @@ class _Zoom(msgspec.Struct, frozen=True):
 
 
 def stored_zoom_pct(path: Path) -> int:
-    """Return the stored zoom, before anything else can be read or reported; 100 if there is none."""
+    """Return the stored zoom in percent without reporting problems with the file; 100 if there is none."""
     try:
         return msgspec.json.decode(read_regular(path, _SIZE_LIMIT_BYTES), type=_Zoom).zoom_pct
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -135,7 +135,7 @@ def stored_zoom_pct(path: Path) -> int:
 
 
 def checked_address(text: str) -> str:
-    """Return a web address without surrounding spaces; "" for no address. Raises UsageError if it is invalid."""
+    """Return a web address without surrounding spaces, or "" for none. Raises UsageError if it is invalid."""
     address = text.strip()
     try:
         return msgspec.convert(address, WebAddress)
@@ -144,14 +144,14 @@ def checked_address(text: str) -> str:
 
 
 def save_settings(path: Path, settings: Settings) -> None:
-    """Write the settings so that a crash leaves either the old file or the new one.
+    """Write the settings atomically: after a crash, either the old or the new file exists.
 
     Links and permissions are preserved. Raises AppError if the file can't be written.
     """
     try:
         content = msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n"
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-            raise OSError(errno.EINVAL, sentence("files.not_regular"))  # which may block forever
+            raise OSError(errno.EINVAL, sentence("files.not_regular"))  # writing could block forever
         write_whole(path, [content])
     except UnicodeEncodeError as error:
         raise AppError(message("settings.folder_not_utf8"), message("settings.rename_folder")) from error
@@ -160,7 +160,7 @@ def save_settings(path: Path, settings: Settings) -> None:
 
 
 def _set_aside(path: Path, reason: str) -> Settings:
-    path = path.resolve()  # the link's target, so that the link is preserved
+    path = path.resolve()  # the target of a link, so that the link is preserved
     stem = f"{path.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
     names = (f"{stem}-{number}" if number else stem for number in itertools.count())
     aside = next(free for name in names if not (free := path.with_name(name + path.suffix)).exists())

@@ -8,7 +8,7 @@ from workloads.settings import all_settings
 
 
 def workload_title(name: str) -> str:
-    """Return a workload's title, or its stored name if it is unknown to this version."""
+    """Return the title of a workload; an unknown name is returned unchanged."""
     return text(CATALOGUE[name].title) if name in CATALOGUE else name
 
 
@@ -18,22 +18,22 @@ def level_title(level: str) -> str:
 
 
 def preset_title(preset: str) -> str:
-    """Return the display name of a preset: "Quick"."""
+    """Return the display name of a preset, such as "Quick"."""
     return _known(message(f"preset.{preset}"), preset)
 
 
 def status_title(status: str) -> str:
-    """Return the display name of a run's status: "Completed"."""
+    """Return the display name of a run's status, such as "Completed"."""
     return _known(message(f"status.{status}"), status)
 
 
 def data_title(source: str | None) -> str:
-    """Return the display name of a data source: "real data"; "" for None."""
+    """Return the display name of a data source, such as "real data"; "" for None."""
     return _known(message(f"setting_value.data_{source}"), source) if source else ""
 
 
 def cores_title(physical: int | None, logical: int | None) -> str:
-    """Return the core and thread counts as text: "2 cores, 4 threads"; "?" for None."""
+    """Return core and thread counts as text, such as "2 cores, 4 threads"; "?" stands for None."""
     cores, threads = message("count.cores", count=physical or "?"), message("count.threads", count=logical or "?")
     return text(message("count.cores_and_threads", cores=cores, threads=threads))
 
@@ -44,24 +44,24 @@ def verdict_title(verdict: str | None) -> str:
 
 
 def switch_title(name: str, is_on: bool | None) -> str:
-    """Return a switch setting as text: "without oneDNN"; "" for None."""
+    """Return a switch setting as text, such as "without oneDNN"; "" for None."""
     return "" if is_on is None else text(message(f"setting_value.{name}_{'on' if is_on else 'off'}"))
 
 
 def choice_title(choice: str) -> str:
-    """Return a value as shown in a drop-down: "on" is translated, and names are unchanged."""
+    """Return a value as shown in a drop-down list: "on", "off" and "auto" are translated, names are unchanged."""
     return _known(message(f"value.{choice}"), choice) if choice in ("on", "off", "auto") else choice
 
 
 def _known(name: Message, plain: str) -> str:
-    """Return a display name; a name stored by another version is returned unchanged."""
+    """Return a display name, or the stored name if it is unknown to this version."""
     return text(name) if name.code in ENGLISH else plain
 
 
 def differing(a: RunSpec, b: RunSpec) -> tuple[str, str]:
-    """Describe briefly how two specs differ, one string for each; "A" and "B" if they don't."""
+    """Describe the differences between two specs, one text for each; "A" and "B" if there are none."""
     apart = [setting for setting in all_settings() if setting.in_ab and setting.of(a) != setting.of(b)]
-    if all(spec.jit == compiles_always(spec.engine) for spec in (a, b)):  # both with their default
+    if all(spec.jit == compiles_always(spec.engine) for spec in (a, b)):  # both use the engine's default
         apart = [setting for setting in apart if setting.name != "jit"]
     words = [", ".join(text(setting.phrase(setting.of(spec))) for setting in apart) for spec in (a, b)]
     return words[0] or "A", words[1] or "B"

@@ -1,4 +1,4 @@
-"""Windows' Job objects, whose processes end together with their owner, however it ends."""
+"""Windows' Job objects, which end their processes when the owner ends for any reason."""
 
 import ctypes
 from typing import Any
@@ -38,17 +38,17 @@ class _ExtendedLimits(ctypes.Structure):
 
 
 class Job:
-    """A Job object held only by this process. Windows ends its processes when this process ends.
+    """A Job object that only this process has open. Windows ends its processes when this process ends.
 
     Args:
-        process: Handle of the process to add, including all processes it starts later.
+        process: Handle of the process to add. Processes that it starts later are added, too.
 
     Raises:
-        OSError: Windows refuses.
+        OSError: The Job object can't be created or used.
     """
 
     def __init__(self, process: int) -> None:
-        windows: Any = ctypes  # the names exist only on Windows
+        windows: Any = ctypes  # these names exist only on Windows
         self._kernel = windows.WinDLL("kernel32", use_last_error=True)
         self._kernel.CreateJobObjectW.restype = ctypes.c_void_p
         self._handle = ctypes.c_void_p(self._kernel.CreateJobObjectW(None, None))
@@ -63,9 +63,9 @@ class Job:
             raise windows.WinError(windows.get_last_error())
 
     def end(self) -> None:
-        """End all its processes immediately."""
+        """Terminate all processes of the Job immediately."""
         self._kernel.TerminateJobObject(self._handle, ctypes.c_uint32(_EXIT_KILLED))
 
     def __del__(self) -> None:
-        """End all its remaining processes."""
+        """Close the Job object. This ends its remaining processes."""
         self._kernel.CloseHandle(self._handle)

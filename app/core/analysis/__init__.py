@@ -1,1 +1,1 @@
-"""From raw durations to results and comparisons: pure functions."""
+"""Pure functions that turn raw durations into results and comparisons."""

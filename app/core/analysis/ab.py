@@ -1,4 +1,4 @@
-"""Results of groups: which side of an A/B is faster, how certain that is, and how much repetitions vary."""
+"""Evaluates groups of runs: the faster side of an A/B with its certainty, and the spread of repetitions."""
 
 import math
 import statistics
@@ -15,11 +15,11 @@ from workloads.training.medians import median_interval
 
 # With fewer pairs, the interval is too wide to be useful.
 ENOUGH_PAIRS = 3
-# From this ratio on, a factor reads better than a percentage.
+# From this ratio on, a factor is shown instead of a percentage.
 AS_TIMES = 2.0
-# How much longer one arm of an interval may be before a symmetric "±" would be misleading.
+# If the longer arm of an interval exceeds the shorter one by more than this factor, "±" would be misleading.
 _EVEN = 1.1
-# Larger numbers overflow Python's floats.
+# exp() of larger numbers overflows a float.
 _LARGEST_LOG = 700.0
 
 
@@ -45,7 +45,7 @@ class PairResult:
 
     @property
     def is_shown(self) -> bool:
-        """Whether there is a difference: the interval doesn't include 1."""
+        """Whether the difference is significant: the interval doesn't include 1."""
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
     def sentence(self, label_a: str = "A", label_b: str = "B") -> str:
@@ -68,7 +68,7 @@ class PairResult:
         return text(said if self.pairs >= ENOUGH_PAIRS else message("ab.more_pairs", said=said))
 
     def headline(self) -> str:
-        """Return a short summary of both sides: a percentage, or a factor if one is at least twice as fast."""
+        """Return a short summary: a percentage, or a factor if one side is at least twice as fast."""
         if self.ratio is None:
             return sentence("ab.no_pair")
         if self.low is not None and not self.is_shown:
@@ -121,8 +121,8 @@ class RepeatResult:
 
     Attributes:
         between_pct: Spread between the runs: sample standard deviation, as a percentage of the median.
-        within_pct: Spread within a typical run: median of the runs' own spreads.
-        low, high: Confidence interval of the median of many runs, for any distribution.
+        within_pct: Spread within a typical run: median of the spreads of the individual runs.
+        low, high: Confidence interval of the median, valid for any distribution.
         confidence_pct: Confidence level of the interval; below 95 with fewer than six runs.
     """
 
@@ -137,7 +137,7 @@ class RepeatResult:
     def sentence(self, metric: str) -> str:
         """Return the result as a sentence.
 
-        `metric` is the unit of the values, a workloads.workload.HeadlineKey.
+        `metric` is a workloads.workload.HeadlineKey, which determines the unit.
         """
         if self.median is None:
             return sentence("repeat.no_result")
@@ -159,14 +159,14 @@ class RepeatResult:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two neighbouring runs of an A/B. A run that wasn't started or was deleted is None."""
+    """Two consecutive runs of an A/B, one per side. A run that wasn't started or was deleted is None."""
 
     a: RunSummary | None
     b: RunSummary | None
 
     @property
     def is_usable(self) -> bool:
-        """Whether both runs finished measuring and are usable."""
+        """Whether both runs are usable."""
         return is_usable(self.a) and is_usable(self.b)
 
 
@@ -174,9 +174,9 @@ def compare_pairs(a: Sequence[float | None], b: Sequence[float | None], is_rate:
     """Compare the sides of an A/B, pair by pair.
 
     Args:
-        a: The values of A, one per pair; None if missing, which makes the pair invalid.
+        a: Values of side A, one per pair; a missing value (None) makes the pair invalid.
         b: The same for B.
-        is_rate: Whether higher is faster.
+        is_rate: Whether higher values are faster.
     """
     logs = [
         math.log(value_b) - math.log(value_a) if is_rate else math.log(value_a) - math.log(value_b)
@@ -194,10 +194,10 @@ def compare_pairs(a: Sequence[float | None], b: Sequence[float | None], is_rate:
 
 
 def between_runs(values: Sequence[float], within_spread_pct: Sequence[float | None]) -> RepeatResult:
-    """Return how much repetitions vary, and the confidence interval of their median.
+    """Return the spread of repetitions and the confidence interval of their median.
 
     The interval is based on order statistics, which assume no distribution. Results from a busy computer have a
-    skewed distribution, and a few runs can't show how skewed it is.
+    skewed distribution, and a few runs can't show its skewness.
 
     Args:
         values: Headlines of the completed runs.
@@ -216,7 +216,7 @@ def between_runs(values: Sequence[float], within_spread_pct: Sequence[float | No
 
 
 def pairs_of(group: Group) -> list[Pair]:
-    """Return the pairs of an A/B in plan order, without pairs that have no run."""
+    """Return the pairs of an A/B in plan order, omitting pairs without any run."""
     pairs: dict[int, dict[str | None, RunSummary]] = {}
     for number, run in group.numbered:
         pairs.setdefault((number - 1) // 2, {})[run.side] = run
@@ -259,7 +259,7 @@ def _exp(log: float) -> float:
 
 
 def _in_percent(first: str, second: str, ratio: float, low: float, high: float) -> str:
-    """Return how much faster the first side is, with ± or with both ends of an asymmetric interval."""
+    """Return the first side's advantage in percent, with ± or with both ends of an asymmetric interval."""
     pct, low_pct, high_pct = (100 * (each - 1) for each in (ratio, low, high))
     half_pct = (high_pct - low_pct) / 2
     shown = [each for each in (pct, half_pct) if each > 0]
@@ -278,7 +278,7 @@ def _quoted(label: str) -> str:
 
 
 def _times(ratio: float, digits: int) -> str:
-    """Format a ratio, with more digits below one tenth and fewer if it is large."""
+    """Format a ratio with `digits` decimals, with fewer from 10 on, and with two significant digits below 0.1."""
     if ratio >= 100:
         return f"{ratio:,.0f}"
     if ratio >= 10:
@@ -287,7 +287,7 @@ def _times(ratio: float, digits: int) -> str:
 
 
 def _digits(low: float, high: float, *, apart: bool) -> int:
-    """Return how many decimals, at least two, make the two ends distinguishable (also from 1 if `apart`)."""
+    """Return the number of decimals, at least two, that distinguishes the ends (if `apart`, also from 1)."""
     for digits in (2, 3):
         ends = {f"{value:.{digits}f}" for value in (low, high)}
         if len(ends) == 2 and not (apart and f"{1:.{digits}f}" in ends):

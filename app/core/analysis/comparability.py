@@ -1,4 +1,4 @@
-"""Rules for which results are comparable, and how comparable results may still differ."""
+"""Decides which results are comparable, and describes their remaining differences."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from app.core.titles import data_title, preset_title, switch_title
 from workloads.engines.registry import compiler_name, compiles_always, engine_title
 from workloads.settings import Setting, all_settings, read_recorded, unknown_recorded
 
-# Fields of RunSummary that must match, in addition to the settings that are marked accordingly.
+# Fields of RunSummary that must match, in addition to the settings marked "must_match".
 _ALIKE = ("workload", "workload_version", "metric", "variant", "samples_per_epoch")
-# The actual values of these settings have their own fields (see `differences`).
+# These settings have fields of their own, whose actual values `differences` compares.
 _TOLD_APART = ("engine", "device", "data")
 
 
@@ -50,7 +50,7 @@ def recorded(run: RunSummary, setting: Setting) -> Any:
 
 
 def differences(run: RunSummary, other: RunSummary) -> tuple[str, ...]:
-    """Return the differences between two runs that don't make them incomparable."""
+    """Describe the properties in which `other` differs from a comparable run."""
     parts = [
         engine_name(other.engine, other.engine_version)
         if (run.engine, run.engine_version) != (other.engine, other.engine_version)
@@ -83,7 +83,7 @@ def unusual_settings(run: RunSummary, *shown: str) -> list[str]:
 
 
 def comparison_key(run: Run) -> list[tuple[str, str]]:
-    """Return the properties that another result must match to be comparable, followed by those that may differ."""
+    """Return the properties that comparable results share, followed by those in which they may differ."""
     summary, environment = run.summary, run.environment
     samples = f"{summary.samples_per_epoch:,}" if summary.samples_per_epoch else sentence("compare.no_epoch")
     lines = [

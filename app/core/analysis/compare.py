@@ -1,4 +1,4 @@
-"""Compares a run with published results and other runs; pure functions over summaries and rows."""
+"""Pure functions that compare a run with published results and other runs."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ from app.core.records import RunSummary
 from app.core.titles import data_title, status_title, verdict_title
 from workloads import CATALOGUE
 
-# The default baseline ("4.8× the …"). Other workloads use their slowest row.
+# Default baselines by workload, as in "4.8× the …". Other workloads use their slowest row.
 _BASELINES = {"cifar10_keras_cnn": "Intel Core i5-8250U"}
 _PRECISIONS = {
     "fp32": "float32",
@@ -38,7 +38,7 @@ _PRECISIONS = {
     "amp_fp16": "mixed_float16",
     "amp_bf16": "mixed_bfloat16",
 }
-# Reasons listed per device; a table with forty batch sizes would repeat the same reason forty times.
+# Reasons listed per device. A table with forty batch sizes would otherwise repeat one reason forty times.
 _REASONS = 3
 # Largest ratio between batch sizes that are still ranked together. The value is a judgement call.
 LIKE_BATCH_TIMES = 4
@@ -49,11 +49,11 @@ class Bar:
     """One bar: a published result, a stored run, or an imported one.
 
     Attributes:
-        value: In the unit of `metric`, a workloads.workload.HeadlineKey.
-        remarks: Known differences from the run in question, as text.
+        value: Value in the unit of `metric`, a workloads.workload.HeadlineKey.
+        remarks: Known differences from the run that the chart is about, as text.
         apart: Number of remarks, counted from the first, needed to distinguish the bar from others with the same
             name.
-        is_like: Whether its precision matches that of the run in question and its batch size is similar. Other
+        is_like: Whether its precision and batch size are similar enough to those of that run for a ranking. Other
             bars are drawn below and never ranked.
     """
 
@@ -81,15 +81,15 @@ class Bar:
 
     @property
     def verdict(self) -> str | None:
-        """The verdict of an imported result or the user's own; None for other kinds."""
+        """The verdict of an imported result or of one of the user's runs; None for other kinds."""
         run = self.imported.summary if self.imported is not None else self.run
         return run.verdict if run is not None else None
 
     def times_as_fast(self, other: "Bar | None") -> float | None:
         """Return how many times as fast this bar is as another.
 
-        None if there is no other bar, if only one of them is like the run in question, or if either is invalid or
-        0.
+        None if there is no other bar, if only one of the two is like the run of the chart, or if either is invalid
+        or 0.
         """
         if other is None or self.is_like != other.is_like:
             return None
@@ -106,7 +106,7 @@ def chart_metric(workload: str, run: RunSummary | None = None) -> str:
 
 
 def refusal(run: RunSummary, row: PublishedRow) -> str | None:
-    """Explain why a run and a row must not be drawn together; None if they may be."""
+    """Explain why a run and a row can't be shown in the same chart; None if they can."""
     if converted(row, run.metric) is None:
         unit = headline_kind(ROW_METRICS.get(row.metric, row.metric)).unit
         return sentence("compare.published_otherwise", unit=unit)
@@ -131,7 +131,7 @@ def bars(
     community: Iterable[CommunityRow] = (),
     with_several: bool = False,
 ) -> list[Bar]:
-    """Return all bars that may be drawn together, fastest first, followed by those that aren't like the run.
+    """Return the bars of a chart: those like the run, fastest first, then the others, fastest first.
 
     Args:
         workload: The workload of the published rows.
@@ -161,7 +161,7 @@ def bars(
 
 
 def _disambiguated(chart: Sequence[Bar]) -> list[Bar]:
-    """Return bars with unique names, using their run or result numbers, or their first remarks."""
+    """Distinguish bars with the same name by run or result numbers, or by their first remarks."""
     names = Counter(bar.name for bar in chart)
     telling = distinguishing_remarks([bar.row for bar in chart if bar.row is not None and names[bar.name] > 1])
     return [_with_remarks(bar, telling) if names[bar.name] > 1 else bar for bar in chart]
@@ -179,7 +179,7 @@ def _with_remarks(bar: Bar, telling: Mapping[str, Sequence[str]]) -> Bar:
 
 
 def one_each(chart: Sequence[Bar]) -> list[Bar]:
-    """Return bars, in order, with only the most informative published bar of each device.
+    """Return the bars with only the most informative published bar of each device, in the same order.
 
     Order of preference: like the run, exact match, float32, TensorFlow, newer software.
     """
@@ -193,7 +193,7 @@ def one_each(chart: Sequence[Bar]) -> list[Bar]:
 
 
 def shortlist(chart: Sequence[Bar], limit: int) -> list[Bar]:
-    """Return at most `limit` bars in drawing order, with one per device.
+    """Return at most `limit` bars in drawing order, one per device.
 
     "You", its neighbours and the default baseline have priority because sentences mention them, followed by the
     best-known devices and the nearest bars. Without "you", the selection covers the whole range.
@@ -202,12 +202,12 @@ def shortlist(chart: Sequence[Bar], limit: int) -> list[Bar]:
     if len(kept) <= limit:
         return kept
     mine = next((number for number, bar in enumerate(kept) if bar.kind == "you"), None)
-    if mine is None:  # no bar to be close to
+    if mine is None:  # no reference point
         wanted = min(limit, len(kept))
         return [kept[number * (len(kept) - 1) // max(1, wanted - 1)] for number in range(wanted)]
     run = kept[mine].run
     base = find_baseline(kept, None, run.workload) if run is not None else None
-    # A bar at the same level isn't a neighbour.
+    # A bar with the same value isn't a neighbour.
     others = [at for at, bar in enumerate(kept) if bar.kind == "reference" and bar.is_like]
     ranked = [at for at in others if kept[at].value != kept[mine].value]
     faster, slower = [at for at in ranked if at < mine], [at for at in ranked if at > mine]
@@ -236,7 +236,7 @@ def several_count(workload: str, run: RunSummary | None) -> int:
 def left_out(run: RunSummary, *, with_several: bool = False) -> list[tuple[str, str]]:
     """Return the published results that can't be drawn next to the run, with the reasons.
 
-    A device with more than _REASONS of them has a single entry with the first reason and the number of others.
+    Devices with more than _REASONS excluded results get one entry: the first reason and the number of others.
     """
     rows = [row for row in comparable_rows(run.workload) if with_several or not row.has_several]
     reasons: dict[str, list[str]] = {}
@@ -255,7 +255,7 @@ def left_out(run: RunSummary, *, with_several: bool = False) -> list[tuple[str, 
 
 
 def find_baseline(chart: Sequence[Bar], name: str | None, workload: str) -> Bar | None:
-    """Return the baseline among the other bars, never an invalid result; None if there are no bars.
+    """Return the bar to compare with, never an invalid result; None if there are no bars.
 
     Without a name, use the default baseline or else the slowest device that is like the run, represented by the
     bar that `one_each` selects.
@@ -289,9 +289,9 @@ def _baseline_error(name: str, matches: Sequence[Bar], chart: Sequence[Bar]) -> 
 
 
 def position(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | None = None) -> str | None:
-    """Return a run's rank as a sentence; None without a real headline or anything to compare with.
+    """Return a run's rank as a sentence; None without a headline or bars to compare with.
 
-    Only bars that `shortlist` keeps and that are like the run are ranked. For an invalid result, the sentence
+    Only bars that `one_each` keeps and that are like the run are ranked. For an invalid result, the sentence
     states that it has no rank.
 
     Args:
@@ -304,7 +304,7 @@ def position(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] 
 
 
 def place(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | None = None) -> Message | None:
-    """Return the sentence of `position` as a message with its arguments."""
+    """Return the message of `position` instead of its text."""
     if run.value is None:
         return None
     everything = one_each(bars(run.workload, run) if chart is None else chart)
@@ -338,14 +338,14 @@ def place(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | N
 
 
 def _conditions(chart: Sequence[Bar]) -> list[str]:
-    """Return the precisions of published bars and, if they all agree, whether they were compiled."""
+    """Return the precisions of published bars, plus "compiled" or "eager" if all bars agree."""
     rows = [bar.row for bar in chart if bar.row is not None]
     compiled = {part for row in rows for part in row.software_parts if part in ("compiled", "eager")}
     return [*dict.fromkeys(row.precision_words for row in rows), *(compiled if len(compiled) == 1 else ())]
 
 
 def _with_year(bar: Bar) -> Message:
-    """Return a published bar's name with the year of its software, which strongly affects its speed."""
+    """Return a published bar's name with the year of its software, because software strongly affects speed."""
     if bar.row is None:
         return message("position.baseline_of_own", name=bar.name)
     if bar.row.year is None:
@@ -387,7 +387,7 @@ def doubts(bar: Bar) -> tuple[str, ...]:
 def rank_text(chart: Sequence[Bar]) -> str:
     """Return the rank of the user's own bar as text; "" if there is no such bar, or if it is alone or invalid.
 
-    Each device counts once, as drawn. Bars that aren't like the run and other people's results don't count.
+    Each device counts once, as drawn. Other people's results and bars that aren't like the run don't count.
     """
     ranked = [bar for bar in one_each(chart) if bar.is_like and bar.kind not in ("imported", "community")]
     mine = next((bar for bar in ranked if bar.kind == "you"), None)
@@ -461,9 +461,9 @@ def _row_bar(row: PublishedRow, metric: str, run: RunSummary | None) -> list[Bar
 
 
 def _is_like(run: RunSummary | None, row: PublishedRow) -> bool:
-    """Return whether a row that may be drawn next to a run may also be ranked with it; without a run, True.
+    """Return whether a row drawn next to a run may also be ranked with it. Always True without a run.
 
-    16-bit arithmetic is several times as fast, and small batches don't keep a device busy.
+    16-bit arithmetic is several times as fast as 32-bit, and small batches don't keep a device busy.
     """
     if run is None or not says_precision(row.workload):
         return True

@@ -5,7 +5,7 @@ from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from workloads import CATALOGUE
 
-# Metrics of the rows, as keys of app.core.metrics.
+# Metrics of published rows, mapped to keys of app.core.metrics.
 ROW_METRICS = {
     "s_per_epoch": "seconds_per_epoch_s",
     "s_per_minibatch": "seconds_per_batch_s",
@@ -17,8 +17,8 @@ ROW_METRICS = {
 def converted(row: PublishedRow, metric: str) -> tuple[float, str] | None:
     """Return a row's value in another metric, with a remark; None if the conversion isn't exact.
 
-    Seconds per mini-batch and images per second are equivalent if the batch size is known. An epoch is equivalent
-    to its images only if it has no validation pass.
+    Seconds per mini-batch and images per second are equivalent if the batch size is known, seconds per epoch and
+    images per second only if there is no validation pass.
     """
     own = ROW_METRICS.get(row.metric)
     if own == metric:

@@ -1,4 +1,4 @@
-"""Turns an epoch log into a result: the workload's default spec, the epoch times, and the headline."""
+"""Converts an epoch log into a result with the workload's default spec, the epoch times and the headline."""
 
 import itertools
 import statistics
@@ -12,13 +12,13 @@ from workloads.workload import Workload
 
 # A record requires the name of an engine, but logs don't contain one.
 UNKNOWN_ENGINE = "unknown"
-# Limits for detecting totals: how similar their differences must be, and how large compared with the first epoch,
-# which includes start-up.
+# Limits for detecting running totals: largest ratio between a difference and the typical one, and smallest ratio
+# of the typical difference to the first epoch, which includes start-up.
 _STEADY, _SHARE_OF_FIRST = 2.0, 0.2
 
 
 def is_workload_of_logs(workload: Workload) -> bool:
-    """Return whether epoch logs can exist for a workload."""
+    """Return whether a workload can have epoch logs."""
     return workload.metric == "seconds_per_epoch_s" and not workload.is_demo
 
 
@@ -26,7 +26,7 @@ def log_result(workload: Workload, name: str, durations_s: Sequence[float]) -> R
     """Return a log as a result with its digest, but without a verdict.
 
     Args:
-        workload: The trained workload, with the settings of its study.
+        workload: The workload that was trained; its default settings are assumed.
         name: Name of the computer.
         durations_s: Seconds of each epoch; at least one.
     """
@@ -75,8 +75,8 @@ def log_result(workload: Workload, name: str, durations_s: Sequence[float]) -> R
 def epochs_of_totals(durations_s: Sequence[float]) -> tuple[float, ...] | None:
     """Return the duration of each epoch if a log seems to contain running totals; None if it doesn't.
 
-    Totals rise by nearly constant amounts of about the size of the first epoch; no computer slows down so
-    steadily. At least three epochs are needed to detect this.
+    Running totals increase in nearly equal steps; no computer slows down so steadily. At least three epochs are
+    needed to detect them.
     """
     differences_s = differences(durations_s)
     later_s = differences_s[1:]

@@ -17,31 +17,31 @@ from dataclasses import dataclass
 from app.core.analysis.student_t import student_t
 from workloads.training.medians import lag_correlation
 
-# Short steps are timed in blocks: interruptions of a tenth of a second are still visible, jitter of microseconds
-# isn't.
+# Short steps are timed in blocks that hide jitter of microseconds but not interruptions of a tenth of a second.
 BLOCK_S = 0.1
 MODIFIED_Z = 3.5
-# Jitter of very even steps isn't an interruption, no matter how many deviations it is from the median.
+# Minimum ratio to the median: very even steps have jitter that exceeds the z-score but isn't an interruption.
 INTERRUPTION_RATIO = 1.5
-# Half the interval, relative to the typical step, below which an estimate is precise enough.
+# An estimate is precise enough if half its interval is at most this share of the typical step.
 PRECISION = 0.03
-# With fewer blocks, their autocorrelation can't be estimated well enough …
+# With fewer blocks, their autocorrelation can't be estimated well enough.
 BLOCKS_AT_LEAST = 60
-# … and half a minute can't reveal slow changes, boost clocks or bursts of other activity. Quick requires two
+# Shorter measurements can't reveal slow changes, boost clocks or bursts of other activity. Quick requires two
 # narrow intervals in a row, one second apart.
 MEASURED_S_AT_LEAST = 29.0
 INTERVAL_BLOCKS = 2
-# Interruptions are excluded only up to these limits; beyond them, they are this computer's normal behaviour.
+# Interruptions beyond these limits count as the computer's normal behaviour and aren't excluded.
 INTERRUPTIONS_AT_MOST = 3
 INTERRUPTED_SHARE_AT_MOST = 0.1
-# A longer slow beginning may be a change of speed instead of a warm-up. A fast beginning is always counted, so a
-# slow beginning must be counted as well, or a computer with two speeds would look too fast. Only parts as slow as
-# an interruption are excluded.
+# A longer slow beginning may be a change of speed rather than a warm-up. Fast beginnings are always counted, so
+# slow ones must be counted as well; otherwise a computer with two speeds would look too fast. Only parts as slow
+# as an interruption are excluded.
 WARMUP_S_AT_MOST = 5.0
-# Batch lengths for batch means, from short to long. The longest reveal changes that take half of the measurement.
+# Numbers of batches for batch means. The longest batches reveal changes that take half of the measurement.
 _BATCHES = (20, 10, 6, 4, 3)
-# The variance from few batches is itself uncertain. Unless it is larger than shorter batches predict (by chance,
-# in one quiet series of seven), it is pooled with theirs, weighted as two more batches.
+# The variance of few batches is itself uncertain. Unless it is much larger than the variance expected from shorter
+# batches (in quiet series, by chance in one of seven), the two are pooled, and the expected variance counts as two
+# more batches.
 _MANY_BATCHES, _FEW_BATCHES = 10, 4
 _UNEXPECTED_RATIO = 2.0
 _EXPECTED_FREEDOM = 2
@@ -58,9 +58,9 @@ class Interruption:
     """Consecutive steps that took far longer than usual.
 
     Attributes:
-        first: Position of the first of these steps in the sequence.
+        first: Index of the first of these steps.
         steps: Number of steps.
-        excess_s: How much longer than usual they took in total.
+        excess_s: Total time in excess of the usual duration.
     """
 
     first: int
@@ -73,14 +73,14 @@ class Estimation:
     """The estimate computed from timed steps.
 
     Attributes:
-        step_s: The typical step: mean after the warm-up, excluding interruptions if they are rare.
-        low_s, high_s: Its 95 % confidence interval, widened to include the mean of all steps, excluded ones too;
+        step_s: Typical step duration: mean after the warm-up, excluding interruptions if they are rare.
+        low_s, high_s: Its 95 % confidence interval, widened to include the mean of all steps, even excluded ones;
             None with fewer than two blocks.
         warmup_steps: Number of steps excluded at the beginning.
         steps: Number of steps used.
-        blocks: Number of blocks they were timed in.
-        parts_s: Means of up to ten consecutive parts of these steps.
-        interruptions: Interruptions after the warm-up, whether excluded or not.
+        blocks: Number of blocks that contain these steps.
+        parts_s: Mean step durations of up to ten consecutive parts of the measurement.
+        interruptions: Interruptions after the warm-up, including those that weren't excluded.
         is_enough: Whether the interval is within ±3 % and the measurement is long enough to reveal changes that
             take seconds.
     """
@@ -104,10 +104,11 @@ class Estimation:
 
 
 def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Estimation | None:
-    """Estimate the typical step from durations in order; None if there are none.
+    """Estimate the typical step from a series of step durations; None if the series is empty.
 
     Args:
-        steps_s: Durations of steps of one kind, without the first steps of epochs, which also set up the input.
+        steps_s: Durations of steps of one kind, without the first steps of epochs, because they also set up the
+            input.
         has_warmup: Whether the first steps may be slower than the rest.
     """
     if not steps_s:
@@ -150,7 +151,7 @@ def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Esti
 
 
 def find_interruptions(steps_s: Sequence[float]) -> tuple[Interruption, ...]:
-    """Find the interruptions among ordered steps of one kind, without first steps of epochs and warm-up."""
+    """Find the interruptions in a series of steps of one kind, without warm-up and first steps of epochs."""
     if not steps_s:
         return ()
     size = block_size(steps_s)
@@ -161,7 +162,7 @@ def find_interruptions(steps_s: Sequence[float]) -> tuple[Interruption, ...]:
 
 
 def block_size(steps_s: Sequence[float]) -> int:
-    """Return how many steps are timed together."""
+    """Return the number of steps per block."""
     typical_s = statistics.median(steps_s)
     return max(1, min(len(steps_s), math.ceil(BLOCK_S / typical_s))) if typical_s > 0 else len(steps_s)
 
@@ -175,15 +176,15 @@ def block_means(steps_s: Sequence[float], size: int) -> list[float]:
 
 
 def warmup_end(blocks_s: Sequence[float], at_most_s: float = math.inf) -> int:
-    """Return the number of warm-up blocks as cut by MSER, which minimises the standard error of the mean.
+    """Return the number of warm-up blocks according to MSER, which minimises the standard error of the mean.
 
     Interruptions are first clipped to the threshold because they aren't part of the warm-up. At most a third is
     cut, and only if it is at least 5 % slower than the rest.
 
     Args:
         blocks_s: Mean step of each block in order, in seconds.
-        at_most_s: Longest plausible warm-up (sum of `blocks_s`). If the warm-up seems longer, only blocks as slow
-            as an interruption are cut.
+        at_most_s: Longest plausible warm-up, as a sum of `blocks_s`. If the warm-up seems longer, only blocks as
+            slow as an interruption are cut.
     """
     count = len(blocks_s)
     if count < _WARMUP_BLOCKS:
@@ -253,8 +254,8 @@ def interrupted(blocks_s: Sequence[float]) -> list[bool]:
 def half_width(values: Sequence[float]) -> float | None:
     """Return half the width of the 95 % confidence interval of the mean of a correlated series.
 
-    The widest of six estimates: one from the effective sample size, based on autocorrelation, and five from batch
-    means. None with fewer than two values.
+    The result is the widest of six estimates: one from the effective sample size, based on autocorrelation, and
+    five from batch means. None with fewer than two values.
     """
     count = len(values)
     if count < INTERVAL_BLOCKS:

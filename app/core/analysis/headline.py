@@ -22,7 +22,7 @@ from app.core.records import Headline, Run, RunSummary
 from workloads import CATALOGUE
 from workloads.protocol import events
 
-# Requested settings of a run, by their names in its summary.
+# Fields of a run's summary that contain its requested settings.
 _ASKED = (
     *("workload", "variant", "metric", "preset"),
     *("batch_size", "steps", "steps_per_epoch", "samples_per_epoch"),
@@ -31,12 +31,12 @@ _ASKED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """The request and the raw durations of a run, from which its headline is computed.
+    """Inputs for a run's headline: its requested settings and raw durations.
 
     Attributes:
         steps: Steps per shortened epoch; None for whole epochs.
         metrics: Reported values other than steps, by key.
-        on_shared_host: Whether other users of a shared host may change its speed between runs.
+        on_shared_host: Whether other users of a shared host may change the speed between runs.
     """
 
     workload: str
@@ -54,7 +54,7 @@ class Measured:
 
 
 def headline_of(measured: Measured) -> Headline:
-    """Return the headline of a run's raw durations, with its interruptions."""
+    """Compute a run's headline, including its interruptions."""
     steps, preset = measured.timed_steps, measured.preset
     is_uneven = measured.metric == "words_per_s"
     per_epoch = run_statistics(
@@ -89,7 +89,8 @@ def headline_of(measured: Measured) -> Headline:
 def interruptions(preset: str, steps: StepTimes) -> tuple[Disturbance, ...]:
     """Return a run's interruptions after its warm-up.
 
-    The warm-up ends at the estimated step or, without an estimate, after the first epoch if there are more.
+    Standard runs exclude their first epoch, unless it is the only one. For other runs, the estimator determines
+    the warm-up.
     """
     if preset == "standard":
         warmup = steps.first_epoch_steps
@@ -115,8 +116,8 @@ def summarise(
 
     Args:
         workload: Workload id. For an unknown workload, the headline counts plain examples.
-        variant: Difference from the default network.
-        metric: Metric of its headline.
+        variant: Difference from the default network; "" for none.
+        metric: Metric of the headline.
         batch_size: Examples per step.
         per_epoch: Statistics of whole epochs; None if there are none.
         per_step: Statistics of steps; None if no steps are usable.
@@ -136,7 +137,7 @@ def summarise(
     chosen = per_epoch if metric == "seconds_per_epoch_s" else per_step
     examples = batch_size * (CATALOGUE[workload].units_of(variant) if workload in CATALOGUE else 1)
     is_of_steps = metric.startswith("seconds_per_") or metric in ("images_per_s", "words_per_s", "tokens_per_s")
-    # A duration of 0 is below the clock's resolution and gives no speed.
+    # A duration of 0 is below the clock's resolution, so no speed can be computed.
     if chosen is None or chosen.median_s <= 0 or not is_of_steps or _reports(workload):
         return nothing
 
@@ -145,7 +146,7 @@ def summarise(
 
 
 def _of_durations(headline: Headline, metric: str, chosen: DurationStatistics, examples: int) -> Headline:
-    """Return a headline with these statistics in its metric's unit."""
+    """Return the headline with the chosen statistics, converted to the metric's unit."""
 
     def in_unit(duration_s: float | None) -> float | None:
         return headline_value(metric, duration_s, examples) if duration_s else None
@@ -170,7 +171,7 @@ def _of_durations(headline: Headline, metric: str, chosen: DurationStatistics, e
 def _with_interval(
     headline: Headline, metric: str, confidence_pct: float | None, *, on_shared_host: bool
 ) -> Headline:
-    """Return a headline with its confidence level and an interval that is wider on a shared host."""
+    """Return the headline with its confidence level and interval. The interval is wider on a shared host."""
     low, high = headline.value_low, headline.value_high
     if on_shared_host and headline.value is not None:
         low, high = with_host(headline.value, low, high, is_rate=headline_kind(metric).is_rate)
@@ -185,14 +186,14 @@ def _ends(value: float, reported: tuple[float | None, ...]) -> tuple[float | Non
 
 
 def estimate_so_far(run: RunSummary, steps: StepTimes, *, on_shared_host: bool = False) -> events.Estimate | None:
-    """Return the current estimate for a run in progress as a headline; None if steps don't yield a headline.
+    """Return the current estimate of the headline of a run in progress; None if steps don't yield one.
 
-    It excludes the part of an epoch outside its steps, which is known only at the end.
+    The part of an epoch outside its steps is excluded, because it is known only at the end.
 
     Args:
-        run: Its record.
-        steps: Its timed steps.
-        on_shared_host: Whether other users of a shared host may change its speed between runs.
+        run: The run's record.
+        steps: The run's timed steps.
+        on_shared_host: Whether other users of a shared host may change the speed between runs.
     """
     if not steps.usual_s or _reports(run.workload):
         return None
@@ -224,7 +225,7 @@ def estimate_so_far(run: RunSummary, steps: StepTimes, *, on_shared_host: bool =
 
 
 def half_interval_pct(metric: str, value: float | None, low: float | None, high: float | None) -> float | None:
-    """Return the ± of a headline, as used wherever it is shown or judged; None without an interval.
+    """Return the ± of a headline, as used for display and verdicts; None without an interval.
 
     This is the distance from the value to the farther end of the 95 % interval, as a percentage of the duration,
     even if the headline is a rate, because Quick narrows the interval of the duration.
@@ -241,8 +242,8 @@ def measured_of(run: Run, steps: StepTimes | None = None, *, on_shared_host: boo
 
     Args:
         run: The run.
-        steps: Its timed steps; None to sort them now.
-        on_shared_host: Whether other users of a shared host may change its speed between runs.
+        steps: Its timed steps; None to extract them from the run.
+        on_shared_host: Whether other users of a shared host may change the speed between runs.
     """
     return Measured(
         **{name: getattr(run.summary, name) for name in _ASKED},
@@ -258,7 +259,7 @@ def own_half_pct(run: Run, steps: StepTimes | None = None) -> float | None:
 
     Args:
         run: The run.
-        steps: Its timed steps; None to sort them now.
+        steps: Its timed steps; None to extract them from the run.
     """
     own = headline_of(measured_of(run, steps))
     return half_interval_pct(run.summary.metric, own.value, own.value_low, own.value_high)

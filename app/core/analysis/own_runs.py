@@ -13,7 +13,7 @@ from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
 from workloads.settings import recorded_text
 
-# Among several runs, those with the best verdict are shown; runs without a verdict don't count as valid.
+# Verdicts, best first. Only runs of the best group present are used; runs without a verdict count as doubtful.
 _STANDINGS: tuple[tuple[str | None, ...], ...] = (("valid",), ("caution", None), ("invalid",))
 
 
@@ -27,8 +27,8 @@ def runs_like(
     Args:
         runs: Runs of the setup's workload, newest first.
         spec: The setup.
-        device: The device it would run on, as in records: "cpu", "gpu:0"; None if unknown.
-        cpu_name: CPU of this computer, which the runs must match; None if unknown.
+        device: Device of the setup, such as "cpu" or "gpu:0"; None if unknown.
+        cpu_name: CPU of this computer. Only runs with the same CPU are used. None if unknown.
     """
     like = [run for run in runs if run.value is not None and _is_like(run, spec, device, cpu_name)]
     standing = next((kept for kinds in _STANDINGS if (kept := [run for run in like if run.verdict in kinds])), [])
@@ -39,7 +39,7 @@ def runs_like(
 
 
 def best_first(runs: Sequence[RunSummary]) -> list[RunSummary]:
-    """Return runs with the most representative one first, no matter how disturbed the newest was.
+    """Return runs with the most representative one first, even if the newest was disturbed.
 
     The representative is the best among the most trustworthy runs that did the same work as the newest.
 
@@ -99,5 +99,5 @@ def run_name(run: RunSummary) -> str:
 
 
 def own_name(run: RunSummary) -> str:
-    """Return the name of the user's own run in a list: its name or device, and its date."""
+    """Return the display name of one of the user's runs: its comment or device, and its date."""
     return sentence("compare.own_named", name=run.comment or run_name(run), date=run.started_at[:10])

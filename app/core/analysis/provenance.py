@@ -9,7 +9,7 @@ from app.core.metrics import format_value, headline_kind
 
 
 def provenance(bar: Bar) -> list[tuple[str, str]]:
-    """Return the source of a bar's value as pairs of label and text, without unknown details."""
+    """Return the source of a bar's value as pairs of label and text, omitting unknown details."""
     value = f"{bar.text} {headline_kind(bar.metric).unit}"
     if bar.imported is not None:
         parts = _imported_provenance(bar.imported, bar, value)

@@ -1,4 +1,4 @@
-"""The published results included in Epochmark, with their provenance."""
+"""Reads the published results that are included in Epochmark, with their sources."""
 
 import csv
 import re
@@ -13,12 +13,12 @@ from app.core.messages import sentence
 from app.core.paths import RESOURCES
 from workloads import CATALOGUE
 
-# The best-known results of the standard workload are from study 004's seven computers.
+# Study 004's seven computers have the best-known results of the standard workload.
 FIRST_SOURCE_IDS = "s004-"
 # Largest plausible speed ratio between single cores of CPUs from the same years.
 CORE_FACTOR_MOST = 3.0
 FILES = ("reference_hardware.csv", "reference_2026.csv")
-# Readable text for match values that aren't self-explanatory.
+# Readable names of precisions that aren't self-explanatory.
 _PRECISIONS = {
     "amp_fp16": "float16 autocast",
     "amp_bf16": "bfloat16 autocast",
@@ -35,9 +35,9 @@ class PublishedRow:
     """One published measurement. Fields that the source doesn't state are None.
 
     Attributes:
-        match: exact, close (one difference, see notes), context or claim.
-        value: In the unit of `metric`.
-        engine: "tensorflow", "torch" …; "" if only `software` names it.
+        match: "exact", "close" (one difference, see `notes`), "context" or "claim".
+        value: Measured value, in the unit of `metric`.
+        engine: Name of the engine, such as "torch"; "" if only `software` contains it.
         compiled: Whether the step was compiled; None if the source doesn't state it.
     """
 
@@ -72,13 +72,13 @@ class PublishedRow:
 
     @property
     def cores(self) -> int | None:
-        """The cores of a CPU ("4c/8t" has 4); None if not stated."""
+        """The number of cores of a CPU ("4c/8t" has 4); None if not stated."""
         stated = re.match(r"([1-9]\d{0,3})(?:c/| vCPU$)", self.cores_or_units, re.ASCII)
         return int(stated[1]) if self.hardware_kind == "cpu" and stated else None
 
     @property
     def short_name(self) -> str:
-        """The device without its vendor: "GTX 1080 Ti", "4 × Tesla P100", "Xeon Skylake, 8 vCPU"."""
+        """The device without its vendor, such as "GTX 1080 Ti", "4 × Tesla P100" or "Xeon Skylake, 8 vCPU"."""
         name = short_name(self.device)
         if self.has_several:
             return f"{self.cores_or_units} × {name}"
@@ -86,20 +86,20 @@ class PublishedRow:
 
     @property
     def precision_words(self) -> str:
-        """The precision as text, and whether matrix products used TensorFloat-32."""
+        """The precision as text, including whether matrix products used TensorFloat-32."""
         words = _PRECISIONS.get(self.precision, self.precision)
         return f"{words}, TF32" if "TF32" in self.software else words
 
     @property
     def software_words(self) -> str:
-        """The software as short text, for rows that state the engine, its version and whether it compiled."""
+        """The software with its version and, if known, whether the step was compiled, as short text."""
         if not self.engine:
             return short_software(self.software)
         return ", ".join(self.software_parts[:2])
 
     @property
     def software_parts(self) -> tuple[str, ...]:
-        """The software, whether it compiled, and the memory layout of images if it isn't the default one."""
+        """The software, whether the step was compiled, and the memory layout of images if it isn't the default."""
         if not self.engine:
             return (short_software(self.software),)
         parts = [self.software.split(",")[0].split(" (")[0]]
@@ -129,7 +129,7 @@ def comparable_rows(workload: str) -> list[PublishedRow]:
 
 
 def rows_of_usual_batch(workload: str) -> list[PublishedRow]:
-    """Return a workload's rows, restricted to the default batch size where batch sizes are compared."""
+    """Return a workload's rows, only those with the default batch size if batch sizes are compared."""
     rows = comparable_rows(workload)
     if not says_precision(workload) or "batch_size" in CATALOGUE[workload].published_differ:
         return rows
@@ -137,7 +137,7 @@ def rows_of_usual_batch(workload: str) -> list[PublishedRow]:
 
 
 def _rows(path: Path) -> list[PublishedRow]:
-    """Parse a file's rows. The window waits for this when it opens, so each row is parsed only once."""
+    """Parse the rows of a file. This must be fast, because the window waits for it when it opens."""
     with path.open(encoding="utf-8", newline="") as file:
         lines = csv.reader(file)
         head = next(lines)
@@ -161,9 +161,9 @@ _NUMBERS: dict[str, Callable[[str], Any]] = {
 
 
 def short_software(software: str) -> str:
-    """Return the software's name up to the first bracket, shortened at a separator if it is still long.
+    """Return the software's name up to the first bracket, cut at a comma if it is still long.
 
-    Keeps the information on whether it was compiled for its CPU, which can account for half of a difference.
+    Whether it was compiled for its CPU is kept, because this can account for half of a difference.
     """
     short, _, remark = software.partition(" (")
     short += ", compiled" if remark.startswith("compiled") else ""
@@ -171,7 +171,7 @@ def short_software(software: str) -> str:
 
 
 def row_variant(row: PublishedRow) -> str:
-    """Return the network of a row in the form of workloads.workload.Workload.variant; "" for the default one.
+    """Return a row's network in the form of workloads.workload.Workload.variant; "" for the default one.
 
     Study 000's scripts were also run with cuDNN's LSTM, the fused variant.
     """
@@ -188,11 +188,11 @@ def row_remarks(row: PublishedRow, conversion: str = "") -> tuple[str, ...]:
     is_plain = row.precision in ("", "fp32") and row.precision_words in ("", "float32")
     remarks += [row.precision_words] if not is_plain or says_precision(row.workload) else []
     remarks += [conversion] if conversion else []
-    return (*remarks, *row.software_parts)  # last, so that a narrow view cuts them first
+    return (*remarks, *row.software_parts)  # last, so that a narrow view cuts these first
 
 
 def distinguishing_remarks(rows: Sequence[PublishedRow]) -> dict[str, tuple[str, ...]]:
-    """Return, by row id, the fewest remarks that distinguish it from other rows of the same device."""
+    """Return, by row id, the fewest remarks that distinguish a row from other rows of the same device."""
     telling: dict[str, tuple[str, ...]] = {}
     for name in {row.short_name for row in rows}:
         said = {row.id: _said(row) for row in rows if row.short_name == name}
@@ -209,7 +209,7 @@ def _distinct(said: Mapping[str, Sequence[str]], kinds: Sequence[int]) -> int:
 
 
 def _said(row: PublishedRow) -> tuple[str, ...]:
-    """Return the candidate remarks of a row, most distinguishing kind first; "" for those that aren't stated."""
+    """Return a row's candidate remarks, most distinguishing kind first; "" for details that aren't stated."""
     batch = sentence("share.batch", batch_size=row.batch_size) if row.batch_size else ""
     compiled = next((part for part in row.software_parts if part in ("compiled", "eager")), "")
     order = "NHWC" if "NHWC" in row.software_parts else ""
@@ -218,15 +218,15 @@ def _said(row: PublishedRow) -> tuple[str, ...]:
 
 
 def says_precision(workload: str) -> bool:
-    """Return whether a workload's bars show their precision, because it may differ from the run's."""
+    """Return whether a workload's bars show their precision because it may differ from the run's."""
     return workload in CATALOGUE and "precision" in CATALOGUE[workload].published_differ
 
 
 def disagreement(row: PublishedRow) -> str:
-    """Return how much the CPUs in a row's table differ; "" if core counts can explain the difference.
+    """Describe how much the CPUs in a row's table differ; "" if core counts can explain the difference.
 
-    If they can't, nominally identical software was built or configured differently, so the table is a poor
-    comparison of CPUs.
+    If they can't, nominally identical software was built or configured differently, so the table is unsuitable for
+    comparing CPUs.
     """
     workload = CATALOGUE.get(row.workload)
     operations = workload.step_operations("") if workload is not None else None

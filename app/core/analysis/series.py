@@ -1,4 +1,4 @@
-"""Data of a run's charts, from its events or the store; no drawing."""
+"""Collects the data of a run's charts from its events or the store."""
 
 import statistics
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ class Curve:
 
     @property
     def last(self) -> float | None:
-        """The latest value; None if there is none yet or it is unavailable."""
+        """The latest value; None if there is none or it is unavailable."""
         return self.y[-1] if self.y else None
 
 
@@ -57,16 +57,16 @@ class RunSeries:
     """Collects the chart data of a run from its events.
 
     Attributes:
-        epochs: Whole epochs, in order.
+        epochs: The whole epochs so far, in order.
         epoch_durations_s: Their durations.
         steps_per_s: Throughput by seconds since the worker started; each point covers at least a second.
-        loss: Running training loss over epochs (1.5 is the middle of the second).
+        loss: Running training loss by epoch (1.5 is the middle of the second epoch).
         telemetry: One curve for each available value of workloads.protocol.telemetry.Telemetry, on the same time
-            axis. GPU curves are named "gpu0_utilization_pct" and so on.
-        current_epoch_s: Total duration of the steps in the current epoch so far; None between epochs.
-        estimate, low, high: The estimate and its interval, on the same time axis.
-        latest_estimate: The latest estimate; None before the first.
-        verdict: The provisional verdict; None before the first.
+            axis. GPU curves have names such as "gpu0_utilization_pct".
+        current_epoch_s: Total duration of the steps so far in the current epoch; None between epochs.
+        estimate, low, high: The estimate and the ends of its interval, on the same time axis.
+        latest_estimate: The latest estimate; None before the first one.
+        verdict: The provisional verdict; None before the first one.
         interrupted_t_s: Times of interruptions.
         on_shared_host: Whether other users of a shared host may change the speed between runs.
     """
@@ -126,7 +126,7 @@ class RunSeries:
 
     def _add_steps(self, event: events.Steps) -> None:
         if event.phase in ("start", "validate") or not event.durations_s:
-            return  # no throughput for short epochs and work other than training
+            return  # no throughput for first steps of epochs and for validation
         self._bin_steps += len(event.durations_s)
         self._bin_duration_s += sum(event.durations_s)
         if event.phase == "measure":
@@ -149,7 +149,7 @@ class RunSeries:
             curve.add(event.t_s, value)
 
     def _add_telemetry(self, t_s: float, telemetry: Telemetry) -> None:
-        """Add the numeric values of a telemetry record. Strings and lists have no curve."""
+        """Add the numeric values of a telemetry record. Strings and lists have no curves."""
         values = {name: getattr(telemetry, name) for name in _CURVES}
         for gpu in telemetry.gpus:
             values |= {f"gpu{gpu.index}_{name}": getattr(gpu, name) for name in _GPU_CURVES}
@@ -176,7 +176,7 @@ def series_of(run: Run) -> RunSeries:
 
 
 def estimates(run: Run) -> Iterator[events.Estimate]:
-    """Yield a stored run's estimate at up to 60 points in time."""
+    """Yield a stored run's estimates at up to 60 points in time."""
     blocks = [block for block in run.steps if block.phase == "measure"]
     stride = max(1, len(blocks) // MOMENTS)
     is_shared = _includes_host(run)
@@ -190,7 +190,7 @@ def estimates(run: Run) -> Iterator[events.Estimate]:
 
 
 def _includes_host(run: Run) -> bool:
-    """Return whether the stored interval includes the allowance for other guests of a shared host."""
+    """Return whether the stored interval includes the allowance for other users of a shared host."""
     summary = run.summary
     half_pct = half_interval_pct(summary.metric, summary.value, summary.value_low, summary.value_high)
     own_pct = own_half_pct(run)
@@ -200,7 +200,7 @@ def _includes_host(run: Run) -> bool:
 def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:
     """Return a run's record with its provisional headline.
 
-    Before the first whole epoch ends, it is an estimate from the steps, without validation.
+    Before the first whole epoch ends, the headline is an estimate from the steps, without validation.
     """
     summary = replace(summary, epochs_done=len(series.epochs))
     by_epochs = summary.metric == "seconds_per_epoch_s"

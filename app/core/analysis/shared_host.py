@@ -1,8 +1,8 @@
-"""Allowance for shared hosts, where other users change a device's speed between runs.
+"""Widens intervals on shared hosts, where other users change a device's speed between runs.
 
 The guests of a host share its memory, caches and clock; guests of a GPU share its power limit. The effect can't be
-measured from inside a guest, and one calm minute doesn't predict the following minutes. So the same rule applies
-to all presets.
+measured from inside a guest, and one calm minute doesn't predict the next, so the same allowance applies to all
+presets.
 """
 
 import math
@@ -14,18 +14,18 @@ from app.core.analysis.student_t import CONFIDENCE
 from app.core.hardware.part_texts import OWN_COMPUTER, split_virtualization
 from workloads.protocol.machine import Machine
 
-# Standard deviation between Quick runs minutes apart, in percent, in excess of the variation between their own
-# steps: the root mean square of eight series of ten runs, 1.4 to 8.2 each, on two cores of a shared host
+# Standard deviation between Quick runs minutes apart, in percent, beyond the variation between their own steps.
+# This is the root mean square of eight series of ten runs (1.4 to 8.2 each) on two cores of a shared host
 # (docs/measurement.md). Shared GPUs haven't been measured and are assumed to behave similarly.
 BETWEEN_RUNS_PCT = 4.5
-# The same as half the width of a 95 % interval.
+# The same, as half the width of a 95 % interval.
 BETWEEN_RUNS_HALF_PCT = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * BETWEEN_RUNS_PCT
-# Code of the corresponding caution in verdicts.
+# Code of the corresponding caution of the verdict.
 SHARED_HOST = "shared_host"
-# NVML counts a GPU as busy while any kernel runs on it. If it is busy for less than this share of the time, it
-# waits for the CPU between kernels.
+# NVML counts a GPU as busy while any kernel is running. If the GPU is busy for less than this share of the time,
+# it waits for the CPU between kernels.
 GPU_IDLES_PCT = 60.0
-# NVIDIA's vGPUs ("GRID V100D-8Q", "NVIDIA A10-24Q", "NVIDIA A100-4-20C"), its MIG slices, and AMD's MxGPU.
+# NVIDIA's vGPUs ("GRID V100D-8Q", "NVIDIA A10-24Q", "NVIDIA A100-4-20C") and MIG slices, and AMD's MxGPU.
 _SLICE = re.compile(r"\bGRID\b|\bMIG\b|\bMxGPU\b|-\d+[ABCQ]\Z")
 Shared = Literal["cpu", "waiting_gpu", "gpu_slice"]
 
@@ -33,15 +33,15 @@ Shared = Literal["cpu", "waiting_gpu", "gpu_slice"]
 def shared_part(
     machine: Machine, device: str | None, *, device_name: str | None = None, gpu_busy_pct: float | None = None
 ) -> Shared | None:
-    """Return which resource of a run's device may be shared with others; None if no sharing is detected.
+    """Return which resource of a run's device may be shared with other users; None if none is detected.
 
-    Time slicing of a whole GPU among containers can't be detected, and neither can a GPU partitioned by Hyper-V.
+    Neither time slicing of a whole GPU among containers nor a GPU partitioned by Hyper-V can be detected.
 
     Args:
         machine: The run's computer.
         device: Device of the run, such as "cpu" or "gpu:0"; None while unknown.
-        device_name: The engine's name for the GPU; None if unknown.
-        gpu_busy_pct: How busy the GPU was during the run; None if unknown.
+        device_name: Name of the GPU as reported by the engine; None if unknown.
+        gpu_busy_pct: GPU utilization during the run; None if unknown.
     """
     if device is None:
         return None
@@ -57,13 +57,13 @@ def shared_part(
 def with_host(
     value: float, low: float | None, high: float | None, *, is_rate: bool
 ) -> tuple[float | None, float | None]:
-    """Widen an interval by the variation between runs on a shared host. Independent errors add in quadrature.
+    """Widen an interval by the variation between runs on a shared host, adding the errors in quadrature.
 
     Args:
         value: A headline, in any unit.
-        low: Lower end of its interval; None for no interval, which is returned unchanged.
+        low: Lower end of its interval; None if there is no interval.
         high: Upper end of its interval.
-        is_rate: Whether higher is faster. If so, the variation applies to its inverse, the duration.
+        is_rate: Whether higher values are faster. If so, the variation applies to the inverse, the duration.
     """
     if low is None or high is None or low <= 0 or value <= 0:
         return low, high

@@ -1,4 +1,4 @@
-"""Statistics of raw durations. Pure functions; headlines are computed nowhere else."""
+"""Statistics of raw durations, the only place where headlines are computed. Pure functions."""
 
 import bisect
 import itertools
@@ -13,11 +13,11 @@ from app.core.analysis.student_t import CONFIDENCE, student_t
 from app.core.analysis.timed_steps import StepTimes
 from workloads.training.medians import related_interval
 
-# The first step traces and compiles; a network with ten-second steps completes only three more.
+# The first step traces and compiles. A network with ten-second steps completes only three more.
 ESTIMATE_STEPS_AT_LEAST = 4
 SUSTAINED_STEPS_AT_LEAST = 30
 DRIFT_PARTS = 12
-# The median of three steps isn't affected by one interruption.
+# Medians of three steps aren't affected by a single interruption.
 DRIFT_PART_STEPS_AT_LEAST = 3
 Basis = Literal["later_epochs", "first_epoch", "estimate", "repetitions"]
 
@@ -27,15 +27,15 @@ class DurationStatistics:
     """Statistics of durations in seconds, of whole epochs or of steps.
 
     Attributes:
-        basis: "later_epochs", or "first_epoch" if there is only one, which includes tracing and warm-up.
-        median_s: The headline: the median of the epochs after the first, or the typical step (scaled to an epoch).
+        basis: "later_epochs"; "first_epoch" if it is the only one, including tracing and warm-up; or "estimate".
+        median_s: The headline: median of the epochs after the first, or the typical step (scaled to an epoch).
         first_s: Duration of the first epoch.
         spread_pct: Sample standard deviation of the epochs after the first (or of the parts of the steps), as a
-            percentage of the headline; None with fewer than two.
+            percentage of the headline; None with fewer than two values.
         low_s, high_s: Confidence interval of the headline; None if there is none.
-        confidence_pct: Confidence level of the interval: 95 or slightly more; less with too few epochs.
-        mean_s: The arithmetic mean including interruptions; None if it isn't meaningful.
-        warmup_steps: Steps excluded from an estimate; None if nothing was estimated.
+        confidence_pct: Confidence level of the interval: 95 or slightly more, or less if there are too few epochs.
+        mean_s: Arithmetic mean including interruptions; None if it isn't meaningful.
+        warmup_steps: Number of steps excluded as warm-up; None if nothing was estimated.
     """
 
     basis: Basis
@@ -53,7 +53,7 @@ class DurationStatistics:
 
 
 def epoch_statistics(durations_s: Sequence[float]) -> DurationStatistics | None:
-    """Summarise whole epochs in order; None if there are none."""
+    """Return statistics of whole epochs in order; None if there are none."""
     if not durations_s:
         return None
     counted = durations_s[1:] or durations_s
@@ -83,14 +83,14 @@ def estimate_epoch(
     """Scale timed steps to a whole epoch; None without steps.
 
     An epoch consists of its steps, the extra time of its first step, the validation pass, and the gaps between
-    these parts. Minimum and maximum come from scaling consecutive parts of about a tenth of the steps each in the
-    same way.
+    them. The minimum and maximum are computed in the same way from consecutive parts, each about a tenth of the
+    steps.
 
     Args:
         steps: The timed steps.
-        steps_per_epoch: Steps of a whole epoch.
-        validation_batches: Batches of a whole validation pass.
-        rest_s: Time of an epoch outside its steps and its validation.
+        steps_per_epoch: Number of steps of a whole epoch.
+        validation_batches: Number of batches of a whole validation pass.
+        rest_s: Time of an epoch outside its steps and validation.
     """
     estimation = steps.estimation()
     if estimation is None:
@@ -103,13 +103,13 @@ def estimate_epoch(
 def step_statistics(
     steps: StepTimes, *, is_estimate: bool = False, is_uneven: bool = False
 ) -> DurationStatistics | None:
-    """Summarise the steps of a workload whose headline is based on one step; None without usable steps.
+    """Return statistics of steps, for headlines based on one step; None without usable steps.
 
     Args:
-        steps: The timed steps. The first epoch is warm-up if there is another; otherwise the first step, which
-            traces and compiles, is excluded.
-        is_estimate: Whether they are from a Quick run, where the end of the warm-up is estimated.
-        is_uneven: Whether some steps do more work than others. If so, all are used, in a plain mean.
+        steps: The timed steps. The first epoch is excluded as warm-up. If there is no other, only the first step,
+            which traces and compiles, is excluded.
+        is_estimate: Whether the steps are from a Quick run, for which the end of the warm-up is estimated.
+        is_uneven: Whether some steps do more work than others. If so, all steps are averaged.
     """
     counted = steps.usual_s or steps.starts_s if is_estimate else steps.later_s or steps.durations_s[1:]
     has_warmup = is_estimate and not is_uneven
@@ -170,11 +170,11 @@ def sustained_pct(steps: StepTimes) -> float | None:
 
 
 def drift_pct(steps_s: Sequence[float]) -> tuple[float, float] | None:
-    """Return how much longer steps took at the end than at the beginning, and its uncertainty, in percent.
+    """Return the increase in step duration from beginning to end, and its uncertainty, in percent.
 
-    Compares the last third with the first on a line fitted through the medians of twelve equal parts, which are
-    robust to single interruptions. The uncertainty is half of the 95 % confidence interval, computed from the
-    residuals. None with too few steps.
+    The last third is compared with the first on a line fitted through the medians of twelve equal parts, which are
+    robust to single interruptions. The uncertainty is half the width of the 95 % confidence interval, computed
+    from the residuals. Return None if there are too few steps.
     """
     size = len(steps_s) // DRIFT_PARTS
     if size < DRIFT_PART_STEPS_AT_LEAST:
@@ -199,12 +199,12 @@ def trimmed_mean(values: Sequence[float]) -> float:
 
 
 def headline_value(metric: str, duration_s: float, examples: int) -> float:
-    """Convert a duration to a headline: unchanged if the headline is in seconds, otherwise a rate.
+    """Convert a duration to a headline: a duration in seconds or a rate.
 
     Args:
         metric: One of workloads.workload.HeadlineKey.
         duration_s: Duration of an epoch or a step, depending on the metric.
-        examples: Number of units one step adds to a rate: batch size times words per example.
+        examples: Number of units that one step adds to a rate: batch size times words per example.
     """
     return duration_s if metric.startswith("seconds_per_") else examples / duration_s
 
@@ -222,13 +222,14 @@ def run_statistics(
     """Return a run's headline from its raw durations; None if it has none.
 
     Args:
-        preset: "quick" is estimated from steps, and so is "sustained" without two whole epochs; others use epochs.
-        steps: Steps per shortened epoch; a shortened epoch never counts as an epoch.
-        steps_per_epoch: Steps of a whole epoch.
-        epoch_durations_s: Whole epochs, in order.
-        timed_steps: All steps.
-        validation_batches: Batches of a whole validation pass.
-        rest_s: For an estimate, time of an epoch outside steps and validation; None if that phase wasn't reached.
+        preset: Headlines of "quick" runs are estimated from steps, and so are those of "sustained" runs without
+            two whole epochs. Others use epochs.
+        steps: Number of steps of a shortened epoch, which never counts as an epoch; None for whole epochs.
+        steps_per_epoch: Number of steps of a whole epoch.
+        epoch_durations_s: Durations of whole epochs, in order.
+        timed_steps: All timed steps.
+        validation_batches: Number of batches of a whole validation pass.
+        rest_s: For an estimate, time of an epoch outside its steps and validation; None if it wasn't measured.
     """
     if preset == "sustained" and len(epoch_durations_s) < 2:
         return estimate_epoch(timed_steps, steps_per_epoch) if timed_steps.usual_s else None

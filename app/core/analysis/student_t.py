@@ -1,7 +1,7 @@
 """Quantiles of Student's t distribution, for confidence intervals of means of few values.
 
-Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 (odd degrees of freedom), 26.7.4, and
-26.7.5 for many.
+Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 (odd degrees of freedom), 26.7.4
+(even) and 26.7.5 (many).
 """
 
 import math
@@ -9,12 +9,12 @@ from functools import cache
 from statistics import NormalDist
 
 CONFIDENCE = 0.95
-# Above this, summing the series would take seconds, and the expansion is accurate to ten digits.
+# Above this, summing the series would take seconds, and the asymptotic expansion is accurate to ten digits.
 _SUMMED_FREEDOM = 1_000
 
 
 def student_t(freedom: float) -> float:
-    """Return the 95 % limit of |t| for at least 1 degree of freedom, which may be fractional."""
+    """Return the 95 % limit of |t|. The degrees of freedom must be at least 1 and may be fractional."""
     whole = max(1, int(freedom))
     low = t_limit(whole)
     return low + (max(freedom, 1.0) - whole) * (t_limit(whole + 1) - low)
@@ -43,7 +43,7 @@ def _expansion(freedom: int) -> float:
 
 
 def _inside(t: float, freedom: int) -> float:
-    """Return the probability of |T| <= t."""
+    """Return the probability that |T| <= t."""
     angle = math.atan(t / math.sqrt(freedom))
     cosine = math.cos(angle)
     odd = freedom % 2

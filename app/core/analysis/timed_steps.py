@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from app.core.analysis.estimator import Estimation, Interruption, estimate_steps, interrupted
 from workloads.protocol.events import Steps
 
-# With fewer first steps, the usual duration is unknown.
+# With fewer first steps, their usual duration is unknown.
 STARTS_AT_LEAST = 4
 
 
@@ -23,9 +23,9 @@ class Disturbance:
     """Steps that took far longer than usual.
 
     Attributes:
-        t_s: When they were reported, in seconds since the worker started.
+        t_s: Time of the report, in seconds since the worker started.
         steps: Number of steps.
-        excess_s: How much longer than usual they took in total.
+        excess_s: Total time in excess of the usual duration.
     """
 
     t_s: float
@@ -35,15 +35,15 @@ class Disturbance:
 
 @dataclass(slots=True)
 class StepTimes:
-    """Durations in seconds, in order. Arrays, because a long run has millions of them.
+    """Durations of a run's steps in seconds, in order. Arrays are used because a long run has millions of steps.
 
     Attributes:
         durations_s: All measured steps.
         later_s: Steps of epochs after the first.
         starts_s: First steps of epochs after the first, which also set up the epoch's input.
-        usual_s: All other steps, except the run's very first one, which traces and compiles.
+        usual_s: All other steps, except the run's very first step, which traces and compiles.
         first_epoch_steps: Number of usual steps in the first epoch if there is another; otherwise 0.
-        validation_s: Batches of each validation pass that was timed batch by batch; the first one is warm-up.
+        validation_s: Durations of each timed validation pass, batch by batch; the first pass is warm-up.
     """
 
     durations_s: "array[float]" = field(default_factory=_doubles)
@@ -53,8 +53,8 @@ class StepTimes:
     validation_s: list[list[float]] = field(default_factory=list)
     first_epoch_steps: int = 0
     _starts_t_s: list[float] = field(default_factory=list)
-    _ends: list[tuple[int, float]] = field(default_factory=list)  # number of usual steps so far, and report time
-    # The last estimation, with the counts of usual and first steps that it was computed from.
+    _ends: list[tuple[int, float]] = field(default_factory=list)  # number of usual steps so far, report time
+    # The latest estimation, with the numbers of usual and first steps it is based on.
     _estimated: tuple[tuple[int, int], Estimation | None] = field(default=((0, 0), None), compare=False)
 
     def add(self, block: Steps) -> None:
@@ -67,7 +67,7 @@ class StepTimes:
             self.starts_s.extend(block.durations_s)
             self._starts_t_s.extend([block.t_s] * len(block.durations_s))
         elif block.phase == "measure":
-            usual_s = array("d", block.durations_s)  # converted once, as extending by an array is fast
+            usual_s = array("d", block.durations_s)  # converted once: extending an array by an array is fast
             self.durations_s.extend(usual_s)
             if block.epoch > 0:
                 self.later_s.extend(usual_s)
@@ -82,11 +82,11 @@ class StepTimes:
             self._ends.append((len(self.usual_s), block.t_s))
 
     def disturbances(self, among_usual: Iterable[Interruption], warmup: int = 0) -> tuple[Disturbance, ...]:
-        """Return the interruptions with their times, including first steps of epochs.
+        """Return the interruptions with their times, including slow first steps of epochs.
 
         Args:
-            among_usual: The interruptions among the usual steps.
-            warmup: Number of usual steps skipped before numbering starts.
+            among_usual: Interruptions among the usual steps.
+            warmup: Number of usual steps before the first one that `among_usual` counts.
         """
         disturbances = [
             Disturbance(self._time_s(warmup + each.first), each.steps, each.excess_s) for each in among_usual
@@ -102,14 +102,14 @@ class StepTimes:
         return tuple(sorted(disturbances, key=lambda each: each.t_s))
 
     def _time_s(self, number: int) -> float:
-        """Return when the usual step with this number was reported."""
+        """Return the time at which the usual step with this number was reported."""
         place = bisect.bisect_right(self._ends, (number, math.inf))
         return self._ends[min(place, len(self._ends) - 1)][1]
 
     def estimation(self) -> Estimation | None:
         """Estimate the typical step, excluding warm-up and interruptions; None without steps."""
         counts = len(self.usual_s), len(self.starts_s)
-        if self._estimated[0] != counts:  # computed once, because each headline asks for it several times
+        if self._estimated[0] != counts:  # cached, because each headline needs it several times
             # Epochs of one step have only first steps.
             self._estimated = counts, estimate_steps(self.usual_s or self.starts_s)
         return self._estimated[1]
@@ -119,7 +119,7 @@ class StepTimes:
         return max(0.0, statistics.median_low(self.starts_s) - step_s) if self.starts_s else 0.0
 
     def pass_s(self, batches: int) -> float:
-        """Return the seconds of a validation pass with this many batches, based on timed batches; 0.0 if none.
+        """Return the estimated duration of a validation pass with this many batches in seconds; 0.0 if unknown.
 
         Interrupted batches are replaced by typical ones.
         """
@@ -134,7 +134,7 @@ class StepTimes:
 
 
 def step_times(blocks: Iterable[Steps]) -> StepTimes:
-    """Return the timed steps of blocks."""
+    """Group the steps of blocks by kind."""
     result = StepTimes()
     for block in blocks:
         result.add(block)
@@ -142,7 +142,7 @@ def step_times(blocks: Iterable[Steps]) -> StepTimes:
 
 
 def steps_left_out(blocks: Iterable[Steps]) -> int:
-    """Return the number of training steps missing between consecutive blocks of an epoch, or before its first."""
+    """Return the number of training steps that are missing within epochs, before or between the blocks."""
     left_out, place = 0, ("", -1, 0)
     for block in blocks:
         if block.phase == "validate":

@@ -1,4 +1,4 @@
-"""Compares a run with the user's best and latest, and lists changes to the computer in between."""
+"""Compares a run with the user's best and latest ones, and lists changes to the computer in between."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from workloads.engines.registry import engine_title
 
 # Smallest difference worth showing if there is no interval.
 LEVEL_SHARE = 0.005
-# From this ratio on, a factor reads better than percent.
+# From this ratio on, a factor is shown instead of a percentage.
 MANY_TIMES = 2.0
-# More points aren't distinguishable in a chart, and each mark takes time to draw.
+# In a chart, more points would be indistinguishable and slow to draw.
 POINTS_LIMIT = 60
 
 
 @dataclass(frozen=True, slots=True)
 class TrendPoint:
-    """One run of a trend, and how the computer changed since the previous run."""
+    """One run of a trend, with the changes to the computer since the previous run."""
 
     run: RunSummary
     changes: tuple[str, ...]
@@ -32,7 +32,7 @@ class Trend:
     """Runs of the same work with the same settings, oldest first.
 
     Attributes:
-        line: Comparison of one of them with the best and the latest, as a sentence; "" without a usable result.
+        line: Comparison of a run with the best and the latest one, as a sentence; "" without a usable result.
     """
 
     metric: str
@@ -79,8 +79,8 @@ def trend_of(run: RunSummary, past: Iterable[PastRun]) -> Trend:
     """Return the trend of a run: the newest points or, if there are too many, those around the run.
 
     Args:
-        run: The run in question.
-        past: Runs of its workload in any order, with or without the run itself.
+        run: The run to compare.
+        past: Runs of the same workload in any order, with or without the run itself.
     """
     like = sorted((each for each in past if _belongs(run, each.run)), key=lambda each: each.run.id)
     points = []
@@ -94,7 +94,7 @@ def trend_of(run: RunSummary, past: Iterable[PastRun]) -> Trend:
 
 
 def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:
-    """Compare a run with the best and the latest of its kind; "" without a usable result."""
+    """Compare a run with the best and the latest similar ones; "" without a usable result."""
     if not is_usable(run):
         return ""
     like = [other for other in others if other.id != run.id and _belongs(run, other)]
@@ -115,7 +115,7 @@ def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:
 
 
 def machine_changes(before: PastRun, now: PastRun) -> tuple[str, ...]:
-    """Return what changed on the computer since the previous run. Details unknown for either run are omitted."""
+    """Describe the changes to the computer since the previous run, omitting details unknown for either run."""
     engine = engine_title(now.run.engine)
     facts = [
         ("trend.other", before.run.cpu_name, now.run.cpu_name),
@@ -144,7 +144,7 @@ def _belongs(run: RunSummary, other: RunSummary) -> bool:
 
 
 def _is_level(run: RunSummary, other: RunSummary) -> bool:
-    """Return whether two runs are indistinguishable: their intervals overlap, or they hardly differ."""
+    """Return whether two runs are indistinguishable, because their intervals overlap or they hardly differ."""
     if run.value_low is None or run.value_high is None or other.value_low is None or other.value_high is None:
         return abs(_times_as_fast(run, other) - 1) < LEVEL_SHARE
     return run.value_low <= other.value_high and other.value_low <= run.value_high

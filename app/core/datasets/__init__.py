@@ -1,1 +1,1 @@
-"""Data sets as files: downloading, importing, checking and removing them."""
+"""Downloads, imports, checks and removes data sets."""

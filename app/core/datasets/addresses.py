@@ -1,4 +1,4 @@
-"""Web addresses: which parts may be shown, and which are sent to a server."""
+"""Splits web addresses into the parts that may be shown and those that may be secret."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _LIMIT = 200
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address without its login, and the login itself.
+    """A web address and the login that was removed from it.
 
     Attributes:
         url: The address to request.
@@ -23,7 +23,7 @@ class Address:
 
 
 def split_login(url: str) -> Address:
-    """Split user and password off an address, so that they don't appear in requests or logs."""
+    """Remove user and password from an address, so that they don't appear in requests or logs."""
     scheme, mark, rest = url.partition("://")
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     user, at, host = authority.rpartition("@")
@@ -33,7 +33,7 @@ def split_login(url: str) -> Address:
 
 
 def shown(url: str) -> str:
-    """Return an address for display, without user, password and query, which may be secret."""
+    """Return an address for display, without user, password and query, because these may be secret."""
     scheme, mark, rest = url.partition("://")
     if not mark:
         scheme, rest = "", url
@@ -42,5 +42,5 @@ def shown(url: str) -> str:
     _, at, host = authority.rpartition("@")
     path = re.split(r"[?#]", tail, maxsplit=1)[0]
     if "@" in tail and (at or ":" in authority):
-        host, path = "…", ""  # perhaps a password with a slash, which looks like a path
+        host, path = "…", ""  # may be a password with a slash, which looks like a path
     return one_line(f"{scheme}{mark}{host}{path}", _LIMIT)

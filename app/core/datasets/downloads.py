@@ -1,4 +1,4 @@
-"""Downloads one file with progress, resumes after interruptions, and verifies it."""
+"""Downloads a file with progress, resumes after interruptions, and verifies the file."""
 
 import base64
 import errno
@@ -34,22 +34,22 @@ Check = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class _Chunks:
-    """The caller's callbacks before and after each chunk is written."""
+    """Callbacks of the caller, called before and after each chunk is written."""
 
     progress: Progress
     check: Check
 
 
 class DownloadError(AppError):
-    """A download was interrupted. Received data is kept, and the next attempt resumes there."""
+    """A download was interrupted. The data received so far is kept, and the next attempt resumes."""
 
 
 class _NoSuchPartError(DownloadError):
-    """The server can't resume. The partial file is removed, and the next attempt starts over."""
+    """The server can't resume the download. The partial file is removed, and the next attempt starts over."""
 
 
 class RefusedError(DownloadError):
-    """The server refuses the file or isn't trusted. Another program may have the required login or certificate."""
+    """The server refused or isn't trusted. Another program may have the required login or certificate."""
 
 
 def download(
@@ -61,19 +61,19 @@ def download(
     *,
     check: Check = lambda: None,
 ) -> None:
-    """Download a file to `target`, which appears only when it is complete and correct.
+    """Download a file to `target`. The target is created only after the download is complete and verified.
 
     Args:
-        url: http or https.
-        target: Final path. The partial file `target`.part next to it allows resuming.
+        url: An http or https address.
+        target: Final path. The partial file, `target`.part, makes it possible to resume.
         size_bytes: Exact size; None to use the size stated by the server.
-        sha256: Checksum; None if none is published, in which case the contents are checked later.
+        sha256: Checksum; None if none is published and the caller checks the contents later.
         progress: Called after each chunk.
-        check: Called before each chunk is written; may raise to cancel.
+        check: Called before each chunk is written; may raise an exception to cancel.
 
     Raises:
         DownloadError: The connection failed, or the server refused.
-        AppError: It is the wrong file, or it couldn't be saved.
+        AppError: The file is wrong or couldn't be saved.
     """
     check_address(url)
     part = target.with_name(target.name + ".part")
@@ -98,7 +98,7 @@ def download(
 
 
 def check_address(url: str) -> None:
-    """Raise UsageError unless an address begins with http or https."""
+    """Raise UsageError unless an address starts with http:// or https://."""
     if not url.lower().startswith(("http://", "https://")):
         raise UsageError(message("dataset.not_a_web_address", address=shown(url)))
 
@@ -121,13 +121,13 @@ def _refuse_strangers(*paths: Path) -> None:
 
 
 class WrongFileError(AppError):
-    """A file isn't the expected one."""
+    """The file isn't the expected one."""
 
 
 def check_file(path: Path, size_bytes: int | None, sha256: str | None, name: str) -> None:
-    """Raise WrongFileError unless a file has this size and SHA-256; OSError if it can't be read.
+    """Raise WrongFileError unless a file has this size and SHA-256, or OSError if it can't be read.
 
-    A value of None isn't checked.
+    None disables a check.
     """
     state = path.stat()
     if not stat.S_ISREG(state.st_mode):
@@ -151,7 +151,7 @@ START_OVER = message("dataset.try_again_from_start")
 
 
 def broken_off(url: str, error: Exception) -> DownloadError:
-    """Return a connection error as one sentence."""
+    """Convert a connection error to a DownloadError."""
     from ssl import SSLCertVerificationError
 
     reason = getattr(error, "reason", None) or error
@@ -172,7 +172,7 @@ def _read(response: "HTTPResponse", size_bytes: int) -> bytes:
 
 
 def stated_size(url: str) -> int | None:
-    """Return the size of a file as stated by its server; None if it is unknown or the server is unreachable."""
+    """Return the size of a file as stated by its server; None if unknown or the server can't be reached."""
     try:
         with open_url(url, 0, "HEAD") as response:
             return _length(response, 0)
@@ -181,7 +181,7 @@ def stated_size(url: str) -> int | None:
 
 
 def _length(response: "HTTPResponse", done_bytes: int) -> int | None:
-    """Return the size of the whole file from the response to a request for the rest of it."""
+    """Return the size of the whole file, based on the response to a request for the rest of it."""
     length = response.headers.get("Content-Length", "")
     return done_bytes + int(length) if length.isascii() and length.isdigit() else None
 
@@ -189,7 +189,7 @@ def _length(response: "HTTPResponse", done_bytes: int) -> int | None:
 def _fetch(url: str, part: Path, done_bytes: int, size_bytes: int | None, chunks: _Chunks) -> None:
     with open_url(url, done_bytes) as response:
         if response.status != HTTPStatus.PARTIAL_CONTENT:
-            done_bytes = 0  # a server that can't resume sends everything
+            done_bytes = 0  # a server that can't resume sends the whole file
         elif not response.headers.get("Content-Range", "").startswith(f"bytes {done_bytes}-"):
             raise _NoSuchPartError(message("dataset.server_sent_wrong_part", address=shown(url)), START_OVER)
         size_bytes = _length(response, done_bytes) if size_bytes is None else size_bytes
@@ -205,7 +205,7 @@ def open_url(url: str, done_bytes: int = 0, method: str = "GET") -> "HTTPRespons
         UsageError: The address is invalid.
         DownloadError: The connection failed, or the server refused.
     """
-    # Imported late, because TLS takes up memory, and the window usually downloads nothing.
+    # Imported late, because TLS needs memory, and the window usually downloads nothing.
     import urllib.error
     import urllib.request
     from http.client import HTTPException, InvalidURL
@@ -238,7 +238,7 @@ def open_url(url: str, done_bytes: int = 0, method: str = "GET") -> "HTTPRespons
 
 
 def _opener() -> "OpenerDirector":
-    """Return an opener for http and https only: a redirect could point to a local file or another protocol."""
+    """Return an opener restricted to http and https; redirects could otherwise lead to local files."""
     from urllib import request
 
     opener = request.OpenerDirector()
@@ -256,11 +256,12 @@ def _opener() -> "OpenerDirector":
 
 
 def trust(system: str = sys.platform, certificates: Path = _MACOS_CERTIFICATES) -> "SSLContext":
-    """Return the TLS context for downloads, which trusts the system's certificates as found by Python.
+    """Return a TLS context for downloads that trusts the system's certificates as found by Python.
 
     Args:
-        system: As `sys.platform`; for tests.
-        certificates: Used on macOS if Python has none, as with python.org's before running "Install Certificates".
+        system: Value of `sys.platform`; a parameter for tests.
+        certificates: Fallback on macOS if Python has none, as is the case for python.org's Python until "Install
+            Certificates" has been run.
     """
     import ssl
 
@@ -289,5 +290,5 @@ def _receive(response: "HTTPResponse", part: Path, done_bytes: int, size_bytes: 
 
 
 def _open_own(name: str, flags: int) -> int:
-    """Open a file without following a link or blocking on a pipe at that path."""
+    """Open a file, without following a link or blocking on a pipe with that name."""
     return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)

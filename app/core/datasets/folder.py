@@ -1,8 +1,8 @@
-"""The folder of one data set: installing, replacing and removing it in a location that may be the user's.
+"""The folder of one data set: installs, replaces and removes it.
 
-There may be a `mnist` or a `.mnist-backup` that isn't ours, and other processes may start, work or be killed at
-any moment. New files are unpacked next to it in `.<data set>-????????.epochmark-new`; the files they replace are
-moved to `.<data set>-????????.epochmark-old`.
+The location may be chosen by the user, so it may contain a `mnist` or a `.mnist-backup` of another program, and
+other processes may start, work or be killed at any moment. New files are unpacked next to the final location, in
+`.<data set>-????????.epochmark-new`. The files they replace are moved to `.<data set>-????????.epochmark-old`.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ class DataFolder:
         )
 
     def check_replaceable(self) -> None:
-        """Raise UsageError if the folder holds files that aren't ours, OSError if it can't be read."""
+        """Raise UsageError if the folder contains other files, or OSError if it can't be read."""
         with _undisturbed(self._datasets):
             self._check_replaceable()
 
@@ -61,7 +61,7 @@ class DataFolder:
             )
 
     def stamp(self) -> tuple[int, int] | None:
-        """Return an identifier of this installation; None if there is none."""
+        """Return an identifier of the installation; None if there is none."""
         try:
             status = (self.path / NOTE).lstat()
         except OSError:
@@ -69,15 +69,15 @@ class DataFolder:
         return status.st_ino, status.st_mtime_ns
 
     def install(self, files: Mapping[str, Path]) -> None:
-        """Unpack next to the final location, then rename. The data set is installed completely or not at all.
+        """Install the data set completely or not at all: unpack next to the final location, then rename.
 
         Raises:
-            HostileArchiveError: Raised by the data set if a file isn't as expected.
-            UsageError: Files that aren't ours are in the way.
-            OSError: It can't be written.
+            HostileArchiveError: A file isn't as expected (raised by the data set).
+            UsageError: The final location contains other files.
+            OSError: The files can't be written.
         """
         source = self._module.SOURCE
-        with _undisturbed(self._datasets):  # by a process that mistakes it for a leftover
+        with _undisturbed(self._datasets):  # protects it from processes that consider it a leftover
             fresh = Path(tempfile.mkdtemp(prefix=f".{source.id}-", suffix=_NEW, dir=self._datasets))
             hold = _claim(fresh)
         try:
@@ -97,9 +97,9 @@ class DataFolder:
             self._discard(fresh)
 
     def remove(self) -> Found:
-        """Delete our files and return what was there.
+        """Delete the app's files and return what the folder contained.
 
-        After an OSError, the remaining files still count as ours.
+        After an OSError, the remaining files still count as the app's.
         """
         with _undisturbed(self._datasets):
             content = find(self.path, self._module)
@@ -108,16 +108,16 @@ class DataFolder:
         return content
 
     def is_cut_off(self) -> bool:
-        """Return whether a program was killed while replacing the data set, so that it must be restored."""
+        """Return whether the data set must be restored because a program was killed while replacing it."""
         return any(path.suffix == _OLD for path in self._besides()) and not os.path.lexists(self.path)
 
     def tidy(self) -> None:
-        """Restore a half-replaced data set, and delete the leftovers of killed installations."""
+        """Restore a half-replaced data set, and delete leftovers of killed installations."""
         if not self._besides():
             return
         with _undisturbed(self._datasets):
             for path in self._besides():
-                # After a failure, everything is unchanged, and the next operation reports it.
+                # After a failure, nothing is changed, and the next operation reports the problem.
                 with contextlib.suppress(OSError):
                     self._tidy(path)
 
@@ -131,7 +131,7 @@ class DataFolder:
                 self._discard(path)
 
     def _besides(self) -> list[Path]:
-        """Return adjacent folders that installations of this data set may have left behind."""
+        """Return the temporary folders of this data set. Some may be leftovers of killed installations."""
         try:
             return [path for path in self._datasets.iterdir() if self._beside.fullmatch(path.name)]
         except OSError:
@@ -141,7 +141,7 @@ class DataFolder:
         return find(self.path, self._module) == Found(None)
 
     def _discard(self, folder: Path) -> None:
-        """Delete one of these folders, unless it is in use or holds other files."""
+        """Delete a temporary folder, unless it is in use or contains other files."""
         try:
             content = find(folder, self._module, is_ours=True)
             if content.own is None or _is_in_use(folder):
@@ -155,8 +155,8 @@ class DataFolder:
             _log.info("%s cannot be removed (%s).", one_line(str(folder), 300), error.strerror)
 
     def _put_in_place(self, fresh: Path) -> None:
-        """Move the old folder aside and the new one into place; one of them exists at any moment."""
-        self._check_replaceable()  # checked again, because unpacking may have taken minutes
+        """Move the old folder aside and the new one into place, so that one of them exists at any moment."""
+        self._check_replaceable()  # again, because unpacking may have taken minutes
         aside: Path | None = None
         try:
             if find(self.path, self._module).own is not None:
@@ -174,7 +174,7 @@ class DataFolder:
             self._discard(aside)
 
     def _rename(self, folder: Path) -> None:
-        """Rename a folder to the final name. At most an empty folder is replaced."""
+        """Rename a folder to the final name, replacing at most an empty folder."""
         with contextlib.suppress(FileNotFoundError):
             self.path.rmdir()
         patiently(lambda: folder.rename(self.path))
@@ -183,10 +183,9 @@ class DataFolder:
 
 @contextlib.contextmanager
 def _undisturbed(datasets: Path) -> Iterator[None]:
-    """Lock the data set folder against renames by processes with another home folder.
+    """Lock the data set folder against processes with another home folder that rename files in it.
 
-    The folder itself is locked, so that no lock file remains in it. If this isn't possible, continue without a
-    lock.
+    The folder itself is locked, so no lock file remains in it. If it can't be locked, continue without a lock.
     """
     if sys.platform == "win32" or not datasets.is_dir():
         yield
@@ -195,7 +194,7 @@ def _undisturbed(datasets: Path) -> Iterator[None]:
 
     descriptor = os.open(datasets, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
     try:
-        for _ in range(round(_PATIENCE_S / _LOOK_EVERY_S)):  # another program may hold the lock forever
+        for _ in range(round(_PATIENCE_S / _LOOK_EVERY_S)):  # because another program may never release the lock
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -210,12 +209,12 @@ def _undisturbed(datasets: Path) -> Iterator[None]:
 
 
 def _is_hardly_begun(folder: Path) -> bool:
-    """Return whether a folder contains only our lock and mark because its process was killed right away."""
+    """Return whether a folder contains only our lock and mark, as after its process was killed at the start."""
     return {path.name for path in folder.iterdir()} <= {LOCK, MARK}
 
 
 def _claim(fresh: Path) -> locks.Hold | None:
-    """Lock a folder as in use; None if the file system doesn't support locks (nothing is cleaned up there)."""
+    """Mark a folder as in use by locking it; return None if the file system doesn't support locks."""
     try:
         return locks.acquire(fresh / LOCK)
     except AppError:

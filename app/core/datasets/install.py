@@ -29,7 +29,7 @@ class InstalledDataset:
     id: str
     title: str
     installed: bool
-    fetchable: bool  # False: only the user may supply it
+    fetchable: bool  # False: only the user can supply it
     size_bytes: int | None  # total size of the official files; None if not published
     files: tuple[SourceFile, ...]
     citation: str
@@ -38,12 +38,12 @@ class InstalledDataset:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The result of a removal.
+    """Result of removing a data set.
 
     Attributes:
-        was_there: Whether there was an installation or a partial download.
-        folder: Where the data set was.
-        kept: Files still in it because Epochmark didn't create them; empty if the folder is gone.
+        was_there: Whether an installation or a partial download existed.
+        folder: The data set's folder.
+        kept: Names of files in the folder that Epochmark didn't create; empty if the folder was removed.
     """
 
     was_there: bool
@@ -56,7 +56,7 @@ class _RefusedError(AppError):
 
 
 def list_datasets(paths: Paths) -> list[InstalledDataset]:
-    """Return all known data sets and whether they are installed."""
+    """Return all supported data sets and whether they are installed."""
     _put_back(paths)
     return [
         InstalledDataset(
@@ -84,15 +84,16 @@ def fetch_dataset(
 
     Args:
         paths: The app's folders.
-        dataset_id: The data set.
-        url: A mirror of its file, or of the folder with its files if there are several (default: the official
-            server).
-        progress: Called with the total of all files.
-        waits: Called while another instance of Epochmark is working on it. If that instance installs the data set,
+        dataset_id: Id of the data set.
+        url: Mirror of its file or, if there are several, of the folder with its files; None for the official
+            server.
+        progress: Called with the bytes done and the total of all files.
+        waits: Called while another instance of Epochmark works on the data set. If that instance installs it,
             it isn't downloaded again.
 
     Raises:
-        AppError: It can't be downloaded, checked or installed; a partial download is kept for the next attempt.
+        AppError: The data set can't be downloaded, checked or installed. A partial download is kept for the next
+            attempt.
     """
     module, source = _known(dataset_id)
     if not source.fetchable:
@@ -107,30 +108,30 @@ def fetch_dataset(
         if place.stamp() != before and module.is_installed(place.path):
             return place.path
         with _explained(source, place):
-            place.check_replaceable()  # before minutes of downloading
+            place.check_replaceable()  # before a download that may take minutes
         make_folder(paths.downloads)
         files = {file.name: _download_place(paths, source, file) for file in source.files}
         _download(source, files, url, progress)
         try:
             _install(paths, place, source, files)
         except _RefusedError:
-            _delete(files.values())  # otherwise they would be rejected on every attempt
+            _delete(files.values())  # otherwise every attempt would reject them
             raise
         _delete(files.values())
     return place.path
 
 
 def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = lambda: None) -> Path:
-    """Install a data set from official files on this computer, which are kept; return its folder.
+    """Install a data set from official files on this computer, and return its folder. The files are kept.
 
     Args:
         paths: The app's folders.
-        dataset_id: The data set.
-        places: The files, or the folder that contains them. Several files are identified by name.
-        waits: Called while another instance of Epochmark is working on it.
+        dataset_id: Id of the data set.
+        places: The files, or the folder that contains them. Several files are identified by their names.
+        waits: Called while another instance of Epochmark works on the data set.
 
     Raises:
-        AppError: A file is missing, unreadable or the wrong one, or the data set can't be installed.
+        AppError: A file is missing, unreadable or wrong, or the data set can't be installed.
     """
     module, source = _known(dataset_id)
     check_datasets_folder(paths)
@@ -157,12 +158,12 @@ def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -
 
     Args:
         paths: The app's folders.
-        dataset_id: The data set.
-        waits: Called while another instance of Epochmark is working on it.
+        dataset_id: Id of the data set.
+        waits: Called while another instance of Epochmark works on the data set.
 
     Raises:
-        UsageError: The files there weren't installed by Epochmark; they are kept.
-        AppError: It can't be deleted.
+        UsageError: Epochmark didn't install the files in the folder; they are kept.
+        AppError: The data set can't be deleted.
     """
     module, source = _known(dataset_id)
     check_datasets_folder(paths)
@@ -192,7 +193,7 @@ def _known(dataset_id: str) -> tuple[Dataset, DatasetSource]:
 
 @contextlib.contextmanager
 def _alone(paths: Paths, source: DatasetSource, waits: Waits) -> Iterator[None]:
-    """Lock a data set and its downloads against all other processes that use these folders."""
+    """Lock a data set and its downloads against other processes that use the same folders."""
     make_folder(paths.locks)
     path = _lock_place(paths, source)
     hold = locks.acquire(path)
@@ -204,12 +205,12 @@ def _alone(paths: Paths, source: DatasetSource, waits: Waits) -> Iterator[None]:
 
 
 def _lock_place(paths: Paths, source: DatasetSource) -> Path:
-    # Not next to the data, because that folder is the user's, and not every drive supports locks.
+    # Not next to the data: that folder is the user's, and not every drive supports locks.
     return paths.locks / f"data-{source.id}.lock"
 
 
 def _put_back(paths: Paths) -> None:
-    """Restore data sets whose replacement was killed, unless another process is working on them."""
+    """Restore data sets after a killed replacement, unless another process is working on them."""
     for module in DATASETS.values():
         place = DataFolder(paths.datasets, module)
         if place.is_cut_off() and paths.locks.is_dir():
@@ -227,7 +228,7 @@ def _explained(
     failure: str = "files.not_installed",
     advice: str = "dataset.choose_other_folder",
 ) -> Iterator[None]:
-    """Turn an OSError into an AppError with these codes."""
+    """Convert an OSError to an AppError with these message codes."""
     try:
         yield
     except OSError as error:
@@ -243,7 +244,7 @@ def _names(source: DatasetSource) -> list[str]:
 
 
 def _find(source: DatasetSource, places: Sequence[Path]) -> dict[str, Path]:
-    """Find the user's file for each official file, by name."""
+    """Map the name of each official file to the user's file."""
     names = _names(source)
     files: dict[str, Path] = {}
     for place in places:
@@ -278,7 +279,7 @@ def _download(source: DatasetSource, targets: Mapping[str, Path], mirror: str | 
     """Download the missing files of a data set."""
     done_bytes, all_bytes = 0, source.size_bytes or 0
     for file in source.files:
-        assert file.size_bytes is not None  # true for all downloadable files
+        assert file.size_bytes is not None  # known for all downloadable files
         target = targets[file.name]
         if not _is_whole(target, file):  # a previous installation may have failed after downloading
             before_bytes = done_bytes
@@ -302,7 +303,7 @@ def _download_place(paths: Paths, source: DatasetSource, file: SourceFile) -> Pa
 
 
 def _delete(files: Iterable[Path]) -> bool:
-    """Delete downloaded files, but nothing else at these paths; return whether there were any."""
+    """Delete downloaded files, but nothing else at these paths; return whether any existed."""
     was_there = False
     for path in files:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):

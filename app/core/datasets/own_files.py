@@ -1,8 +1,8 @@
-"""Identifies the files in a data set's folder that are ours, and deletes only those.
+"""Identifies the app's own files in a data set's folder, and deletes only those.
 
-A folder is ours if it contains a valid note of an installation or, next to the final location, a mark that names
-it. Only the files named by the note or by the data set's module are ours. They are deleted one by one; a folder
-with other files in it is kept.
+A folder belongs to the app if it contains a valid note of an installation or, next to the final location, a mark
+with the folder's name. Only the files listed in the note or by the data set's module belong to the app. They are
+deleted one by one, and a folder with other files is kept.
 """
 
 import errno
@@ -19,10 +19,10 @@ from workloads.datasets.regular_file import read_regular
 from workloads.datasets.source import Dataset
 
 NOTE = "installed.json"  # of a finished installation
-MARK = "installing.json"  # of an installation in progress: in the new folder, and in the old one that it replaces
+MARK = "installing.json"  # of an installation in progress: in the new folder, and in the old one that is replaced
 LOCK = "installing.lock"  # held by the process that fills a new folder
 _NOTE_LIMIT_BYTES = 8 << 20
-# Files that systems create in any folder that is opened.
+# Files that operating systems create in any folder that is opened.
 _LEFT_BY_SYSTEMS = frozenset({".DS_Store", "Thumbs.db"})
 _JUNCTION_TAG = 0xA0000003  # Windows' IO_REPARSE_TAG_MOUNT_POINT
 _NOT_EMPTY_OR_GONE = frozenset({errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY})
@@ -30,12 +30,12 @@ _NOT_EMPTY_OR_GONE = frozenset({errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY})
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The content of a folder that may be a data set's.
+    """The contents of a folder that may be a data set's.
 
     Attributes:
-        own: Names of our files and folders, in an order that allows deleting them; None if nothing is ours.
+        own: Names of our files and folders, in deletion order; None if nothing is ours.
         strangers: Names of files that aren't ours.
-        problem: Why nothing is ours; None if something is, or if the folder is empty or missing.
+        problem: Reason why nothing is ours; None if something is, or if the folder is empty or missing.
     """
 
     own: tuple[str, ...] | None
@@ -44,11 +44,11 @@ class Found:
 
 
 def find(folder: Path, module: Dataset, *, is_ours: bool = False) -> Found:
-    """Split a folder's contents into our files and others. Raises OSError if it can't be read.
+    """Split a folder's contents into our files and others. Raises OSError if the folder can't be read.
 
     Args:
         folder: The folder.
-        module: The data set that it should hold.
+        module: The data set expected in the folder.
         is_ours: Whether the folder is known to be ours, even without a note.
     """
     try:
@@ -77,7 +77,7 @@ def find(folder: Path, module: Dataset, *, is_ours: bool = False) -> Found:
 
 
 def is_marked(folder: Path, module: Dataset) -> bool:
-    """Return whether a folder next to the final location has a mark that names it; in a copy, it doesn't."""
+    """Return whether the mark in a folder names that folder. In a copy of the folder, it doesn't."""
     content = _read(folder / MARK)
     return content is not None and content == mark_of(folder, module)
 
@@ -88,7 +88,7 @@ def mark_of(folder: Path, module: Dataset) -> dict[str, object]:
 
 
 def _noted(folder: Path, module: Dataset) -> Collection[str] | None:
-    """Return the files named by an installation's note; None without a valid note of this data set."""
+    """Return the names in an installation's note; None without a valid note of this data set."""
     content = _read(folder / NOTE)
     if content is None or content.get("dataset", module.SOURCE.id) != module.SOURCE.id:
         return None
@@ -100,7 +100,7 @@ def _noted(folder: Path, module: Dataset) -> Collection[str] | None:
 
 
 def _read(path: Path) -> dict[str, object] | None:
-    """Read one of our small JSON files; None if it isn't one."""
+    """Read one of our small JSON files; None if it is missing or invalid."""
     if path.is_symlink():
         return None
     try:
@@ -111,14 +111,14 @@ def _read(path: Path) -> dict[str, object] | None:
 
 
 def named(names: Collection[str]) -> str:
-    """Return the first names as text, and the number of remaining names."""
+    """Return the first three names as text, with the number of the remaining ones."""
     some = [one_line(name, 60) for name in sorted(names)[:3]]
     more = len(names) - len(some)
     return sentence("dataset.names_and_more", names=some, more=more) if more else ", ".join(some)
 
 
 def _entries(folder: Path, prefix: str, owns: Callable[[str], bool]) -> Iterator[tuple[str, bool]]:
-    """Yield each name and whether it is ours, contents before their folder; skip folders of others."""
+    """Yield each name and whether it is ours, contents before their folder. Folders of others aren't searched."""
     with os.scandir(folder) as entries:
         in_order = sorted(entries, key=lambda entry: entry.name)
     for entry in in_order:
@@ -143,7 +143,7 @@ def _problem(status: os.stat_result) -> Message:
 
 
 def delete(folder: Path, names: Collection[str]) -> None:
-    """Delete our files and folders, and the folder itself if it is empty; keep files added by others."""
+    """Delete our files and folders, and the folder itself if it is then empty; keep all other files."""
     for name in names:
         path = folder / name
         if name.endswith("/"):

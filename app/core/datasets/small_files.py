@@ -25,13 +25,13 @@ _REASON_LIMIT = 40
 
 
 def read_small(url: str, limit_bytes: int, is_wanted: Callable[[], bool] = lambda: True) -> bytes | None:
-    """Return the content of a file, unpacked if the server sends it as gzip; None if it is larger than allowed.
+    """Return the contents of a file, decompressed if the server sends gzip; None if it is too large.
 
-    At most the limit plus one chunk is read, no matter what size the server states.
+    At most the limit plus one chunk is read, whatever size the server states.
 
     Args:
-        url: http or https.
-        limit_bytes: Limit for the data sent, and for its unpacked size.
+        url: An http or https address.
+        limit_bytes: Limit for the size of the response and for its decompressed size.
         is_wanted: Called before each chunk. If it returns False, reading stops, and the result must be ignored.
 
     Raises:
@@ -40,7 +40,7 @@ def read_small(url: str, limit_bytes: int, is_wanted: Callable[[], bool] = lambd
     """
     check_address(url)
     with open_url(url) as response:
-        stated_bytes = response.length  # None if it isn't stated, or if the contents are sent in chunks
+        stated_bytes = response.length  # None if not stated, or with chunked transfer encoding
         if stated_bytes is not None and stated_bytes > limit_bytes:
             return None
         unpack = _Unpacking(url, response.headers.get("Content-Encoding", ""))
@@ -62,7 +62,7 @@ def read_small(url: str, limit_bytes: int, is_wanted: Callable[[], bool] = lambd
 
 
 def _part(response: "HTTPResponse", url: str, done_bytes: int) -> bytes:
-    """Return the data received so far without waiting for more; b"" at the end."""
+    """Return the data that has been received, waiting only if there is none; b"" at the end."""
     from http.client import HTTPException, IncompleteRead
 
     try:
@@ -92,11 +92,11 @@ class _Unpacking:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the data is complete, as far as that can be detected."""
+        """Whether the data is complete, as far as can be detected."""
         return self._gzip is None or self._gzip.eof
 
     def add(self, part: bytes, limit_bytes: int) -> bytes:
-        """Return the unpacked data of a chunk, at most `limit_bytes` of it."""
+        """Return the decompressed data of a chunk, at most `limit_bytes`."""
         if self._gzip is None:
             return part
         try:

@@ -1,1 +1,1 @@
-"""The doctor: explains why TensorFlow doesn't use a GPU, and how to fix it."""
+"""The doctor: explains why an engine doesn't use a GPU, and how to fix it."""

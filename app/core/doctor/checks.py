@@ -1,4 +1,4 @@
-"""The checks in order: driver, TensorFlow, its devices, and real work on each device. A pure function."""
+"""Derives the checks, in order: driver, TensorFlow, its devices, and a computation on each. A pure function."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Check:
 
     @property
     def title(self) -> str:
-        """What was checked, as text."""
+        """The subject of the check, as text."""
         return text(
             message(_TITLES[self.id]) if self.id in _TITLES else message("doctor.check_device", device=self.id)
         )
@@ -40,7 +40,7 @@ _TITLES = {
 
 
 def checks(facts: Facts, trials: Sequence[Trial]) -> tuple[Check, ...]:
-    """Return the checks with a known result so far, in order."""
+    """Return the checks whose results are known, in order."""
     return tuple(_checks(facts, {trial.target: trial for trial in trials}))
 
 
@@ -66,7 +66,7 @@ def _driver(facts: Facts) -> Check:
     if not facts.nvidia_cards and nvml.state != "crashes":
         is_idle = nvml.state == "driver_not_loaded"
         return Check("driver", "skipped", message("doctor.driver_idle" if is_idle else "doctor.driver_not_needed"))
-    if nvml.state == "no_answer":  # some drivers take long to start; the trials will show whether the GPUs work
+    if nvml.state == "no_answer":  # some drivers take a long time to start; the trials show whether the GPUs work
         return Check("driver", "skipped", message("doctor.driver_timed_out"))
     if nvml.state == "error" and nvml.text:
         return Check("driver", "fault", message("doctor.driver_says", reason=nvml.text))
@@ -93,7 +93,7 @@ def _devices(facts: Facts, listing: Trial) -> Check:
     if not listing.devices:
         return Check("devices", "skipped", message("doctor.not_reached"))
     names = [f"{device.id} ({device.name})" if device.name else device.id for device in listing.devices]
-    # An old GPU that only drives the display isn't counted as missing.
+    # An old GPU that only drives the display doesn't count as missing.
     wanted = sum(not is_too_old(card.capability) for card in facts.nvidia_cards)
     missing = wanted > sum(device.id != "cpu" for device in listing.devices)
     if missing:
@@ -117,7 +117,7 @@ def _work(trial: Trial) -> Check:
 
 
 def _result(code: str, done: Sequence[Message | str], **arguments: object) -> Message:
-    """Return a message with the successes followed by any failures."""
+    """Return a message with the completed steps followed by the failure."""
     result = message(code, **arguments)
     return message("doctor.some_worked", done=done, result=result) if done else result
 

@@ -1,4 +1,4 @@
-"""Records of a diagnosis: per device, per engine, and overall."""
+"""Records of a diagnosis: of a device, of an engine, and the whole."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -17,12 +17,12 @@ class DeviceDiagnosis:
     """The diagnosis of one device.
 
     Attributes:
-        id: As in run settings ("cpu", "gpu:0"); None for a GPU that TensorFlow doesn't list.
-        reasons: Why it is in this state: one or two messages.
-        fix: What to do next; "" if there is nothing to do.
-        commands: The commands for it on this system.
+        id: Device as in run settings, such as "cpu" or "gpu:0"; None for a GPU that TensorFlow doesn't list.
+        reasons: One or two messages that explain the state.
+        fix: The next step for the user; "" if there is nothing to do.
+        commands: Commands for the fix on this system.
         signal_id: Id of the matching row of the table; None if there is none.
-        is_fault: Whether something is broken or missing; a device may be unusable without a fault.
+        is_fault: Whether something is broken or missing. A device can be unusable without a fault.
     """
 
     id: str | None
@@ -52,8 +52,8 @@ class EngineDiagnosis:
     """The diagnosis of one engine.
 
     Attributes:
-        version, variant: None if its folder doesn't state them.
-        problem: Why it can't be started at all; None if it can.
+        version, variant: None if not recorded in its folder.
+        problem: Reason why it can't be started at all; None if it can.
         devices: The CPU first, then the GPUs it supports.
     """
 
@@ -67,7 +67,7 @@ class EngineDiagnosis:
 
     @property
     def name(self) -> str:
-        """Its title and version."""
+        """The engine's title and version."""
         return f"{self.title} {self.version or ''}".strip()
 
     @property
@@ -82,11 +82,11 @@ class Diagnosis:
 
     Attributes:
         devices: The CPU first.
-        findings: Rows that match the trials' logs, each listed once, causes first.
+        findings: Rows that match the trials' logs, without duplicates, causes first.
         harmless: Matching rows that need no attention.
-        unknown_lines: Lines of a trial's log that look like errors but match no row.
+        unknown_lines: Lines in the trials' logs that look like errors but match no row.
         conclusion: One or two messages; the first is the headline.
-        complete: False if it was cancelled.
+        complete: Whether the diagnosis was completed rather than cancelled.
         engines: Installed engines other than TensorFlow.
     """
 

@@ -1,4 +1,4 @@
-"""Diagnoses installed engines other than TensorFlow: usable devices, problems and fixes."""
+"""Diagnoses the installed engines other than TensorFlow: usable devices, problems and fixes."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -18,14 +18,14 @@ from app.core.paths import Paths
 from workloads.engines.registry import engine_title
 from workloads.protocol.machine import Gpu, Machine
 
-# From two closed bugs in PyTorch: wrong convolutions (#192212), and backward passes 30 times slower (#193349).
+# Two fixed bugs of PyTorch: wrong convolutions (#192212), and backward passes 30 times slower (#193349).
 OLDEST_RIGHT_MPS = (2, 15)
 
 
 def examine_engines(
     paths: Paths, facts: Facts, machine: Machine, on_step: Callable[[Message], None], cancel: threading.Event
 ) -> tuple[EngineDiagnosis, ...]:
-    """List and test the devices of each installed engine; see `examination.examine`."""
+    """List and test the devices of each installed engine. The arguments are as for `examination.examine`."""
     diagnoses = []
     for engine in installable():
         seen = engine_folder(paths, engine).look()
@@ -48,7 +48,7 @@ def examine_engines(
 def diagnose_engine(
     engine: str, stamp: Stamp | None, facts: Facts, machine: Machine, trials: Sequence[Trial]
 ) -> EngineDiagnosis:
-    """Diagnose an engine from the known facts and trials; a pure function."""
+    """Diagnose an engine from the collected facts and trials. A pure function."""
     evidence = evidence_of(facts, trials, engine)
     cards = cards_for(engine, machine)
     listed = list(evidence.gpus)
@@ -83,7 +83,7 @@ def _processor(engine: str, evidence: Evidence) -> DeviceDiagnosis:
 
 
 def _tried(engine: str, evidence: Evidence, device: Device, card: Gpu | None) -> DeviceDiagnosis:
-    """Judge a GPU that the engine lists by the results of its trial."""
+    """Diagnose a listed GPU from the results of its trial."""
     name = device.name or (card.name if card is not None else "GPU")
     vendor = card.vendor if card is not None else "other"
     plain = DeviceDiagnosis(
@@ -132,7 +132,7 @@ def _unlisted(
         )
     obstacle = _obstacle(on_offer, card)
     if obstacle is not None:
-        # A driver can be updated; a card that is too old can't be fixed.
+        # A driver can be updated, but an old card can't be fixed.
         return replace(plain, reasons=(obstacle,), is_fault=obstacle.code != "engines.not_for_this_card")
     if evidence.listing is not None and (faults := evidence.logs["list"].faults):
         return _by_row(engine, plain, evidence.facts, faults[0].signal)
@@ -141,7 +141,7 @@ def _unlisted(
 
 
 def _obstacle(on_offer: Sequence[BuildFit], card: Gpu) -> Message | None:
-    """Return why no build can use a card; None if one can."""
+    """Return the reason why no build can use a card; None if one can."""
     if any(card in offer.gpus for offer in on_offer):
         return None
     return next((offer.obstacle for offer in on_offer if offer.variant.vendor == card.vendor), None)
@@ -150,7 +150,7 @@ def _obstacle(on_offer: Sequence[BuildFit], card: Gpu) -> Message | None:
 def _by_row(engine: str, plain: DeviceDiagnosis, facts: Facts, row: Signal) -> DeviceDiagnosis:
     said = message("doctor.row_found", title=row.title, meaning=row.meaning)
     diagnosis = with_row(plain, facts, row, (said,))
-    # Fixes for TensorFlow don't fix this engine.
+    # Commands that repair TensorFlow don't repair this engine.
     commands = tuple(_install(engine) if REPAIR in command else command for command in diagnosis.commands)
     return replace(diagnosis, commands=tuple(dict.fromkeys(commands)), is_fault=row.severity == "fault")
 

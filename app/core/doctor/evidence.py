@@ -1,4 +1,4 @@
-"""The input for a diagnosis: the facts, and each trial with the findings in its log."""
+"""The input of a diagnosis: the facts, and each trial with the findings in its log."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,13 +10,13 @@ from workloads.engines.registry import DEFAULT_ENGINE
 
 # Rows from this rank on are about GPUs; earlier rows are about TensorFlow itself and the computer.
 FIRST_RANK_OF_GPUS = 20
-# Rows about how a process ended, whether or not it used a GPU.
+# Rows about the end of a process, with or without a GPU.
 _RANKS_OF_PROCESSES = range(60, 70)
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Facts and trials; trials by device, or "list"."""
+    """Facts, and the trials and diagnosed logs by target: a device or "list"."""
 
     facts: Facts
     trials: dict[str, Trial]
@@ -29,7 +29,7 @@ class Evidence:
 
     @property
     def build(self) -> Build | None:
-        """How TensorFlow was built; None if unknown."""
+        """TensorFlow's build information; None if unknown."""
         return self.listing.build if self.listing else None
 
     @property
@@ -40,12 +40,12 @@ class Evidence:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing was cancelled."""
+        """Whether the devices were listed and no trial was cancelled."""
         return self.listing is not None and all(trial.status != "cancelled" for trial in self.trials.values())
 
 
 def evidence_of(facts: Facts, trials: Sequence[Trial], engine: str = DEFAULT_ENGINE) -> Evidence:
-    """Combine facts and an engine's trials. Errors from failed imports and steps are added to the log."""
+    """Combine facts and an engine's trials. Errors of failed imports and steps are added to the logs."""
     return Evidence(
         facts,
         {trial.target: trial for trial in trials},
@@ -59,7 +59,7 @@ def _log(trial: Trial, engine: str) -> LogDiagnosis:
         diagnosis = replace(diagnosis, unknown_lines=(), unknown=False)
     if trial.target != "cpu":
         return diagnosis
-    # GPUs are hidden from this trial, and TensorFlow complains about it.
+    # GPUs are hidden from this trial. This causes errors in TensorFlow's log.
     own = tuple(finding for finding in diagnosis.findings if _is_about_any_device(finding.signal.rank))
     return replace(diagnosis, findings=own)
 

@@ -1,4 +1,4 @@
-"""The whole examination, for the command line and the window. It doesn't use the network."""
+"""The complete examination, for the command line and the window. It doesn't use the network."""
 
 import threading
 from collections.abc import Callable
@@ -24,13 +24,13 @@ def examine(
     """Check the system, list each engine's devices, and test each one. Takes seconds to minutes.
 
     Args:
-        paths: Folders where the engine may store its files.
+        paths: Folders where the engines may store files.
         on_step: Called with a description of the next step.
-        cancel: Ends the examination within a second when set by another thread; the result so far is returned.
+        cancel: Event that ends the examination within a second; the results so far are returned.
         on_check: Called with each check as soon as its result is known.
 
     Raises:
-        AppError: A trial can't be started at all.
+        AppError: A trial can't be started.
     """
     cancel = cancel or threading.Event()
     announced: set[str] = set()

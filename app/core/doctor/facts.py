@@ -1,6 +1,7 @@
-"""Facts about GPUs that need no engine: driver, devices, libraries, packages and environment.
+"""Facts about GPUs that can be collected without an engine: driver, devices, libraries, packages, environment.
 
-Each query has a time limit; values that can't be found are None. No path, name, serial number or address is kept.
+Each query has a time limit; values that can't be determined are None. No path, user name, serial number or
+address is kept.
 """
 
 import os
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 LOOKS_LIMIT_S = 2.8
-OLDEST_CAPABILITY = (6, 0)  # the lowest compute capability that TensorFlow 2.21 has code for
+OLDEST_CAPABILITY = (6, 0)  # lowest compute capability for which TensorFlow 2.21 has code
 NAMELESS = "NVIDIA GPU"
 _MAX_READ_BYTES = 65_536
 _PACKAGES = re.compile(
@@ -45,13 +46,13 @@ class Facts:
     """Facts about this computer. None means unknown.
 
     Attributes:
-        gpus: All GPUs that the system lists, of any vendor; see `Machine.gpus`.
-        pci: Vendor of each GPU on the PCI bus, even without a driver; None except on Linux.
-        libcuda: The libcuda.so.1 that the loader would use; None if there is none.
-        visible_devices: Value of CUDA_VISIBLE_DEVICES: numbers, or "other"; None if not set.
-        library_path_cuda: Whether LD_LIBRARY_PATH includes CUDA; None if not set.
-        packages: Versions of the relevant installed packages, by name.
-        avx: Whether the CPU has AVX.
+        gpus: All GPUs that the system lists, from any vendor; see `Machine.gpus`.
+        pci: Vendor of each GPU on the PCI bus, even without a driver; None if not on Linux.
+        libcuda: Kind of the libcuda.so.1 that the loader uses; None if there is none.
+        visible_devices: Value of CUDA_VISIBLE_DEVICES: device numbers, or "other"; None if not set.
+        library_path_cuda: Whether LD_LIBRARY_PATH contains a CUDA folder; None if not set.
+        packages: Names and versions of the relevant installed packages.
+        avx: Whether the CPU supports AVX.
     """
 
     system: SystemName
@@ -85,25 +86,24 @@ class Facts:
             if gpu.vendor == "nvidia"
         )
         longest = max((self.nvml.gpus, named), key=len)
-        # Windows installs the driver's library only if there is an NVIDIA GPU, and only an existing GPU can be
-        # lost.
+        # Windows installs the driver's library only with an NVIDIA GPU, and only an existing GPU can be lost.
         certain = bool(self.wsl_libcuda) or self.nvml.state in ("gpu_lost", "version_mismatch", "blocked")
         count = max((self.pci or ()).count("nvidia"), int(certain))
         return longest + (NvidiaGpu(NAMELESS),) * (count - len(longest))
 
     @property
     def is_wsl(self) -> bool:
-        """Whether this is Linux inside Windows, WSL 1 or 2."""
+        """Whether this is Linux on Windows (WSL 1 or 2)."""
         return self.system.startswith("wsl")
 
 
 def numbers(text: str | None) -> tuple[int, ...] | None:
-    """Parse a version: "9.28.0.42" is (9, 28, 0, 42)."""
+    """Parse a version, such as "9.28.0.42", into a tuple of up to four numbers."""
     return tuple(map(int, re.findall(r"\d+", text or "")[:4])) or None
 
 
 def is_too_old(capability: str | None) -> bool:
-    """Return whether a GPU is known to be older than any that TensorFlow supports."""
+    """Return whether a GPU is known to be too old for TensorFlow."""
     capability_numbers = numbers(capability)
     return capability_numbers is not None and capability_numbers < OLDEST_CAPABILITY
 
@@ -115,10 +115,10 @@ def gather_facts(
 
     Args:
         root: Folder that contains Linux's proc, sys, dev and usr.
-        environment: The environment variables that engines would see.
-        limit_s: How long to wait for a driver that may hang.
+        environment: Environment variables as passed to engines.
+        limit_s: Time limit for the driver's response in seconds.
     """
-    from importlib.metadata import distributions  # this import accounts for half of the time here
+    from importlib.metadata import distributions  # takes half of this function's time
 
     end_s = time.monotonic() + limit_s
     nvml, gpus = _Look(ask_nvml), _Look(list_gpus)
@@ -137,7 +137,7 @@ def gather_facts(
 
 
 def system_name(root: Path = Path("/")) -> SystemName:
-    """Return the system's name as used in the table. Linux inside Windows counts as a separate system."""
+    """Return the system's name as in the table. WSL counts as a system of its own."""
     if not sys.platform.startswith("linux"):
         return "windows" if sys.platform == "win32" else "macos"
     wsl = wsl_version(_read(root / "proc/sys/kernel/osrelease"))
@@ -145,13 +145,13 @@ def system_name(root: Path = Path("/")) -> SystemName:
 
 
 def find_libcuda(root: Path, environment: Mapping[str, str]) -> LibraryKind | None:
-    """Find the libcuda.so.1 that the loader uses."""
+    """Return the kind of the libcuda.so.1 that the loader uses; None if there is none."""
     folder = find_library("libcuda.so.1", root, environment)
     return None if folder is None else _library_kind(folder)
 
 
 def cuda_majors(facts: Facts) -> set[str]:
-    """Return the major CUDA versions that installed packages belong to, such as {"12"}."""
+    """Return the major CUDA versions of the installed packages, such as {"12"}."""
     return {match[1] for name, _ in facts.packages if (match := re.search(r"-cu(\d\d)$", name))}
 
 
@@ -188,16 +188,16 @@ def _library_kind(folder: str) -> LibraryKind:
 
 
 def _plain_devices(value: str) -> str:
-    """Keep device numbers; replace anything that identifies a GPU by its serial number."""
+    """Return the device numbers, or "other" if the value may contain a GPU's serial number."""
     text = value.strip()
     return text[:40] if re.fullmatch(r"[-0-9, ]*", text) else "other"
 
 
 def installed(distributions: "Iterable[Distribution]") -> tuple[tuple[str, str], ...]:
-    """Return the relevant packages with their versions."""
+    """Return the names and versions of the relevant packages."""
     versions: dict[str, str] = {}
     for distribution in distributions:
-        # A half-removed package has no metadata.
+        # A partly removed package has no metadata.
         name = distribution.metadata["Name"] if distribution.metadata else ""
         if name and _PACKAGES.fullmatch(name):
             versions.setdefault(name.lower().replace("_", "-"), str(distribution.version)[:40])
@@ -205,7 +205,7 @@ def installed(distributions: "Iterable[Distribution]") -> tuple[tuple[str, str],
 
 
 class _Look(Generic[_Value]):
-    """A call in its own thread, which is abandoned if a driver hangs."""
+    """A function call in its own thread, abandoned if the driver hangs."""
 
     def __init__(self, call: Callable[[], _Value]) -> None:
         self._answers: list[_Value] = []
@@ -213,7 +213,7 @@ class _Look(Generic[_Value]):
         self._thread.start()
 
     def result(self, end_s: float) -> _Value | None:
-        """Wait for the result until a monotonic time; None if it isn't ready by then."""
+        """Wait for the result until a monotonic time; None if it isn't available by then."""
         self._thread.join(max(end_s - time.monotonic(), 0))
         return self._answers[0] if self._answers else None
 

@@ -1,4 +1,4 @@
-"""Explains a log: known lines with their meaning, causes before consequences, harmless lines separately."""
+"""Diagnoses a log: explains known lines, causes before consequences, and separates harmless ones."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from app.core.errors import UsageError
 from app.core.messages import Message, message, text
 
 MAX_CHARS = 2 << 20
-# Each character takes at most four bytes in any encoding; one more byte shows that there is more text.
+# A character takes at most four bytes in any encoding; the extra character shows that the log is longer.
 MAX_BYTES = 4 * (MAX_CHARS + 1)
 MAX_LINE_CHARS = 2_000
 _ORDER: dict[Severity, int] = {"fault": 0, "caution": 1, "harmless": 2}
@@ -31,8 +31,8 @@ _TROUBLE = re.compile(
     r"|\b(?:exit(?:ed)?|return(?:ed)?)[ -]?(?:with )?(?:code|status|value)\W{0,12}-?[1-9]\d{0,9}\b",
     re.IGNORECASE,
 )
-# Python's location lines aren't errors in themselves, its warnings are for programmers, TensorFlow's I lines are
-# information, and a network's "error" is a number.
+# Not errors: Python's location lines, its warnings (for programmers), TensorFlow's I lines (information), and the
+# numeric "error" of a network.
 _NO_TROUBLE = re.compile(
     r"^\s{0,20}File \"|During handling of the above|direct cause of the following|^Traceback"
     r"|\b[A-Z]\w{1,40}Warning: |\b[Ww]arning(?:: | \[)|^WARNING:\w{1,40}:|^I\d{4} |: I [\w/.]{1,120}:\d"
@@ -45,12 +45,12 @@ _NO_TROUBLE = re.compile(
     r"|(?i:\b(?:not (?:an error|a failure|fatal)|non-fatal|harmless)\b)"
     r"|(?i:\berrors?(?: rate)?\s{0,2}[:=]?\s{0,2}(?:\d{0,6}\.\d|\d{1,6}\s?[%/]|(?:nan|inf)\b))"
 )
-# The progress of an epoch, by Keras 2, Keras 3 and tqdm, and the beginning of an exception whose end is missing.
+# Progress of an epoch, as printed by Keras 2, Keras 3 and tqdm.
 _PROGRESS = re.compile(
     r"^(\d{1,9})/(\d{1,9}) {0,3}(?:\[[=>.]{3,60}\]|[━─╸╺ ]{3,60})"
     r"|^.{0,120}\d%\|.{0,120}\| {0,9}(\d{1,9})/(\d{1,9}) \["
 )
-# Output that proves that a program continued: a completed step or epoch with its loss, or a normal end.
+# Evidence that a program continued: a completed step or epoch with its loss, or a normal end.
 _WENT_ON = re.compile(
     r"^[1-9]\d{0,8}/\d{1,9} {0,3}(?:\[[=>.]{3,60}\]|[━─╸╺ ]{3,60})"
     r"|\b(?i:loss)\b['\"]?(?: ?: {0,3}|=| )\d{1,9}\.\d"
@@ -59,7 +59,7 @@ _WENT_ON = re.compile(
     r"|\b[Tt]raining (?:is |has )?(?:complete|completed|finished|done)\b|\b[Ff]inished [Tt]raining\b"
 )
 _IN_A_TRACEBACK = re.compile(r"^Traceback \(most recent call last\):$|^File \".{1,400}\", line \d{1,9}")
-# A crash of the computer leaves zero bytes in its logs.
+# After a crash of the computer, its logs contain zero bytes.
 _ZEROS = re.compile(r"\x00{16,}")
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1a]")
 _CONTROLS_PART = 0.05
@@ -67,13 +67,13 @@ _CONTROLS_PART = 0.05
 
 @dataclass(frozen=True, slots=True)
 class LogFinding:
-    """A row of the table that matches the log, with its first matching line.
+    """A row of the table that matches the log, with the first matching line.
 
     Attributes:
-        line_number: From 1.
+        line_number: Number of the first matching line, from 1.
         count: Number of matching lines.
-        engine: The engine that printed the line, if the log names it.
-        went_on: Whether work continued after the last matching line, in which case it isn't a fault.
+        engine: The engine that printed the line; None if the log doesn't name it.
+        went_on: Whether work continued after the last matching line; if so, the row isn't a fault.
     """
 
     signal: Signal
@@ -90,10 +90,10 @@ class LogDiagnosis:
 
     Attributes:
         findings: Faults, then cautions; causes before their consequences.
-        harmless: Rows that look bad but aren't, in the order of the table.
+        harmless: Matching rows that look bad but are harmless, in the order of the table.
         unknown_lines: The first few lines that look like errors but match no row, with their numbers.
-        unknown: Whether something looks like an error, or the log stops midway, and no fault explains it.
-        cut: Whether the log, or a line, was too long to be read completely.
+        unknown: Whether no fault explains an apparent error or an unfinished log.
+        cut: Whether the log or one of its lines was too long to be read completely.
         conclusion: One or two messages; the first is the headline.
     """
 
@@ -117,11 +117,11 @@ class LogDiagnosis:
 
 
 def diagnose_log(log: str, engine: str | None = None) -> LogDiagnosis:
-    """Explain a log. Only its first 2 million characters, and 2,000 per line, are read.
+    """Diagnose a log. Only its first 2 million characters, and 2,000 per line, are read.
 
     Args:
         log: The text.
-        engine: The engine that wrote the log; None to infer it from its lines.
+        engine: The engine that wrote the log; None to infer it from the lines.
     """
     lines, cut = _lines(log)
     whole = "\n".join(lines)
@@ -160,11 +160,11 @@ def diagnose_log(log: str, engine: str | None = None) -> LogDiagnosis:
 
 
 def read_log(path: Path) -> str:
-    """Read the part of a log file that is diagnosed. Raises UsageError if that fails."""
+    """Read the part of a log file to be diagnosed. Raises UsageError if the file can't be read."""
     try:
         if path.is_dir():
             raise UsageError(message("doctor.log_is_folder", path=str(path)), message("doctor.name_log"))
-        # Opening a pipe waits for a writer. A pipe created by a shell, <(command), has one.
+        # Opening a pipe waits for a writer. A pipe created by the shell's <(command) has one.
         if path.exists() and not path.is_file() and not str(path).startswith(("/dev/fd/", "/proc/self/fd/")):
             raise UsageError(message("doctor.log_is_no_file", path=str(path)), message("doctor.name_or_pipe_log"))
         with path.open("rb") as file:
@@ -176,7 +176,7 @@ def read_log(path: Path) -> str:
 
 
 def decode_log(data: bytes, name: str) -> str:
-    """Decode a log, including UTF-16 as written by PowerShell. Raises UsageError if it isn't text."""
+    """Decode a log, including UTF-16 as written by PowerShell. Raises UsageError if the data isn't text."""
     log = _ZEROS.sub("", data.decode(_encoding(data), errors="replace"))
     if data and len(_CONTROLS.findall(log)) >= _CONTROLS_PART * len(log):
         raise UsageError(message("doctor.log_is_no_text", name=name), message("doctor.name_log"))
@@ -186,13 +186,13 @@ def decode_log(data: bytes, name: str) -> str:
 def _encoding(data: bytes) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
-    # Some Windows programs omit the byte order mark. In this case, every second byte of plain letters is zero.
+    # Some Windows programs omit the byte order mark. Every second byte of ASCII text is then zero.
     even, odd = data[:4096:2], data[1:4096:2]
     return "utf-16-le" if odd.count(0) > 0.8 * len(odd) and 0 not in even else "utf-8-sig"
 
 
 def informative_lines(diagnosis: LogDiagnosis) -> Iterator[str]:
-    """Yield the lines that help others diagnose: the first line of each finding, then the unknown lines."""
+    """Yield the lines that are most useful for a diagnosis: the first line of each finding, then unknown lines."""
     for finding in diagnosis.findings:
         yield finding.line
     for _, line in diagnosis.unknown_lines:
@@ -207,11 +207,11 @@ def _lines(log: str) -> tuple[list[str], bool]:
 
 
 def _hits(row: Signal, whole: str, lines: Sequence[str]) -> list[int]:
-    """Return the indexes of the lines that match the row."""
+    """Return the indexes of the lines that match a row."""
     lines_hit: set[int] = set()
     for expression in row.patterns or row.together:
         pattern = compiled(expression)
-        # Most rows match nothing, which one search over the whole text finds out quickly.
+        # Most rows match nothing; one search in the whole text detects this quickly.
         here = [index for index, line in enumerate(lines) if pattern.search(line)] if pattern.search(whole) else []
         if row.together and not here:
             return []
@@ -221,7 +221,7 @@ def _hits(row: Signal, whole: str, lines: Sequence[str]) -> list[int]:
 
 @cache
 def compiled(expression: str) -> re.Pattern[str]:
-    """Return a compiled pattern of the table."""
+    """Return a compiled pattern of the table, cached."""
     return re.compile(expression, re.MULTILINE)
 
 
@@ -230,7 +230,7 @@ def _has_fault(findings: Sequence[LogFinding]) -> bool:
 
 
 def _trouble(lines: Sequence[str], explained: set[int], start: int) -> Iterator[tuple[int, str]]:
-    """Yield the first few distinct lines from `start` on that look like errors and match no row."""
+    """Yield the first few distinct lines from `start` on that look like errors but match no row."""
     seen: set[str] = set()
     for index, line in enumerate(lines):
         if (
@@ -248,7 +248,7 @@ def _trouble(lines: Sequence[str], explained: set[int], start: int) -> Iterator[
 
 
 def _stopping_line(lines: Sequence[str]) -> int | None:
-    """Return the index of the last line if the log stops midway, as after a kill; otherwise None."""
+    """Return the index of the last line if the log ends midway, as after a kill; otherwise None."""
     last = next((index for index in range(len(lines) - 1, -1, -1) if lines[index]), None)
     if last is None:
         return None

@@ -1,4 +1,4 @@
-"""NVIDIA's management library: whether the driver works, and which GPUs it lists."""
+"""Queries NVIDIA's management library for the state of the driver and the GPUs."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -30,12 +30,12 @@ _STATES: tuple[tuple[str, NvmlState], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class NvidiaGpu:
-    """One GPU as listed by NVIDIA's driver. Values that the driver doesn't report are None."""
+    """A GPU as listed by NVIDIA's driver. Values that the driver doesn't report are None."""
 
     name: str
-    capability: str | None = None  # compute capability: "8.9"
+    capability: str | None = None  # compute capability, such as "8.9"
     memory_bytes: int | None = None
-    memory_used_bytes: int | None = None  # by all running programs
+    memory_used_bytes: int | None = None  # used by all running programs
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Nvml:
     """The response from NVIDIA's management library."""
 
     state: NvmlState
-    text: str = ""  # the library's error text if it is present but doesn't work
+    text: str = ""  # the library's error message if it was found but doesn't work
     driver: str | None = None
     gpus: tuple[NvidiaGpu, ...] = ()
 
@@ -52,9 +52,9 @@ NO_NVML = Nvml("library_not_found")
 
 
 def ask_nvml() -> Nvml:
-    """Query NVIDIA's library once.
+    """Query NVIDIA's library.
 
-    Errors become a state. A library that crashes or hangs isn't loaded in this process.
+    Errors are returned as a state. A library that crashes or hangs isn't loaded into this process.
     """
     library = nvml_library()
     with asked_first(None if library is None else trial_arguments(library), Limits().start_s) as outcome:

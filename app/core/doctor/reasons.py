@@ -1,4 +1,4 @@
-"""Why a device can't be used: the first row of the table that facts or a log support, causes first."""
+"""Finds the reason why a device can't be used: the first row supported by the facts or a log, causes first."""
 
 import re
 from collections.abc import Callable
@@ -10,12 +10,12 @@ from app.core.doctor.facts import OLDEST_CAPABILITY, Facts, cuda_majors, numbers
 from app.core.doctor.signals import Signal, signal
 from app.core.doctor.trial import Trial
 
-# For TensorFlow's CUDA 12 builds, from NVIDIA's support matrix of cuDNN 9.
+# Minimum versions for TensorFlow's CUDA 12 builds, from the support matrix of cuDNN 9.
 OLDEST_DRIVER, OLDEST_WINDOWS_DRIVER = (525, 60, 13), (527, 41)
-# Compute capabilities: the oldest of cuDNN 9.11, and the first that CUDA 12.5 doesn't support.
+# Compute capabilities: the oldest that cuDNN 9.11 supports, and the first that CUDA 12.5 doesn't support.
 OLDEST_OF_NEW_CUDNN, _TOO_NEW = (7, 5), (10, 0)
 _NEW_CUDNN = (9, 11)
-# Rows that only state that no device was found, or that the process ended. Facts explain that better.
+# Rows that only state that no device was found or that the process ended. Facts explain this better.
 _CONSEQUENCES = frozenset(
     {
         *("no_cuda_device", "no_device_node", "kernel_module", "cuda_unknown_error", "built_without_cuda"),
@@ -41,7 +41,7 @@ class _Case:
 
 
 def processor_reason(evidence: Evidence, target: str) -> Signal | None:
-    """Return the row that explains why not even the CPU works; None if none does."""
+    """Return the row that explains why even the CPU doesn't work; None if no row does."""
     trial, said = evidence.trials[target], evidence.logs[target].faults
     lacks_avx = evidence.facts.avx is False and trial.status == "crashed"
     if trial.exit_code in _ILLEGAL_INSTRUCTION or lacks_avx:
@@ -55,12 +55,12 @@ def processor_reason(evidence: Evidence, target: str) -> Signal | None:
 
 
 def card_reason(evidence: Evidence, target: str, capability: str | None) -> Signal | None:
-    """Return the row that best explains why an NVIDIA GPU doesn't work; None if none does.
+    """Return the row that best explains why an NVIDIA GPU doesn't work; None if no row does.
 
     Args:
         evidence: Facts and trials.
         target: Name of the GPU's trial, or "list" for a GPU that TensorFlow doesn't list.
-        capability: Its compute capability, if known.
+        capability: The GPU's compute capability; None if unknown.
     """
     trial = evidence.trials[target]
     case = _Case(evidence, trial, numbers(capability), target != "list")
@@ -75,7 +75,7 @@ def card_reason(evidence: Evidence, target: str, capability: str | None) -> Sign
 
 
 def _may_explain(row: Signal, case: _Case) -> bool:
-    """Return whether a row of the log can be the reason; its lines may be about another GPU."""
+    """Return whether a row found in the log can be the reason. Its lines may refer to another GPU."""
     if case.capability is not None and row.id in ("gpu_too_new", "cudnn_dropped_gpu"):
         return case.capability >= _TOO_NEW if row.id == "gpu_too_new" else case.capability < OLDEST_OF_NEW_CUDNN
     return row.severity == "fault" or row.id == "few_multiprocessors"
@@ -98,13 +98,13 @@ def _no_card_in_container(case: _Case) -> bool:
 
 
 def _shut_out(case: _Case) -> bool:
-    """Return whether the driver works, but not for this program. NVML has no specific error for this."""
+    """Return whether the driver works, but not in this container or WSL. NVML has no specific error for this."""
     nvml, inside = case.facts.nvml, case.facts.container or case.facts.is_wsl
     return inside and nvml.state == "error" and "unknown error" in nvml.text.lower()
 
 
 def _hidden(case: _Case) -> bool:
-    """Return whether CUDA_VISIBLE_DEVICES hides all GPUs. CUDA stops reading it at the first invalid number."""
+    """Return whether CUDA_VISIBLE_DEVICES hides all GPUs. CUDA ignores all numbers after the first invalid one."""
     value = case.facts.visible_devices
     if value is None or value == "other" or case.is_listed:
         return False
@@ -112,7 +112,7 @@ def _hidden(case: _Case) -> bool:
 
 
 def _partly_hidden(case: _Case) -> bool:
-    """Return whether CUDA_VISIBLE_DEVICES shows fewer GPUs than there are."""
+    """Return whether CUDA_VISIBLE_DEVICES contains fewer GPUs than are installed."""
     value, count = case.facts.visible_devices, len(case.facts.nvidia_cards)
     if value is None or case.is_listed:
         return False
@@ -127,7 +127,7 @@ def _driver_too_old(case: _Case) -> bool:
 
 
 def _too_new(case: _Case) -> bool:
-    """Return whether TensorFlow has no code for the GPU, and its CUDA can't generate any."""
+    """Return whether TensorFlow has no code for the GPU, and its CUDA version can't generate any."""
     if case.capability is None or case.capability < _TOO_NEW or case.trial.status == "timed_out":
         return False
     build = case.evidence.build
@@ -143,7 +143,7 @@ def _cudnn_dropped(case: _Case) -> bool:
 
 
 _Rule: TypeAlias = tuple[str, Callable[[_Case], bool]]
-# Certain, no matter what a log contains.
+# Conditions that are certain, whatever a log contains.
 _CERTAIN: tuple[_Rule, ...] = (
     ("windows_native", lambda case: case.facts.system == "windows" and not case.is_listed),
     ("wsl1", lambda case: case.facts.system == "wsl1"),
@@ -159,10 +159,10 @@ _CERTAIN: tuple[_Rule, ...] = (
     ("kernel_module", _nvml("driver_not_loaded")),
     ("hidden", _hidden),
     ("built_without_cuda", lambda case: case.evidence.build is not None and not case.evidence.build.cuda),
-    # Checked before the driver's age, because a newer driver would drop support for such a GPU.
+    # Checked before the driver's age, because a newer driver would no longer support such a GPU.
     ("gpu_too_old", lambda case: case.capability is not None and case.capability < OLDEST_CAPABILITY),
     ("driver_too_old", _driver_too_old),
-    # The same errors as in a container without a GPU.
+    # Causes the same errors as a container without a GPU.
     (
         "cuda_libraries",
         lambda case: case.facts.libcuda == "stub" and not case.facts.container and not case.is_listed,
@@ -174,7 +174,7 @@ _CERTAIN: tuple[_Rule, ...] = (
     ("gpu_too_new", lambda case: case.is_listed and _too_new(case)),
     ("cudnn_dropped_gpu", lambda case: case.is_listed and _cudnn_dropped(case)),
 )
-# Reasons for a GPU that does nothing, if the log doesn't explain it.
+# Likely reasons for an unused GPU if the log doesn't explain it.
 _LIKELY: tuple[_Rule, ...] = (
     ("two_cuda_majors", lambda case: len(cuda_majors(case.facts)) > 1),
     ("cuda_libraries", lambda case: case.facts.library_path_cuda is True or case.facts.libcuda == "stub"),

@@ -1,4 +1,4 @@
-"""The diagnosis as text to paste into a question, and as plain types. It contains no user or folder names."""
+"""Formats a diagnosis as text for a support question and as JSON types, without user or folder names."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -17,16 +17,16 @@ from app.core.redaction.scrubbing import scrub
 
 _LINES_AT_MOST = 20
 _STEP_CHARS = 300
-# These are taken only from the table, and a command without its folders would be useless.
+# Texts of the table, which aren't redacted: a command without its paths would be useless.
 _OF_THE_TABLE = frozenset({"commands", "fix", "link", "meaning", "title"})
 
 
 def report_text(diagnosis: Diagnosis, log: LogDiagnosis | None = None) -> str:
-    """Return the text: versions, checks, devices, findings and the most meaningful lines.
+    """Return a diagnosis as text: versions, checks, devices, findings and the most useful lines.
 
     Args:
         diagnosis: The diagnosis.
-        log: The diagnosis of the user's own log, if any.
+        log: Diagnosis of the user's own log; None if there is none.
     """
     parts = ["", diagnosis.overall, "", sentence("doctor.report_checks")]
     parts += [f"- {check.title}: {check.state}. {check.text}" for check in diagnosis.checks]
@@ -41,7 +41,7 @@ def report_text(diagnosis: Diagnosis, log: LogDiagnosis | None = None) -> str:
     if log is not None:
         parts += _findings(sentence("doctor.report_in_log"), log.findings, tuple(informative_lines(log)))
         parts.append(log.summary)
-    # The facts contain only versions, yes and no. Redaction would mistake a version for an address.
+    # The facts contain only versions and yes or no. Redaction would mistake a version for an address.
     head, body = "\n".join(_head(diagnosis.facts)), scrub("\n".join(parts)).rstrip()
     return safe_text(f"{head}\n{body}\n")
 
@@ -52,7 +52,7 @@ def _device_line(device: DeviceDiagnosis) -> str:
 
 
 def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
-    """Return the diagnosis as plain JSON types, without the logs."""
+    """Return a diagnosis as plain JSON types, without the logs."""
     plain: dict[str, Any] = {
         "overall": diagnosis.overall,
         "complete": diagnosis.complete,

@@ -1,4 +1,4 @@
-"""Turns facts and trials into a diagnosis: which devices work, why others don't, and how to fix them."""
+"""Derives a diagnosis from facts and trials: which devices work, why others don't, and how to fix them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ from app.core.doctor.trial import Device, Trial
 from app.core.messages import Message, message, sentence
 from app.core.runs.worker import explain_exit
 
-# Longer than any healthy GPU takes for a small step, although a driver that compiles first takes minutes.
+# A healthy GPU never takes this long for a small step, unless its driver compiles code first.
 _SLOW_STEP_S = 30.0
 _UNTRIED = (message("doctor.untried"),)
 REPAIR = "python3 start.py --repair"
@@ -25,7 +25,7 @@ _OTHER_VENDORS = {"amd": ("amd_gpu", "AMD GPU"), "intel": ("intel_gpu", "Intel G
 
 
 def diagnose(facts: Facts, trials: Sequence[Trial]) -> Diagnosis:
-    """Diagnose from known facts and trials; missing trials count as not run yet."""
+    """Diagnose from the collected facts and trials; missing trials count as not run yet."""
     evidence = evidence_of(facts, trials)
     cards = tuple(_cards(evidence))
     devices = (_processor(evidence), *_excused(cards), *_others(facts))
@@ -62,11 +62,11 @@ def _processor(evidence: Evidence) -> DeviceDiagnosis:
 
 
 def _cards(evidence: Evidence) -> Iterator[DeviceDiagnosis]:
-    """Yield a diagnosis for each NVIDIA GPU, and for any other device that TensorFlow lists as a GPU."""
+    """Yield a diagnosis for each NVIDIA GPU, then for other devices that TensorFlow lists as GPUs."""
     cards, left = evidence.facts.nvidia_cards, list(evidence.gpus)
     named = [_take(left, partial(_has_name, card.name)) for card in cards]
     for card, listed in zip(cards, named, strict=True):
-        # Sources name the same GPU differently. A GPU that is too old can't be the GPU that TensorFlow lists.
+        # Sources may name the same GPU differently. A GPU that is too old can't be the one that TensorFlow lists.
         device = listed or (None if is_too_old(card.capability) else _take(left, _may_be_nvidia))
         yield _unlisted(evidence, card) if device is None else _listed(evidence, device, card)
     for device in left:
@@ -91,7 +91,7 @@ def _take(left: list[Device], fits: Callable[[Device], bool]) -> Device | None:
 
 
 def _excused(cards: Sequence[DeviceDiagnosis]) -> Iterator[DeviceDiagnosis]:
-    """Yield the GPUs. If another one works, a GPU that is too old for TensorFlow isn't a fault."""
+    """Yield the GPUs. If one of them works, a GPU that is too old for TensorFlow isn't a fault."""
     works = any(card.state != "not usable" for card in cards)
     for card in cards:
         excused = works and card.signal_id == "gpu_too_old"
@@ -107,7 +107,7 @@ def _unlisted(evidence: Evidence, card: NvidiaGpu) -> DeviceDiagnosis:
 
 
 def _listed(evidence: Evidence, device: Device, card: NvidiaGpu | None) -> DeviceDiagnosis:
-    """Judge a device that TensorFlow lists, and its GPU, by the results of its trial."""
+    """Diagnose a listed device, and its GPU, from the results of its trial."""
     name = device.name or (card.name if card else "GPU")
     vendor = "nvidia" if card or device.capability else "other"
     plain = DeviceDiagnosis(id=device.id, name=name, vendor=vendor, state="not usable", reasons=_UNTRIED)
@@ -143,7 +143,7 @@ def _others(facts: Facts) -> Iterator[DeviceDiagnosis]:
         plain = DeviceDiagnosis(id=None, name=name, vendor=vendor, state="not usable", reasons=())
         yield _unusable(plain, facts, signal(row_id), None)
     if facts.is_wsl and not facts.nvidia_cards and (facts.system == "wsl1" or not facts.dxg):
-        # WSL can't show whether Windows has a GPU, so this isn't a fault yet.
+        # WSL can't show whether Windows has a GPU, so this isn't a fault.
         plain = DeviceDiagnosis(
             id=None, name=sentence("doctor.gpu_of_windows"), vendor="other", state="not usable", reasons=()
         )
@@ -164,7 +164,7 @@ def _unusable(
     otherwise: Message | None,
     card: NvidiaGpu | None = None,
 ) -> DeviceDiagnosis:
-    """Diagnose an unusable device by the row that explains it, or with `otherwise`."""
+    """Diagnose an unusable device with the row that explains it, or else with `otherwise`."""
     if row is None:
         reasons = () if otherwise is None else (otherwise,)
         return replace(plain, reasons=reasons, fix=sentence("doctor.ask"), is_fault=True)
@@ -183,7 +183,7 @@ def with_row(
     reasons: tuple[Message, ...],
     card: NvidiaGpu | None = None,
 ) -> DeviceDiagnosis:
-    """Return a diagnosis with a row's advice."""
+    """Return a diagnosis with a row's fix, commands and link."""
     return replace(
         plain,
         reasons=reasons,
@@ -195,7 +195,7 @@ def with_row(
 
 
 def _memory(row: Signal, card: NvidiaGpu | None) -> tuple[Message, ...]:
-    """Describe how full the GPU's memory was, if this may be the reason."""
+    """Describe the GPU's memory use if it may be the reason."""
     if row.id not in ("out_of_memory", "library_handle") or card is None:
         return ()
     if card.memory_bytes is None or card.memory_used_bytes is None:
@@ -205,7 +205,7 @@ def _memory(row: Signal, card: NvidiaGpu | None) -> tuple[Message, ...]:
 
 
 def _own_commands(row: Signal, system: str, card: NvidiaGpu | None) -> tuple[str, ...]:
-    """Adapt the row's commands to Epochmark's own environment, which plain pip wouldn't find."""
+    """Adapt a row's commands to Epochmark's own environment, because plain pip would use another one."""
     capability = numbers(card.capability) if card else None
     profile = "cuda-legacy" if capability and capability < OLDEST_OF_NEW_CUDNN else "cuda"
     own = (REPAIR if command.startswith("pip ") else command for command in row.commands.on(system))
@@ -213,7 +213,7 @@ def _own_commands(row: Signal, system: str, card: NvidiaGpu | None) -> tuple[str
 
 
 def failure_of(trial: Trial) -> Message:
-    """Describe how a trial failed, for failures that no row explains."""
+    """Describe the failure of a trial that no row explains."""
     if trial.status == "timed_out":
         return message("doctor.no_answer", limit_s=trial.duration_s)
     if trial.import_error:
@@ -248,7 +248,7 @@ def _conclusion(devices: Sequence[DeviceDiagnosis]) -> Iterator[Message]:
 def _with_reason(
     code: str, code_with_reason: str, broken: Sequence[DeviceDiagnosis], **arguments: object
 ) -> Message:
-    """Return the message, with the reason if all devices share one."""
+    """Return a message, with the reason if it is the same for all devices."""
     reasons = {device.signal_id for device in broken}
     reason = reasons.pop() if len(reasons) == 1 else None
     if reason is None:
@@ -257,7 +257,7 @@ def _with_reason(
 
 
 def _names(some: Sequence[DeviceDiagnosis], gpus: Sequence[DeviceDiagnosis]) -> list[Message]:
-    """Name some of the GPUs, and count identical ones."""
+    """Return the names of some of the GPUs, with counts for identical ones."""
     names = []
     for name, number in Counter(gpu.name for gpu in some).items():
         all_of_them = sum(gpu.name == name for gpu in gpus)

@@ -1,4 +1,4 @@
-"""The table of known log lines, resources/doctor/signals.toml, validated when it is read."""
+"""Reads and validates the table of known log lines, resources/doctor/signals.toml."""
 
 import re
 import tomllib
@@ -18,7 +18,7 @@ _Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
 
 
 class Commands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Commands by system. `any` applies to systems without their own commands."""
+    """Commands by system. `any` is used for systems without commands of their own."""
 
     any: tuple[_Text, ...] = ()
     linux: tuple[_Text, ...] = ()
@@ -27,7 +27,7 @@ class Commands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     macos: tuple[_Text, ...] = ()
 
     def filled(self, engine: str | None) -> "Commands":
-        """Replace the {placeholders} with an engine's names. If it is unknown, omit commands with placeholders."""
+        """Replace the {placeholders} with an engine's names; for an unknown engine, omit commands with them."""
         return Commands(
             **{
                 system: tuple(_filled(command, engine) for command in commands if engine or "{" not in command)
@@ -36,13 +36,13 @@ class Commands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def on(self, system: str) -> tuple[str, ...]:
-        """Return the commands for a system. WSL 1 and 2 share theirs."""
+        """Return the commands for a system. WSL 1 and 2 use the same ones."""
         own: tuple[str, ...] = getattr(self, "wsl" if system.startswith("wsl") else system, ())
         return own or self.any
 
 
 class Remedy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Overrides of a row's text for one engine. Fields that are None aren't overridden."""
+    """Engine-specific overrides of a row's text. None keeps the row's text."""
 
     title: _Text | None = None
     meaning: _Text | None = None
@@ -52,16 +52,16 @@ class Remedy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One row: a pattern of log lines, their meaning and the fix.
+    """A row of the table: patterns of log lines, their meaning and the fix.
 
-    The {placeholders} in its text are the fields of `which_engine.Words`.
+    The {placeholders} in its texts are fields of `which_engine.Words`.
 
     Attributes:
         seen: An example of the text, for readers of the table.
-        rank: Of several matching rows, the one with the lowest rank is the cause.
-        together: Expressions that must all match, in any lines, if there are no `patterns`.
-        unless: Expressions that make the row harmless wherever they match.
-        by_engine: Overrides by engine.
+        rank: The matching row with the lowest rank is the cause.
+        together: Expressions that must all match, on any lines; used instead of `patterns`.
+        unless: Expressions that make the row harmless if they match anywhere in the log.
+        by_engine: Overrides by engine name.
     """
 
     id: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_]{1,40}$")]
@@ -80,7 +80,7 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     by_engine: dict[str, Remedy] = {}
 
     def of(self, engine: str | None) -> "Signal":
-        """Return the row as worded for this engine; None for an unknown engine."""
+        """Return the row with its texts for an engine; None for an unknown engine."""
         own = self.by_engine.get(engine or "", Remedy())
         return msgspec.structs.replace(
             self,
@@ -110,7 +110,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_table(text: str) -> tuple[Signal, ...]:
-    """Parse a table. Raises ValueError naming the invalid row."""
+    """Parse a table. Raises ValueError with the id of an invalid row."""
     rows = msgspec.convert(tomllib.loads(text), type=_Table).signal
     seen: set[str] = set()
     for row in rows:
@@ -129,11 +129,11 @@ def read_table(text: str) -> tuple[Signal, ...]:
 
 @cache
 def signals() -> tuple[Signal, ...]:
-    """Return Epochmark's own table, in its order."""
+    """Return the rows of the included table, in order."""
     return read_table(TABLE.read_text(encoding="utf-8"))
 
 
 @cache
 def signal(signal_id: str, engine: str = DEFAULT_ENGINE) -> Signal:
-    """Return the row with this id, which must exist, as worded for an engine."""
+    """Return the row with this id, with its texts for an engine. The id must exist."""
     return next(row for row in signals() if row.id == signal_id).of(engine)

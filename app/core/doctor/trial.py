@@ -1,6 +1,6 @@
-"""Does real work in disposable processes: lists TensorFlow's devices, and computes on each.
+"""Tests engines in disposable processes: lists their devices and does real work on each.
 
-No process can hang forever or be left running.
+No process can hang forever or outlive the test.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ _LOOK_EVERY_S = 0.1
 _CLOSE_LIMIT_S = 2.0
 _LINE_LIMIT_BYTES = 65_536
 _ANSWERS_AT_MOST = 1_000
-# The first and last lines of a process matter most; it may print any amount in between.
+# Only the first and last bytes are kept, because they matter most and the output may be large.
 _HEAD_BYTES, _TAIL_BYTES = 256 << 10, 256 << 10
 TrialStatus: TypeAlias = Literal["completed", "failed", "crashed", "timed_out", "cancelled"]
 
@@ -53,7 +53,7 @@ class Build(msgspec.Struct, frozen=True, tag_field="type", tag="build"):
 
 
 class Step(msgspec.Struct, frozen=True, tag_field="type", tag="step"):
-    """One step of a device's work: matmul, convolution, xla, gradients or convolution_gradients."""
+    """One step of a device's work: "matmul", "convolution", "xla", "gradients" or "convolution_gradients"."""
 
     name: str
     duration_s: float
@@ -78,14 +78,15 @@ _Answer: TypeAlias = Build | Step | _Import | _Devices | _End
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """The result of one process.
+    """The result of one test process.
 
     Attributes:
-        target: "list", or the device.
-        status: completed: all steps succeeded; failed: it reported an error; otherwise how it ended.
-        exit_code: As reported by the system, negative for a signal; None if we ended it.
-        import_s: Time to import the engine; None if not reached.
-        log: The first and last parts of its output.
+        target: "list", or the tested device.
+        status: "completed": all steps succeeded. "failed": an error was reported. Other values: how the process
+            ended.
+        exit_code: The process's exit code, negative for a signal; None if we ended it.
+        import_s: Duration of the engine's import in seconds; None if it wasn't reached.
+        log: The first and last parts of the process's output.
     """
 
     target: str
@@ -106,13 +107,13 @@ def run_trial(
     cancel: threading.Event | None = None,
     engine: str = DEFAULT_ENGINE,
 ) -> Trial:
-    """Run one process to its end. Raises AppError if it can't be started.
+    """Run one test process to its end. Raises AppError if it can't be started.
 
     Args:
         target: "list", "cpu" or "gpu:0".
-        paths: Folders where the engine may store its files.
-        cancel: Ends the process if set by another thread.
-        engine: The engine to examine.
+        paths: Folders where the engine may store files.
+        cancel: Event that ends the process.
+        engine: The engine to test.
     """
     command = trial_command(("list",) if target == "list" else ("device", target), paths, engine=engine)
     limit_s = LIST_LIMIT_S if target == "list" else DEVICE_LIMIT_S
@@ -120,7 +121,7 @@ def run_trial(
 
 
 def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: threading.Event) -> Trial:
-    """Run any command as a trial; see `run_trial`."""
+    """Run a command as a trial. Arguments and errors are as in `run_trial`."""
     start_s = time.monotonic()
     try:
         process = Child(command)
@@ -155,7 +156,7 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
 
 @dataclass(slots=True)
 class _Told:
-    """Answers from a process, line by line. Other lines are skipped."""
+    """Messages from a trial's process, one per line. Other lines are skipped."""
 
     imported: _Import | None = None
     build: Build | None = None
@@ -209,7 +210,7 @@ class _Log:
 
 
 def _wait(process: "subprocess.Popen[bytes]", end_s: float, cancel: threading.Event) -> TrialStatus | None:
-    """Wait for the process; None if it ended by itself, otherwise the reason to terminate it."""
+    """Wait for the process; return None if it ended by itself, otherwise the reason to terminate it."""
     while process.poll() is None:
         if cancel.wait(_LOOK_EVERY_S):
             return "cancelled"
@@ -236,7 +237,7 @@ def _reader(read: Callable[[BinaryIO], None], stream: Any) -> threading.Thread:
 
 def _close(process: "subprocess.Popen[bytes]", readers: list[threading.Thread]) -> None:
     for stream in (process.stdin, process.stdout, process.stderr):
-        # Not while a thread is still reading: a process that left the group may hold the other end.
+        # Not while a thread is still reading: a process outside the group may hold the other end.
         if stream is not None and not any(reader.is_alive() for reader in readers):
             with contextlib.suppress(OSError):
                 stream.close()

@@ -1,4 +1,4 @@
-"""Identifies the engine that a log line is about, and the names that fixes use for it and its packages."""
+"""Identifies the engine that a log line is about, and provides the engine's names for fixes."""
 
 import re
 from bisect import bisect_left
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 # The path of an installed package is stronger evidence than a name in a sentence.
 _PACKAGES = re.compile(r"(?:site|dist)-packages[/\\](tensorflow|keras|torch|jaxlib|jax)\b")
-# JAX was built from TensorFlow's source as "org_tensorflow", and both contain XLA at different paths.
+# JAX used to be built from TensorFlow's source as "org_tensorflow", and both contain XLA at different paths.
 _NAMES: dict[str, re.Pattern[str]] = {
     "jax": re.compile(
         r"\bjax(?:lib)?\b|\bjax_\w|\bJAX\b|\bJAX_[A-Z]|\bXLA_PYTHON_|\bPJRT plugin\b|\bmodule:? '?jit_\w"
@@ -23,7 +23,7 @@ _NAMES: dict[str, re.Pattern[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Names of an engine in the text of fixes. The table's {placeholders} are named after these fields."""
+    """An engine's names in the texts of fixes. The table's {placeholders} are named after these fields."""
 
     engine: str
     package: str
@@ -63,7 +63,7 @@ _TRACKERS = {
 
 
 class Mentions:
-    """The lines of a log that name an engine."""
+    """Finds the engines named in the lines of a log."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         named = [(index, engine) for index, line in enumerate(lines) if (engine := named_in(line)) is not None]
@@ -71,7 +71,7 @@ class Mentions:
         self._engines = [engine for _, engine in named]
 
     def nearest(self, index: int) -> str | None:
-        """Return the engine named closest to a line, preferably before it; None if there is none."""
+        """Return the engine named closest to a line, before it if equally close; None if there is none."""
         after = bisect_left(self._indexes, index)
         places = [place for place in (after - 1, after) if 0 <= place < len(self._indexes)]
         place = min(places, key=lambda each: abs(self._indexes[each] - index), default=None)
@@ -79,7 +79,7 @@ class Mentions:
 
 
 def named_in(line: str) -> str | None:
-    """Return the engine that a line names; None if it names none."""
+    """Return the engine named in a line; None if there is none."""
     packages = _PACKAGES.findall(line)
     if packages and packages[-1] != "keras":
         return "jax" if packages[-1] == "jaxlib" else str(packages[-1])
@@ -89,10 +89,10 @@ def named_in(line: str) -> str | None:
 
 
 def words_for(engine: str | None) -> Words | None:
-    """Return the names that fixes use for an engine; None for an unknown one."""
+    """Return an engine's names in the texts of fixes; None for an unknown engine."""
     return _WORDS.get(engine) if engine is not None else None
 
 
 def tracker_of(engine: str | None) -> str | None:
-    """Return where to search for known issues with an engine; None for an unknown one."""
+    """Return the address of an engine's issue tracker; None for an unknown engine."""
     return _TRACKERS.get(engine) if engine is not None else None

@@ -1,4 +1,4 @@
-"""Which build variants of an engine work on a computer, and which one is recommended."""
+"""Determines the build variants of an engine that work on a computer, and the recommended one."""
 
 import re
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from workloads.protocol.machine import Gpu, Machine
 
 @dataclass(frozen=True, slots=True)
 class BuildFit:
-    """A variant assessed for a computer.
+    """A variant, and how well it fits a computer.
 
     Attributes:
-        variant: The variant that would be installed.
-        gpus: The graphics cards it would use; empty if it would run on the processor.
-        obstacle: Why it can't use a card of its kind; None if it can, or if there is no such card.
-        is_recommended: Whether it is the best for this computer.
+        variant: The variant.
+        gpus: Graphics cards that the variant would use; empty if it would use the processor.
+        obstacle: Reason why it can't use a card that it is built for; None if it can, or if there is none.
+        is_recommended: Whether it is the best variant for this computer.
     """
 
     variant: Variant
@@ -29,7 +29,7 @@ class BuildFit:
 def builds_for(engine: str, machine: Machine) -> tuple[BuildFit, ...]:
     """Return the variants of an engine for a computer, the recommended one first; () if there are none.
 
-    Variants that use a card are first, then variants that need none, then variants whose card is missing or
+    Variants that use a card come first, then variants for the processor, then variants whose card is missing or
     unusable.
     """
     by_use = sorted((_offer(variant, machine) for variant in _variants(engine, machine)), key=_rank)
@@ -40,9 +40,9 @@ def builds_for(engine: str, machine: Machine) -> tuple[BuildFit, ...]:
 
 
 def cards_for(engine: str, machine: Machine) -> tuple[Gpu, ...]:
-    """Return the graphics cards that an engine supports on this system, even if it can't use them now.
+    """Return the graphics cards that an engine supports on this system, even if they can't be used now.
 
-    Most integrated graphics from AMD and Intel aren't included, because no build of PyTorch supports them.
+    Most integrated graphics from AMD and Intel are excluded, because no build of PyTorch supports them.
     """
     asked = engine_named(engine)
     cards = [gpu for gpu in machine.gpus if asked.may_use(gpu.vendor, machine.os_name)]
@@ -81,7 +81,7 @@ def is_made_for(variant: Variant, gpu: Gpu) -> bool:
 
 
 def _obstacle(variant: Variant, gpu: Gpu) -> Message | None:
-    """Return why a variant can't use a card of its vendor. Unknown properties are no obstacle."""
+    """Return the reason why a variant can't use a card of its vendor. Unknown properties aren't an obstacle."""
     if gpu.vendor == "nvidia" and gpu.source == "sysfs":  # found without its driver
         return message("engines.no_driver", gpu=gpu.name)
     capability = _number(gpu.compute_capability)
@@ -98,6 +98,6 @@ def _obstacle(variant: Variant, gpu: Gpu) -> Message | None:
 
 
 def _number(version: str | None) -> float | None:
-    """Return a version's first two parts: "580.95.05" is 580.95."""
+    """Return the first two parts of a version as a number: 580.95 for "580.95.05"."""
     match = re.match(r"\d{1,4}(\.\d{1,3})?", version or "")
     return float(match[0]) if match else None

@@ -1,4 +1,4 @@
-"""Choices for a run on this computer: pairs of an installed engine and a device it can use."""
+"""Lists the choices for a run on this computer: pairs of an installed engine and a usable device."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ INCLUDED: Installed = {name: None for name, entry in ENGINES.items() if entry.pa
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An engine with a device.
+    """An engine and a device.
 
     Attributes:
-        device: Device as in a spec: "cpu", "gpu:0" …
+        device: Device as in a run's settings, such as "cpu" or "gpu:0".
         gpu: The graphics card; None for the processor.
     """
 
@@ -35,11 +35,10 @@ class GpuHelp:
     """An unused graphics card, and the engine that can use it.
 
     Attributes:
-        engine: The engine that could use it.
-        instead_of: The engine that would otherwise run, on the processor.
-        choice: The choice that uses it right away; None if the engine or another variant of it must be installed
-            first.
-        is_systems_fault: Whether `instead_of` could use such a card on another operating system.
+        engine: The engine that can use it.
+        instead_of: The engine that would run otherwise, on the processor.
+        choice: The choice that uses the card; None if the engine or another variant of it must be installed first.
+        is_systems_fault: Whether `instead_of` can use such a card on another operating system.
     """
 
     gpu: Gpu
@@ -50,7 +49,7 @@ class GpuHelp:
 
 
 def installed_engines(paths: Paths) -> dict[str, str | None]:
-    """Return the engines available to runs, with their variants. Reads their stamps."""
+    """Return the engines available for runs, with their variants, as recorded in their stamps."""
     installed = dict(INCLUDED)
     for name in installable():
         put_back(paths, name)
@@ -66,9 +65,9 @@ def device_choices(
     """Return all choices: the processor with each engine, then the graphics cards.
 
     Args:
-        installed: See `installed_engines`.
+        installed: Result of `installed_engines`.
         machine: This computer.
-        engines: Engines that can run the workload; None for all.
+        engines: Engines that support the workload; None for all.
     """
     able = [name for name in ENGINES if name in installed and (engines is None or name in engines)]
     on_cards = [
@@ -80,7 +79,7 @@ def device_choices(
 
 
 def automatic_choice(choices: Sequence[Choice], engine: str | None = None) -> Choice | None:
-    """Return the choice likely to be fastest: graphics cards before the processor, the default engine first.
+    """Return the choice likely to be fastest; prefers graphics cards to the processor, then the default engine.
 
     Args:
         choices: The available choices.
@@ -97,7 +96,7 @@ def automatic_choice(choices: Sequence[Choice], engine: str | None = None) -> Ch
 def gpu_help(
     chosen: Choice, installed: Installed, machine: Machine, engines: Sequence[str] | None = None
 ) -> GpuHelp | None:
-    """Return how an idle graphics card could be used; None if the chosen engine uses one or could do so."""
+    """Return how an idle graphics card can be used; None if the chosen engine can use one."""
     choices = device_choices(installed, machine, engines)
     own = [each for each in choices if each.engine == chosen.engine and each.gpu is not None]
     if any(_has_code(each) for each in own):
@@ -108,13 +107,13 @@ def gpu_help(
     for name in installable():
         if engines is None or name in engines:
             best = next(iter(builds_for(name, machine)), None)
-            if best is not None and best.gpus:  # an installed engine that uses it would be among the choices
+            if best is not None and best.gpus:  # a usable installed engine would be among the choices
                 return _help(best.gpus[0], name, chosen.engine, machine)
     return None
 
 
 def _has_code(choice: Choice) -> bool:
-    """Return whether an engine supports the graphics card, as far as is known; True for a processor."""
+    """Return whether an engine supports the graphics card, as far as is known; True for the processor."""
     capabilities = engine_named(choice.engine).capabilities
     if choice.gpu is None or capabilities is None or choice.gpu.compute_capability is None:
         return True
@@ -133,7 +132,7 @@ def _help(gpu: Gpu, engine: str, instead_of: str, machine: Machine, choice: Choi
 
 
 def installed_variant(paths: Paths, engine: str) -> str | None:
-    """Return which variant of an engine is installed; None if it is included in Epochmark or not installed."""
+    """Return the installed variant of an engine; None if it is included in Epochmark or not installed."""
     if engine not in installable():
         return None
     stamp = engine_folder(paths, engine).look().stamp
@@ -141,10 +140,10 @@ def installed_variant(paths: Paths, engine: str) -> str | None:
 
 
 def numbered_gpus(engine: str, variant: str | None, machine: Machine) -> dict[int, Gpu]:
-    """Return the graphics cards that the installed variant can use, by the engine's device numbers.
+    """Return the graphics cards that the installed variant can use, by the engine's device number.
 
     Args:
-        engine: Its name.
+        engine: Name of the engine.
         variant: The installed variant; None if the engine is included in Epochmark or unknown.
         machine: This computer.
     """
@@ -154,6 +153,6 @@ def numbered_gpus(engine: str, variant: str | None, machine: Machine) -> dict[in
     offer = next((each for each in builds_for(engine, machine) if each.variant.name == variant), None)
     if offer is None or not offer.gpus:
         return {}
-    # An engine also counts cards that are too old for it.
+    # An engine also numbers cards that are too old for it.
     of_vendor = [gpu for gpu in usable if is_made_for(offer.variant, gpu)]
     return {number: gpu for number, gpu in enumerate(of_vendor) if gpu in offer.gpus}

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from app.core.engines.cancellable import CancelCheck
 
 _CHUNK_BYTES = 1 << 20
-_UP = "../../"  # from the packages to where pip keeps scripts; with --target, they are next to the packages
+_UP = "../../"  # prefix of scripts in RECORD; with --target, pip puts them next to the packages
 _DAMAGED = (ValueError, csv.Error)
 
 
@@ -20,9 +20,9 @@ class Contents:
     """The result of verifying an installation.
 
     Attributes:
-        records_sha256: Combined checksum of all RECORD files.
-        size_bytes: Total size of the files listed in them.
-        damaged: Files that are missing, unreadable or different, in order.
+        records_sha256: Combined SHA-256 of all RECORD files.
+        size_bytes: Total size of the files listed in RECORD files.
+        damaged: Paths of files that are missing, unreadable or different, in order.
     """
 
     records_sha256: str
@@ -31,7 +31,7 @@ class Contents:
 
 
 def check_contents(packages: Path, check: CancelCheck) -> Contents:
-    """Compare each file with its package's RECORD. Raises OSError if the folder can't be read."""
+    """Compare the installed files with their packages' RECORD. Raises OSError if the folder can't be read."""
     records = sorted(packages.glob("*.dist-info/RECORD"))
     digest = hashlib.sha256()
     size_bytes = 0
@@ -58,9 +58,9 @@ def check_contents(packages: Path, check: CancelCheck) -> Contents:
 
 
 def _entries(raw: bytes) -> Iterator[tuple[str, str | None]]:
-    """Yield paths in the packages' folder with their SHA-256 from RECORD.
+    """Yield the paths listed in a RECORD, relative to the packages' folder, with their SHA-256.
 
-    Raises ValueError if RECORD is invalid.
+    Raises ValueError if the RECORD is invalid.
     """
     for row in csv.reader(io.StringIO(raw.decode("utf-8"), newline="")):
         if len(row) != 3:

@@ -1,4 +1,4 @@
-"""Downloads the files of an engine with progress, resumes them, and verifies them."""
+"""Downloads and verifies the files of an engine, with progress and resumption."""
 
 import contextlib
 import hashlib
@@ -49,17 +49,17 @@ def _size(wheel: Wheel) -> int | None:
 def fetch(
     wheels: Sequence[Wheel], sizes: Mapping[Wheel, int | None], folder: Path, scratch: Path, progress: Bytes
 ) -> dict[Wheel, tuple[Path, str]]:
-    """Download the files that aren't on this computer yet; return each file's path and checksum.
+    """Download files that aren't on this computer yet; return the path and SHA-256 of each file.
 
     Args:
         wheels: The files.
-        sizes: Their sizes, where known.
-        folder: Folder for the files until they are installed. Partial files are kept for the next attempt.
+        sizes: Sizes of the files; None where unknown.
+        folder: Folder for files that aren't installed yet. Partial files are kept for the next attempt.
         scratch: Existing folder for temporary files.
-        progress: May raise to cancel, after which nothing more is written.
+        progress: Callback that may raise an exception to cancel; nothing is written after that.
 
     Raises:
-        AppError: A file can't be downloaded, saved or read, or is the wrong one.
+        AppError: A file can't be downloaded, saved or read, or is wrong.
     """
     make_folder(folder)
     total_bytes = sum(size or 0 for size in sizes.values())
@@ -94,13 +94,13 @@ def _fetch_one(wheel: Wheel, folder: Path, scratch: Path, report: Callable[[int]
         check_sum(wheel, sha256)
     except WrongWheelError:
         if wheel.local is None:
-            target.unlink(missing_ok=True)  # otherwise it would be rejected on every attempt
+            target.unlink(missing_ok=True)  # otherwise every attempt would reject it
         raise
     return target, sha256
 
 
 def _download(wheel: Wheel, target: Path, report: Callable[[int], None]) -> None:
-    """Download in a thread, so that an unresponsive server can't prevent cancellation."""
+    """Download in a thread, so that the download can be cancelled even if the server doesn't respond."""
     arrived_bytes = 0
     given_up = threading.Event()
 
@@ -124,7 +124,7 @@ def _download(wheel: Wheel, target: Path, report: Callable[[int], None]) -> None
 
 
 def _download_with_pip(wheel: Wheel, folder: Path, scratch: Path, check: CancelCheck) -> None:
-    """Download with pip, which uses the user's logins and certificates but can't resume or report progress."""
+    """Download with pip. It uses the user's logins and certificates but can't resume or report progress."""
     arguments = ["download", "--no-deps", "--only-binary=:all:", "--retries=2", "--timeout=15"]
     if wheel.index is not None:
         arguments += ["--extra-index-url", wheel.index]
@@ -134,7 +134,7 @@ def _download_with_pip(wheel: Wheel, folder: Path, scratch: Path, check: CancelC
 
 
 def _is_file(path: Path) -> bool:
-    """Return whether a path is a plain file. A link could point to one of the user's files."""
+    """Return whether a path is a regular file. A link could point to one of the user's files."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):

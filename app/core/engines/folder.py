@@ -1,7 +1,7 @@
-"""The folder of one engine: its state, and replacing an old installation with a new one.
+"""The folder of one engine: determines its state, and replaces an old installation with a new one.
 
-`Paths.engines / NAME` holds the stamp, engine.json, and `packages`, a plain folder of unpacked wheels. A new one
-is filled next to it in `.NAME-????????.epochmark-new`. The folder it replaces is first renamed to
+`Paths.engines / NAME` contains the stamp, engine.json, and `packages`, a plain folder of unpacked wheels. A new
+installation is made next to it in `.NAME-????????.epochmark-new`. The old folder is first renamed to
 `.NAME-????????.epochmark-old`, and deleted last.
 """
 
@@ -38,9 +38,9 @@ class Seen:
     """The state of an engine's folder.
 
     Attributes:
-        state: "other_python": installed, but not for the Python that runs Epochmark.
-        stamp: The stamp; None without a valid one.
-        problem: Why it isn't ready; None if it is ready or absent.
+        state: The state; "other_python" if it was installed for another Python than the one running Epochmark.
+        stamp: The stamp; None if there is no valid one.
+        problem: Reason why it isn't ready; None if it is ready or absent.
     """
 
     state: State
@@ -59,7 +59,7 @@ class EngineFolder:
         )
 
     def look(self) -> Seen:
-        """Return the state without reading the packages."""
+        """Return the state of the engine without reading its packages."""
         try:
             kind = _kind(self.path)
             if kind is None:
@@ -77,7 +77,7 @@ class EngineFolder:
         return Seen("ready", stamp)
 
     def check_replaceable(self) -> None:
-        """Raise UsageError if something that isn't ours is at the location, OSError if it can't be read."""
+        """Raise UsageError if the location contains other files, or OSError if it can't be read."""
         kind = _kind(self.path)
         if kind == "folder":
             strangers = sorted({path.name for path in self.path.iterdir()} - {NAME, PACKAGES})
@@ -88,12 +88,12 @@ class EngineFolder:
             raise UsageError(self._say("engines.in_the_way"), message("files.move_it_away"))
 
     def fresh(self) -> Path:
-        """Return a new, empty folder next to the final location. Raises OSError."""
+        """Create and return an empty folder next to the final location. Raises OSError."""
         return Path(tempfile.mkdtemp(prefix=f".{self._engine}-", suffix=_NEW, dir=self._engines))
 
     def put_in_place(self, fresh: Path) -> None:
-        """Move the old folder aside and the new one into place. After an OSError, the old one is still there."""
-        self.check_replaceable()  # checked again, because downloading may have taken an hour
+        """Move the old folder aside and the new one into place. After an OSError, the old one is unchanged."""
+        self.check_replaceable()  # again, because downloading may have taken an hour
         fresh.chmod(0o755)
         aside = self.path.with_name(f".{self._engine}-{secrets.token_hex(4)}{_OLD}")
         had_one = _kind(self.path) is not None
@@ -110,7 +110,7 @@ class EngineFolder:
             self.discard(aside)
 
     def remove(self) -> bool:
-        """Delete the engine or its remains; return whether there was anything. Raises UsageError, OSError."""
+        """Delete the engine or its remains; return whether there were any. Raises UsageError or OSError."""
         self.check_replaceable()
         if _kind(self.path) is None:
             return False
@@ -121,13 +121,13 @@ class EngineFolder:
         return True
 
     def is_cut_off(self) -> bool:
-        """Return whether a program was killed while replacing the engine, so that it must be restored."""
+        """Return whether the engine must be restored because a program was killed while replacing it."""
         return any(path.suffix == _OLD for path in self._besides()) and not os.path.lexists(self.path)
 
     def tidy(self) -> bool:
         """Restore a half-replaced engine and delete leftovers of killed programs; return whether there were any.
 
-        Call this only while holding the engine's lock. Failures are left for the next call.
+        Call this only while holding the engine's lock. After a failure, the next call tries again.
         """
         left = self._besides()
         for path in left:
@@ -139,7 +139,7 @@ class EngineFolder:
         return bool(left)
 
     def discard(self, folder: Path) -> None:
-        """Delete a folder next to the final location. Failures are left for the next call."""
+        """Delete a folder next to the final location. After a failure, the next `tidy` tries again."""
         try:
             _delete(folder)
         except OSError as error:
@@ -160,7 +160,7 @@ class EngineFolder:
 
 
 def _kind(path: Path) -> Literal["folder", "link", "other"] | None:
-    """Return the kind of file at the location; None if there is none. Raises OSError."""
+    """Return the kind of file at a path; None if there is none. Raises OSError."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -171,10 +171,10 @@ def _kind(path: Path) -> Literal["folder", "link", "other"] | None:
 
 
 def _delete(folder: Path) -> None:
-    """Delete a folder. Links in it are deleted, not followed. Raises OSError."""
+    """Delete a folder. Links in it are deleted but not followed. Raises OSError."""
 
     def make_writable(function: Callable[[str], object], path: str, _: object) -> None:
-        # A read-only file on Windows, or one in a read-only folder elsewhere.
+        # Needed for read-only files on Windows, and for files in read-only folders elsewhere.
         with contextlib.suppress(OSError):
             Path(path).parent.chmod(0o700)
             Path(path).chmod(0o700)

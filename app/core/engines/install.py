@@ -1,7 +1,7 @@
 """Installs, updates, checks and removes engines.
 
-A new installation is made next to the final location, verified, tested, and then renamed. Until then, the old one
-remains usable.
+A new installation is made next to the final location, verified, tested and then renamed. Until then, the old
+installation remains usable.
 """
 
 import contextlib
@@ -41,26 +41,26 @@ Phase = Literal["resolve", "download", "unpack", "check", "try"]
 Progress = Callable[[Phase, int, int], None]  # phase, bytes done, total bytes (0: unknown); may raise to cancel
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NAMES_SHOWN = 3
-_UNPACKED = 4  # upper limit for the unpacked size as a multiple of the wheels' size, unless more is known
+_UNPACKED = 4  # assumed ratio of unpacked size to wheel size if no size is known
 _IMPORT = (
     "import os, sys; sys.path.append(sys.argv[1]);"
-    # Same as in workloads.engines.cpp_runtime, which this process can't import.
+    # As in workloads.engines.cpp_runtime, which this process can't import.
     "sys.platform == 'win32' and os.add_dll_directory(sys.argv[1]);"
-    # If an engine ends the process without an error, the import failed as well.
+    # Printed at the end, because an engine may end the process without an error.
     "import keras, {module}; print({done!r})"
 )
 _IMPORTED = "imported-by-epochmark"
-IMPORT_LIMIT_S = 300.0  # on a cold disk, with a virus scanner, it takes a minute
+IMPORT_LIMIT_S = 300.0  # takes a minute on a cold disk with a virus scanner
 _MISLEADING = ("PYTHON", "KERAS_", "PIP_", "LD_PRELOAD", "DYLD_INSERT")
 
 
 @dataclass(frozen=True, slots=True)
 class EngineRemoval:
-    """The result of a removal.
+    """Result of removing an engine.
 
     Attributes:
-        was_there: Whether there was an installation or its remains.
-        freed_bytes: Its size according to its stamp; 0 if unknown.
+        was_there: Whether an installation or its remains existed.
+        freed_bytes: Size of the installation according to its stamp; 0 if unknown.
     """
 
     was_there: bool
@@ -69,7 +69,7 @@ class EngineRemoval:
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """The result of checking an installed engine.
+    """Result of checking an installed engine.
 
     Attributes:
         problems: Problems found; empty if there are none.
@@ -82,10 +82,10 @@ class Checkup:
 
 
 def choose_variant(engine: str, machine: Machine, name: str | None = None) -> Variant:
-    """Return the variant with this name, or the best fit.
+    """Return the variant with this name, or the best one if `name` is None.
 
     Raises:
-        UsageError: There is no such variant for this computer.
+        UsageError: No such variant exists for this computer.
     """
     check_installable(engine)
     on_offer = builds_for(engine, machine)
@@ -118,17 +118,17 @@ def install_engine(
     source: Path | None = None,
     progress: Progress = lambda *_: None,
 ) -> Stamp:
-    """Install a variant of an engine, replacing any installed one; return the new stamp.
+    """Install a variant of an engine, replacing any installed variant; return the new stamp.
 
     Args:
         paths: The app's folders.
-        variant: See `choose_variant`.
-        source: A folder with all its wheels, to install from without a network; None to download them.
+        variant: The variant, as returned by `choose_variant`.
+        source: Folder that contains all required wheels, for installing offline; None to download them.
         progress: Called several times a second, in the caller's thread.
 
     Raises:
-        AppError: It can't be installed. The old installation is unchanged; downloads are kept for the next
-            attempt.
+        AppError: The engine can't be installed. The old installation is unchanged, and downloads are kept for the
+            next attempt.
     """
     title, place = engine_title(variant.engine), engine_folder(paths, variant.engine)
     if source is not None and not source.is_dir():
@@ -153,8 +153,8 @@ def remove_engine(paths: Paths, engine: str) -> EngineRemoval:
     """Delete an engine and its downloads, and nothing else.
 
     Raises:
-        UsageError: It is included in Epochmark, or the folder isn't ours and is kept.
-        AppError: It can't be deleted.
+        UsageError: The engine is included in Epochmark, or its folder isn't ours and is kept.
+        AppError: The engine can't be deleted.
     """
     check_installable(engine)
     _check_engines_folder(paths)
@@ -166,16 +166,16 @@ def remove_engine(paths: Paths, engine: str) -> EngineRemoval:
         downloads = _forget_downloads(paths, engine)
         if paths.engines_folder is None:
             with contextlib.suppress(OSError):
-                paths.engines.rmdir()  # succeeds only if it is empty now
+                paths.engines.rmdir()  # succeeds only if it is empty
     return EngineRemoval(was_there or left or downloads, stamp.size_bytes if stamp is not None else 0)
 
 
 def check_engine(paths: Paths, engine: str, progress: Progress = lambda *_: None) -> Checkup:
-    """Verify an installed engine's files against their checksums, and import it.
+    """Verify the files of an installed engine against their checksums, and import the engine.
 
     Raises:
-        UsageError: It isn't installed, or is included in Epochmark.
-        AppError: Another instance of Epochmark is working on it, or its folder can't be read.
+        UsageError: The engine isn't installed, or is included in Epochmark.
+        AppError: Another instance of Epochmark is working on the engine, or its folder can't be read.
     """
     check_installable(engine)
     title, place = engine_title(engine), engine_folder(paths, engine)
@@ -199,7 +199,7 @@ def check_engine(paths: Paths, engine: str, progress: Progress = lambda *_: None
 
 
 def _fill(paths: Paths, variant: Variant, fresh: Path, source: Path | None, progress: Progress) -> Stamp:
-    """Fill a new folder: resolve, get, unpack, verify and test all packages; return the stamp that was written."""
+    """Fill a new folder: resolve, download, unpack, verify and test all packages; return the written stamp."""
     scratch, packages = fresh / "tmp", fresh / PACKAGES
     scratch.mkdir()
     check = _cancel_check(progress, "resolve")
@@ -229,7 +229,7 @@ def _fill(paths: Paths, variant: Variant, fresh: Path, source: Path | None, prog
 
 
 def _unpack(files: Mapping[Wheel, tuple[Path, str]], packages: Path, scratch: Path, check: CancelCheck) -> None:
-    """Unpack exactly these files with pip, without resolving anything else."""
+    """Unpack exactly these files with pip, without resolving dependencies."""
     wanted = scratch / "files.txt"
     lines = [
         f"{wheel.name} @ {path.absolute().as_uri()} --hash=sha256:{sha256}\n"
@@ -285,7 +285,7 @@ def _unpacked_bytes(path: Path) -> int:
 
 
 def _check_engines_folder(paths: Paths) -> None:
-    """Raise UsageError if the user's own engines folder is missing; its drive may be unplugged."""
+    """Raise UsageError if the user's own engines folder is missing, perhaps because its drive is unplugged."""
     folder = paths.engines_folder
     try:
         is_there = folder is None or folder.is_dir()
@@ -299,7 +299,7 @@ def _check_engines_folder(paths: Paths) -> None:
 
 @contextlib.contextmanager
 def _explained(title: str, place: EngineFolder, code: str) -> Iterator[None]:
-    """Turn an OSError, or an engine that doesn't respond, into an AppError with this code."""
+    """Convert an OSError, or the error of an unresponsive engine, to an AppError with this message code."""
     try:
         yield
     except OSError as error:
@@ -316,7 +316,7 @@ def _download_folder(paths: Paths, engine: str) -> Path:
 
 
 def _forget_downloads(paths: Paths, engine: str) -> bool:
-    """Delete an engine's downloads and return whether there were any."""
+    """Delete an engine's downloads and return whether any existed."""
     folder = _download_folder(paths, engine)
     was_there = folder.is_dir() and not folder.is_symlink()
     if was_there:
@@ -336,7 +336,7 @@ def check_room(paths: Paths, variant: Variant, sizes: Mapping[Wheel, int | None]
     Args:
         paths: The app's folders.
         variant: The variant to install.
-        sizes: Its files, with their sizes if known.
+        sizes: Sizes of its files; None where unknown.
         downloads: Folder for the downloads.
     """
     all_bytes = sum(size or 0 for size in sizes.values())
@@ -354,7 +354,7 @@ def check_room(paths: Paths, variant: Variant, sizes: Mapping[Wheel, int | None]
 
 
 def check_free(folder: Path, need_bytes: int) -> None:
-    """Raise AppError unless a folder's drive has this much free space."""
+    """Raise AppError unless a folder's drive has enough free space."""
     free_bytes = shutil.disk_usage(_existing(folder)).free
     if free_bytes < need_bytes:
         raise AppError(
@@ -380,7 +380,7 @@ class _TooLongError(Exception):
 def try_import(
     engine: str, packages: Path, paths: Paths, check: CancelCheck, limit_s: float = IMPORT_LIMIT_S
 ) -> Message | None:
-    """Import an engine and Keras from a folder of packages; return why it fails, or None if it succeeds."""
+    """Import an engine and Keras from a folder of packages; return the reason for a failure, or None."""
     asked = engine_named(engine)
     code = _IMPORT.format(module=asked.backend, done=_IMPORTED)
     arguments = (sys.executable, "-I", "-S", "-X", "utf8", "-c", code, str(packages))
@@ -405,7 +405,7 @@ def try_import(
 
 
 def _clean(environment: Mapping[str, str], reads: tuple[str, ...]) -> dict[str, str]:
-    """Remove variables that change how Python, Keras or the engine start."""
+    """Return an environment without variables that change how Python, Keras or the engine start."""
     return {
         name: value for name, value in environment.items() if not name.upper().startswith((*_MISLEADING, *reads))
     }

@@ -1,7 +1,7 @@
-"""Locations of installed engines, and a lock so that only one process at a time changes them.
+"""Locations of installed engines, and a lock that lets only one process at a time change them.
 
-Separate from `install` because every run and the window's start need this module, but not the imports that
-installing needs.
+Separate from `install` because every run and the start of the window need this module, but not the imports
+required for installing.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ def engine_folder(paths: Paths, engine: str) -> EngineFolder:
 
 
 def put_back(paths: Paths, engine: str) -> None:
-    """Restore an engine whose replacement was killed, unless another process is working on it."""
+    """Restore an engine after a killed replacement, unless another process is working on it."""
     place = engine_folder(paths, engine)
     if place.is_cut_off() and paths.locks.is_dir():
         with contextlib.suppress(AppError), exclusive(paths, engine):
@@ -43,9 +43,9 @@ def is_busy(paths: Paths, engine: str) -> bool:
 
 @contextlib.contextmanager
 def exclusive(paths: Paths, engine: str) -> Iterator[None]:
-    """Lock an engine against other processes that use these folders.
+    """Lock an engine against other processes that use the same folders.
 
-    Raises AppError if another one holds the lock.
+    Raises AppError if another process holds the lock.
     """
     make_folder(paths.locks)
     hold = locks.acquire(_lock_place(paths, engine))

@@ -1,4 +1,4 @@
-"""Lists all engines: installed ones, and the variants available for the others."""
+"""Lists all engines: their installations, and the variants available for this computer."""
 
 from dataclasses import dataclass
 from importlib import metadata
@@ -21,13 +21,13 @@ class EngineRow:
     """An engine on this computer.
 
     Attributes:
-        is_included: Whether it is included in Epochmark, so that it can be neither installed nor removed.
-        version: Installed version; None if it isn't installed or the version is unknown.
+        is_included: Whether it is included in Epochmark and so can't be installed or removed.
+        version: Installed version; None if unknown or not installed.
         stamp: Stamp of the installation; None if there is none.
-        problem: Why it can't be used although it is installed.
-        offers: The variants for this computer, the recommended one first.
-        gpus: The graphics cards that it uses, or would use with the recommended variant.
-        is_outdated: Whether reinstalling it would install other versions.
+        problem: Reason why an installed engine can't be used; None if there is none.
+        offers: Variants for this computer, the recommended one first.
+        gpus: Graphics cards that it uses, or would use with the recommended variant.
+        is_outdated: Whether reinstalling it would change the versions of its packages.
     """
 
     engine: str
@@ -43,7 +43,7 @@ class EngineRow:
 
 
 def list_engines(paths: Paths, machine: Machine) -> list[EngineRow]:
-    """Return all engines, those that use a graphics card of this computer first. Doesn't read packages."""
+    """Return all engines, those that use a graphics card of this computer first. Packages aren't read."""
     rows = [
         _included(name, machine) if entry.packages_folder is None else _row(name, paths, machine)
         for name, entry in ENGINES.items()
@@ -92,7 +92,7 @@ def _row(name: str, paths: Paths, machine: Machine) -> EngineRow:
 
 
 def _is_outdated(stamp: Stamp, variant: Variant) -> bool:
-    """Return whether an installed package's version differs from a variant's lock and pins."""
+    """Return whether the version of an installed package differs from a variant's lock and pins."""
     versions: dict[str, set[str]] = {}
     pairs = [(pin.name, pin.version) for pin in read_lock(LOCKS / variant.lock)]
     for name, version in [*pairs, *(tuple(pin.split("==", 1)) for pin in variant.pins)]:

@@ -16,7 +16,7 @@ from app.core.plain_text import one_line
 
 _LINES_SHOWN = 3
 _TEXT_LIMIT_BYTES = 4 << 20
-# They would install elsewhere, choose other packages, or silence output that `_explain` reads.
+# These settings would change where or what pip installs, or suppress output that `_explain` needs.
 _MISLEADING = frozenset(
     """
     ABI CONSTRAINT DRY_RUN EDITABLE FORCE_REINSTALL IGNORE_REQUIRES_PYTHON IMPLEMENTATION NO_BINARY NO_DEPS
@@ -24,7 +24,7 @@ _MISLEADING = frozenset(
     REQUIRE_VIRTUALENV ROOT TARGET USER USE_FEATURE
     """.split()  # noqa: SIM905 - one word each reads better in lines
 )
-# Patterns in pip's output and the matching messages; the first match is used.
+# Patterns of pip's output and the corresponding messages; the first match is used.
 _FAULTS = (
     (
         re.compile(r"No space left on device|Errno 28\b|not enough space on the disk|Disk quota exceeded"),
@@ -61,7 +61,7 @@ _UNREACHABLE = re.compile(
     "|Connection refused|Connection reset|Network is unreachable|RemoteDisconnected|HTTP error 4"
     "|Error [45]\\d\\d|4\\d\\d Client Error"
 )
-# Only pip's detailed log explains why an index page wasn't read; otherwise pip just reports no match.
+# Only pip's detailed log explains why an index page couldn't be read; its output only reports no match.
 _PAGE_FAILED = re.compile(r"Could not fetch URL (\S+): (.{1,1000}) - skipping")
 _PAGE_READ = re.compile(r"(?:Found|Skipping) link ")
 _DETAILS_LIMIT_BYTES = 64 << 20
@@ -69,7 +69,7 @@ _NOTHING_FITS = re.compile(r"No matching distribution found for (\S+)")
 
 
 class PipError(AppError):
-    """Pip failed."""
+    """Pip failed or couldn't be started."""
 
 
 def run_pip(
@@ -84,13 +84,13 @@ def run_pip(
 
     Args:
         arguments: Pip's command and options.
-        scratch: Existing folder for its temporary files.
-        check: Called while it runs. If it raises, pip is terminated.
-        find_links: Address of the only folder to install packages from; None for the user's own settings.
-        reads_settings: Whether pip reads the user's settings at all.
+        scratch: Existing folder for temporary files.
+        check: Called repeatedly while pip runs. If it raises an exception, pip is terminated.
+        find_links: Address of a folder to install packages from; None for the user's own settings.
+        reads_settings: Whether pip reads the user's settings.
 
     Raises:
-        PipError: Pip failed; the message explains why.
+        PipError: Pip failed; the message contains the reason.
     """
     environment = _environment(scratch, os.environ, reads_settings=reads_settings)
     if find_links is not None:
@@ -106,7 +106,7 @@ def run_pip(
 
 
 def _failed_pages(details: Path) -> str:
-    """Return why pip couldn't read any index page, from its log; "" if it read one."""
+    """Return the reasons why pip couldn't read any index page, from its log; "" if it could read one."""
     try:
         with details.open(encoding="utf-8", errors="replace") as file:
             lines = file.read(_DETAILS_LIMIT_BYTES)
@@ -118,10 +118,10 @@ def _failed_pages(details: Path) -> str:
 
 
 def run_child(command: CommandLine, check: CancelCheck) -> tuple[int, str]:
-    """Run a process to its end; return its exit code and output. If `check` raises, it is terminated.
+    """Run a process to its end; return its exit code and output. If `check` raises, the process is terminated.
 
     Raises:
-        PipError: It can't be started.
+        PipError: The process can't be started.
     """
     try:
         process = Child(command, errors_in_output=True)
@@ -141,7 +141,7 @@ def run_child(command: CommandLine, check: CancelCheck) -> tuple[int, str]:
 
 
 def _read(process: "subprocess.Popen[bytes]") -> str:
-    """Return the end of a process's output, and close the pipe, which ends with its process group."""
+    """Return the end of a process's output. The pipe closes when the process group ends."""
     assert process.stdout is not None
     kept = bytearray()
     with process.stdout as pipe:
@@ -152,7 +152,7 @@ def _read(process: "subprocess.Popen[bytes]") -> str:
 
 
 def _environment(scratch: Path, environment: Mapping[str, str], *, reads_settings: bool) -> dict[str, str]:
-    """Keep the settings for mirrors, proxies and the cache; put temporary files on the checked disk."""
+    """Return an environment with settings for mirrors, proxies and cache. Temporary files go to `scratch`."""
     kept = {
         name: value
         for name, value in environment.items()
@@ -161,7 +161,7 @@ def _environment(scratch: Path, environment: Mapping[str, str], *, reads_setting
     kept |= dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch)) | {"PYTHONUTF8": "1"}
     if not reads_settings:
         return kept | {"PIP_CONFIG_FILE": os.devnull}
-    # They also override settings files.
+    # These also override settings files.
     return kept | {
         "PIP_CONSTRAINT": os.devnull,
         "PIP_REQUIRE_HASHES": "0",
@@ -171,7 +171,7 @@ def _environment(scratch: Path, environment: Mapping[str, str], *, reads_setting
 
 
 def _explain(text: str) -> tuple[Message, Message | None]:
-    """Return the meaning of pip's output, and advice."""
+    """Return the message that explains pip's output, and advice."""
     for pattern, code, advice in _FAULTS:
         if pattern.search(text):
             return message(code), message(advice)

@@ -1,4 +1,4 @@
-"""The stamp in an engine's folder: installed packages, their files, and the Python they are for."""
+"""The stamp in an engine's folder: its packages, their checksums, and the Python version they are for."""
 
 import contextlib
 import errno
@@ -15,7 +15,7 @@ from workloads.datasets.regular_file import read_regular
 FORMAT = 1
 NAME = "engine.json"
 _LIMIT_BYTES = 1 << 20
-# The path is missing, or is a folder, a pipe, a loop of links or something huge.
+# The path doesn't exist, or is a folder, a pipe, a circular link or too large.
 _NO_STAMP = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ELOOP, errno.EFBIG})
 _Word = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 _Sha256 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
@@ -26,8 +26,8 @@ class Package(msgspec.Struct, frozen=True):
     """One installed package.
 
     Attributes:
-        sha256: Checksum of its wheel.
-        is_locked: Whether Epochmark's lock contains this checksum; otherwise it was only recorded during
+        sha256: Checksum of the package's wheel.
+        is_locked: Whether the checksum is in Epochmark's lock. Otherwise, it was only recorded during
             installation.
     """
 
@@ -42,14 +42,14 @@ class Stamp(msgspec.Struct, frozen=True):
 
     Attributes:
         format: Format version of this file.
-        engine: The engine's name.
-        variant: The variant's name.
-        version: The engine's own version.
-        python: "3.11"
-        platform: As `sysconfig` names it.
+        engine: Name of the engine.
+        variant: Name of the variant.
+        version: Version of the engine itself.
+        python: Version of Python, such as "3.11".
+        platform: Value of `sysconfig.get_platform()`.
         packages: All installed packages.
-        records_sha256: Checksum of all RECORD files, which contain the checksums of all other files.
-        size_bytes: Size of all files.
+        records_sha256: Combined SHA-256 of all RECORD files, which contain the checksums of all other files.
+        size_bytes: Total size of all files.
         installed_at: Installation time as ISO 8601 in UTC.
     """
 
@@ -65,17 +65,17 @@ class Stamp(msgspec.Struct, frozen=True):
     installed_at: _Word
 
     def is_for_this_python(self) -> bool:
-        """Return whether the interpreter that runs Epochmark can import it."""
+        """Return whether the Python that runs Epochmark can import the engine."""
         return (self.python, self.platform) == (this_python(), sysconfig.get_platform())
 
 
 def this_python() -> str:
-    """Return the interpreter's version, to the precision that packages depend on."""
+    """Return the Python version as "major.minor", on which packages depend."""
     return "{}.{}".format(*sys.version_info)
 
 
 def read_stamp(folder: Path) -> Stamp | None:
-    """Return the stamp of a folder; None without a valid one. Raises OSError if the folder is unreachable."""
+    """Return the stamp of a folder; None if there is no valid one. Raises OSError if the folder is unreachable."""
     try:
         return parse_stamp(read_regular(folder / NAME, _LIMIT_BYTES))
     except OSError as error:
@@ -85,7 +85,7 @@ def read_stamp(folder: Path) -> Stamp | None:
 
 
 def parse_stamp(raw: bytes) -> Stamp | None:
-    """Parse a stamp; None if it isn't valid for this version of Epochmark."""
+    """Parse a stamp; None if this version of Epochmark can't use it."""
     try:
         return msgspec.json.decode(raw, type=Stamp)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -93,7 +93,7 @@ def parse_stamp(raw: bytes) -> Stamp | None:
 
 
 def write_stamp(folder: Path, stamp: Stamp) -> None:
-    """Write the stamp into a new folder and flush it to disk. Raises OSError."""
+    """Write the stamp to a new folder and flush it to disk. Raises OSError."""
     content = msgspec.json.format(msgspec.json.encode(stamp), indent=2) + b"\n"
     with (folder / NAME).open("xb") as file:
         file.write(content)
@@ -103,7 +103,7 @@ def write_stamp(folder: Path, stamp: Stamp) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush a folder's directory entries to disk where the system supports it."""
+    """Flush a folder's directory entries to disk if the system supports this."""
     if os.name == "posix":
         with contextlib.suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY)

@@ -1,8 +1,9 @@
-"""Variants of the installable engines: one row for each system and kind of graphics card.
+"""Variants of the installable engines: one for each system and kind of graphics card.
 
 Sizes of fully locked variants, and of the CPU variants on Linux, are sums over the wheels for Python 3.11. Other
-download sizes are from other sources; None means unknown. Requirements for NVIDIA cards are from PyTorch's support
-matrix of 2026 (pytorch/pytorch#172352) and JAX's installation page. Only the CPU variants on Linux have been run.
+download sizes come from other sources; None means unknown. Requirements for NVIDIA cards come from PyTorch's
+support matrix of 2026 (pytorch/pytorch#172352) and JAX's installation page. Only the CPU variants on Linux have
+been tested.
 """
 
 import re
@@ -21,20 +22,20 @@ class Variant:
     """The packages of an engine for one kind of computer.
 
     Attributes:
-        engine: The engine's name.
-        name: The variant's name, which is the same on all systems: "cpu", "cuda" …
-        system: Prefix of `Machine.os_name` on this system.
+        engine: Name of the engine.
+        name: Name of the variant, the same on all systems, such as "cpu" or "cuda".
+        system: Prefix of `Machine.os_name` on the supported system.
         architectures: Supported processor architectures.
-        lock: File in `LOCKS` with versions and hashes of packages from the default package index.
-        pins: Packages available only from another index, without locked hashes: "torch==2.13.0+cpu".
-        index: Address of that index.
-        asks_for_more: Whether the dependencies of `pins` are also installed from that index.
-        vendor: Vendor of the graphics cards it uses; None for none.
+        lock: File in `LOCKS` with versions and hashes of the packages from the default package index.
+        pins: Packages from another index, without locked hashes, such as "torch==2.13.0+cpu".
+        index: Address of the other index; None if there is none.
+        asks_for_more: Whether dependencies of `pins` are also installed from the other index.
+        vendor: Vendor of the graphics cards it uses; None if it uses none.
         cards: Pattern of supported card names; None for all.
-        oldest_driver: Major version of the oldest supported driver.
-        capabilities: Range of NVIDIA compute capabilities: first included, second excluded.
-        download_bytes: Size of the download.
-        disk_bytes: Disk space of the installation.
+        oldest_driver: Major version of the oldest supported driver; None for any.
+        capabilities: Range of NVIDIA compute capabilities, excluding the end; None for all.
+        download_bytes: Size of the download; None if unknown.
+        disk_bytes: Size of the installation; None if unknown.
     """
 
     engine: str
@@ -54,13 +55,13 @@ class Variant:
 
 
 _BOTH = frozenset({_X86, _ARM})
-_CUDA_13, _CUDA_12 = 580, 525  # oldest supported drivers
+_CUDA_13, _CUDA_12 = 580, 525  # oldest supported drivers of CUDA 13 and 12
 _ARC = re.compile(r"\bArc\b")
-# ROCm's list for Radeon and Instinct on Linux: RDNA 2 (in part) and newer, not integrated graphics.
+# Radeon and Instinct cards that ROCm supports on Linux: RDNA 2 (some) and newer, without integrated graphics.
 _ROCM = re.compile(r"\bRX (?:6[89]|7\d|9\d)\d\d|\bW(?:6800|7\d00)|\bAI PRO\b|\bInstinct\b|\bMI\d{2,3}\b")
 _GB = 10**9
 
-# Variants for each engine and system, best first.
+# Variants by engine and system, best first.
 VARIANTS: tuple[Variant, ...] = (
     Variant(
         engine="torch",

@@ -1,4 +1,4 @@
-"""Resolves the files to install from a variant's lock and the package index."""
+"""Determines the files to install from a variant's lock and the package index."""
 
 import re
 from collections.abc import Sequence
@@ -17,9 +17,10 @@ from app.core.messages import Message, message
 from app.core.plain_text import one_line
 
 _OPTIONS = ("--dry-run", "--ignore-installed", "--only-binary=:all:", "--retries=2", "--timeout=15")
-# Reads a wheel's metadata without downloading the wheel, where an index doesn't offer it separately.
+# Lets pip read a wheel's metadata without downloading the wheel if the index doesn't offer the metadata
+# separately.
 _LAZY = "--use-feature=fast-deps"
-# Fails as well if it is missing.
+# After these errors, another attempt without _LAZY would fail as well.
 _FINAL = ("engines.not_on_offer", "engines.disk_full", "engines.no_pip", "engines.no_trust")
 _PIN = re.compile(r"(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;\\]+)\s*(?P<marker>;[^\\]*)?")
 _CHECK_INDEX = message("engines.check_index")
@@ -27,7 +28,7 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9._+!-]{1,250}\.whl")
 
 
 class WrongWheelError(AppError):
-    """A file isn't the expected one."""
+    """The file isn't the expected one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,10 @@ class Wheel:
     """A file to install.
 
     Attributes:
-        url: Its address: http, https or file.
-        sha256: Checksum stated by the index; None if not stated.
-        allowed: Checksums that the lock allows; empty for a file that isn't in the lock.
-        index: Additional index that may have it.
+        url: Address of the file: http, https or file.
+        sha256: Checksum stated by the index; None if there is none.
+        allowed: Checksums that the lock allows; empty if the file isn't in the lock.
+        index: Additional index to search; None if there is none.
     """
 
     name: str
@@ -50,13 +51,13 @@ class Wheel:
 
     @property
     def file_name(self) -> str:
-        """Its name, from which pip infers its compatibility."""
+        """The file's name, including the compatibility tags that pip reads."""
         return unquote(urlsplit(self.url).path.rpartition("/")[2])
 
     @property
     def local(self) -> Path | None:
-        """Its path if it is already on this computer."""
-        from urllib.request import url2pathname  # imports HTTP and TLS, which the window doesn't need to open
+        """The file's path if it is on this computer; None if it must be downloaded."""
+        from urllib.request import url2pathname  # loads HTTP and TLS, which the window doesn't need at start
 
         parts = urlsplit(self.url)
         return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
@@ -94,21 +95,21 @@ class _Report(msgspec.Struct):
 
 
 def resolve(variant: Variant, scratch: Path, check: CancelCheck, source: Path | None = None) -> list[Wheel]:
-    """Get the files of a variant from the package index or a folder.
+    """Determine the files of a variant, from the package index or a folder.
 
     Args:
         variant: The variant.
         scratch: Existing folder for temporary files.
-        check: Called while pip works; may raise to cancel.
-        source: The only folder to use files from; None for the index.
+        check: Called while pip runs; may raise an exception to cancel.
+        source: The only folder to search for files; None to use the index.
 
     Raises:
         AppError: A file isn't available, or differs from the lock.
     """
     pins = read_lock(LOCKS / variant.lock)
     wanted = scratch / "lock.txt"
-    # "===", because a mirror's 1.0+other isn't 1.0. Without hashes, because pip would download everything to check
-    # them.
+    # "===" excludes a mirror's 1.0+other, which isn't 1.0. Hashes are omitted because pip would download all files
+    # to check them.
     wanted.write_text("".join(f"{pin.name}==={pin.version} {pin.marker}\n" for pin in pins), encoding="utf-8")
     items = _ask(("--no-deps", "-r", str(wanted)), scratch, check, source)
     wheels = [_locked(item, pins) for item in items]
@@ -127,16 +128,16 @@ def resolve(variant: Variant, scratch: Path, check: CancelCheck, source: Path | 
 
 
 def _unlocked(variant: Variant, limits: Path, source: Path | None) -> list[str]:
-    """Return pip's requirements for packages that only the variant's own index offers."""
+    """Return pip's options and requirements for packages that only the variant's index offers."""
     options = ["--constraint", str(limits)] if variant.asks_for_more else ["--no-deps"]
     if source is None and variant.index is not None:
         options += ["--extra-index-url", variant.index]
-    # The version with its local part, which no other index can have ("2.13.0+cpu").
+    # "===" includes the local part of the version ("2.13.0+cpu"), which no other index offers.
     return [*options, *(pin.replace("==", "===") for pin in variant.pins)]
 
 
 def _ask(what: Sequence[str], scratch: Path, check: CancelCheck, source: Path | None) -> list[_Item]:
-    """Let pip choose the files for this computer, and return them."""
+    """Run pip to select the files for this computer, and return them."""
     report = scratch / "report.json"
     report.unlink(missing_ok=True)
     arguments = ["install", *_OPTIONS, "--report", str(report), *what]
@@ -146,7 +147,7 @@ def _ask(what: Sequence[str], scratch: Path, check: CancelCheck, source: Path | 
         except PipError as error:
             if isinstance(error.message, Message) and error.message.code in _FINAL:
                 raise
-            run_pip(arguments, scratch, check)  # an index without HEAD requests or sizes can't do lazy metadata
+            run_pip(arguments, scratch, check)  # without _LAZY, which needs an index with HEAD requests and sizes
     else:
         run_pip([*arguments, "--no-index"], scratch, check, find_links=source.absolute().as_uri())
     try:
@@ -156,7 +157,7 @@ def _ask(what: Sequence[str], scratch: Path, check: CancelCheck, source: Path | 
 
 
 def read_lock(path: Path) -> list[_Pin]:
-    """Return the pins of one of our lock files."""
+    """Return the pins in one of Epochmark's lock files."""
     blocks = re.split(r"\n(?=[^\s#])", path.read_text(encoding="utf-8"))
     pins = []
     for block in blocks:
@@ -167,7 +168,7 @@ def read_lock(path: Path) -> list[_Pin]:
 
 
 def _locked(item: _Item, pins: Sequence[_Pin]) -> Wheel:
-    """Return a file of the lock. Raises AppError if it differs from the lock."""
+    """Return the wheel of a locked package. Raises AppError if it differs from the lock."""
     wheel = _noted(item)
     same = [pin.hashes for pin in pins if (plain(pin.name), pin.version) == (wheel.name, wheel.version)]
     wheel = replace(wheel, allowed=frozenset().union(*same))
@@ -179,7 +180,7 @@ def _locked(item: _Item, pins: Sequence[_Pin]) -> Wheel:
 
 
 def check_sum(wheel: Wheel, sha256: str) -> None:
-    """Raise WrongWheelError unless a file with this checksum is the expected one."""
+    """Raise WrongWheelError unless this is the expected checksum of a file."""
     if sha256 != (wheel.sha256 or sha256) or (wheel.allowed and sha256 not in wheel.allowed):
         package = f"{wheel.name} {wheel.version}"
         raise WrongWheelError(
@@ -195,5 +196,5 @@ def _noted(item: _Item) -> Wheel:
 
 
 def plain(name: str) -> str:
-    """Return a package's name in the normalised form that indexes compare."""
+    """Return a package's name in normalised form, as compared by indexes."""
     return re.sub(r"[-_.]+", "-", name).lower()

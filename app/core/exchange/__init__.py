@@ -1,1 +1,1 @@
-"""Sharing and importing results, as files or pictures."""
+"""Shares and imports results, as files or pictures."""

@@ -29,19 +29,19 @@ from app.core.result_file.record import Result
 from app.core.result_file.summary import summary_of
 from workloads import CATALOGUE
 
-# Results for the same device vary with cooling, memory and drivers, but they differ by less than this ratio.
+# Cooling, memory and drivers change the results of a device by less than this ratio.
 FACTOR_AT_MOST = 3.0
 OTHERS_AT_LEAST = 3
-# Clocks of different computers may disagree by this factor.
+# Durations may disagree by this factor, because clocks differ.
 _TOLERANCE = 1.01
 
 
 @dataclass(frozen=True, slots=True)
 class TableEntry:
-    """One result that was examined.
+    """A result that was examined for a community table.
 
     Attributes:
-        refusal: Why it doesn't count; None if it does.
+        refusal: Reason why the result doesn't count; None if it does.
     """
 
     path: Path
@@ -60,16 +60,16 @@ class Refused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """All results of one device, engine and workload with the same settings.
+    """The results of one device, engine and workload with the same settings.
 
     Attributes:
         kind: "cpu" or "gpu".
-        settings: Settings that differ from their defaults: "name=value …".
+        settings: Settings that differ from their defaults, as "name=value …".
         median, low, high: Median and range over the computers, each represented by the median of its results.
-        machines: Number of computers, to the extent that they are distinguishable without an ID.
+        machines: Number of computers, as far as they can be told apart without an ID.
         results: Number of results that count.
-        cautions: Number of these with the verdict "caution".
-        codes: Checksums of the results, in order.
+        cautions: Number of these results with the verdict "caution".
+        codes: Short checksums of the results, in order.
     """
 
     device: str
@@ -92,7 +92,7 @@ class Row:
 
 
 def look_at(paths: Iterable[Path]) -> tuple[list[TableEntry], list[Refused]]:
-    """Return the results in files and folders, with the reasons why some don't count, and the unreadable files."""
+    """Read the results in files and folders; return them with reasons for exclusion, and the unreadable files."""
     entries, refused = list[TableEntry](), list[Refused]()
     seen: dict[str, Path] = {}
     for path in paths:
@@ -114,7 +114,7 @@ def look_at(paths: Iterable[Path]) -> tuple[list[TableEntry], list[Refused]]:
 
 
 def table_rows(entries: Sequence[TableEntry]) -> list[Row]:
-    """Return the rows of a table by workload, then device, without results that don't count."""
+    """Return the rows of a table, sorted by workload and device. Only results that count are used."""
     groups: dict[tuple[object, ...], list[Result]] = defaultdict(list)
     for entry in entries:
         if entry.refusal is None:
@@ -124,7 +124,7 @@ def table_rows(entries: Sequence[TableEntry]) -> list[Row]:
 
 
 def table_text(rows: Sequence[Row]) -> str:
-    """Return a table as JSON, identical for identical rows. Raises UsageError if it couldn't be read back."""
+    """Return a table as JSON, identical for identical rows. Raises UsageError if the table would be too large."""
     plain_rows = json.loads(json.dumps([asdict(row) for row in rows]))
     plain = {
         "format": FORMAT,
@@ -141,12 +141,12 @@ def table_text(rows: Sequence[Row]) -> str:
 
 
 def reason_not_taken(result: Result) -> Message | None:
-    """Return why a table would reject a result, judged without other results; None if it wouldn't."""
+    """Return the reason why a table would reject a result on its own; None if it wouldn't."""
     return _refusal(result, {})
 
 
 def _refusal(result: Result, seen: dict[str, Path]) -> Message | None:
-    """Return why a result doesn't count, judged on its own; None if it does."""
+    """Return the reason why a result doesn't count, ignoring whether it is an outlier; None if it counts."""
     workload = CATALOGUE.get(result.spec.workload)
     if (result.digest or "") in seen:
         return message("table.twice", path=str(seen[result.digest or ""]))
@@ -166,7 +166,7 @@ def _refusal(result: Result, seen: dict[str, Path]) -> Message | None:
 
 
 def _without_row(result: Result) -> Message | None:
-    """Return why a result is unfit for a table, or None."""
+    """Return the reason why a result can't be part of a table's row, or None."""
     try:
         check_row(asdict(_row([result])))
     except UnfitError as error:
@@ -175,7 +175,7 @@ def _without_row(result: Result) -> Message | None:
 
 
 def _implausible(result: Result) -> Message | None:
-    """Return which value of a result can't have been measured, or None."""
+    """Return a message if the durations in a result contradict each other, otherwise None."""
     for number, epoch in enumerate(result.epochs or (), 1):
         if epoch.train_s + (epoch.validation_s or 0.0) > epoch.duration_s * _TOLERANCE:
             return message("table.epoch_too_short", number=number, duration_s=epoch.duration_s)
@@ -195,7 +195,7 @@ def _implausible(result: Result) -> Message | None:
 
 
 def _with_outliers(entries: Sequence[TableEntry]) -> list[TableEntry]:
-    """Return entries, with those far from all others in their row marked as not counting."""
+    """Return the entries, with a refusal for each result that is far from the others in its row."""
     values: dict[tuple[object, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for entry in entries:
         if entry.refusal is None:
@@ -220,7 +220,7 @@ def _far(result: Result, values: dict[str, list[float]]) -> Message | None:
 
 
 def _key(result: Result) -> tuple[object, ...]:
-    """Return the values that all results of a row have in common."""
+    """Return the values that all results of a row share."""
     summary, spec = summary_of(result), result.spec
     kind = (summary.device or "cpu").partition(":")[0]
     same = (spec.workload, spec.workload_version, spec.variant or "", spec.batch_size, spec.precision)
@@ -230,7 +230,7 @@ def _key(result: Result) -> tuple[object, ...]:
 
 
 def _machine(result: Result) -> str:
-    """Return the properties of a computer that stay the same for years, without its system or drivers."""
+    """Return the properties of a computer that don't change for years; its system and drivers are excluded."""
     machine = result.machine
     gpus = tuple(msgspec.structs.replace(gpu, driver=None, memory_bytes=None) for gpu in machine.gpus or ())
     changing = {"os_name": None, "virtual_machine": None}

@@ -1,6 +1,6 @@
 """Reads community tables strictly, downloads them on request, and stores them.
 
-A table contains the SHA-256 of its rows in the canonical form of result files, which detects damage but doesn't
+A table contains the SHA-256 of its rows in the canonical form of result files. The hash detects damage but doesn't
 prove who took the measurements.
 """
 
@@ -44,7 +44,7 @@ from workloads.datasets.regular_file import read_regular
 
 FORMAT, FORMAT_VERSION = "epochmark-table", 1
 SIZE_LIMIT_BYTES, ROWS_LIMIT, CODES_LIMIT = 5_000_000, 20_000, 10_000
-# Enough for 5 MB over a slow connection.
+# Limits in seconds: for the lock, and for downloading 5 MB over a slow connection.
 PATIENCE_S, TIME_LIMIT_S = 10.0, 120.0
 _log = logging.getLogger(__name__)
 _Code = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-F]{4}-[0-9A-F]{4}$")]
@@ -52,7 +52,7 @@ _Text = Annotated[str, msgspec.Meta(max_length=300)]
 
 
 class _Row(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A row as written from `community_build.Row`."""
+    """A row as written by `community_build`."""
 
     device: Line
     kind: Literal["cpu", "gpu", "tpu"]
@@ -81,13 +81,13 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def rows_hash(rows: Any) -> str:
-    """Return the SHA-256 of a table's rows, given as plain lists and dictionaries."""
+    """Return the SHA-256 of a table's rows. The rows are plain lists and dictionaries."""
     text = json.dumps(rows, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def check_row(plain: Mapping[str, Any]) -> None:
-    """Raise UnfitError unless a table with this row, given as plain values, would be valid."""
+    """Raise UnfitError unless a row of plain values is valid in a table."""
     try:
         problem = _problem(msgspec.convert(plain, _Row))
     except msgspec.ValidationError as error:
@@ -97,7 +97,7 @@ def check_row(plain: Mapping[str, Any]) -> None:
 
 
 def read_table(content: bytes) -> list[CommunityRow]:
-    """Return the table's rows that this Epochmark can compare with. Raises UnfitError if anything is invalid."""
+    """Parse a table; return the rows that this version can use. Raises UnfitError if anything is invalid."""
     try:
         table = msgspec.json.decode(content, type=_Table)
         plain = msgspec.json.decode(content)["rows"]
@@ -115,7 +115,7 @@ def read_table(content: bytes) -> list[CommunityRow]:
 
 
 def load_table(paths: Paths) -> list[CommunityRow]:
-    """Return the rows of the current table; empty if there is none or it can't be read."""
+    """Return the rows of the current table; empty if there is no readable table."""
     try:
         return read_table(read_regular(paths.table, SIZE_LIMIT_BYTES))
     except FileNotFoundError:
@@ -128,20 +128,20 @@ def load_table(paths: Paths) -> list[CommunityRow]:
 def get_table(
     paths: Paths, address: str, *, patience_s: float = PATIENCE_S, time_limit_s: float = TIME_LIMIT_S
 ) -> int | None:
-    """Download a table and make it the current one. The old table is kept as the previous one.
+    """Download a table and make it the current one. The old table becomes the previous one.
 
     Args:
-        paths: The folders.
-        address: http or https.
-        patience_s: How long to wait for another process that is changing the table.
-        time_limit_s: Time limit for the whole download.
+        paths: The app's folders.
+        address: An http or https address.
+        patience_s: How long to wait for another process that is changing the table, in seconds.
+        time_limit_s: Time limit for the whole download in seconds.
 
     Returns:
-        Number of usable rows; None if it is identical to the current table.
+        Number of usable rows; None if the table is identical to the current one.
 
     Raises:
-        UsageError: It isn't a valid table; the current one is kept.
-        AppError: It can't be downloaded or written, or another process is changing the table.
+        UsageError: The table is invalid; the current one is kept.
+        AppError: The table can't be downloaded or written, or another process is changing it.
     """
     make_folder(paths.table.parent)
     with _only_one(paths, patience_s):
@@ -158,11 +158,11 @@ def get_table(
 def _fetched(address: str, time_limit_s: float) -> bytes:
     """Return the server's response, up to the size limit of a table.
 
-    Raises AppError, or UsageError above the limit.
+    Raises AppError, or UsageError if the response is larger than the limit.
     """
     is_late = Event()
-    # A server may send single bytes forever, even before the content, so only another thread can enforce the
-    # limit.
+    # A server may send single bytes forever, even before the content, so the limit must be enforced from another
+    # thread.
     fetching = call_in_thread(lambda: read_small(address, SIZE_LIMIT_BYTES, lambda: not is_late.is_set()), "table")
     try:
         content = fetching.result(time_limit_s)
@@ -179,11 +179,11 @@ def _fetched(address: str, time_limit_s: float) -> bytes:
 
 
 def use_previous(paths: Paths) -> int:
-    """Swap the previous and the current table; return the number of rows in the table that is now current.
+    """Swap the previous and the current table; return the number of rows of the new current table.
 
     Raises:
         UsageError: There is no previous table.
-        AppError: It can't be written, or another process is changing the table.
+        AppError: The table can't be written, or another process is changing it.
     """
     with _only_one(paths, PATIENCE_S):
         previous, current = (_good(path) for path in (paths.previous_table, paths.table))
@@ -213,7 +213,7 @@ def _use(paths: Paths, content: bytes) -> bool:
 
 
 def _good(path: Path) -> bytes | None:
-    """Return the content of a valid table; None if there is none."""
+    """Return the contents of a valid table; None if there is none."""
     try:
         content = read_regular(path, SIZE_LIMIT_BYTES)
         read_table(content)
@@ -245,7 +245,7 @@ def _check(row: _Row, number: int) -> None:
 
 
 def _problem(row: _Row) -> UnfitError | None:
-    """Return the problem of a row, or None."""
+    """Return an error that describes what is wrong with a row, or None."""
     texts = (row.device, row.variant, row.settings)
     if not row.device.strip() or any(text != one_line(text, 300) for text in texts):
         return UnfitError("table.hidden_characters")
@@ -262,7 +262,7 @@ def _is_of_today(row: _Row) -> bool:
 
 
 def _community(row: _Row) -> CommunityRow:
-    """Convert a row for comparisons into a result on that device with the row's settings."""
+    """Convert a row to a comparable result on the row's device with the row's settings."""
     usual = CATALOGUE[row.workload].default_spec("standard")
     settings = dict(part.partition("=")[::2] for part in row.settings.split())
     threads = settings.pop("threads", "")

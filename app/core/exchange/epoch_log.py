@@ -1,7 +1,8 @@
-"""Epoch logs, such as study 000's: a CSV row per epoch, without the workload or the computer.
+"""Imports epoch logs, such as those of study 000: CSV with a row per epoch, without the workload or the computer.
 
-Its columns are epoch (from 0), elapsed (seconds of this epoch), loss, acc, val_loss and val_acc; all but the first
-two may be missing or empty. Source: github.com/minimaxir/deep-learning-cpu-gpu-benchmark, the scripts' callback.
+The columns are epoch (from 0), elapsed (seconds of the epoch), loss, acc, val_loss and val_acc; all but the first
+two may be missing or empty. Source: callback of the scripts in
+github.com/minimaxir/deep-learning-cpu-gpu-benchmark.
 """
 
 import csv
@@ -23,7 +24,7 @@ from workloads.workload import Workload
 
 SIZE_LIMIT_BYTES = 1_000_000
 EPOCHS_LIMIT = 10_000
-# One microsecond and one year, the limits of results; no epoch is outside this range.
+# One microsecond and one year, the limits for results.
 SHORTEST_S, LONGEST_S = 1e-6, 31_536_000.0
 NEEDED = ("epoch", "elapsed")
 KNOWN = (*NEEDED, "loss", "acc", "val_loss", "val_acc")
@@ -32,11 +33,12 @@ _DISTINCTIVE_EPOCHS = 3
 
 @dataclass(frozen=True, slots=True)
 class LogDetails:
-    """Details that the user supplies because logs don't contain them.
+    """Details that the user supplies because the log doesn't contain them.
 
     Attributes:
-        workload: The trained workload; None to infer it from the beginning of the file name.
-        name: Name of the computer; None to use the folders below the imported one, or else the file name.
+        workload: The workload that was trained; None to infer it from the beginning of the file name.
+        name: Name of the computer; None to use the subfolders of the imported folder or, without a folder, the
+            file name.
         are_totals: Whether the times are cumulative; None to detect this.
     """
 
@@ -46,17 +48,17 @@ class LogDetails:
 
 
 def import_log(database: Database, path: Path, folder: Path | None, details: LogDetails) -> tuple[Added, bool]:
-    """Store a log unless it is already stored; return the outcome, and whether the log has totals.
+    """Store a log unless it is stored already; return the outcome, and whether the log's times are cumulative.
 
     Args:
-        database: The results.
-        path: The log.
-        folder: The folder being imported; None if the log is imported alone.
-        details: Details supplied by the user.
+        database: Database of the results.
+        path: Path of the log.
+        folder: The imported folder; None if the log is imported by itself.
+        details: Details that the user supplied.
 
     Raises:
-        UsageError: It isn't such a log, the name can't be used, the workload is unknown or isn't measured in
-            epochs, or totals don't rise.
+        UsageError: The file isn't an epoch log, the name is invalid, the workload is unknown or isn't measured in
+            epochs, or cumulative times don't increase.
     """
     workload = details.workload or workload_of_log(path)
     if workload is None:
@@ -67,7 +69,7 @@ def import_log(database: Database, path: Path, folder: Path | None, details: Log
     if not 0 < len(name) <= LABEL_LIMIT or not name.isprintable():
         raise UsageError(message("logs.bad_name", limit=LABEL_LIMIT))
     epochs_s, are_totals = _epochs(path, details.are_totals)
-    # Without an explicit name, logs with the same epochs are duplicates.
+    # Logs with the same epochs are duplicates, unless they have names and the epochs aren't distinctive.
     is_named = details.name is not None or folder is not None
     by_name = is_named and not _is_distinctive(epochs_s)
     return add_log(database, log_result(workload, name, epochs_s), path.name, by_name=by_name), are_totals
@@ -76,13 +78,13 @@ def import_log(database: Database, path: Path, folder: Path | None, details: Log
 def _is_distinctive(durations_s: Sequence[float]) -> bool:
     """Return whether the durations are distinctive enough to identify a log.
 
-    A few or rounded durations could match by chance.
+    Few or rounded durations could match by chance.
     """
     return len(durations_s) >= _DISTINCTIVE_EPOCHS and any(duration_s % 1 for duration_s in durations_s)
 
 
 def _epochs(path: Path, are_totals: bool | None) -> tuple[tuple[float, ...], bool]:
-    """Return the duration of each epoch, and whether the log has totals. Raises UsageError."""
+    """Return the duration of each epoch, and whether the log's times are cumulative. Raises UsageError."""
     durations_s = read_durations(path)
     differences_s = epochs_of_totals(durations_s) if are_totals is None else None
     if are_totals:
@@ -93,7 +95,7 @@ def _epochs(path: Path, are_totals: bool | None) -> tuple[tuple[float, ...], boo
 
 
 def workload_of_log(path: Path) -> Workload | None:
-    """Return the workload whose ID is the beginning of a log's name, as in study 000; None if there is none."""
+    """Return the workload whose id a log's name starts with, as in study 000; None if there is none."""
     words = path.stem.lower()
     names = [each.id for each in CATALOGUE.values() if is_workload_of_logs(each) and _begins(words, each.id)]
     return CATALOGUE[max(names, key=len)] if names else None
@@ -104,13 +106,13 @@ def _begins(words: str, workload_id: str) -> bool:
 
 
 def _computer(path: Path, folder: Path | None) -> str:
-    """Return "cpu-pip cpu16" for logs/cpu-pip/cpu16/mnist_mlp_tensorflow.csv, or a single log's file name."""
+    """Return "cpu-pip cpu16" for logs/cpu-pip/cpu16/mnist_mlp_tensorflow.csv, or the file name of a single log."""
     folders = () if folder is None else path.parent.relative_to(folder).parts or (path.parent.resolve().name,)
     return " ".join(one_line(" ".join(folders) or path.stem, LABEL_LIMIT).split())
 
 
 def read_durations(path: Path) -> tuple[float, ...]:
-    """Return the duration of each epoch of a log, in order. Raises UsageError with the line if it is invalid."""
+    """Return the durations of a log's epochs in order. Raises UsageError with the number of an invalid line."""
     content = read_content(path, SIZE_LIMIT_BYTES)
     try:
         return _durations(csv.DictReader(content.decode("utf-8-sig").splitlines(), strict=True))
@@ -124,7 +126,7 @@ def read_durations(path: Path) -> tuple[float, ...]:
 
 
 def _durations(reader: "csv.DictReader[str]") -> tuple[float, ...]:
-    """Return the durations of the epochs. Raises UnfitError."""
+    """Parse the durations of the epochs. Raises UnfitError."""
     columns = [str(name).strip() for name in reader.fieldnames or ()]
     if missing := [name for name in NEEDED if name not in columns]:
         raise UnfitError("logs.columns_missing", columns=missing, count=len(missing))

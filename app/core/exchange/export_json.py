@@ -1,4 +1,4 @@
-"""Reads our own JSON exports: each run becomes the result that its result file would contain."""
+"""Reads Epochmark's JSON exports, converting each run to the result that its result file would contain."""
 
 import msgspec
 
@@ -19,7 +19,7 @@ class _File(msgspec.Struct):
 
 
 class _Spec(msgspec.Struct):
-    """The fields that aren't in the row. Fields of other versions are ignored."""
+    """The fields that aren't in the row. Fields from other versions are ignored."""
 
     parameters: dict[str, ParameterValue] = {}
 
@@ -29,7 +29,7 @@ class _Moment(msgspec.Struct):
 
 
 class _Parts(msgspec.Struct):
-    """The parts of a run in an export, in addition to its row."""
+    """The parts of an exported run, in addition to its row."""
 
     spec: _Spec
     machine: Machine
@@ -42,7 +42,7 @@ class _Parts(msgspec.Struct):
 
 
 def read(content: bytes) -> tuple[Result, ...]:
-    """Return the results of an export's runs, skipping runs without a result. Raises UnfitError."""
+    """Return the results of an export, skipping runs without a result. Raises UnfitError."""
     try:
         whole = msgspec.json.decode(content, type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -79,7 +79,7 @@ def _result(number: int, raw: msgspec.Raw) -> Result | None:
         telemetry=telemetry,
     )
     try:
-        return fitting_result(run, private={})  # its text was redacted when it was exported
+        return fitting_result(run, private={})  # redacted when it was exported
     except UnfitError as error:
         raise UnfitError("exchange.in_run", number=number, problem=error.problem) from error
 

@@ -1,6 +1,6 @@
-"""Reads other people's results from files of any kind, detected by content.
+"""Reads results from files. The kind of file is detected from its contents.
 
-Invalid files are rejected as a whole.
+A file that contains anything invalid is rejected as a whole.
 """
 
 import errno
@@ -19,10 +19,10 @@ from app.core.result_file.short_form import read_short_forms
 from workloads.datasets.regular_file import read_regular
 
 SIZE_LIMIT_BYTES = 32_000_000
-# Parsed values and objects use many times their size in the file.
+# In memory, parsed values and objects take up many times the size of the file.
 VALUES_LIMIT, OBJECTS_LIMIT = 2_500_000, 500_000
 _BEGINNING_BYTES = 1_024
-# Kinds of files that are easily mistaken for ours, identified by their first bytes.
+# First bytes of other kinds of files that users may confuse with ours.
 _OTHERS = {
     b"SQLite format 3\0": "exchange.is_database",
     b"\xff\xd8\xff": "exchange.is_jpeg",
@@ -30,26 +30,26 @@ _OTHERS = {
     b"\x1f\x8b": "exchange.is_archive",
 }
 
-# Columns of an epoch log, which contains neither workload nor computer.
+# Columns that identify an epoch log.
 _LOG_COLUMNS = {b"epoch", b"elapsed"}
 _PAGES = (b"<!doctype html", b"<html")
 
 
 class EpochLogError(UsageError):
-    """The file is an epoch log, which contains neither the workload nor the computer."""
+    """The file is an epoch log, so it contains neither the workload nor the computer."""
 
 
 def read_results(path: Path) -> tuple[Result, ...]:
-    """Return the results in a file: a result file, a picture, or a JSON export.
+    """Return the results in a result file, a picture or a JSON export.
 
-    Exports don't contain digests, so the digests of their results are computed here.
+    Exports don't contain digests, so they are computed here.
 
     Args:
-        path: A regular file, or a link to a regular file. A file that is too large is rejected without reading it.
+        path: A regular file, or a link to one. A file that is too large is rejected before reading.
 
     Raises:
-        EpochLogError: It is an epoch log.
-        UsageError: It can't be read, is another kind of file, or contains anything invalid.
+        EpochLogError: The file is an epoch log.
+        UsageError: The file can't be read, is of another kind, or contains anything invalid.
     """
     content = read_content(path, SIZE_LIMIT_BYTES)
     try:
@@ -60,7 +60,7 @@ def read_results(path: Path) -> tuple[Result, ...]:
 
 
 def read_content(path: Path, limit_bytes: int) -> bytes:
-    """Return the content of a regular file. Raises UsageError if it can't be read or exceeds the limit."""
+    """Return the contents of a regular file. Raises UsageError if it can't be read or is too large."""
     shown = str(path)
     try:
         return read_regular(path, limit_bytes)
@@ -77,7 +77,7 @@ def read_content(path: Path, limit_bytes: int) -> bytes:
 
 
 def read_text(text: str) -> tuple[Result, ...]:
-    """Return the results in the text of a result file or in short forms. Raises UsageError as above."""
+    """Return the results in short forms or in the text of a result file. Raises UsageError."""
     content = text.strip().encode("utf-8", "replace")
     if not content.startswith(b"{"):
         return read_short_forms(text)
@@ -109,7 +109,7 @@ def _results(content: bytes) -> tuple[Result, ...]:
 
 
 def _other_text(content: bytes) -> str:
-    """Return the message code for text without results: an epoch log, a report, or a table of runs."""
+    """Return the message code for a text without results, such as an epoch log, a report or a table of runs."""
     beginning = content[:_BEGINNING_BYTES].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     names = {name.strip(b'" \r') for name in beginning.partition(b"\n")[0].replace(b";", b",").split(b",")}
     if names >= _LOG_COLUMNS:
@@ -125,7 +125,7 @@ def _check_amount(content: bytes) -> None:
 
 
 class _Kind(msgspec.Struct):
-    """The fields that distinguish our kinds of JSON."""
+    """The fields that distinguish the kinds of JSON."""
 
     format: msgspec.Raw = msgspec.Raw()
     runs: msgspec.Raw = msgspec.Raw()

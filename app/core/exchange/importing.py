@@ -1,6 +1,6 @@
 """Imports files and folders of results.
 
-Each file is imported completely or rejected, and the import continues with the others.
+Each file is imported completely or rejected. After a rejected file, the import continues.
 """
 
 import os
@@ -17,11 +17,11 @@ from app.core.result_file.short_form import read_short_forms
 from app.core.storage.database import Database
 from app.core.storage.imported_results import Added, add_results
 
-# File name endings considered in folders; a file given directly may have any name.
+# File extensions considered in folders; files selected directly may have any name.
 ENDINGS = (".json", ".csv", ".png")
 PICTURES = (".png", ".jpg", ".jpeg", ".webp")
 FILES_LIMIT, DEPTH_LIMIT = 20_000, 8
-# Returns the text of a picture's QR code; "" if there is none, or the picture can't be read.
+# Function that returns the text of a picture's QR code; "" if there is no readable one.
 Scan = Callable[[Path], str]
 _GUESSED = LogDetails()
 
@@ -31,10 +31,10 @@ class Outcome:
     """The outcome of importing one file.
 
     Attributes:
-        added: The results added from it.
-        are_totals: Whether it is a new epoch log with cumulative times, whose differences were used; None if it
+        added: The results that were added.
+        are_totals: Whether the file is a new epoch log with cumulative times, which were converted; None if it
             isn't a log.
-        refusal: Why it was rejected; None if it was read.
+        refusal: Error that describes why the file was rejected; None if it was read.
     """
 
     path: Path
@@ -51,16 +51,16 @@ class Outcome:
 def import_files(
     database: Database, paths: Iterable[Path], scan: Scan | None = None, logs: LogDetails | None = _GUESSED
 ) -> Iterator[Outcome]:
-    """Yield the outcome of each file, including the files in folders, one by one.
+    """Import files, including those in folders, and yield the outcome of each.
 
     Args:
-        database: The results.
-        paths: Files and folders.
-        scan: Reads the QR code in a picture; None if unavailable.
-        logs: Details of epoch logs; None to reject each log with an EpochLogError.
+        database: Database of the results.
+        paths: Files and folders to import.
+        scan: Function that reads the QR code in a picture; None if unavailable.
+        logs: Details of epoch logs; None to reject all epoch logs with an EpochLogError.
 
     Raises:
-        AppError: The database can't be written; files yielded before are stored.
+        AppError: The database can't be written. Files whose outcome was yielded are stored.
     """
     for path in paths:
         try:
@@ -78,7 +78,7 @@ def import_files(
 
 
 def import_text(database: Database, text: str) -> Outcome:
-    """Import pasted or typed text, a short form or the content of a result file. Raises AppError as above."""
+    """Import a short form or the text of a result file. Raises AppError if the database can't be written."""
     source = sentence("exchange.pasted")
     try:
         results = read_text(text)
@@ -106,7 +106,7 @@ def _import_log(database: Database, path: Path, folder: Path | None, details: Lo
 
 
 def _read(path: Path, scan: Scan | None) -> tuple[Result, ...]:
-    """Return a file's results. If a picture doesn't contain a result file, its QR code is read instead."""
+    """Return a file's results. If a picture contains no result file, read its QR code."""
     try:
         return read_results(path)
     except UsageError:
@@ -117,7 +117,7 @@ def _read(path: Path, scan: Scan | None) -> tuple[Result, ...]:
 
 
 def files_of(path: Path) -> Iterator[Path]:
-    """Yield a file itself, or a folder's files that may contain results, sorted by name.
+    """Yield the file itself, or the files in a folder that may contain results, sorted by name.
 
     Links to folders aren't followed; hidden files and folders are skipped.
 
@@ -145,7 +145,7 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
             )
     except OSError as error:
         if depth:
-            yield folder  # reported as rejected, while the import continues with the others
+            yield folder  # reported as rejected, and the import continues
             return
         reason = error.strerror or str(error)
         raise UsageError(message("files.unreadable", path=str(folder), reason=reason)) from error
@@ -158,7 +158,7 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
-    """Return whether a link points to a folder. A dangling or circular link doesn't."""
+    """Return whether a link points to a folder; False for dangling and circular links."""
     try:
         return entry.is_dir()
     except OSError:

@@ -1,4 +1,4 @@
-"""Embeds a result file in a compressed text chunk of a PNG. Pictures are never decoded here."""
+"""Embeds a result file in a compressed text chunk of a PNG, without decoding the picture."""
 
 import struct
 import zlib
@@ -8,18 +8,18 @@ from app.core.result_file.canonical import UnfitError
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 KEYWORD = b"epochmark-result"
-# Limits of the text, compressed and unpacked.
+# Limits for the text, compressed and uncompressed.
 PACKED_LIMIT_BYTES, TEXT_LIMIT_BYTES = 8_000_000, 32_000_000
 CHUNKS_LIMIT = 10_000
-# Keyword, compressed by deflate, no language, no translated keyword (PNG, 11.3.3.4).
+# Keyword, deflate compression, no language, no translated keyword (PNG specification, 11.3.3.4).
 _HEAD = KEYWORD + b"\0\x01\0\0\0"
 
 
 def embed(picture: bytes, content: bytes) -> bytes:
-    """Return a PNG with embedded text, replacing any existing text.
+    """Return a PNG with the text embedded, replacing any previously embedded text.
 
     Raises:
-        UnfitError: It isn't a PNG, or the text is too large.
+        UnfitError: The picture isn't a PNG, or the text is too large.
     """
     packed = _HEAD + zlib.compress(content, 6)
     if len(packed) > PACKED_LIMIT_BYTES or len(content) > TEXT_LIMIT_BYTES:
@@ -34,7 +34,7 @@ def embed(picture: bytes, content: bytes) -> bytes:
 
 
 def extract(picture: bytes) -> bytes:
-    """Return the text in a PNG; raises UnfitError if it isn't a PNG, is damaged, or has no such text."""
+    """Return the text embedded in a PNG. Raises UnfitError if the PNG is invalid or contains no such text."""
     texts = [body for kind, body in _chunks(picture) if _is_ours(kind, body)]
     if not texts:
         raise UnfitError("exchange.no_text")
@@ -48,7 +48,7 @@ def _is_ours(kind: bytes, body: memoryview) -> bool:
 
 
 def _chunks(picture: bytes) -> Iterator[tuple[bytes, memoryview]]:
-    """Yield type and content of each chunk up to the last. Raises UnfitError at the first invalid chunk."""
+    """Yield the type and contents of each chunk. Raises UnfitError at the first invalid chunk."""
     if not picture.startswith(SIGNATURE):
         raise UnfitError("exchange.not_png")
     view, at = memoryview(picture), len(SIGNATURE)

@@ -1,4 +1,4 @@
-"""Previews a result before it is shared: each field as text, and how to exclude it."""
+"""Previews the fields of a result before it is shared, and removes those that the user excludes."""
 
 import json
 from collections.abc import Callable, Collection, Iterator
@@ -27,10 +27,10 @@ class Field:
     """One field as shown in a preview.
 
     Attributes:
-        name: Name for `without`.
-        label: Label of the field.
-        text: Its value as text.
-        removable: Whether it can be excluded.
+        name: Name of the field, as used by `without`.
+        label: Label for display.
+        text: The field's value as text.
+        removable: Whether the field can be excluded.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Field:
 
 
 def preview(result: Result) -> list[Field]:
-    """Return every field that has a value, in reading order: what was measured, how fast, and on what."""
+    """Return each field that has a value, in reading order: what was measured, how fast, and on what."""
     fields = []
     for name, (label, words, without_it) in _FIELDS.items():
         text = words(result)
@@ -50,7 +50,7 @@ def preview(result: Result) -> list[Field]:
 
 
 def leaves(result: Result) -> list[tuple[str, str]]:
-    """Return every field of a result as its path, such as "spec.epochs", and its value as JSON or plain text."""
+    """Return each value in a result with its path, such as "spec.epochs", as JSON or plain text."""
     return list(_leaves(msgspec.to_builtins(result), ""))
 
 
@@ -66,10 +66,10 @@ def _leaves(plain: object, place: str) -> Iterator[tuple[str, str]]:
 
 
 def without(result: Result, names: Collection[str]) -> Result:
-    """Return a result without some fields, with a new digest.
+    """Return a result without the named fields, with a new digest.
 
     Raises:
-        UsageError: One of them can't be excluded, or doesn't exist.
+        UsageError: A field can't be excluded or doesn't exist.
     """
     for name in names:
         result = check_removable(name)(result)
@@ -77,7 +77,7 @@ def without(result: Result, names: Collection[str]) -> Result:
 
 
 def check_removable(name: str) -> Callable[[Result], Result]:
-    """Return a function that removes a field. Raises UsageError if it can't be excluded or doesn't exist."""
+    """Return the function that removes a field. Raises UsageError if it can't be excluded or doesn't exist."""
     remove = _FIELDS[name][2] if name in _FIELDS else None
     if remove is None:
         removable = [each for each, row in _FIELDS.items() if row[2] is not None]
@@ -97,14 +97,14 @@ def _of_machine(*names: str) -> Callable[[Result], Result]:
 
 
 def _without_cores(result: Result) -> Result:
-    """Remove the core counts and everything that reveals them: the run's CPUs and threads."""
+    """Remove the core counts, and also the run's CPUs and threads, because they reveal the core counts."""
     environment = msgspec.structs.replace(result.environment, visible_cpus=None, intra_op_threads=None)
     whole = msgspec.structs.replace(result, environment=environment)
     return _of_machine("physical_cores", "logical_cores")(whole)
 
 
 def _with_telemetry_of(*names: str, words: str) -> Callable[[Result], Result]:
-    """Return a function that removes computer fields, and telemetry whose names contain certain words."""
+    """Return a function that removes fields of the computer, and telemetry with `words` in its name."""
 
     def remove(result: Result) -> Result:
         kept = {name: each for name, each in (result.telemetry or {}).items() if words not in name}
@@ -231,7 +231,7 @@ def _program(result: Result) -> str:
 
 
 _Remove = Callable[[Result], Result]
-# Name: label, text, and removal; None if the result is meaningless without the field.
+# By name: label, function for the text, and function for the removal (None if the field can't be excluded).
 _FIELDS: dict[str, tuple[str, Callable[[Result], str], _Remove | None]] = {
     "workload": ("label.workload", _workload, None),
     "settings": ("field.settings", _settings, None),

@@ -1,4 +1,4 @@
-"""Builds what the user shares (picture, text, file) without the excluded fields."""
+"""Builds the picture, text and file that the user shares, without the excluded fields."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
@@ -27,7 +27,7 @@ from workloads.protocol.machine import UNKNOWN_MACHINE
 CSV = "csv"
 TEXT_FORMS = (*FORMS, CSV)
 _EPOCHS = (None,) * len(fields(EpochColumns))
-# Replacement values in a run's row and machine, by preview field. A picture shows nothing in place of an excluded
+# Replacement values in a run's row and machine, by preview field. Pictures show nothing in place of an excluded
 # name.
 _ROW: dict[str, dict[str, Any]] = {
     "cpu": {"cpu_name": None},
@@ -49,14 +49,14 @@ _MACHINE: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class SharedResult:
-    """A result as it can be shared, without the excluded fields.
+    """A result for sharing, without the excluded fields.
 
     Attributes:
-        fields: Every field of the result, including excluded ones.
-        card: Content of the picture.
+        fields: All fields of the result, including excluded ones.
+        card: Contents of the picture.
         text: Text to paste.
-        enclosed: The result file; b"" if the result can't be saved in a file.
-        row: CSV with headings and one row for each run.
+        enclosed: Contents of the result file; b"" if the result can't be saved in a file.
+        row: CSV with a header and one row for each run.
     """
 
     fields: tuple[Field, ...]
@@ -73,16 +73,16 @@ class SharedResult:
 def shared_result(
     database: Database, run: JudgedRun, group: Group | None = None, hidden: Collection[str] = ()
 ) -> SharedResult:
-    """Return the shareable form of a run, of repetitions, or of an A/B.
+    """Return a run, repetitions or an A/B in the form in which they are shared.
 
     Args:
-        database: Contains the runs of the group.
+        database: Database that contains the runs of the group.
         run: The run whose details are shown.
-        group: The group it belongs to, if the group is shared.
-        hidden: Names of fields that are excluded.
+        group: The run's group if the group is shared; None for the run alone.
+        hidden: Names of excluded fields.
 
     Raises:
-        UsageError: There is no result to show, or a field can't be excluded.
+        UsageError: There is no result to share, or a field can't be excluded.
     """
     for name in hidden:
         check_removable(name)
@@ -101,7 +101,7 @@ def shared_result(
 
 
 def picture_card(database: Database, run: JudgedRun, group: Group | None = None) -> ShareCard:
-    """Return the content of a picture, including its QR code. Arguments and errors as in `shared_result`."""
+    """Return the contents of a picture, including its QR code. Arguments and errors are as in `shared_result`."""
     others = None if group is None else _group_without(group, ())
     return _card(database, run_without(run, ()), (group, others), (), _result_without(run.run, ()))
 
@@ -113,14 +113,14 @@ def _card(
     hidden: Collection[str],
     result: Result | None,
 ) -> ShareCard:
-    """Return the content of a picture.
+    """Return the contents of a picture.
 
     Args:
-        database: Contains the runs of the group.
-        shown: The run without hidden fields.
-        groups: The run's group, complete and without hidden fields.
-        hidden: Names of hidden fields.
-        result: The run's result without hidden fields; None if it has none.
+        database: Database that contains the runs of the group.
+        shown: The run without excluded fields.
+        groups: The run's group, complete and without excluded fields; (None, None) for the run alone.
+        hidden: Names of excluded fields.
+        result: The run's result without excluded fields; None if it has none.
     """
     group, others = groups
     if group is None or others is None:
@@ -141,7 +141,7 @@ def _results(database: Database, ids: Sequence[int]) -> list[Result]:
 
 
 def _result_without(run: Run, hidden: Collection[str]) -> Result | None:
-    """Return a run's result, which is encoded in the picture's QR code; None if the run has none."""
+    """Return the result for the picture's QR code; None if the run has none."""
     try:
         result = result_of(run)
     except UsageError:
@@ -150,7 +150,7 @@ def _result_without(run: Run, hidden: Collection[str]) -> Result | None:
 
 
 def _fields(results: Sequence[Result]) -> tuple[Field, ...]:
-    """Return the fields of one or several results. If values differ, show the first and the number of others."""
+    """Return the fields of several results. Fields that differ show the first value and the number of others."""
     texts: dict[str, list[Field]] = {}
     for result in results:
         for field in preview(result):
@@ -172,13 +172,13 @@ def _group_without(group: Group, hidden: Collection[str]) -> Group:
 
 
 def _csv(rows: Sequence[RunSummary]) -> str:
-    # The reason for a failed run may contain folder names, and isn't part of a result.
+    # The error message of a failed run may contain folder names, and isn't part of a result.
     shown = (replace(row, error_code=None, error_message=None) for row in rows)
     return "".join(csv_lines((*row.row, *_EPOCHS) for row in shown))
 
 
 def run_without(run: JudgedRun, names: Collection[str]) -> JudgedRun:
-    """Return a copy of a run with the excluded fields blanked, for picture and text."""
+    """Return a copy of a run with the excluded fields blanked for picture and text."""
     if not names:
         return run
     changes = {name: value for field in names for name, value in _MACHINE.get(field, {}).items()}

@@ -1,4 +1,4 @@
-"""Prepares a submission: the result file, and the text to paste with it. Nothing is sent from here."""
+"""Prepares a submission: the result file, and a text to paste. Nothing is sent."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class Submission:
 
     Attributes:
         text: Text to paste, in Markdown.
-        doubts: Reasons why a table would reject results, one for each rejected result.
+        doubts: Distinct reasons why a table would reject some of the results.
     """
 
     text: str
@@ -23,7 +23,7 @@ class Submission:
 
 
 def submission(shared: SharedResult, file_name: str) -> Submission:
-    """Return the submission for a result that can be saved in a file.
+    """Return the submission of a result that can be saved in a file.
 
     Args:
         shared: The result without the excluded fields.

@@ -1,1 +1,1 @@
-"""This computer's components, and its current state, on every system."""
+"""Detects this computer's components and its current state, on every system."""

@@ -1,6 +1,6 @@
-"""Time limits for calls that a driver or an unreachable server may block forever.
+"""Time limits for calls that may block forever because of a driver or an unreachable server.
 
-concurrent.futures' pools aren't used, because the program would wait for their threads on exit.
+Thread pools of concurrent.futures aren't used, because the program would wait for their threads at exit.
 """
 
 import threading
@@ -14,7 +14,7 @@ _Value = TypeVar("_Value")
 def call_in_thread(call: Callable[[], _Value], name: str) -> Future[_Value]:
     """Call a function in a new thread.
 
-    `result(limit_s)` returns its value, or raises its error or TimeoutError.
+    `result(limit_s)` of the future returns the value, or raises the function's exception or TimeoutError.
     """
     outcome: Future[_Value] = Future()
 

@@ -1,8 +1,8 @@
 """Detects this computer: its components, its system, and whether it is a virtual machine.
 
 Everything is read directly from the system, because libraries for this take more than a second. Host and user
-names, serial numbers and addresses are never read. Parsers are pure functions of text, so any system can test
-them.
+names, serial numbers and addresses are never read. Parsers are pure functions of text, so tests can run on any
+system.
 """
 
 import hashlib
@@ -31,14 +31,14 @@ from app.core.plain_text import one_line
 from workloads.protocol.machine import Machine
 
 _BIOS_KEY, _BIOS_LIMIT = r"HARDWARE\DESCRIPTION\System\BIOS", 60
-# Key of the machine ID. Public and specific to Epochmark; other programs derive other IDs, as recommended by
-# machine-id(5).
+# Key for the machine ID. It is public and specific to Epochmark, so that other programs derive other IDs, as
+# machine-id(5) recommends.
 _SALT, _DIGITS = b"epochmark machine 1", 16
 _Value = TypeVar("_Value")
 
 _logger = logging.getLogger(__name__)
 
-# CPU implementer and part from Linux, arch/arm64/include/asm/cputype.h, for server cores that have no other name.
+# Server cores without another name, by CPU implementer and part (Linux, arch/arm64/include/asm/cputype.h).
 _ARM_PARTS = {
     ("0x41", "0xd0c"): "Arm Neoverse N1",
     ("0x41", "0xd40"): "Arm Neoverse V1",
@@ -53,7 +53,7 @@ _ARM_PARTS = {
     ("0xc0", "0xac4"): "Ampere-1a",
 }
 
-# Hypervisors by firmware name (vendor, then product, in lower case); the first match wins.
+# Hypervisors by firmware name (vendor, then product, in lower case); the first match is used.
 FIRMWARE_KINDS = (
     ("google compute engine", "Google Compute Engine"),
     ("amazon ec2", "Amazon EC2"),
@@ -83,14 +83,14 @@ _CONTAINER_KINDS = (
 class Limits:
     """Time limits for calls that may hang."""
 
-    gpus_s: float = 3.5  # NVIDIA's GPUs have their own limit, and the others must still be listed after it
-    # An unreachable server doesn't respond at all; on macOS, up to three programs are run, one after the other.
+    gpus_s: float = 3.5  # NVIDIA's GPUs have a shorter limit, which leaves time to list the others
+    # An unreachable server never responds. On macOS, up to three programs are run one after the other.
     storage_s: float = 4.0 if sys.platform == "darwin" else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class SystemFacts:
-    """Facts that each system reports differently. None means unknown."""
+    """Facts that are obtained differently on each system. None means unknown."""
 
     os_name: str
     cpu_name: str | None = None
@@ -104,14 +104,14 @@ def detect_machine(
 ) -> Machine:
     """Describe this computer without anything that identifies its owner. Unknown values are None.
 
-    Takes about ten milliseconds, or up to 5 s if a driver or a server hangs.
+    This takes about ten milliseconds, or up to 5 s if a driver or a server hangs.
 
     Args:
         root: Folder that contains Linux's proc, sys and etc.
-        data_folder: The data set folder, whose disks are described.
+        data_folder: Data set folder, whose disks are described; None to omit the disks.
         limits: Time limits for calls that may hang.
     """
-    # In parallel: most of the time is spent waiting for drivers and, on macOS, for the system's programs.
+    # In parallel, because most of the time is spent waiting for drivers and, on macOS, for system programs.
     gpus = call_in_thread(lambda: list_gpus(root), "gpus")
     storage = None if data_folder is None else call_in_thread(lambda: read_storage(data_folder, root), "storage")
     number = call_in_thread(lambda: read_machine_id(root), "machine id")
@@ -141,7 +141,7 @@ def detect_machine(
 
 
 def cpuinfo_fields(text: str) -> dict[str, str]:
-    """Parse the first value of each field in /proc/cpuinfo."""
+    """Return the first value of each field in /proc/cpuinfo."""
     fields: dict[str, str] = {}
     for line in text.splitlines():
         key, colon, value = line.partition(":")
@@ -151,7 +151,7 @@ def cpuinfo_fields(text: str) -> dict[str, str]:
 
 
 def cpu_name_from(cpuinfo: str, board: str | None = None) -> str | None:
-    """Return the CPU's name from /proc/cpuinfo, or an ARM chip's by its board (/proc/device-tree/model)."""
+    """Return the CPU's name from /proc/cpuinfo, or from the board (/proc/device-tree/model) for ARM chips."""
     fields = cpuinfo_fields(cpuinfo)
     name = tidy_name(fields.get("model name"))
     if name and not name.startswith(("ARMv", "AArch64")):
@@ -168,17 +168,17 @@ def cpu_name_from(cpuinfo: str, board: str | None = None) -> str | None:
 
 
 def linux_name(os_release: str, kernel_release: str) -> str:
-    """Return a Linux system's name with kernel version and distribution: "Linux 6.1.0 (Debian GNU/Linux 12)"."""
+    """Return a Linux system's name, such as "Linux 6.1.0 (Debian GNU/Linux 12)"."""
     version = _version(kernel_release)
     words = f"Linux {version}" if version else "Linux"
     pretty = re.search(r"^PRETTY_NAME=(.*)$", os_release, re.MULTILINE)
-    # The code name in brackets adds nothing to the version.
+    # The code name in brackets is redundant.
     distribution = tidy_name(re.sub(r"\s*\([^()]*\)$", "", pretty[1].strip(" \t\r\"'"))) if pretty else None
     return f"{words} ({distribution})" if distribution else words
 
 
 def windows_name(build: int, *, server: bool) -> str:
-    """Return a Windows system's name by its build number (Windows 11 still reports 10.0)."""
+    """Return a Windows system's name for its build number, because Windows 11 still reports version 10.0."""
     if server:
         return f"Windows Server (build {build})"
     if build >= 22_000:
@@ -187,7 +187,7 @@ def windows_name(build: int, *, server: bool) -> str:
 
 
 def firmware_kind(vendor_and_product: str) -> str | None:
-    """Return the hypervisor named by the firmware; None if it names none."""
+    """Return the hypervisor for the vendor and product in the firmware; None if there is none."""
     names = " ".join(vendor_and_product.lower().split())
     if names.startswith("amazon ec2") and names.endswith("metal"):
         return None
@@ -195,12 +195,12 @@ def firmware_kind(vendor_and_product: str) -> str | None:
 
 
 def container_kind(cgroup: str) -> str | None:
-    """Return the kind of container in /proc/1/cgroup; None if there is none."""
+    """Return the kind of container for /proc/1/cgroup; None if there is none."""
     return next((kind for pattern, kind in _CONTAINER_KINDS if re.search(pattern, cgroup)), None)
 
 
 def wsl_version(kernel_release: str) -> Literal[1, 2] | None:
-    """Return the version of WSL that a kernel belongs to; None outside WSL."""
+    """Return the WSL version of a kernel; None outside WSL."""
     release = kernel_release.lower()
     if "microsoft" not in release:
         return None
@@ -210,20 +210,20 @@ def wsl_version(kernel_release: str) -> Literal[1, 2] | None:
 def judge_linux(
     cpuinfo: str, firmware: str, kernel_release: str, board: str = ""
 ) -> tuple[bool | None, str | None]:
-    """Detect whether a Linux system runs in a virtual machine, and which kind; None if unknown.
+    """Detect whether a Linux system runs in a virtual machine, and of which kind; None if unknown.
 
     Args:
         cpuinfo: Text of /proc/cpuinfo.
-        firmware: Vendor and product of /sys/class/dmi/id, and /sys/hypervisor/type.
-        kernel_release: Full release text of the kernel.
+        firmware: Vendor and product from /sys/class/dmi/id, and /sys/hypervisor/type.
+        kernel_release: Full release string of the kernel.
         board: Text of /proc/device-tree/model.
     """
     flags = cpuinfo_fields(cpuinfo).get("flags")
     flagged = None if flags is None else "hypervisor" in flags.split()
-    if (wsl := wsl_version(kernel_release)) is not None:  # WSL 1 isn't a virtual machine, WSL 2 is
+    if (wsl := wsl_version(kernel_release)) is not None:  # WSL 2 is a virtual machine, WSL 1 isn't
         return wsl == 2 or flagged, "wsl"
     kind = firmware_kind(firmware)
-    if flagged is not None:  # x86: the CPU itself reports it
+    if flagged is not None:  # x86: reported by the CPU itself
         return flagged, kind if flagged else None
     if kind:
         return True, kind
@@ -231,7 +231,7 @@ def judge_linux(
 
 
 def read_linux(root: Path) -> SystemFacts:
-    """Read the computer's facts from Linux's proc, sys and etc folders in `root`."""
+    """Read facts from Linux's proc, sys and etc folders in `root`."""
     cpuinfo = read_text(root / "proc/cpuinfo")
     release = read_text(root / "proc/sys/kernel/osrelease")
     board = read_text(root / "proc/device-tree/model")
@@ -249,7 +249,7 @@ def read_linux(root: Path) -> SystemFacts:
 
 
 def read_macos() -> SystemFacts:
-    """Read the facts about the computer from macOS."""
+    """Read facts from macOS."""
     names = ("machdep.cpu.brand_string", "kern.hv_vmm_present")
     fields = cpuinfo_fields(output_of(["sysctl", *names]).decode("utf-8", errors="replace"))
     virtual = {"0": False, "1": True}.get(fields.get("kern.hv_vmm_present", ""))
@@ -263,7 +263,7 @@ def read_macos() -> SystemFacts:
 
 
 def read_windows() -> SystemFacts:
-    """Read the computer's facts from Windows: its version and two registry keys."""
+    """Read facts from Windows: its version and two registry keys."""
     if sys.platform != "win32":
         return SystemFacts(os_name="Windows")
     system, bios = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", r"HARDWARE\DESCRIPTION\System\BIOS"
@@ -275,7 +275,7 @@ def read_windows() -> SystemFacts:
     return SystemFacts(
         os_name=windows_name(version.build, server=version.product_type != 1),
         cpu_name=tidy_name(registry.read_text(system, "ProcessorNameString")),
-        # Firmware that names a real manufacturer is the only evidence of a physical computer that needs no driver.
+        # Without a driver, only a manufacturer's name in the firmware shows that a computer is physical.
         virtual_machine=bool(kind) if firmware else None,
         virtualization=kind,
         kernel=f"{version.major}.{version.minor}.{version.build}",
@@ -299,13 +299,13 @@ def _read_system(root: Path) -> SystemFacts:
 
 
 def _version(release: str) -> str | None:
-    """Return only a kernel's version numbers. The rest is free text from the builder."""
+    """Return only the version numbers of a kernel's release. The rest is free text from the builder."""
     version = re.match(r"\d+(\.\d+)*", release)
     return version[0] if version else None
 
 
 def read_container(root: Path) -> str | None:
-    """Return the kind of container that a Linux system runs in; None outside containers."""
+    """Return the kind of container in which a Linux system runs; None outside containers."""
     for mark, kind in ((".dockerenv", "docker"), ("run/.containerenv", "podman")):
         try:
             if (root / mark).exists():
@@ -339,9 +339,9 @@ def _memory_bytes() -> int | None:
 
 
 def read_bios_version(root: Path = Path("/")) -> str | None:
-    """Return the version of BIOS or UEFI as written by its manufacturer; None if it isn't reported.
+    """Return the BIOS or UEFI version as written by the manufacturer; None if it isn't reported.
 
-    On a Mac, firmware is part of macOS, whose version is known.
+    None on a Mac, where the firmware is part of macOS.
     """
     if sys.platform == "win32":
         text = registry.read_text(_BIOS_KEY, "BIOSVersion")
@@ -351,17 +351,17 @@ def read_bios_version(root: Path = Path("/")) -> str | None:
 
 
 def read_machine_id(root: Path = Path("/")) -> str | None:
-    """Return the machine ID, which stays the same across restarts and reveals nothing; None if there is none."""
+    """Return the machine ID; None if there is none. It is permanent and reveals nothing about the user."""
     return machine_id(_secret(root))
 
 
 def machine_id(secret: str) -> str | None:
-    """Return a keyed hash (64 bits of HMAC-SHA256) of the system's private ID.
+    """Return a keyed hash (64 bits of HMAC-SHA256) of the system's private ID; None if the ID is invalid.
 
-    The input has at least 122 random bits, so the hash can't be reversed by guessing.
+    The ID has at least 122 random bits, so the hash can't be reversed by guessing.
     """
     digits = re.sub(r"[^0-9a-f]", "", secret.lower())
-    if len(digits) < 32 or len(set(digits)) < 4:  # "uninitialized", or zeros
+    if len(digits) < 32 or len(set(digits)) < 4:  # "uninitialized", or all zeros
         return None
     return hmac.new(_SALT, digits.encode("ascii"), hashlib.sha256).hexdigest()[:_DIGITS]
 

@@ -1,4 +1,4 @@
-"""The computer's components as text, with a reason for each unknown value."""
+"""Describes the computer's components as text, with a reason for each unknown value."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,23 +11,23 @@ from app.core.records import PowerState
 from workloads.protocol.machine import Disk, Gpu, Machine
 
 NOT_KNOWN = "n/a"
-# Container names of app.core.hardware.machine. They don't describe the physical computer.
+# Names of containers in app.core.hardware.machine. They don't describe the physical computer.
 _CONTAINERS = ("docker", "kubernetes", "lxc", "podman")
-# Names of virtual machines that run on the user's own computer, not on a host with other guests.
+# Virtual machines on the user's own computer rather than on a host with other guests.
 OWN_COMPUTER = ("wsl", "VirtualBox", "Parallels", "Apple Virtualization")
-_LIMIT_ROWS = 8  # if there are more GPUs, each has a single line
+_LIMIT_ROWS = 8  # with more GPUs, each further one has a single line
 
 
 @dataclass(frozen=True, slots=True)
 class MachinePart:
-    """One value of a component.
+    """A property of a component.
 
     Attributes:
-        id: Identifier for programs: "base_clock", "gpu0_driver".
-        group: Its heading.
-        name: Its label.
-        value: Text with units; "n/a" if unknown.
-        reason: Why it is unknown, or a remark; "" for none.
+        id: Identifier for programs, such as "base_clock" or "gpu0_driver".
+        group: Heading of the component.
+        name: Label of the property.
+        value: Value with its unit; "n/a" if unknown.
+        reason: Reason why the value is unknown, or a remark; "" if there is none.
     """
 
     id: str
@@ -38,11 +38,11 @@ class MachinePart:
 
 
 def machine_parts(machine: Machine, power: Power | None = None) -> tuple[MachinePart, ...]:
-    """Return all components as text, in display order.
+    """Return the properties of all components as text, in display order.
 
     Args:
-        machine: As detected or stored.
-        power: Current power source, and sensors; None omits them, as for a stored record.
+        machine: Machine record, as detected or stored.
+        power: Current power source and sensors; None to omit them, as for a stored record.
     """
 
     def part(group: str, part_id: str, value: str | None, *, is_forbidden: bool = False) -> MachinePart:
@@ -96,7 +96,7 @@ def _part(group: str, part_id: str, value: str | None, remark: Message | None = 
 
 
 def split_virtualization(kinds: str | None) -> tuple[str | None, str | None]:
-    """Split a virtualisation text into virtual machine and container: "docker in Xen" is ("Xen", "docker")."""
+    """Split a virtualization text into virtual machine and container: "docker in Xen" is ("Xen", "docker")."""
     first, _, rest = (kinds or "").partition(" in ")
     return (rest or None, first) if first in _CONTAINERS else (kinds, None)
 
@@ -148,7 +148,7 @@ def _instruction_sets_part(machine: Machine) -> MachinePart:
 
 
 def _gpu_parts(gpu: Gpu, number: int | None, *, short: bool) -> list[MachinePart]:
-    """Return a GPU's values. `number` is None if it is the only one; `short` omits the details."""
+    """Return a GPU's properties. `number` is None for the only GPU; `short` omits the details."""
     gpu_id = "gpu" if number is None else f"gpu{number}"
     name = message("part.gpu") if number is None else message("part.gpu_of_several", number=number)
     group = sentence("part_group.gpu")

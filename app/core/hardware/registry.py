@@ -1,11 +1,11 @@
-"""The Windows registry, read-only. On other systems it is empty."""
+"""Reads the Windows registry. On other systems, all keys are missing."""
 
 import sys
 from typing import Any
 
 
 def read_value(key: str, name: str) -> Any:
-    """Read a value under HKEY_LOCAL_MACHINE as int, str, bytes or list; None if missing."""
+    """Read a value under HKEY_LOCAL_MACHINE as int, str, bytes or list; None if it is missing."""
     if sys.platform != "win32":
         return None
     import winreg
@@ -18,13 +18,13 @@ def read_value(key: str, name: str) -> Any:
 
 
 def read_text(key: str, name: str) -> str:
-    """Read a value as text; "" if missing."""
+    """Read a value as text; "" if it is missing."""
     value = read_value(key, name)
     return "" if value is None else str(value)
 
 
 def list_subkeys(key: str) -> tuple[str, ...]:
-    """List the names of a key's direct subkeys."""
+    """Return the names of a key's direct subkeys; empty if the key is missing."""
     if sys.platform != "win32":
         return ()
     import winreg

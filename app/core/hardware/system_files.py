@@ -1,18 +1,18 @@
-"""Reads small files, program output and marketing names from the system. Failures yield empty values."""
+"""Reads small system files and program output, and cleans up product names. Failures yield empty values."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-# Enough for the first CPUs of a large server. The whole file can be several hundred kilobytes long.
+# Enough for the first CPUs of a large server, whose file can be several hundred kilobytes long.
 MAX_READ_BYTES = 65_536
 MAX_NAME_CHARS = 80
 _MAX_OUTPUT_BYTES = 2**20
 
 
 def read_text(path: Path) -> str:
-    """Return the start of a small system file, or "" if it can't be read."""
+    """Return the beginning of a small system file; "" if it can't be read."""
     try:
         with path.open("rb") as file:
             return file.read(MAX_READ_BYTES).decode("utf-8", errors="replace").replace("\x00", "")
@@ -21,29 +21,29 @@ def read_text(path: Path) -> str:
 
 
 def read_word(path: Path) -> str:
-    """Return the text of a one-line file, stripped."""
+    """Return the text of a one-line file without surrounding whitespace; "" if it can't be read."""
     return read_text(path).strip()
 
 
 def read_count(path: Path) -> int | None:
-    """Read a number from a file, decimal or hexadecimal ("0x10"); None for anything else."""
+    """Read a decimal or hexadecimal ("0x10") number from a file; None if there is none."""
     return count_of(read_word(path))
 
 
 def count_of(text: str) -> int | None:
-    """Parse a non-negative whole number; None for any other text."""
+    """Parse a non-negative integer; None for any other text."""
     if re.fullmatch(r"\d{1,19}", text, re.ASCII):
         return int(text)
     return int(text, 16) if re.fullmatch(r"0x[0-9a-fA-F]{1,16}", text) else None
 
 
 def output_of(command: list[str], timeout_s: float = 1.0) -> bytes:
-    """Return a system program's output; empty if it is missing, fails or takes too long."""
+    """Return a system program's output; empty if the program is missing, fails or takes too long."""
     return answer_of(command, timeout_s) or b""
 
 
 def answer_of(command: list[str], timeout_s: float, max_bytes: int = _MAX_OUTPUT_BYTES) -> bytes | None:
-    """Return a system program's output: empty if it is missing or fails, None if it takes too long."""
+    """Return a system program's output; empty if the program is missing or fails, None if it takes too long."""
     flags = 0
     if sys.platform == "win32":
         flags = subprocess.CREATE_NO_WINDOW
@@ -64,18 +64,18 @@ def answer_of(command: list[str], timeout_s: float, max_bytes: int = _MAX_OUTPUT
 
 
 def tidy_name(text: str | None) -> str | None:
-    """Shorten a marketing name: no trademark signs, no clock speed, single spaces. None if nothing remains."""
+    """Clean up a product name: remove trademark signs, clock speed and extra spaces. None if nothing remains."""
     name = "".join(char if char.isprintable() else " " for char in text or "")
     name = re.sub(r"\((R|TM|C)\)|[®™©]", " ", name, flags=re.IGNORECASE)
     name = re.sub(r"@.*", "", name)
-    # "Intel Xeon CPU E5-2680 v4", but not "QEMU Virtual CPU version 2.5+".
+    # Matches in "Intel Xeon CPU E5-2680 v4" but not in "QEMU Virtual CPU version 2.5+".
     name = re.sub(r"\bCPU(?=\s+[A-Z0-9-]*\d|\s*$)", "", name)
     name = " ".join(name.split())[:MAX_NAME_CHARS].strip()
     return None if name.lower() in {"", "unknown", "n/a", "none", "linux,dummy-virt"} else name
 
 
 def numbers_in(text: str) -> frozenset[int]:
-    """Parse a list of CPUs as Linux writes it: "0-3,8" is 0, 1, 2, 3 and 8."""
+    """Parse a list of CPUs as written by Linux: "0-3,8" is 0, 1, 2, 3 and 8."""
     numbers: set[int] = set()
     for part in text.strip().split(","):
         first, _, last = part.partition("-")

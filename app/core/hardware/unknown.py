@@ -1,10 +1,10 @@
-"""Why a property of the computer is unknown, depending on its system."""
+"""Explains why a property of the computer is unknown, depending on its system."""
 
 from app.core.hardware.telemetry.energy_counters import UDEV_RULE
 from app.core.messages import Message, message
 from workloads.protocol.machine import Gpu, Machine
 
-# By component ID, then by prefix of the system's name; "" for all other systems.
+# Message codes by property, then by prefix of the system's name; "" stands for all other systems.
 _REASONS: dict[str, dict[str, str]] = {
     "base_clock": {"Linux": "unknown.base_clock_linux", "macOS": "unknown.clock_macos"},
     "boost_clock": {
@@ -36,7 +36,7 @@ _REASONS: dict[str, dict[str, str]] = {
         "macOS": "unknown.cpu_power_macos",
     },
 }
-# By the source of the GPU's data.
+# Message codes by source of the GPU's data.
 _GPU_REASONS = {
     "gputil": "unknown.gpu_gputil",
     "procfs": "unknown.gpu_procfs",
@@ -47,12 +47,12 @@ _HIDDEN_BY_HOSTS = ("base_clock", "boost_clock", "memory_speed", "cpu_temperatur
 
 
 def reason(part: str, machine: Machine, *, is_forbidden: bool = False) -> Message:
-    """Explain why a value is "n/a".
+    """Explain why a property is "n/a".
 
     Args:
-        part: ID of the value (see app.core.hardware.part_texts).
+        part: ID of the property, as in app.core.hardware.part_texts.
         machine: The computer's record.
-        is_forbidden: For CPU power, whether there is a counter without read permission.
+        is_forbidden: For the CPU power, whether there is a counter without read permission.
     """
     if part == "cpu_power" and is_forbidden:
         return message("unknown.cpu_power_forbidden", rule=UDEV_RULE)
@@ -64,7 +64,7 @@ def reason(part: str, machine: Machine, *, is_forbidden: bool = False) -> Messag
 
 
 def instruction_sets_note(machine: Machine) -> Message | None:
-    """Return a note naming the only instruction sets that the system reports; None if it reports all."""
+    """Return a note with the only instruction sets that the system reports; None if it reports all of them."""
     if not machine.os_name.startswith("Windows"):
         return None
     is_arm = machine.architecture == "arm64"
@@ -72,11 +72,11 @@ def instruction_sets_note(machine: Machine) -> Message | None:
 
 
 def gpu_reason(gpu: Gpu, what: str = "") -> Message:
-    """Explain why a value of a GPU is "n/a".
+    """Explain why a property of a GPU is "n/a".
 
     Args:
         gpu: The GPU's record.
-        what: ID of the value (see app.core.hardware.part_texts).
+        what: ID of the property, as in app.core.hardware.part_texts; "" for the memory.
     """
     if gpu.shares_memory and what in ("power_limit", "link"):
         return message("unknown.gpu_in_cpu")

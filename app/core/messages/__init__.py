@@ -1,10 +1,10 @@
-"""Turns messages into sentences when they are shown; the only place that does so.
+"""Converts messages to sentences for display. No other module does this.
 
-A sentence in the catalogue is a format string over its message's arguments. In addition to Python's formats, those
-of FORMATS are available ("{need_bytes:memory}"). A list is joined by its format ("{names:, }", or a comma by
-default), and a message as an argument becomes its own sentence. The placeholders of COMMANDS need no argument;
-they are replaced by the command that started Epochmark. If a code has two sentences, the argument `count` selects
-one: the first is for 1. A translation is another catalogue with the same codes.
+A sentence in the catalogue is a format string with the message's arguments. In addition to Python's formats, it
+can use those in FORMATS ("{need_bytes:memory}"). A list is joined by its format ("{names:, }"; by default, a
+comma), and a message as an argument is converted to its own sentence. The placeholders in COMMANDS need no
+argument; they are replaced by the command that started Epochmark. If a code has two sentences, the first is used
+if the argument `count` is 1, otherwise the second. A translation is another catalogue with the same codes.
 """
 
 import string
@@ -39,7 +39,7 @@ __all__ = [
 
 
 def format_time_left(duration_s: float | None) -> str:
-    """Return an expected duration with appropriate precision: "about 4 min 50 s"; "" for None."""
+    """Format an expected duration with reasonable precision, such as "about 4 min 50 s"; "" for None."""
     if duration_s is None:
         return ""
     if duration_s < 60:
@@ -51,7 +51,7 @@ def format_time_left(duration_s: float | None) -> str:
     return sentence("time_left.minutes", minutes=minutes, seconds=seconds)
 
 
-# Errors caused by a message from a file that doesn't fit its sentence.
+# Exceptions if a message from a file doesn't match its sentence.
 _UNFIT = (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 FORMATS: dict[str, Callable[[Any], str]] = {
     "file_size": format_file_size,
@@ -67,14 +67,14 @@ COMMANDS: dict[str, Callable[[], str]] = {"epochmark": started_as, "start_py": s
 
 
 def sentence(code: str, /, **arguments: Any) -> str:
-    """Return the sentence for a code with its arguments."""
+    """Return the sentence for a code and its arguments."""
     return text(message(code, **arguments))
 
 
 def text(said: Message) -> str:
-    """Return the sentence for a message; a message that isn't in the catalogue is shown as plain text.
+    """Return the sentence for a message, or plain text if the message isn't in the catalogue.
 
-    Messages may be read from files, so this never raises and never returns an empty string, no matter what they
+    Messages may be read from files, so this never raises an exception or returns an empty string, whatever they
     contain.
     """
     try:
@@ -87,7 +87,7 @@ def text(said: Message) -> str:
 
 
 def needs(code: str) -> set[str]:
-    """Return the names of a sentence's placeholders."""
+    """Return the names of the arguments that a sentence requires."""
     template = ENGLISH[code]
     both = template if isinstance(template, str) else "".join(template)
     return {name for _, name, _, _ in _FORMATTER.parse(both) if name is not None} - COMMANDS.keys()
@@ -95,7 +95,7 @@ def needs(code: str) -> set[str]:
 
 def _rendered(said: Message) -> str:
     template = _template(said)
-    # Most sentences have no placeholders, and a window that follows a run needs dozens a second.
+    # Fast path: most sentences have no placeholders, and a window that follows a run needs dozens per second.
     if "{" not in template and "}" not in template:
         return template
     return _FORMATTER.vformat(template, (), said.arguments)
@@ -109,12 +109,12 @@ def _template(said: Message) -> str:
 
 
 class _Formatter(string.Formatter):
-    """Formats our formats, lists and messages. Never accesses attributes of arguments, which are untrusted."""
+    """Formatter for our formats, lists and messages. Never accesses attributes of the untrusted arguments."""
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:  # noqa: ARG002
         if not field_name.isidentifier():
             raise KeyError(field_name)
-        # Commands before arguments, which may come from a file.
+        # Commands take precedence over arguments, which may come from a file.
         return COMMANDS[field_name]() if field_name in COMMANDS else kwargs[field_name], field_name
 
     def format_field(self, value: Any, format_spec: str) -> Any:

@@ -1,4 +1,4 @@
-"""The command that started Epochmark, for sentences that mention it."""
+"""Determines the command that started Epochmark, for use in sentences."""
 
 import os
 import sys
@@ -6,17 +6,17 @@ from pathlib import Path
 
 from app.core.plain_text import one_line
 
-# Set by start.py, which isn't visible from here because it has become this process.
+# Set by start.py before it replaces itself with this process.
 VARIABLE = "EPOCHMARK_STARTED_AS"
 NAME = "epochmark"
 START_PY = "python3 start.py"
-# Python on Windows has no `python3`.
+# `python3` doesn't exist on Windows.
 START_PY_HERE = "py start.py" if os.name == "nt" else START_PY
 _LIMIT = 300
 
 
 def started_as() -> str:
-    """Return the command prefix to type: "python3 start.py", "python -m app" or "epochmark"."""
+    """Return the command prefix for the user, such as "python3 start.py", "python -m app" or "epochmark"."""
     return one_line(os.environ.get(VARIABLE) or _typed(sys.orig_argv, sys.argv), _LIMIT)
 
 
@@ -26,15 +26,15 @@ def start_py() -> str:
 
 
 def as_started(command: str) -> str:
-    """Return a documented command, which begins with `python3 start.py`, with the prefix used here."""
+    """Replace `python3 start.py` at the beginning of a documented command with the prefix used here."""
     before, program, after = command.partition(START_PY)
-    if not program or not after:  # the very first start may be on another system, such as WSL
+    if not program or not after:  # the first start may be on another system, such as WSL
         return command
     return before + (start_py() if after.startswith(" --repair") else started_as()) + after
 
 
 def _typed(whole: list[str], arguments: list[str]) -> str:
-    """Return the part of a command line before the arguments. `arguments` begins with the program."""
+    """Return the part of a command line before its arguments. The first item of `arguments` is the program."""
     typed = whole[: len(whole) - len(arguments) + 1]
     if typed[-2:] == ["-m", "app"]:
         return _joined(typed)
@@ -45,13 +45,13 @@ def _typed(whole: list[str], arguments: list[str]) -> str:
 
 
 def _joined(words: list[str]) -> str:
-    """Return a command line as it would be typed."""
+    """Return a command line as a user would type it."""
     if os.name == "nt":
         import subprocess
 
         line = subprocess.list2cmdline(words)
-        return f"& {line}" if line.startswith('"') else line  # PowerShell doesn't run a quoted program without "&"
-    import shlex  # such sentences are rare, and it isn't needed at start
+        return f"& {line}" if line.startswith('"') else line  # PowerShell requires "&" to run a quoted program
+    import shlex  # rarely needed
 
     return shlex.join(words)
 

@@ -1,1 +1,1 @@
-"""Rules shared by all kinds of plans."""
+"""Plans, and the rules shared by all kinds of plans."""

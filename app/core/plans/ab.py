@@ -1,4 +1,4 @@
-"""A/B tests: two sides measured alternately, to find out which is faster and by how much."""
+"""A/B tests: measure two sides alternately to find out which is faster, and by how much."""
 
 import dataclasses
 from typing import Any
@@ -18,7 +18,7 @@ from workloads.protocol.spec import RunSpec
 
 
 class AbTest(PlanKind):
-    """A plan of two specs, whose runs are in pairs."""
+    """A plan with two specs, whose runs are grouped in pairs."""
 
     key = "ab"
     page = "ab"
@@ -26,16 +26,16 @@ class AbTest(PlanKind):
     is_same_work = True
 
     def headline(self, group: Group) -> str:
-        """Return the speed ratio; "n/a" if there is none."""
+        """Return the speed ratio as text; "n/a" if there is none."""
         ratio = judge_pairs(group).ratio
         return "n/a" if ratio is None else f"{max(ratio, 1 / ratio):.2f}×"
 
     def sentence(self, group: Group) -> str:
-        """Return the sentence about which side is faster."""
+        """Return a sentence about which side is faster."""
         return judge_pairs(group).sentence(*group.labels)
 
     def limits(self, group: Group, *, with_interval: bool) -> list[str]:
-        """Return why the sides didn't do the same work."""
+        """Return the reasons why the sides didn't do the same work."""
         del with_interval
         return [_difference(group)]
 
@@ -44,18 +44,18 @@ class AbTest(PlanKind):
         return pairs_of(group)
 
     def typical_ids(self, group: Group) -> list[int]:
-        """Return the id of the representative run of each side."""
+        """Return the id of each side's representative run."""
         paired = paired_runs(group)
         sides = ([run for run in paired if run.side == side] for side in "AB")
         return [typical(runs).id for runs in sides if runs]
 
     def example(self, group: Group) -> RunSummary | None:
-        """Return the first run with the worst verdict, whose cause is shown; None without a pair."""
+        """Return the first run with the worst verdict; None without a usable pair."""
         rank: dict[str, int] = {level: number for number, level in enumerate(WORST_FIRST)}
         return min(paired_runs(group), key=lambda run: rank.get(level_among(run), len(rank)), default=None)
 
     def side_names(self, group: Group) -> str:
-        """Return the names of the sides, except plain A and B."""
+        """Return the names of the sides, except for the default names A and B."""
         names = zip("AB", group.labels, strict=True)
         return " · ".join(f"{side}: {name}" for side, name in names if side != name)
 
@@ -70,33 +70,33 @@ class AbTest(PlanKind):
         }
 
     def check_card(self, run: RunSummary, group: Group) -> None:
-        """Raise the same UsageError as `card`, without creating the card."""
+        """Raise the same UsageError as `card` without creating the card."""
         del run
         measured_runs(group, paired_runs(group))
 
     def card(self, run: JudgedRun, group: Group, result: Result | None = None) -> ShareCard:
-        """Return the content of the picture. Raises UsageError if there is no result to show."""
+        """Return the contents of the picture. Raises UsageError if there is no result to show."""
         del result
         return ab_card(run, group, paired_runs(group), self.name(group), self.remarks(group))
 
     def text(self, run: JudgedRun, group: Group) -> str:
-        """Return the content of the picture as a few lines of plain text."""
+        """Return the contents of the picture as a few lines of plain text."""
         return ab_text(self.card(run, group), run, group, paired_runs(group), self.remarks(group))
 
     def file_number(self, run_id: int, group: Group) -> str:
-        """Return the group's number, because no single run represents it."""
+        """Return an identifier for file names: the group's, because no single run represents the result."""
         del run_id
         return f"{self.key}-{group.id}"
 
 
 def ab_plan(specs: tuple[RunSpec, RunSpec], pairs: int, labels: tuple[str, str], *, by_hand: bool = False) -> Plan:
-    """Return the plan for comparing two specs.
+    """Return the plan for an A/B test.
 
     Args:
-        specs: Specs of A and B.
-        pairs: Number of runs per side.
-        labels: Names of the sides.
-        by_hand: Whether the user changes something by hand between the sides.
+        specs: Specs of sides A and B.
+        pairs: Number of pairs, each with one run per side.
+        labels: Names of sides A and B.
+        by_hand: Whether the user changes something manually between the sides.
     """
     a, b = labels
     return Plan(kind=AbTest.key, specs=specs, rounds=pairs, order="pairs", label_a=a, label_b=b, by_hand=by_hand)

@@ -1,4 +1,4 @@
-"""A finished A/B for sharing: the picture's text and bars, and the text to paste."""
+"""Prepares a finished A/B for sharing: the picture's texts and bars, and the text to paste."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,20 +18,20 @@ from app.core.titles import data_title, differing, workload_title
 from app.core.verdict.judged_run import JudgedRun
 from workloads.protocol import events
 
-# Limit for names in records of any version; this version's names are shorter.
+# Limit for names in records from any version. Names in this version are shorter.
 _NAME_LIMIT = 400
 
 
 def ab_card(
     run: JudgedRun, group: Group, paired: Sequence[RunSummary], name: str, remarks: Sequence[str]
 ) -> ShareCard:
-    """Return the content of an A/B's picture. Raises UsageError if there is no result to show.
+    """Return the contents of an A/B's picture. Raises UsageError if there is no result to show.
 
     Args:
         run: The run whose verdict is shown.
         group: The A/B.
-        paired: Its usable runs.
-        name: Name of its kind of plan.
+        paired: Runs of its usable pairs.
+        name: Name of the kind of plan.
         remarks: Remarks about the result.
     """
     runs = measured_runs(group, paired)
@@ -57,10 +57,10 @@ def ab_text(
     """Return an A/B as a few lines of plain text to post, without names of users, computers or folders.
 
     Args:
-        card: Content of its picture.
+        card: Contents of the A/B's picture.
         run: The run whose verdict is shown.
         group: The A/B.
-        paired: Its usable runs.
+        paired: Runs of its usable pairs.
         remarks: Remarks about the result.
     """
     unit = headline_kind(run.summary.metric).unit
@@ -79,7 +79,7 @@ def ab_text(
 
 
 def measured_runs(group: Group, paired: Sequence[RunSummary]) -> Sequence[RunSummary]:
-    """Return the runs that an A/B's result is computed from. Raises UsageError if there are none."""
+    """Return the runs on which an A/B's result is based. Raises UsageError if there are none."""
     if not paired:
         raise UsageError(message("share.no_ab_result", group_id=group.id), message("share.run_ab_again"))
     return paired
@@ -128,7 +128,7 @@ def _side(letter: str, name: str, settings: str, runs: Sequence[RunSummary], *, 
 def _values(metric: str, result: RepeatResult) -> str:
     value = format_value(metric, result.median)
     low, high = format_value(metric, result.low), format_value(metric, result.high)
-    if result.confidence_pct is None or low == high:  # a meaningless interval
+    if result.confidence_pct is None or low == high:  # the interval isn't meaningful
         return value
     between = sentence("group.interval", low=low, high=high, confidence_pct=result.confidence_pct)
     return f"{value} · {between}"
@@ -140,7 +140,7 @@ def _side_line(side: Side, unit: str) -> str:
 
 
 def _common(runs: Sequence[RunSummary]) -> list[str]:
-    """Return what both sides ran: the workload, and batch size, network and precision if they are the same."""
+    """Return the workload of both sides and, if equal, their batch size, network and precision."""
     parts = [
         workload_title(runs[0].workload),
         *_same(runs, lambda run: sentence("share.batch", batch_size=run.batch_size)),
@@ -157,7 +157,7 @@ def _computer(runs: Sequence[RunSummary]) -> str:
 
 
 def _engines(runs: Sequence[RunSummary]) -> str:
-    """Return the engines of both sides, their common settings, and the data."""
+    """Return the engines of both sides, their common settings, and the source of the data."""
     settings = [set(unusual_settings(run)) for run in runs]
     parts = [
         *_each(runs, lambda run: engine_name(run.engine, run.engine_version)),
@@ -168,19 +168,19 @@ def _engines(runs: Sequence[RunSummary]) -> str:
 
 
 def _badge(run: JudgedRun, runs: Sequence[RunSummary]) -> tuple[str, ...]:
-    """Return the worst verdict with its cause, and the number of runs that have it."""
+    """Return the worst verdict with its cause and the number of affected runs, in several lengths."""
     texts = verdict_texts(_verdict(run))
     return (f"{texts[0]} · {_share_with(run, runs)}", *texts)
 
 
 def _verdict(run: JudgedRun) -> events.Judged:
-    """Return a run's verdict within its group, whose runs already include variations caused by the host."""
+    """Return a run's verdict, ignoring shared hosts, because the group's spread already includes their effect."""
     is_valid = "valid" in (run.verdict.level, level_among(run.summary))
     return events.Judged(level="valid") if is_valid else run.verdict
 
 
 def _share_with(run: JudgedRun, runs: Sequence[RunSummary]) -> str:
-    """Return how many of the runs have the worst verdict, as text."""
+    """Return the number of runs with the worst verdict, as text."""
     if _verdict(run).level == "valid":
         return sentence("share.all_runs", count=len(runs))
     count = sum(level_among(each) == level_among(run.summary) for each in runs)
@@ -188,11 +188,11 @@ def _share_with(run: JudgedRun, runs: Sequence[RunSummary]) -> str:
 
 
 def _each(runs: Sequence[RunSummary], text_of: Callable[[RunSummary], str]) -> list[str]:
-    """Return the distinct strings for runs, in order."""
+    """Return the distinct texts of the runs, in order."""
     return list(dict.fromkeys(text_of(run) for run in runs))
 
 
 def _same(runs: Sequence[RunSummary], text_of: Callable[[RunSummary], str]) -> list[str]:
-    """Return [text] if it is the same for all runs, otherwise []."""
+    """Return [text] if the text is the same for all runs, otherwise []."""
     texts = _each(runs, text_of)
     return texts if len(texts) == 1 else []

@@ -1,4 +1,4 @@
-"""Comparison of engines: the plan, and the table of which engine is fastest on which network."""
+"""Comparison of engines: its plan, and the table that shows the fastest engine for each workload."""
 
 import contextlib
 import statistics
@@ -23,12 +23,12 @@ from app.core.titles import preset_title
 from workloads.engines.registry import ENGINES, compiles_always, engine_named, engine_title
 from workloads.protocol.spec import Preset, RunSpec
 
-# With fewer rounds, a difference has no confidence interval.
+# With fewer rounds, there is no confidence interval.
 ENOUGH_ROUNDS = 2
 
 
 class EngineComparison(PlanKind):
-    """A plan of several workloads with several engines each."""
+    """A plan of several workloads, each with several engines."""
 
     key = "engines"
     specs_at_least = 1
@@ -41,12 +41,12 @@ class EngineComparison(PlanKind):
         return sentence("cli.engines_title", preset=preset_title(spec.preset), rounds=plan.rounds)
 
     def place(self, plan: Plan, planned: PlannedRun) -> str:
-        """Return the workload and the engine."""
+        """Return the workload and the engine of a run."""
         del plan
         return f"{planned.spec.workload} · {engine_title(planned.spec.engine)}"
 
     def headline(self, group: Group) -> str:
-        """Return the fastest engine, or with several workloads the engine that is fastest on most of them."""
+        """Return the fastest engine; for several workloads, the engine that is fastest on most of them."""
         rows = engine_rows(group)
         if len(rows) == 1:
             return " = ".join(engine_title(cell.engine) for cell in rows[0].fastest) or "n/a"
@@ -57,16 +57,16 @@ class EngineComparison(PlanKind):
         return sentence("group.fastest_on", engine=engine_title(engine), times=times, workloads=len(rows))
 
     def sentence(self, group: Group) -> str:
-        """Return a sentence for each workload."""
+        """Return the result as one sentence for each workload."""
         return " ".join(row.sentence() for row in engine_rows(group))
 
     def limits(self, group: Group, *, with_interval: bool) -> list[str]:
-        """Return the note that a single round has no confidence interval."""
+        """Return a note if there is only one round, and therefore no confidence interval."""
         del with_interval
         return [sentence("engines_table.one_round")] if group.plan.rounds < ENOUGH_ROUNDS else []
 
     def summary(self, group: Group) -> RunSummary | None:
-        """Return the row that represents the fastest engine; None for several workloads."""
+        """Return the summary of the fastest engine; None for several workloads."""
         rows = engine_rows(group)
         fastest = [cell.engine for row in rows for cell in row.cells if cell.is_fastest]
         engines = _planned_engines(group)
@@ -74,7 +74,7 @@ class EngineComparison(PlanKind):
         return standing_for(runs, self.worst_verdict(group)[0]) if runs else None
 
     def typical_ids(self, group: Group) -> list[int]:
-        """Return the id of the representative run of each engine, the fastest first."""
+        """Return the id of each engine's representative run, the fastest engine first."""
         summary = self.summary(group)
         if summary is None:
             return []
@@ -85,7 +85,7 @@ class EngineComparison(PlanKind):
         return [summary.id, *(typical(runs).id for runs in slower)]
 
     def rank(self, group: Group, summary: RunSummary) -> str:
-        """Return which engine is fastest, or which are tied. The table shows by how much."""
+        """Return a sentence that names the fastest engine, or those that are tied."""
         del summary
         titles = [engine_title(cell.engine) for row in engine_rows(group) for cell in row.fastest]
         if len(titles) > 1:
@@ -93,12 +93,12 @@ class EngineComparison(PlanKind):
         return sentence("engine_page.is_fastest", engine=titles[0]) if titles else self.sentence(group)
 
     def basis(self, group: Group, summary: RunSummary) -> str:
-        """Return the engine, the number of runs behind the median, and its interval."""
+        """Return the engine, the number of runs, and the interval of the median."""
         runs = [run for run in group.runs if is_usable(run) and run.engine == summary.engine]
         return " · ".join((engine_title(summary.engine), runs_note(runs, summary)))
 
     def engine_table(self, group: Group) -> "Sequence[Row]":
-        """Return the rows of the table, one for each workload."""
+        """Return the rows of the table, one per workload."""
         return engine_rows(group)
 
     def as_dict(self, group: Group) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class EngineComparison(PlanKind):
 
 
 def engines_plan(specs: Sequence[RunSpec], rounds: int) -> Plan:
-    """Return the plan for running these specs, workload by workload, in this number of rounds."""
+    """Return the plan that runs these specs, grouped by workload, in the given number of rounds."""
     return Plan(
         kind=EngineComparison.key,
         specs=tuple(specs),
@@ -119,13 +119,13 @@ def engines_plan(specs: Sequence[RunSpec], rounds: int) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The results of an engine on a workload.
+    """The results of one engine on one workload.
 
     Attributes:
-        values: Values of its rounds, in the unit of the row's metric; None for a run without a usable result.
-        against_fastest: Speed relative to the fastest engine, by round.
-        is_fastest: Whether it has the best median.
-        is_level: Whether it is indistinguishable from the fastest; False with fewer than two rounds.
+        values: Value of each round, in the unit of the row's metric; None without a usable result.
+        against_fastest: Speed relative to the fastest engine, paired by round.
+        is_fastest: Whether the engine has the best median.
+        is_level: Whether the engine is indistinguishable from the fastest; False with fewer than two rounds.
     """
 
     engine: str
@@ -138,7 +138,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The results of all engines on a workload."""
+    """The results of all engines on one workload."""
 
     workload: str
     metric: str
@@ -146,7 +146,7 @@ class Row:
 
     @property
     def fastest(self) -> tuple[Cell, ...]:
-        """The fastest engine and those indistinguishable from it; empty without results."""
+        """The fastest engine and those that are indistinguishable from it; empty without results."""
         return tuple(cell for cell in self.cells if cell.is_fastest or cell.is_level)
 
     def sentence(self) -> str:
@@ -166,7 +166,7 @@ class Row:
 
 
 def engine_rows(group: Group) -> tuple[Row, ...]:
-    """Return the rows of a comparison of engines, in the plan's order."""
+    """Return the rows of an engine comparison, in the order of its plan."""
     runs = dict(group.numbered)
     values: dict[tuple[str, str], list[RunSummary | None]] = {}
     for spec in group.plan.specs:
@@ -203,7 +203,7 @@ def _median(values: Sequence[float | None]) -> float | None:
 
 
 def _times(cell: Cell) -> str:
-    """Return how many times as long an engine takes as the fastest, with the interval if there is one."""
+    """Return the engine's time relative to the fastest engine's, with the interval if there is one."""
     against = cell.against_fastest
     if against.ratio is None:
         return "n/a"
@@ -215,16 +215,16 @@ def _times(cell: Cell) -> str:
 def engine_specs(
     workloads: Sequence[str], preset: Preset, choice: Mapping[str, str | None], runner: Runner
 ) -> tuple[tuple[RunSpec, ...], tuple[Message, ...]]:
-    """Return the specs, workload by workload, and the reasons why engines are excluded.
+    """Return the specs, grouped by workload, and the reasons why engines were excluded.
 
     Args:
         workloads: Ids of the workloads.
-        preset: Preset for all of them.
-        choice: More settings for all of them, as for `Workload.default_spec`.
-        runner: Provides the available engines.
+        preset: Preset for all runs.
+        choice: Other settings for all runs, as for `Workload.default_spec`.
+        runner: Runner that checks the specs.
 
     Raises:
-        UsageError: A workload is unknown, or fewer than two engines can run any of them.
+        UsageError: A workload is unknown, or no workload is supported by at least two engines.
     """
     specs: list[RunSpec] = []
     refusals: list[Message] = []
@@ -250,10 +250,10 @@ def engine_specs(
 
 
 def specs_with(spec: RunSpec, engines: Iterable[str]) -> tuple[RunSpec, ...]:
-    """Return a run for each of these engines that supports it.
+    """Return the spec for each of the named engines that supports it.
 
-    All use the CPU if it was chosen; otherwise each uses its best device. Settings that an engine doesn't support
-    are reset to their defaults.
+    If the CPU was chosen, all runs use it; otherwise each engine uses its best device. Settings that an engine
+    doesn't support are reset to their defaults.
     """
     specs = []
     for name in engines:
@@ -272,7 +272,7 @@ def specs_with(spec: RunSpec, engines: Iterable[str]) -> tuple[RunSpec, ...]:
 
 
 def _planned_engines(group: Group) -> dict[int, str]:
-    """Return the planned engine of each run, because the demo records no engine."""
+    """Return each run's planned engine by run id. Demo runs don't record an engine."""
     engines = {planned.number: planned.spec.engine for planned in group.plan.runs()}
     return {run.id: engines.get(number, run.engine) for number, run in group.numbered}
 

@@ -1,4 +1,4 @@
-"""The base class for kinds of plans. Each kind is a subclass; see `registry`."""
+"""The base class for kinds of plans. `registry` lists the subclasses."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ from app.core.verdict.judged_run import JudgedRun
 from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
 
-# The page for single runs, and for plans without their own page.
+# The page for single runs, and for plans without a page of their own.
 RUNS_PAGE = "benchmark"
 _NAME_LIMIT = 40
 
@@ -40,10 +40,10 @@ class Answer:
     """The result of a plan as text.
 
     Attributes:
-        headline: The result in a few characters (a median, a factor, a score); "n/a" without a result.
+        headline: The result in a few characters, such as a median, factor or score; "n/a" without a result.
         sentence: The result as a sentence.
-        note: Its certainty, for a narrow column; the sentence if there is no shorter text.
-        verdict: Worst verdict of its usable runs; None if none was judged.
+        note: Certainty of the result, for a narrow column; the sentence if there is no shorter text.
+        verdict: Worst verdict of the usable runs; None if none has a verdict.
     """
 
     headline: str
@@ -53,14 +53,14 @@ class Answer:
 
 
 class PlanKind:
-    """A kind of plan. The base class handles groups of any kind, including kinds from other versions.
+    """A kind of plan. The base class handles groups of unknown kinds from other versions.
 
     Attributes:
-        key: Stored name.
-        page: Page of the window on which its plans run.
+        key: Name for storage.
+        page: Page of the window that runs its plans.
         has_own_page: Whether that page shows the full results and the picture.
-        specs_at_least: Minimum number of specs of a runnable plan; None if this version can't run it.
-        phrase_code: Message code of its name within a sentence; "" for the default name.
+        specs_at_least: Minimum number of specs in a plan; None if this version can't run such plans.
+        phrase_code: Message code of the name within a sentence; "" to use `name`.
         is_same_work: Whether all runs do the same work, so that their spread includes variations caused by a
             shared host.
     """
@@ -73,21 +73,21 @@ class PlanKind:
     is_same_work: ClassVar[bool] = False
 
     def name(self, group: Group) -> str:
-        """Return the name of the group's kind; the stored name for kinds from other versions."""
+        """Return the name of the group's kind; for kinds from other versions, the stored name."""
         return sentence(f"group.kind_{self.key}") if self.key else one_line(group.kind, _NAME_LIMIT)
 
     def phrase(self, group: Group) -> str:
-        """Return the name for use within a sentence."""
+        """Return the name of the group's kind for use within a sentence."""
         return sentence(self.phrase_code) if self.phrase_code else self.name(group)
 
     def subject(self, plan: Plan) -> str:
-        """Return the subject of a plan in a few words: its workload's title; "" for an unknown workload."""
+        """Return the title of the plan's first known workload; "" if there is none."""
         return next((workload_title(spec.workload) for spec in plan.specs if spec.workload in CATALOGUE), "")
 
     def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
         """Return a one-line description of a plan.
 
-        `spec` is for the first run, `count` the number of remaining runs.
+        `spec` is the spec of the first run, and `count` the number of remaining runs.
         """
         del plan, count
         workload = workload_title(spec.workload)
@@ -96,7 +96,7 @@ class PlanKind:
         )
 
     def place(self, plan: Plan, planned: PlannedRun) -> str:
-        """Return a run's role in its plan: a side, a workload, a configuration; "" for a repetition."""
+        """Return a run's role in its plan, such as a side, workload or configuration; "" for a repetition."""
         del plan
         return planned.side or ""
 
@@ -114,12 +114,12 @@ class PlanKind:
         return [GroupReport(self, group) for group in list_groups(database, self.key, limit)]
 
     def running(self, group: Group, asked: Mapping[int, RunSpec], like: PlanReport | None = None) -> PlanReport:
-        """Return a plan that may still be running.
+        """Return a report of a plan that may still be running.
 
         Args:
-            group: Its runs so far.
-            asked: Requested spec of each run, by number.
-            like: Another report of this kind, whose user settings are reused; None for none.
+            group: The plan's runs so far.
+            asked: Requested spec of each run, by run id.
+            like: Another report of this kind whose user settings are reused; None if there is none.
         """
         del asked, like
         return GroupReport(self, group)
@@ -133,28 +133,28 @@ class PlanKind:
         return sentence("group.several_runs", count=sum(map(is_usable, group.runs)), planned=group.planned)
 
     def sentence_so_far(self, group: Group, asked: Mapping[int, RunSpec]) -> str:
-        """Return the result of a plan that may still be running.
+        """Return the result of a plan that may still be running, as a sentence.
 
-        `asked` has the requested spec of each run, by number.
+        `asked` contains the requested spec of each run, by run id.
         """
         del asked
         return self.sentence(group)
 
     def note(self, group: Group) -> str:
-        """Return a short note on the headline's certainty or meaning."""
+        """Return a short note about the certainty or meaning of the headline."""
         return self.sentence(group)
 
     def limits(self, group: Group, *, with_interval: bool) -> list[str]:
-        """Return notes on what limits the result, other than missing runs; "" entries are ignored."""
+        """Return notes on limitations of the result, except for missing runs; "" entries are ignored."""
         del group, with_interval
         return []
 
     def remarks(self, group: Group, *, with_interval: bool = True) -> list[str]:
-        """Return remarks on a stored group: limitations, incomparable sides, unusable or doubtful runs.
+        """Return remarks on a group: limitations, incomparable sides, and unusable or doubtful runs.
 
         Args:
             group: Group of any kind.
-            with_interval: Whether to include a median's interval, for views that don't show it elsewhere.
+            with_interval: Whether to include the interval of the median. Omit it if it is shown elsewhere.
         """
         remarks = [remark for remark in self.limits(group, with_interval=with_interval) if remark]
         if left_out := self._left_out(group):
@@ -166,25 +166,25 @@ class PlanKind:
         return remarks
 
     def summary(self, group: Group) -> RunSummary | None:
-        """Return the record that represents several runs; None without a result.
+        """Return the record that represents the group; None without a result.
 
-        It is a copy of the run closest to the median of the usable runs, with that median as its value, the
-        median's interval, the spread between the runs in percent, and the group's worst verdict.
+        It is a copy of the run closest to the median of the usable runs. Its value is that median, with its
+        interval, the spread between the runs in percent, and the group's worst verdict.
         """
         del group
         return None
 
     def example(self, group: Group) -> RunSummary | None:
-        """Return the run whose details are shown with the result; None if it has no result."""
+        """Return the run whose details are shown with the result; None without a result."""
         return self.summary(group)
 
     def typical_ids(self, group: Group) -> list[int]:
-        """Return the ids of the representative runs, closest to their median, for a picture's QR code."""
+        """Return the ids of the representative runs for the QR code of a picture."""
         summary = self.summary(group)
         return [] if summary is None else [summary.id]
 
     def rank(self, group: Group, summary: RunSummary) -> str:
-        """Return the comparison of the result with others. `summary` represents the group."""
+        """Compare the result with other results. `summary` represents the group."""
         return position(summary) or self.sentence(group)
 
     def pairs(self, group: Group) -> list[Pair]:
@@ -193,37 +193,37 @@ class PlanKind:
         return []
 
     def engine_table(self, group: Group) -> Sequence[Any]:
-        """Return the result as rows of an engine comparison; () for other kinds."""
+        """Return the rows of an engine comparison; () for other kinds."""
         del group
         return ()
 
     def spread_pct(self, group: Group) -> float | None:
-        """Return the spread between runs of the same work, in percent; None for other kinds."""
+        """Return the spread between runs of the same work in percent; None for other kinds."""
         del group
         return None
 
     def side_names(self, group: Group) -> str:
-        """Return the names of the two sides, except plain A and B; "" for other kinds."""
+        """Return the names of the sides, except for the default names A and B; "" for other kinds."""
         del group
         return ""
 
     def as_dict(self, group: Group) -> dict[str, Any]:
-        """Return the result as plain JSON types: median, interval and spreads."""
+        """Return the result as JSON types: median, interval and spreads."""
         result = judge_repeats(group)
         names = ("count", "median", "low", "high", "confidence_pct", "between_pct", "within_pct")
         return {name: getattr(result, name) for name in names}
 
     def verdict(self, group: Group) -> str | None:
-        """Return the worst verdict of the usable runs; None if none was judged."""
+        """Return the worst verdict of the usable runs; None if none has a verdict."""
         is_judged = any(is_usable(run) and run.verdict for run in group.runs)
         return self.worst_verdict(group)[0] if is_judged else None
 
     def worst_verdict(self, group: Group) -> tuple[VerdictLevel, int]:
-        """Return the worst verdict of a group's usable runs, and how many of them have it."""
+        """Return the worst verdict of a group's usable runs, and the number of runs that have it."""
         return worst_verdict(group, is_same_work=self.is_same_work)
 
     def several(self, group: Group) -> Several | None:
-        """Return the combined result shown in place of a single run's; None without a result."""
+        """Return the combined result, shown instead of a single run's; None without a result."""
         summary = self.summary(group)
         if summary is None:
             return None
@@ -234,35 +234,35 @@ class PlanKind:
         return Several(summary, level, badge, self.basis(group, summary))
 
     def basis(self, group: Group, summary: RunSummary) -> str:
-        """Return the basis of the headline. `summary` represents the group."""
+        """Return a text that describes the basis of the headline. `summary` represents the group."""
         del group, summary
         return ""
 
     def check_card(self, run: RunSummary, group: Group) -> None:
-        """Raise the same UsageError as `card`, without creating the card."""
+        """Raise the same UsageError as `card` without creating the card."""
         check_shown(self.summary(group) or run)
 
     def card(self, run: JudgedRun, group: Group, result: Result | None = None) -> ShareCard:
-        """Return the content of the picture. Raises UsageError if there is no result to show.
+        """Return the contents of the picture. Raises UsageError if there is no result to show.
 
         Args:
-            run: The run returned by `example`.
-            group: The stored plan.
-            result: The run's result without excluded fields; None to share it completely.
+            run: Run returned by `example`.
+            group: Group of the plan.
+            result: The run's result without excluded fields; None to share all fields.
         """
         return share_card(run, self.several(group), result)
 
     def text(self, run: JudgedRun, group: Group) -> str:
-        """Return the content of the picture as lines of text, without names of users, computers or folders."""
+        """Return the result as lines of text, without names of users, computers or folders."""
         return result_text(run, self.several(group))
 
     def file_number(self, run_id: int, group: Group) -> str:
-        """Return the result's number for file names."""
+        """Return an identifier of the result for file names."""
         del group
         return str(run_id)
 
     def listing(self, group: Group) -> str:
-        """Return the result, remarks and runs as text, one line each."""
+        """Return the result, the remarks and the runs as lines of text."""
         lines = [f"{self.name(group)} · {workloads_title(group)}", self.sentence(group), *self.remarks(group)]
         lines += [names] if (names := self.side_names(group)) else []
         return "\n".join((*lines, *(self._run_line(group, run) for run in group.runs)))
@@ -282,7 +282,7 @@ class PlanKind:
         return " · ".join(part for part in parts if part)
 
     def _left_out(self, group: Group) -> list[Message]:
-        """Return the unusable runs with the reasons."""
+        """Return messages about the unusable runs, with reasons."""
         reasons = [message("group.runs_deleted", count=group.deleted)] if group.deleted else []
         alone = {run.id for pair in self.pairs(group) if not pair.is_usable for run in (pair.a, pair.b) if run}
         for run in group.runs:
@@ -299,11 +299,11 @@ class PlanKind:
 
 @dataclass(frozen=True)
 class GroupReport(PlanReport):
-    """A group's sentence, remarks and runs, as provided by its kind.
+    """A report with a group's sentence, remarks and runs.
 
     Attributes:
         kind: The kind of plan.
-        run: The run whose details are shown; None before it is loaded.
+        run: The run whose details are shown; None until it is loaded.
     """
 
     kind: PlanKind
@@ -312,12 +312,12 @@ class GroupReport(PlanReport):
 
     @property
     def group(self) -> Group:
-        """Its runs."""
+        """The runs of the plan."""
         return self.of
 
     @property
     def left(self) -> tuple[PlannedRun, ...]:
-        """The remaining runs: all that haven't been completed."""
+        """The runs that haven't been completed."""
         done = {number for number, run in self.of.numbered if run.status == "completed"}
         return tuple(planned for planned in self.of.plan.runs() if planned.number not in done)
 
@@ -328,13 +328,13 @@ class GroupReport(PlanReport):
 
     @property
     def heading(self) -> str:
-        """Its kind, number and workload."""
+        """The kind, number, workload and date of the group."""
         name, title, at = self.kind.phrase(self.of), workloads_title(self.of), self.of.created_at[:10]
         return sentence("cli.group_title", group_id=self.of.id, kind=name, workload=title, at=at)
 
     @property
     def entry(self) -> str:
-        """The same as `heading`."""
+        """The same text as `heading`."""
         return self.heading
 
     def with_details(self, database: Database, paths: Paths) -> "GroupReport":
@@ -344,12 +344,12 @@ class GroupReport(PlanReport):
         return self if example is None else replace(self, run=JudgedRun(load_run(database, example.id)))
 
     def lines(self, *, with_advice: bool = True) -> list[str]:
-        """Return its sentence and remarks."""
+        """Return the sentence and the remarks."""
         del with_advice
         return [self.kind.sentence(self.of), *self.kind.remarks(self.of)]
 
     def table(self) -> Table:
-        """Return its runs."""
+        """Return a table of the runs."""
         headings = tuple(sentence(f"column.{name}") for name in ("run", "side", "result", "status"))
         rows = tuple(
             (str(run.id), run.side or "", _result_text(run), status_title(run.status)) for run in self.of.runs
@@ -357,16 +357,16 @@ class GroupReport(PlanReport):
         return Table(headings, rows, 2)
 
     def card(self, chart: int = 0) -> ShareCard:
-        """Return the content of its picture."""
+        """Return the contents of the picture."""
         del chart
         return self.kind.card(self._example(), self.of)
 
     def text(self) -> str:
-        """Return it as plain text."""
+        """Return the result as plain text."""
         return self.kind.text(self._example(), self.of)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON types."""
+        """Return the report as plain JSON types."""
         runs = [
             {"id": run.id, "side": run.side, "status": run.status, "value": run.value, "reason": ""}
             for run in self.of.runs
@@ -375,7 +375,7 @@ class GroupReport(PlanReport):
         return {"id": self.of.id, "kind": self.of.kind, "created_at": self.of.created_at, "runs": runs} | said
 
     def export(self) -> PlanTable:
-        """Return the table for export, with a row for each run."""
+        """Return a table for export, with a row for each run."""
         columns, plain = ("id", "side", "status", "value"), self.as_dict()
         cells = [[run[name] for name in columns] for run in plain["runs"]]
         private = private_texts()
@@ -399,7 +399,7 @@ def typical(runs: Sequence[RunSummary]) -> RunSummary:
 
 
 def workloads_title(group: Group) -> str:
-    """Return the title of a group's workload, or their number if there are several."""
+    """Return the title of a group's workload, or the number of workloads if there are several."""
     names = list(
         dict.fromkeys([spec.workload for spec in group.plan.specs] or [run.workload for run in group.runs])
     )

@@ -1,4 +1,4 @@
-"""The kinds of plans. To add a kind, write a class, add it here, and add its sentences."""
+"""The kinds of plans. To add a kind, write a class, list it here, and add its sentences."""
 
 from app.core.plans.ab import AbTest
 from app.core.plans.engines import EngineComparison
@@ -15,5 +15,5 @@ _UNKNOWN = PlanKind()
 
 
 def kind_of(plan: Plan | Group) -> PlanKind:
-    """Return the kind of a plan or of its group; the base class for kinds from other versions."""
+    """Return the kind of a plan or group; the base class for kinds from other versions."""
     return KINDS.get(plan.kind, _UNKNOWN)

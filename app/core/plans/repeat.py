@@ -1,4 +1,4 @@
-"""Repetitions of the same run: a median with an interval that includes changes between runs."""
+"""Repetitions of a run: a median, with an interval that includes variations between runs."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ from workloads.protocol.spec import RunSpec
 
 
 class Repeat(PlanKind):
-    """A plan of one spec."""
+    """A plan with one spec."""
 
     key = "repeat"
     specs_at_least = 1
@@ -34,7 +34,7 @@ class Repeat(PlanKind):
         return judge_repeats(group).sentence(metric_of(group))
 
     def note(self, group: Group) -> str:
-        """Return the median's interval, and the spread between the runs."""
+        """Return the median's interval and the spread between the runs."""
         result, metric = judge_repeats(group), metric_of(group)
         parts = []
         if result.confidence_pct is not None:
@@ -45,17 +45,17 @@ class Repeat(PlanKind):
         return ", ".join(parts) or self.sentence(group)
 
     def limits(self, group: Group, *, with_interval: bool) -> list[str]:
-        """Return the median's interval, and what changed between the runs."""
+        """Return the median's interval, and a note if something changed between the runs."""
         interval = judge_repeats(group).limits(metric_of(group)) if with_interval else ""
         return [interval, _change(group)]
 
     def summary(self, group: Group) -> RunSummary | None:
-        """Return the typical run with the median as its value; None if there is none."""
+        """Return the typical run with the median as its value; None without usable runs."""
         runs = [run for run in group.runs if is_usable(run)]
         return standing_for(runs, self.worst_verdict(group)[0]) if runs else None
 
     def basis(self, group: Group, summary: RunSummary) -> str:
-        """Return the number of runs behind the median, and its interval."""
+        """Return the number of runs and the interval of the median."""
         return runs_note([run for run in group.runs if is_usable(run)], summary)
 
     def spread_pct(self, group: Group) -> float | None:
@@ -64,12 +64,12 @@ class Repeat(PlanKind):
 
 
 def repeat_plan(spec: RunSpec, rounds: int = 1) -> Plan:
-    """Return the plan for running a spec in this number of rounds."""
+    """Return the plan that runs a spec in the given number of rounds."""
     return Plan(kind=Repeat.key, specs=(spec,), rounds=rounds)
 
 
 def standing_for(runs: list[RunSummary], verdict: str) -> RunSummary:
-    """Return the typical run of several usable runs, with their median, its interval and their spread."""
+    """Return a copy of the typical run with the runs' median, its interval, and the spread between the runs."""
     result = between_runs([run.value for run in runs if run.value is not None], [run.spread_pct for run in runs])
     return dataclasses.replace(
         typical(runs),
@@ -84,7 +84,7 @@ def standing_for(runs: list[RunSummary], verdict: str) -> RunSummary:
 
 
 def _change(group: Group) -> str:
-    """Return what changed between repetitions, which should all be the same; "" if nothing did."""
+    """Return a note about the first difference between the repetitions; "" if there is none."""
     counted = [run for run in group.runs if is_usable(run)]
     for run in counted[1:]:
         first = counted[0]

@@ -1,4 +1,4 @@
-"""Interface of a plan's report: text for its page, command, picture and files."""
+"""Interface of plan reports: the contents of a plan's page, command output, picture and files."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from app.core.storage.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Text by row and column. All columns except the text columns at the left and the last one are numbers.
+    """Cell texts by row and column. Columns contain numbers, except for the first `left` columns and the last one.
 
     Attributes:
-        headings: One for each column.
-        rows: Rows with one cell per heading.
-        left: Number of text columns at the left.
-        is_best: Whether each row is highlighted; () for none.
-        reasons: Why each row has no valid result; "" for no reason.
+        headings: Heading of each column.
+        rows: Rows with one cell for each heading.
+        left: Number of text columns on the left.
+        is_best: Whether to highlight each row; () for no rows.
+        reasons: Reason why each row has no valid result; "" if there is none.
     """
 
     headings: tuple[str, ...]
@@ -33,10 +33,10 @@ class Table:
 
 
 class PlanReport(ABC):
-    """A stored or running plan, described as text.
+    """A report of a stored or running plan.
 
     Attributes:
-        problem: Error in the user's settings for it, such as in a table of prices; None without errors.
+        problem: Error in the user's settings, such as in the table of prices; None if there is none.
     """
 
     problem: AppError | None = None
@@ -44,88 +44,88 @@ class PlanReport(ABC):
     @property
     @abstractmethod
     def group(self) -> Group:
-        """Its runs."""
+        """The runs of the plan."""
 
     @property
     @abstractmethod
     def left(self) -> tuple[PlannedRun, ...]:
-        """The remaining runs."""
+        """The runs that haven't been completed."""
 
     @property
     def is_finished(self) -> bool:
-        """Whether no runs remain."""
+        """Whether all runs have been completed."""
         return not self.left
 
     @property
     @abstractmethod
     def has_result(self) -> bool:
-        """Whether there is something to share."""
+        """Whether there is a result to share."""
 
     @property
     @abstractmethod
     def heading(self) -> str:
-        """Its name and number, for the heading of its table."""
+        """The name and number of the plan, as a heading of its table."""
 
     @property
     @abstractmethod
     def entry(self) -> str:
-        """Its name in a list of the same kind."""
+        """The name of the plan in a list of the same kind."""
 
     @property
     def shared_ids(self) -> list[int]:
-        """The runs whose results are embedded in its picture."""
+        """The ids of the runs whose results are embedded in the picture."""
         return [run.id for run in self.group.runs]
 
     def with_details(self, database: Database, paths: Paths) -> "PlanReport":
-        """Return a copy that has loaded all data needed for complete text."""
+        """Return a copy with all the data that the report needs."""
         del database, paths
         return self
 
     @abstractmethod
     def lines(self, *, with_advice: bool = True) -> list[str]:
-        """Return its sentences, most important first.
+        """Return the sentences of the report, most important first.
 
         Args:
-            with_advice: Whether to include advice that is only for the user.
+            with_advice: Whether to include advice for the user.
         """
 
     def notes(self) -> list[str]:
-        """Return its sentences without the headline, for views that show it separately."""
+        """Return the sentences without the headline, for views that show it separately."""
         return self.lines()[1:]
 
     def figures(self) -> tuple[Figure, ...]:
-        """Return its charts, the main one first; () before the first result."""
+        """Return the charts, the main one first; () before the first result."""
         return ()
 
     @abstractmethod
     def table(self) -> Table:
-        """Return its runs, configurations or tests."""
+        """Return a table of the runs, configurations or tests."""
 
     @abstractmethod
     def card(self, chart: int = 0) -> ShareCard:
-        """Return the content of its picture. Raises UsageError if it has no result.
+        """Return the contents of the picture. Raises UsageError if there is no result.
 
         Args:
-            chart: Index of the chart; the first chart is used if there are fewer.
+            chart: Index of the chart to show. If there are fewer charts, the first one is used.
         """
 
     @abstractmethod
     def text(self) -> str:
-        """Return it as plain text to post, without names of user, computer or folder.
+        """Return the report as plain text to post, without names of users, computers or folders.
 
         Raises:
-            UsageError: It has no result.
+            UsageError: There is no result.
         """
 
     @abstractmethod
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON types."""
+        """Return the report as plain JSON types."""
 
     @abstractmethod
     def export(self) -> PlanTable:
-        """Return the table for export."""
+        """Return a table for export."""
 
     def current(self, planned: PlannedRun, number: int, count: int) -> str:
-        """Return the description of the current run, the `number`th of `count`."""
+        """Describe the current run, number `number` of `count`."""
         del planned
         return sentence("cli.run_of", number=number, planned=count)

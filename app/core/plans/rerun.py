@@ -1,4 +1,4 @@
-"""Whether a stored run can be repeated on this computer in its current state."""
+"""Checks whether stored runs can be repeated on this computer."""
 
 from app.core.datasets.install import list_datasets
 from app.core.engines.choices import device_choices, installed_engines
@@ -17,7 +17,7 @@ from workloads.protocol.machine import Machine
 
 
 def plan_of_run(database: Database, run_id: int) -> Plan:
-    """Return the plan for repeating a stored run once. Raises UsageError if its record is incomplete."""
+    """Return the plan that repeats a stored run once. Raises UsageError if its record is incomplete."""
     run = load_run(database, run_id, with_peak=False)
     if run.damage:
         raise UsageError(message("again.damaged", run_id=run_id))
@@ -25,7 +25,7 @@ def plan_of_run(database: Database, run_id: int) -> Plan:
 
 
 def plan_of_group(database: Database, group_id: int) -> Plan:
-    """Return the plan of a stored group. Raises UsageError if this version can't run it."""
+    """Return the plan of a stored group. Raises UsageError if this version can't run the plan."""
     plan = load_group(database, group_id).plan
     specs_at_least = kind_of(plan).specs_at_least
     if specs_at_least is None or len(plan.specs) < specs_at_least:
@@ -34,7 +34,7 @@ def plan_of_group(database: Database, group_id: int) -> Plan:
 
 
 def check_again(plan: Plan, paths: Paths, machine: Machine) -> None:
-    """Raise UsageError if a run of the plan is no longer possible: an engine, device or data set is missing."""
+    """Raise UsageError if a run of the plan isn't possible because an engine, device or data set is missing."""
     runner = Runner(paths, machine)
     for spec in plan.specs:
         workload = runner.check(spec)

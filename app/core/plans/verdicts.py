@@ -1,4 +1,4 @@
-"""The verdict of several runs, derived from their individual verdicts."""
+"""Derives the verdict of several runs from their individual verdicts."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ WORST_FIRST: tuple[VerdictLevel, ...] = ("invalid", "caution")
 
 
 def worst_verdict(group: Group, *, is_same_work: bool = False) -> tuple[VerdictLevel, int]:
-    """Return the worst verdict of a group's usable runs, and how many of them have it."""
+    """Return the worst verdict of a group's usable runs, and the number of runs that have it."""
     counted = [run for run in group.runs if is_usable(run)]
     is_repeated = is_same_work and len(counted) > 1
     levels = [level_among(run) if is_repeated else run.verdict or "caution" for run in counted]
@@ -22,7 +22,7 @@ def worst_verdict(group: Group, *, is_same_work: bool = False) -> tuple[VerdictL
 def level_among(run: RunSummary) -> str:
     """Return a run's verdict within a group of runs that do the same work.
 
-    The group's spread already includes variations caused by a shared host, so the caution about shared hosts is
-    ignored. A run without a verdict counts as a caution.
+    The caution about shared hosts is ignored, because the group's spread already includes variations caused by a
+    shared host. A run without a verdict counts as a caution.
     """
     return "valid" if run.reasons == SHARED_HOST else run.verdict or "caution"

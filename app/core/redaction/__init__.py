@@ -1,1 +1,1 @@
-"""Removes anything that identifies a computer or its owner from text."""
+"""Removes anything that identifies a computer or its owner from texts."""

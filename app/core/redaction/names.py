@@ -1,4 +1,4 @@
-"""Strings that identify this computer or a user and must not appear in shared messages."""
+"""Finds strings that identify this computer or a user, and so must not appear in shared texts."""
 
 import contextlib
 import os
@@ -10,8 +10,8 @@ from pathlib import Path
 _LENGTH_AT_LEAST = 3
 _NAME_VARIABLES = ("LOGNAME", "USER", "USERNAME")
 _HOST_VARIABLES = ("HOSTNAME", "COMPUTERNAME")
-# Generic names, and words that sentences need: a host named "cpu" would garble every message. Where they are
-# unmistakably names (name@host, paths), they are hidden too.
+# Generic names and words that occur in sentences: a host named "cpu" would garble every message. They are hidden
+# only where they can't be anything but a name (name@host, paths).
 _WORDS = """
 about access account adam admin administrator after all amd and android any apple apps arch are arm art backup
 batch bench benchmark bin bob book box build builder bus but cache can card cent centos chance char clang class
@@ -30,21 +30,21 @@ worker workstation write wsl xla you young zero
 """
 _ORDINARY = frozenset(_WORDS.split())
 _NAME = r"[^\s/\\:*?\"'`<>|,;()\[\]{}]+"
-# A Windows user name is matched with its spaces if a separator follows, which shows that the path continues.
+# A user name on Windows is matched including spaces if a separator follows, because the path then continues.
 _WINDOWS_NAME = rf"(?:[^/\\:*?\"'`<>|,;\n]+(?=[\\/])|{_NAME})"
 
 
 class Pattern(str):
-    """A regular expression used in place of a string to hide."""
+    """A regular expression, used instead of a literal string to hide."""
 
     __slots__ = ()
 
 
 def private_names() -> dict[str, str]:
-    """Return the names of this computer, its user and all home folders, with their replacements.
+    """Return patterns for names of this computer, its user and all home folders, with their replacements.
 
-    A name is hidden wherever it is a whole word, ignoring case; a host name is hidden together with its domain. A
-    name of fewer than three letters, or one that is an ordinary word, is hidden only before and after an "@".
+    A name is hidden wherever it is a whole word, ignoring case; a host name is hidden together with its domain.
+    Names with fewer than three letters and ordinary words are hidden only before or after "@".
     """
     users, hosts = set(_users()), set(_hosts())
     names: dict[str, str] = {}
@@ -59,12 +59,12 @@ def private_names() -> dict[str, str]:
 
 
 def homes() -> dict[str, str]:
-    """Return patterns that hide user names in paths to any home folder."""
+    """Return patterns that hide the user name in paths of home folders."""
     return {
         Pattern(rf"(?<=/home/){_NAME}"): "user",
         Pattern(rf"(?<!:/Users/)(?<=/Users/){_NAME}"): "user",
         Pattern(rf"(?<=/media/){_NAME}(?=/)"): "user",
-        # Separators are doubled in a repr.
+        # In a repr, separators are doubled.
         Pattern(rf"(?i:(?<=[:\w]\\users\\)(?!\\){_WINDOWS_NAME})"): "user",
         Pattern(rf"(?i:(?<=\\\\users\\\\){_WINDOWS_NAME})"): "user",
         Pattern(rf"(?i:(?<=:/users/){_WINDOWS_NAME})"): "user",
@@ -82,13 +82,13 @@ def _hosts() -> Iterable[str]:
 
 def _users() -> Iterable[str]:
     yield from filter(None, (os.environ.get(variable) for variable in _NAME_VARIABLES))
-    with contextlib.suppress(RuntimeError):  # a user without a passwd entry and without HOME
+    with contextlib.suppress(RuntimeError):  # no passwd entry and no HOME
         yield from filter(None, (Path.home().name,))
     yield from account_names()
 
 
 def account_names() -> Iterable[str]:
-    """Yield this user's login and full name from the system; nothing on Windows."""
+    """Yield this user's login name and full name as known to the system; nothing on Windows."""
     with contextlib.suppress(
         ImportError, AttributeError, KeyError, OSError
     ):  # Windows, and users without a passwd entry

@@ -1,4 +1,4 @@
-"""Private text that must not be shared, and its replacements."""
+"""Finds private text that must not be shared, and replaces it."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ from workloads.protocol.spec import RunSpec, spec_as_dict
 
 
 def private_texts() -> dict[str, str]:
-    """Return private text that must not be shared, with its replacements."""
+    """Return the private text of this user and computer, with its replacements."""
     folders = {Path(sys.base_prefix): "<python>", Path(sys.prefix): "<python>"}
     folders[Path(app.__file__).parents[1]] = "<program>"
     names: dict[str, str] = {}
@@ -31,25 +31,25 @@ def private_texts() -> dict[str, str]:
         folders |= dict.fromkeys((own.data, own.config, own.cache), "<epochmark>")
         chosen = load_settings(own.settings).datasets_folder
         folders |= {Path(chosen): "<datasets>"} if chosen and Path(chosen).is_absolute() else {}
-    with contextlib.suppress(RuntimeError):  # a user without a passwd entry and without HOME
+    with contextlib.suppress(RuntimeError):  # no passwd entry and no HOME
         home = Path.home()
         folders[home] = "~"
         names = {f"/{home.name}": "/user", f"\\{home.name}": "\\user"} if home.name else {}
     texts: dict[str, str] = {}
     for folder, stand_in in folders.items():
-        if folder.name:  # HOME=/ in some containers
+        if folder.name:  # HOME is / in some containers
             texts |= dict.fromkeys((*_spellings(folder), *_spellings(folder.resolve())), stand_in)
-    # Longest first, because a folder may be inside another.
+    # Longest first, because folders may be nested.
     return {text: texts[text] for text in sorted(texts, key=len, reverse=True)} | names | private_names()
 
 
 def chosen_folders(spec: RunSpec) -> list[str]:
-    """Return the folders in a stored spec, in order."""
+    """Return the folders in a run's spec, in order."""
     return [str(folder) for text in _folder_parameters(spec).values() for folder in folders_of(text)]
 
 
 def chosen_texts(specs: Iterable[RunSpec]) -> dict[str, str]:
-    """Return the folders chosen for runs as private text, longest first."""
+    """Return the folders in run specs as private text with replacements, longest first."""
     texts: dict[str, str] = {}
     for spec in specs:
         for number, folder in enumerate(chosen_folders(spec), 1):
@@ -59,7 +59,7 @@ def chosen_texts(specs: Iterable[RunSpec]) -> dict[str, str]:
 
 
 def _spellings(folder: Path) -> tuple[str, ...]:
-    """Return the ways a message may write a folder.
+    """Return the forms in which a folder may appear in a message.
 
     Windows accepts both separators, and repr doubles backslashes.
     """
@@ -67,7 +67,7 @@ def _spellings(folder: Path) -> tuple[str, ...]:
 
 
 def table_private_texts(database: Database) -> dict[str, str]:
-    """Return the private text to hide in a table, whose rows don't contain the chosen folders."""
+    """Return the private text for exporting a table, including the folders chosen for failed runs."""
     choosing = [
         workload.id
         for workload in CATALOGUE.values()
@@ -99,7 +99,7 @@ def without_folders(spec: RunSpec) -> dict[str, Any]:
 
 
 def hide(text: str | None, private: Mapping[str, str]) -> str | None:
-    """Return text with private strings replaced, except at the start of a longer word."""
+    """Replace private strings in a text, except at the beginning of a longer word. None stays None."""
     if text is not None:
         for secret, stand_in in private.items():
             expression = secret if isinstance(secret, Pattern) else re.escape(secret) + r"(?!\w)"

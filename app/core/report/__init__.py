@@ -1,1 +1,1 @@
-"""Results for people and files: sentences, tables, exports, and the picture to share."""
+"""Presents results: sentences, tables, exports, and the picture to share."""

@@ -1,4 +1,4 @@
-"""The content of a picture to share: its text, and a chart of bars, two sides, or configurations."""
+"""The contents of a picture to share: its texts, and a chart of bars, two sides, or configurations."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,11 +9,11 @@ from app.core.messages import sentence
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """This computer's result among other results.
+    """This computer's result among others.
 
     Attributes:
-        bars: Best first.
-        axis: Title of the scale.
+        bars: Bars, best first.
+        axis: Title of the axis.
     """
 
     bars: tuple[Bar, ...]
@@ -25,11 +25,11 @@ class Side:
     """One side of an A/B.
 
     Attributes:
-        name: "A", followed by its name if it has one.
-        settings: Differences from the other side, unless they are in the name; "" for none.
-        value: Median of its runs, in the displayed unit.
-        low, high: Interval in the displayed unit; None with a single run.
-        text: Value and interval as text, with the confidence level.
+        name: "A" or "B", followed by the label if there is one.
+        settings: Settings that differ from the other side's, unless the name contains them; "" if there are none.
+        value: Median of the runs, in the displayed unit.
+        low, high: Confidence interval in the displayed unit; None with a single run.
+        text: Value, interval and confidence level as text.
     """
 
     name: str
@@ -43,11 +43,11 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Both sides of an A/B, on one scale from 0.
+    """Both sides of an A/B, on a common axis that starts at 0.
 
     Attributes:
         sides: A and B.
-        axis: Title of the scale.
+        axis: Title of the axis.
     """
 
     sides: tuple[Side, Side]
@@ -56,14 +56,14 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """One measured value on a chart.
+    """A measured value in a chart.
 
     Attributes:
-        x: Position on the numeric axis of lines; 0 in rows.
-        value: Position on the value axis.
-        low, high: Its interval; None if unknown.
-        text: The value with its unit.
-        is_marked: Whether it is highlighted as the answer of the study.
+        x: Position on the numeric axis of a line chart; 0 in rows.
+        value: Position on the value axis, in its unit.
+        low, high: Confidence interval; None if unknown.
+        text: Value with its unit, as text.
+        is_marked: Whether the value is highlighted as the answer.
     """
 
     x: float
@@ -76,13 +76,13 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Values with a common name.
+    """Values with a common name in the legend.
 
     Attributes:
-        name: Name in the legend; "" without an entry.
-        spots: Values in axis order; in rows, one per row, with None where there is no value.
-        is_own: Whether it was measured on this computer.
-        is_dashed: Whether it is an ideal and not measured.
+        name: Name in the legend; "" for no entry.
+        spots: Values in the order of the axis; in rows, one per row, None where there is no value.
+        is_own: Whether the values were measured on this computer.
+        is_dashed: Whether the values are ideal rather than measured.
     """
 
     name: str
@@ -93,18 +93,18 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart of values: lines over a numeric axis, or rows of bars and dots.
+    """A chart: lines over a numeric axis, or rows of bars and dots.
 
     Attributes:
-        name: Name that distinguishes it from the plan's other charts: "Speed".
-        kind: "lines", or "rows" with names.
+        name: Name that distinguishes the chart from others of the plan, such as "Speed".
+        kind: "lines", or "rows".
         value_title, x_title: Titles of the axes, with units.
         rows: Names of the rows.
-        ticks: Values of the numeric axis to label, with their labels.
+        ticks: Positions on the numeric axis with their labels.
         is_log_value, is_log_x: Whether an axis is logarithmic.
-        begins_at_zero: Whether the value axis begins at zero, so that lengths and heights are proportional.
-        baseline: A dashed line at this value, with its name.
-        marks: Dashed lines across the numeric axis, with their names.
+        begins_at_zero: Whether the value axis starts at zero, so that lengths are proportional to values.
+        baseline: Value and name of a dashed line; None for no line.
+        marks: Positions on the numeric axis and names of dashed lines.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Figure:
 
     @property
     def description(self) -> str:
-        """The content in a sentence, for screen readers."""
+        """The content as a sentence for screen readers."""
         parts = []
         for series in self.series:
             if series.is_own and not series.is_dashed:
@@ -135,19 +135,19 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareCard:
-    """The content of a picture to share, ready to draw.
+    """The contents of a picture to share, ready for drawing.
 
     Attributes:
-        title: What was run.
-        headline: The result as a value or a sentence.
-        unit: Unit of the value; "" for a sentence.
-        notes: Its certainty, then other remarks, most important first.
-        chart: The only chart.
+        title: Title that states what was run.
+        headline: Result as a value or a sentence.
+        unit: Unit of the value; "" if the headline is a sentence.
+        notes: Certainty of the result, then remarks, most important first.
+        chart: The chart of the picture.
         machine: Full name of the device used.
-        details: Lines about the computer, the engine, and the measurement.
-        badge: The verdict with its cause, followed by ever shorter versions.
-        level: The worst verdict of the usable runs.
-        short_form: Short form for the picture's QR code, with the typical runs if there are several; "" for none.
+        details: Lines about the computer, engine and measurement.
+        badge: Verdict with its cause, followed by shorter versions.
+        level: Worst verdict of the usable runs.
+        short_form: Text for the QR code: the short form of the typical run or runs; "" for no QR code.
     """
 
     title: str

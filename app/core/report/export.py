@@ -1,4 +1,4 @@
-"""Export formats, and writing them to a file."""
+"""The export formats, and functions that write files in these formats."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -18,20 +18,20 @@ DEFAULT_FORMAT = csv_table.FORMAT
 
 
 def plan_lines(table: PlanTable, name: str) -> Iterator[str]:
-    """Yield a plan's file piece by piece, in one of PLAN_FORMATS."""
+    """Yield the file of a plan piece by piece, in one of PLAN_FORMATS."""
     lines = PLAN_FORMATS[name].plan_lines
     assert lines is not None
     return lines(table)
 
 
 def format_of(path: Path, formats: Mapping[str, ExportFormat] = FORMATS) -> ExportFormat:
-    """Return the format for a file's suffix, or else the default one."""
+    """Return the format that matches a file name's suffix, or the default format."""
     fitting = [each for each in formats.values() if path.name.lower().endswith(each.ending)]
     return max(fitting, key=lambda each: len(each.ending), default=DEFAULT_FORMAT)
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write a file completely, or keep the old one. Raises AppError if it can't be written."""
+    """Write a file completely, or leave the old file unchanged. Raises AppError if it can't be written."""
     try:
         write_whole(path, (line.encode("utf-8", "replace") for line in lines))
     except OSError as error:

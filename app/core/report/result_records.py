@@ -1,4 +1,4 @@
-"""Converts stored runs to the records of result files, without names of users, computers or folders."""
+"""Converts stored runs to records of result files, without names of users, computers or folders."""
 
 import itertools
 import statistics
@@ -21,7 +21,7 @@ from workloads.protocol.machine import UNKNOWN_MACHINE
 from workloads.protocol.telemetry import Telemetry
 
 _LINE, _COMMENT = 300, 2_000
-# Values in a telemetry summary: fields of Telemetry, and of the GPU that trained.
+# Fields of Telemetry in a telemetry summary; _GPU_FIGURES are those of the GPU used for training.
 _FIGURES = (
     *("cpu_pct", "other_cpu_pct", "steal_pct", "cpu_clock_mhz", "cpu_temperature_c", "cpu_power_w"),
     *("memory_used_bytes", "memory_available_bytes", "swap_used_bytes"),
@@ -41,14 +41,14 @@ _SAME = {
 
 
 def result_of(run: Run, private: Mapping[str, str] | None = None) -> Result:
-    """Return a run as a result for a result file, with its digest.
+    """Return the result of a run with its digest, for a result file.
 
     Args:
-        run: A run with a headline.
-        private: Strings that must not be shared; by default, this computer's names and folders.
+        run: Run with a headline.
+        private: Strings that must not be shared; None for the names and folders of this computer.
 
     Raises:
-        UsageError: It has no result, or its record is damaged.
+        UsageError: The run has no result, or its record is damaged.
     """
     if run.summary.value is None:
         raise UsageError(message("result_file.no_result", run_id=run.summary.id))
@@ -59,10 +59,10 @@ def result_of(run: Run, private: Mapping[str, str] | None = None) -> Result:
 
 
 def fitting_result(run: Run, private: Mapping[str, str]) -> Result:
-    """Return the same as `result_of`, but raise UnfitError if the result is inconsistent.
+    """Return the result as `result_of` does, but raise UnfitError if it is inconsistent.
 
     Args:
-        run: A run with a headline.
+        run: Run with a headline.
         private: Strings that must not be shared.
     """
     try:
@@ -76,14 +76,14 @@ def fitting_result(run: Run, private: Mapping[str, str]) -> Result:
 def _plain(run: Run, private: Mapping[str, str]) -> dict[str, Any]:
     summary = run.summary
     level, reasons = summary.verdict, (summary.reasons or "").split()
-    if level is None:  # stored before verdicts existed
+    if level is None:  # stored before verdicts were introduced
         verdict = judge(run)
         level, reasons = verdict.level, [each.code for each in verdict.reasons if each.level != "fact"]
     epochs = run.epochs if len(run.epochs) == summary.epochs_done <= EPOCHS_LIMIT else ()
     return {
         "app_version": summary.app_version,
         "status": summary.status,
-        "started_at": summary.started_at or None,  # "" if excluded
+        "started_at": summary.started_at or None,  # "" if the date is excluded
         "finished_at": summary.finished_at,
         "spec": _spec(run, private),
         "environment": _environment(run),
@@ -138,7 +138,7 @@ def _machine(run: Run) -> dict[str, Any]:
         }
         for gpu in run.machine.gpus
     ] or None
-    # Other load of at least one core, or unknown.
+    # A result file requires at least one core, or None.
     return {name: None if value == 0 and name.endswith("cores") else value for name, value in plain.items()}
 
 
@@ -156,7 +156,7 @@ def _epoch(epoch: events.Epoch) -> dict[str, Any]:
 
 
 def _steps(blocks: Sequence[events.Steps]) -> dict[str, Any] | None:
-    """Return timed steps, with their durations unless there are too many; None if there are none."""
+    """Return the timed steps, with their durations unless there are too many; None if there are none."""
     durations_s = tuple(itertools.chain.from_iterable(block.durations_s for block in blocks))
     if not durations_s:
         return None
@@ -167,7 +167,7 @@ def _steps(blocks: Sequence[events.Steps]) -> dict[str, Any] | None:
 
 
 def _joined(blocks: Sequence[events.Steps]) -> Iterator[dict[str, Any]]:
-    """Yield blocks, merging each one with the previous block that it continues."""
+    """Yield the blocks, with consecutive blocks merged."""
     latest: dict[str, Any] = {}
     for block in blocks:
         count = len(block.durations_s)
@@ -191,7 +191,7 @@ def _statistics(run: Run) -> dict[str, Any]:
 
 
 def _telemetry(run: Run) -> dict[str, Any]:
-    """Return minimum, median and maximum of the main telemetry values, without GPUs that weren't used."""
+    """Return the minimum, median and maximum of the main telemetry values, excluding GPUs that weren't used."""
     device = run.summary.device or ""
     index = int(device[4:]) if device.startswith("gpu:") and device[4:].isdecimal() else None
     values: dict[str, list[float]] = {}
@@ -215,5 +215,5 @@ def _figures(telemetry: Telemetry, index: int | None) -> Iterator[tuple[str, flo
 
 
 def _line(text: str | None, limit: int = _LINE) -> str | None:
-    """Return external text as one safe line; None if it is empty."""
+    """Return external text in one safe line; None if it is empty."""
     return one_line(text, limit).strip() or None if text else None

@@ -1,4 +1,4 @@
-"""Text shared by terminal and window: computer, result, verdict, advice."""
+"""Describes computers, results, verdicts and advice as text, for the terminal and the window."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,19 +50,19 @@ __all__ = [
     "virtualization",
 ]
 CONFIDENCE_PCT = 95.0
-# Shorter durations are shown in seconds.
+# Shorter durations are shown in seconds, longer ones in minutes.
 _SHOWN_IN_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """The combined result of several runs, shown in place of a single run's.
+    """The combined result of several runs, shown instead of a single run's result.
 
     Attributes:
-        summary: The record that represents them.
-        level: Their worst verdict.
-        badge: The verdict with the number of runs it applies to, followed by shorter versions.
-        basis: Basis of the headline.
+        summary: Record that represents the runs.
+        level: Worst verdict of the runs.
+        badge: Verdict with the number of runs that have it, followed by shorter versions.
+        basis: Text that describes the basis of the headline.
     """
 
     summary: RunSummary
@@ -73,15 +73,15 @@ class Several:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note on a number: a fact, or a caution if the number may mislead."""
+    """A note on a result: a fact, or a caution if the result may be misleading."""
 
     kind: Literal["fact", "caution"]
     text: str
 
 
 def error_advice(error_code: str | None, engine: str) -> str | None:
-    """Return the advice for an error that ended a run, by code and engine; None for unknown codes."""
-    # `start.py --repair` repairs packages in the app's own Python, not other engines.
+    """Return the advice for an error that ended a run; None for unknown codes."""
+    # `start.py --repair` repairs packages in the app's own Python, but no other engines.
     in_own_python = engine in ENGINES and ENGINES[engine].packages_folder is None
     if not in_own_python and f"advice.other_{error_code}" in ENGLISH:
         return sentence(f"advice.other_{error_code}", engine=engine_title(engine))
@@ -89,17 +89,17 @@ def error_advice(error_code: str | None, engine: str) -> str | None:
 
 
 def derived_epoch_text(run: RunSummary) -> str:
-    """Return the duration of an epoch if the headline is another quantity; "" without epochs."""
+    """Return the duration of an epoch as text if the headline is another quantity; "" without epochs."""
     return _text(derived_epoch(run))
 
 
 def peak_text(run: Run) -> str:
-    """Return a run's share of peak; "" if there is nothing to report."""
+    """Return a run's share of peak as text; "" if it is unknown."""
     return _text(peak_share(run.peak))
 
 
 def energy_text(run: RunSummary) -> str:
-    """Return the energy that a run used; "" if unknown."""
+    """Return the energy used by a run as text; "" if it is unknown."""
     return _text(energy_used(run))
 
 
@@ -108,7 +108,7 @@ def _text(said: Message | None) -> str:
 
 
 def machine_line(machine: Machine) -> str:
-    """Return the computer in one line: CPU, cores, memory, GPUs, system."""
+    """Describe a computer in one line: CPU, cores, memory, GPUs and system."""
     cores = cores_title(machine.physical_cores, machine.logical_cores)
     cpu_name = machine.cpu_name or sentence("result.unknown_cpu")
     parts = [cpu_name, cores, format_installed_memory(machine.memory_bytes)]
@@ -124,12 +124,12 @@ def machine_line(machine: Machine) -> str:
 
 
 def virtualization(machine: Machine) -> tuple[str | None, str | None]:
-    """Split a virtualisation text into virtual machine and container: "docker in Xen" is ("Xen", "docker")."""
+    """Split a virtualization text into virtual machine and container: "docker in Xen" is ("Xen", "docker")."""
     return split_virtualization(machine.virtualization)
 
 
 def engine_line(engine: str, version: str | None, device: str | None, *, precision: str, jit: bool) -> str:
-    """Return the engine in one line: engine, device, precision, compiler."""
+    """Describe the engine in one line: engine, device, precision and compiler."""
     return sentence(
         "result.engine_with_xla" if jit else "result.engine_without_xla",
         engine=engine_name(engine, version),
@@ -140,20 +140,20 @@ def engine_line(engine: str, version: str | None, device: str | None, *, precisi
 
 
 def run_engine_line(run: RunSummary) -> str:
-    """Return a stored run's engine in one line, with non-default settings."""
+    """Describe a stored run's engine in one line, including non-default settings."""
     device = device_at_limit(run, run.device_name or run.device or sentence("result.unknown_device"))
     line = engine_line(run.engine, run.engine_version, device, precision=run.precision, jit=run.jit)
     return " · ".join([line, *unusual_settings(run, "jit")])
 
 
 def headline(run: RunSummary, measured_s: float | None = None) -> str:
-    """Return a run's result in one or two lines. `measured_s` is the value of `estimated_from_s`."""
+    """Return a run's result in one or two lines. `measured_s` is the result of `estimated_from_s`."""
     note = headline_note(run, measured_s=measured_s)
     return _value(run) + (f"\n{note}" if note else "")
 
 
 def estimated_from_s(run: Run) -> float | None:
-    """Return the seconds of steps behind an estimate; None if the run isn't estimated."""
+    """Return the total duration of the steps on which an estimate is based; None without an estimate."""
     if run.summary.basis != "estimate":
         return None
     return sum(sum(block.durations_s) for block in run.steps if block.phase == "measure") or None
@@ -162,13 +162,13 @@ def estimated_from_s(run: Run) -> float | None:
 def headline_note(
     run: RunSummary, *, with_first_epoch: bool = True, with_spread: bool = True, measured_s: float | None = None
 ) -> str:
-    """Return the basis of the headline; "" if there is nothing to add.
+    """Return a note about the basis of the headline; "" if there is nothing to add.
 
     Args:
         run: Any run.
-        with_first_epoch: Whether to include the first epoch's time.
-        with_spread: Whether to include mean and spread.
-        measured_s: The value of `estimated_from_s`.
+        with_first_epoch: Whether to include the duration of the first epoch.
+        with_spread: Whether to include the mean and the spread.
+        measured_s: Result of `estimated_from_s`.
     """
     if run.metric != "seconds_per_epoch_s":
         return _step_note(run)
@@ -200,11 +200,11 @@ def _spread(run: RunSummary) -> str:
 
 
 def runs_note(runs: Sequence[RunSummary], summary: RunSummary) -> str:
-    """Return the number of usable runs behind a median, with its interval and spread.
+    """Return a note about a median: the number of usable runs, the interval and the spread.
 
     Args:
-        runs: The usable runs.
-        summary: The record that represents them.
+        runs: Usable runs.
+        summary: Record that represents the runs.
     """
     median = sentence("result.median_of_runs", count=len(runs))
     interval, between = interval_text(summary), ""
@@ -217,7 +217,7 @@ def runs_note(runs: Sequence[RunSummary], summary: RunSummary) -> str:
 
 
 def rate_text(run: RunSummary) -> str:
-    """Return the number of examples per second in a run's typical training step; "" without timed steps."""
+    """Return the number of examples per second in a typical training step; "" without timed steps."""
     workload = CATALOGUE.get(run.workload)
     is_timed = run.metric == "seconds_per_epoch_s" and bool(run.step_median_s)
     if not is_timed or workload is None or not workload.trains or workload.is_demo:
@@ -228,7 +228,7 @@ def rate_text(run: RunSummary) -> str:
 def interval_text(run: RunSummary) -> str:
     """Return the confidence interval of a headline as text; "" if there is none.
 
-    With too few epochs for 95 %, it is shown as a range with its confidence level.
+    If there are too few epochs for 95 %, the interval is shown as a range.
     """
     if run.value is None or run.value_low is None or run.value_high is None:
         return ""
@@ -240,18 +240,18 @@ def interval_text(run: RunSummary) -> str:
 
 
 def round_name(run: RunSummary) -> str:
-    """Return the name for the parts of a run: "epoch", or "round" if the workload only repeats steps."""
+    """Return the name of a run's parts: "epoch", or "round" if the workload only repeats steps."""
     return sentence("result.round" if repeats_steps(run) else "result.epoch")
 
 
 def repeats_steps(run: RunSummary) -> bool:
-    """Return whether a run's workload only repeats steps, so that it has no real epochs."""
+    """Return whether a run's workload only repeats steps and therefore has no epochs."""
     workload = CATALOGUE.get(run.workload)
     return workload is not None and workload.steps is not None
 
 
 def _step_note(run: RunSummary) -> str:
-    """Return the basis of a headline computed from steps."""
+    """Return a note about a headline that is computed from steps."""
     if run.minimum_s is None or run.maximum_s is None:
         return ""
     if run.basis == "estimate":
@@ -265,19 +265,19 @@ def _step_note(run: RunSummary) -> str:
 
 
 def result_notes(run: JudgedRun) -> list[Note]:
-    """Return the notes on a stored result, cautions first."""
+    """Return the notes on a stored result."""
     return [Note("fact" if reason.level == "fact" else "caution", reason.text) for reason in run.verdict.reasons]
 
 
 def verdict_line(judged: events.Judged) -> str:
-    """Return a verdict and its worst reasons in one line: "Caution: on battery; 12 % other load"."""
+    """Return a verdict with its worst reasons in one line, such as "Caution: on battery; 12 % other load"."""
     return verdict_texts(judged)[0]
 
 
 def verdict_texts(judged: events.Judged) -> tuple[str, ...]:
-    """Return a verdict with its worst reasons in one line, followed by ever shorter versions.
+    """Return a verdict with its worst reasons in one line, then in shorter versions.
 
-    For a valid result, the duration of the measurement replaces the reasons.
+    For a valid result, the duration of the measurement is shown instead of reasons.
     """
     short, words = level_title(judged.level), _causes(judged)
     if judged.level == "valid" and judged.measured_s is not None and judged.measured_s >= 1:
@@ -291,7 +291,7 @@ def verdict_texts(judged: events.Judged) -> tuple[str, ...]:
 
 
 def verdict_for_text(judged: events.Judged, *more: str) -> str:
-    """Return a verdict as a line of text to post, with its causes and details."""
+    """Return a verdict with its causes and details as a line of text to post."""
     causes = " · ".join(filter(None, ("; ".join(_causes(judged)), *more)))
     if not causes:
         return sentence("result.text_verdict", verdict=verdict_line(judged))
@@ -309,7 +309,7 @@ def _valid_for(measured_s: float) -> str:
 
 
 def _few_words(reason: events.Reason) -> str:
-    """Return a short reason with its number, or else the short text of its code."""
+    """Return a reason in a few words with its number, or else the short text of its code."""
     said = reason.said
     given = said.arguments if said is not None else {}
     arguments = {name: value for name, value in given.items() if value is not None}
@@ -320,7 +320,7 @@ def _few_words(reason: events.Reason) -> str:
 
 
 def reason_name(code: str) -> str:
-    """Return the short text of a reason's code, without a number."""
+    """Return the short text for the code of a reason, without a number."""
     short = f"short.{code}"
     return sentence(short) if short in ENGLISH and not needs(short) else code.replace("_", " ")
 
@@ -330,7 +330,7 @@ def result_text(run: JudgedRun, several: Several | None = None) -> str:
 
     Args:
         run: The run whose details are included.
-        several: The combined result of its group, if the text is about the group.
+        several: Combined result of the run's group; None for the result of the run.
     """
     summary = run.summary if several is None else several.summary
     note = headline_note(summary, measured_s=estimated_from_s(run.run))
@@ -363,14 +363,14 @@ def _trained_on(run: RunSummary) -> str:
 
 
 def made_by(version: str, moment: str) -> str:
-    """Return the last line of the text: the program, and the date unless it is excluded ("")."""
+    """Return the last line of a text: the version and, unless it is "", the date."""
     if not moment:
         return sentence("share.version", version=version)
     return sentence("result.text_footer", version=version, date=moment[:10])
 
 
 def _title_line(run: RunSummary) -> str:
-    """Return the value, its certainty, whether higher or lower is better, and the workload."""
+    """Return the value, its certainty, whether higher is better, and the workload, in one line."""
     parts = [workload_title(run.workload), sentence("share.batch", batch_size=run.batch_size), run.precision]
     unknown = sentence("result.unknown_device")
     name = short_name(run.device_name or run.device or unknown) if is_gpu(run) else (run.device or unknown).upper()

@@ -1,4 +1,4 @@
-"""The picture of a run to share: its text and bars."""
+"""Prepares the picture of a run: its texts and bars."""
 
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import Bar, bars, position
@@ -22,12 +22,12 @@ from workloads.engines.registry import compiler_name
 
 
 def share_card(run: JudgedRun, several: Several | None = None, result: Result | None = None) -> ShareCard:
-    """Return the picture's content. Raises UsageError if the run has no result to show.
+    """Return the contents of a run's picture. Raises UsageError if there is no result to show.
 
     Args:
         run: The run whose details are shown.
-        several: The combined result of its group, if the picture is about the group.
-        result: The run's result without excluded fields; None to share it completely.
+        several: Combined result of the run's group; None for the result of the run.
+        result: The run's result without excluded fields; None to share all fields.
     """
     summary = run.summary if several is None else several.summary
     check_shown(summary)
@@ -62,7 +62,7 @@ def check_shown(summary: RunSummary) -> None:
 
 
 def _codes(run: Run) -> tuple[str, str]:
-    """Return the first digits of a result's digest and its short form; "" for whichever is missing."""
+    """Return the first digits of a result's digest, and its short form; "" if there is none."""
     try:
         result = result_of(run)
     except UsageError:
@@ -79,7 +79,7 @@ def _title(run: Run) -> str:
 
 
 def _certainty(run: RunSummary) -> str:
-    """Return the 95 % interval in the usual form, or a note that there is none."""
+    """Return the certainty of a headline: ± of the 95 % interval, or a note if there is none."""
     if run.basis == "first_epoch":
         return sentence("short.first_epoch")
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
@@ -125,7 +125,7 @@ def _badge(run: JudgedRun) -> tuple[str, ...]:
 
 
 def _length(run: RunSummary) -> str:
-    """Return the length of the run: whole epochs, or shortened ones with their steps; "" if it has neither."""
+    """Return the length of a run in epochs, or in rounds of steps; "" for repetitions."""
     if run.basis == "repetitions":
         return ""
     if run.steps is not None and (run.steps < run.steps_per_epoch or not run.samples_per_epoch):
@@ -134,7 +134,7 @@ def _length(run: RunSummary) -> str:
 
 
 def _axis(chart: tuple[Bar, ...], metric: str) -> str:
-    """Return the title of the scale with the years of the published results."""
+    """Return the title of the axis, with the years of the published results."""
     rows = [bar.row for bar in chart if bar.row is not None]
     years = sorted({row.year for row in rows if row.year is not None})
     kind = headline_kind(metric)

@@ -1,4 +1,4 @@
-"""Text that all pictures to share have in common: a short description of the computer."""
+"""Texts that all pictures to share have in common: the computer and the device."""
 
 from app.core.analysis.power import device_at_limit, is_gpu
 from app.core.formats import format_installed_memory
@@ -17,7 +17,7 @@ def device_title(run: RunSummary) -> str:
 
 
 def computer_parts(run: RunSummary) -> list[str]:
-    """Return cores, memory and system, each only if known."""
+    """Return texts for cores, memory and system; unknown ones are omitted."""
     parts = (
         sentence("share.cores", count=run.physical_cores) if run.physical_cores else "",
         format_installed_memory(run.memory_bytes) if run.memory_bytes else "",
@@ -27,11 +27,11 @@ def computer_parts(run: RunSummary) -> list[str]:
 
 
 def device_kind(run: RunSummary) -> str:
-    """Return whether it was a CPU or a GPU run."""
+    """Return a text stating whether the run used a CPU or a GPU."""
     return sentence("share.gpu_run" if is_gpu(run) else "share.cpu_run")
 
 
 def _system(os_name: str) -> str:
-    """Return a system's everyday name: a Linux distribution without its kernel."""
+    """Return the common name of a system: for Linux, the distribution without the kernel."""
     kernel, _, distribution = os_name.partition(" (")
     return distribution.removesuffix(")") if kernel.startswith("Linux ") and distribution else os_name

@@ -1,4 +1,4 @@
-"""A run's telemetry as a table: minimum, median and maximum of each value."""
+"""Summarises a run's telemetry as a table with the minimum, median and maximum of each value."""
 
 import statistics
 from collections import Counter
@@ -12,7 +12,7 @@ from app.core.verdict.judged_run import JudgedRun
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """The format of a value.
+    """The unit and format of a value.
 
     Attributes:
         scale: Factor from the stored to the displayed value.
@@ -25,7 +25,7 @@ class _Unit:
 
 _PERCENT, _CELSIUS, _WATT = _Unit("%", 0), _Unit("°C", 0), _Unit("W", 1)
 _GIGAHERTZ, _MEMORY, _RATE = _Unit("GHz", 2, 1e-3), _Unit("GB", 1, 2**-30), _Unit("MB/s", 1, 1e-6)
-# By field of workloads.protocol.telemetry.Telemetry. Omitted fields aren't meaningful as three numbers.
+# Units by field of workloads.protocol.telemetry.Telemetry. Fields whose range isn't meaningful are omitted.
 _UNITS = {
     "cpu_pct": _PERCENT,
     "other_cpu_pct": _PERCENT,
@@ -43,7 +43,7 @@ _UNITS = {
     "memory_pressure_pct": _PERCENT,
     "cpu_held_pct": _PERCENT,
 }
-# The same by field of GpuTelemetry.
+# Units by field of GpuTelemetry.
 _GPU_UNITS = {
     "utilization_pct": _PERCENT,
     "memory_utilization_pct": _PERCENT,
@@ -59,7 +59,7 @@ Row = tuple[str, str, str, str]
 
 
 def telemetry_rows(run: JudgedRun) -> list[Row]:
-    """Return name, minimum, median and maximum of each recorded value."""
+    """Return the name, minimum, median and maximum of each recorded value."""
     rows = []
     for name, curve in run.series.telemetry.items():
         values = [value for value in curve.y if value is not None]
@@ -73,7 +73,7 @@ def telemetry_rows(run: JudgedRun) -> list[Row]:
 
 
 def telemetry_name(name: str) -> str:
-    """Return a curve's name as text: "GPU 0 power" for "gpu0_power_w". An unknown one is returned unchanged."""
+    """Return the display name of a curve: "GPU 0 power" for "gpu0_power_w". Unknown names are unchanged."""
     gpu, key = _of_gpu(name)
     if name in _UNITS:
         return sentence(f"telemetry.{name}")
@@ -81,7 +81,7 @@ def telemetry_name(name: str) -> str:
 
 
 def _of_gpu(name: str) -> tuple[str, str]:
-    """Split "gpu0_power_w" into the GPU's number and the value's name; two empty strings if it isn't a GPU's."""
+    """Split a curve name, such as "gpu0_power_w", into GPU number and field; ("", "") if it isn't a GPU's."""
     gpu, _, key = name.removeprefix("gpu").partition("_")
     return (gpu, key) if name.startswith("gpu") and gpu.isdigit() else ("", "")
 
@@ -97,7 +97,7 @@ def _row(label: str, unit: _Unit, values: list[float]) -> list[Row]:
 
 
 def _held_down(run: Run) -> Iterator[Row]:
-    """Yield each GPU's reasons for a limited clock, with their share of the time."""
+    """Yield the reasons why each GPU's clock was limited, with the share of time for each."""
     answers: Counter[int] = Counter()
     held: Counter[tuple[int, str]] = Counter()
     for event in run.telemetry:

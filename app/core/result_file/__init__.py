@@ -1,1 +1,1 @@
-"""One result as a file that other people can import: its record, canonical form and digest."""
+"""Result files, which other people can import: record, canonical form and digest."""

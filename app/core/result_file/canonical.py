@@ -16,7 +16,7 @@ from app.core.messages import Message, message
 from app.core.plain_text import one_line
 from app.core.result_file.record import FORMAT, FORMAT_VERSION, Result, ResultFile
 
-# A headline is the median of its epochs, to more digits than are ever shown.
+# Relative tolerance for comparing the headline with the median of the epochs.
 _AS_EPOCHS = 1e-6
 _LONGEST = 2_000
 _FIRST_YEAR = 2020
@@ -27,7 +27,7 @@ class UnfitError(ValueError):
     """A result contradicts itself or its digest.
 
     Attributes:
-        problem: The problem, as a clause.
+        problem: Description of the problem, as a clause.
     """
 
     def __init__(self, code: str, **arguments: object) -> None:
@@ -36,7 +36,7 @@ class UnfitError(ValueError):
 
 
 def steps_hash(durations_s: Sequence[float]) -> str:
-    """Return the SHA-256 of step durations as little-endian doubles."""
+    """Return the SHA-256 of step durations, encoded as little-endian doubles."""
     doubles = array("d", durations_s)
     if byteorder == "big":
         doubles.byteswap()
@@ -51,7 +51,7 @@ def canonical(value: msgspec.Struct) -> bytes:
 
 
 def digest_of(result: Result) -> str:
-    """Return a result's digest. It doesn't cover the comment, and covers step durations only by their own hash."""
+    """Return the digest of a result. It excludes the comment, and covers step durations by their hash."""
     steps = result.steps and msgspec.structs.replace(result.steps, durations_s=None)
     return hashlib.sha256(
         canonical(msgspec.structs.replace(result, steps=steps, comment=None, digest=None))
@@ -64,19 +64,19 @@ def sealed(result: Result) -> Result:
 
 
 def without_durations(result: Result) -> Result:
-    """Return a result without its step durations; its digest doesn't change."""
+    """Return a result without its step durations. Its digest is the same."""
     if result.steps is None or result.steps.durations_s is None:
         return result
     return msgspec.structs.replace(result, steps=msgspec.structs.replace(result.steps, durations_s=None))
 
 
 def short_code(digest: str) -> str:
-    """Return the first digits of a digest in readable form: "7F3A-91C2"."""
+    """Return the first digits of a digest in readable form, such as "7F3A-91C2"."""
     return f"{digest[:4]}-{digest[4:8]}".upper()
 
 
 def file_bytes(results: Sequence[Result]) -> bytes:
-    """Return a result file in canonical form, terminated by a newline."""
+    """Return a result file in canonical form, with a final newline."""
     whole = ResultFile(format=FORMAT, format_version=FORMAT_VERSION, results=tuple(results))
     return canonical(whole) + b"\n"
 
@@ -158,7 +158,7 @@ def _check_statistics(result: Result) -> None:
 
 
 def decode(content: bytes) -> tuple[Result, ...]:
-    """Return the results of a file. Raises only UnfitError, with the place and the reason."""
+    """Parse a result file. Raises UnfitError with the position and the reason if anything is invalid."""
     try:
         head = msgspec.json.decode(content, type=_Head)
         if head.format_version != FORMAT_VERSION:
@@ -180,7 +180,7 @@ class _Head(msgspec.Struct):
 
 
 def decode_problem(error: Exception) -> UnfitError:
-    """Return an error with the reason and the place where JSON can't be decoded."""
+    """Convert a decoding error to an UnfitError with the reason and, if known, the position in the JSON."""
     if isinstance(error, RecursionError):
         return UnfitError("exchange.nested_too_deeply")
     if not isinstance(error, msgspec.DecodeError):

@@ -1,8 +1,8 @@
-"""The record of the result file, format 1: everything a result contains for other people.
+"""The record of a result file, format 1: everything that a result shares with other people.
 
-It is separate from the app's own records, so that these may change. Nothing here may change its meaning. Every new
-field is None by default, which isn't written, so that digests of older files remain valid. It also requires a new
-version, because readers reject unknown fields.
+It is separate from the app's own records, which may change, whereas the meaning of this record never changes. New
+fields must be None by default, which isn't written, so that digests of older files remain valid. They also require
+a new format version, because readers reject unknown fields.
 """
 
 from typing import Annotated, Final, Literal
@@ -11,9 +11,9 @@ import msgspec
 
 FORMAT: Final = "epochmark-result"
 FORMAT_VERSION: Final = 1
-# Limit for one file; even a picture of a long study is far below it.
+# Maximum for one file. Even the picture of a long study contains far fewer.
 RESULTS_LIMIT = 10_000
-# Limits for one result. Epochs and steps beyond them are omitted, which `epochs_done` and `steps.count` show.
+# Maximums for one result. Larger amounts are omitted; `epochs_done` and `steps.count` contain the actual numbers.
 EPOCHS_LIMIT, STEPS_LIMIT = 1_000, 20_000
 
 Token = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:+-]*$", max_length=80)]
@@ -21,13 +21,13 @@ Line = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 Comment = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 Moment = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
 Hash = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
-# Whole numbers that every JSON reader represents exactly.
+# Integers that every JSON reader can represent exactly.
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 Number = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 Cores = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 Epochs = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
-# A year as the longest duration, and the largest plausible headline.
+# The longest duration is a year; amounts are limited to the largest plausible headline.
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=31_536_000)]
 Amount = Annotated[float, msgspec.Meta(gt=0, le=1e24)]
 Percent = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
@@ -39,17 +39,17 @@ Basis = Literal["later_epochs", "first_epoch", "estimate", "repetitions"]
 
 
 class ResultSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Base of all sections. None means unknown, and isn't written."""
+    """Base class of all sections. None means unknown and isn't written."""
 
 
 class Spec(ResultSection, frozen=True, kw_only=True):
     """The requested settings.
 
     Attributes:
-        variant: Difference from the default network.
-        steps: Steps per shortened epoch.
-        parameters: The workload's own parameters; folders are replaced by numbers.
-        settings: Non-default settings without a field here: "name=value …".
+        variant: Difference from the default network; None if there is none.
+        steps: Number of steps per shortened epoch; None for whole epochs.
+        parameters: Parameters of the workload. Folders are replaced by numbers.
+        settings: Non-default settings without a field of their own, as "name=value …".
     """
 
     workload: Token
@@ -70,7 +70,7 @@ class Spec(ResultSection, frozen=True, kw_only=True):
 
 
 class Environment(ResultSection, frozen=True, kw_only=True):
-    """The software that ran."""
+    """The software that was used."""
 
     engine: Token
     engine_version: Line | None = None
@@ -83,7 +83,7 @@ class Environment(ResultSection, frozen=True, kw_only=True):
 
 
 class Gpu(ResultSection, frozen=True, kw_only=True):
-    """One graphics card."""
+    """A graphics card."""
 
     name: Line
     vendor: Token | None = None
@@ -95,7 +95,7 @@ class Machine(ResultSection, frozen=True, kw_only=True):
     """The computer, without anything that identifies it or its owner.
 
     Attributes:
-        device_name: Name of the graphics card that trained; None on the CPU.
+        device_name: Name of the graphics card that was used; None for the CPU.
     """
 
     cpu_name: Line | None = None
@@ -110,7 +110,7 @@ class Machine(ResultSection, frozen=True, kw_only=True):
 
 
 class Dataset(ResultSection, frozen=True, kw_only=True):
-    """The data set it trained on."""
+    """The data set that was used for training."""
 
     name: Token | None = None
     source: Literal["real", "synthetic"]
@@ -118,7 +118,7 @@ class Dataset(ResultSection, frozen=True, kw_only=True):
 
 
 class Epoch(ResultSection, frozen=True, kw_only=True):
-    """One epoch, in order."""
+    """One epoch; epochs are listed in order."""
 
     duration_s: Seconds
     train_s: Seconds
@@ -139,13 +139,13 @@ class StepBlock(ResultSection, frozen=True, kw_only=True):
 
 
 class Steps(ResultSection, frozen=True, kw_only=True):
-    """Timed steps.
+    """The timed steps.
 
     Attributes:
         count: Total number of steps.
-        sha256: Hash of their durations, as little-endian doubles in order; the digest covers this hash instead of
+        sha256: SHA-256 of the durations, as little-endian doubles in order. The digest covers this hash instead of
             the durations.
-        durations_s: Seconds of each step; None if omitted.
+        durations_s: Duration of each step in seconds; None if omitted.
     """
 
     count: Count
@@ -155,13 +155,13 @@ class Steps(ResultSection, frozen=True, kw_only=True):
 
 
 class Statistics(ResultSection, frozen=True, kw_only=True):
-    """The headline and its uncertainty.
+    """The headline with its uncertainty.
 
     Attributes:
-        metric: Metric of `value`; its name includes the unit.
+        metric: Metric of `value`, whose name includes the unit.
         low, high: Ends of the confidence interval.
-        mean: The plain average, including interruptions.
-        minimum_s, maximum_s: Range of an epoch, or of a step if the headline is computed from steps.
+        mean: Arithmetic mean including interruptions.
+        minimum_s, maximum_s: Range of the duration of an epoch, or of a step if the headline is based on steps.
     """
 
     metric: Token
@@ -191,7 +191,7 @@ class Statistics(ResultSection, frozen=True, kw_only=True):
 
 
 class Verdict(ResultSection, frozen=True, kw_only=True):
-    """The trustworthiness of the result, judged by the program that measured it.
+    """The verdict on the result, determined by the program that measured it.
 
     Reasons are codes, worst first.
     """
@@ -209,12 +209,12 @@ class Range(ResultSection, frozen=True, kw_only=True):
 
 
 class Result(ResultSection, frozen=True, kw_only=True):
-    """One run.
+    """A run.
 
     Attributes:
-        telemetry: Values by name with unit: "cpu_pct", "gpu0_power_w".
-        comment: The user's name for it; not covered by the digest.
-        digest: SHA-256 of the canonical form; None before it is computed.
+        telemetry: Ranges of values by name, which includes the unit, such as "cpu_pct" or "gpu_power_w".
+        comment: The user's name for the run, which the digest doesn't cover.
+        digest: SHA-256 of the canonical form; None until it is computed.
     """
 
     app_version: Line
@@ -235,7 +235,7 @@ class Result(ResultSection, frozen=True, kw_only=True):
 
 
 class ResultFile(ResultSection, frozen=True, kw_only=True):
-    """The file, with one or more runs."""
+    """A file with one or more results."""
 
     format: Literal["epochmark-result"]
     format_version: Literal[1]

@@ -1,11 +1,10 @@
-"""Compact text form of a result, short enough to fit in a QR code or to type by hand.
+"""Compact text form of a result, short enough for a QR code or for typing.
 
-Its characters are the alphanumeric mode of QR codes (ISO/IEC 18004): digits, capitals, space and $%*+-./:. An
-underscore is written as "-", which isn't used in identifiers; any other character as a space. Its fields,
-separated by ":", are: mark, workload and its version, preset, batch size, precision, metric, value, ends of its
-interval (empty if unknown), verdict, engine and its version, device, names of processor and graphics card, the
-first digits of the digest, and a checksum of the whole (CRC-16/XMODEM). Several short forms are separated by
-spaces.
+Its characters are those of the alphanumeric mode of QR codes (ISO/IEC 18004): digits, capitals, space and
+$%*+-./:. An underscore is written as "-", which doesn't occur in identifiers; all other characters as a space. The
+fields, separated by ":", are: mark, workload, its version, preset, batch size, precision, metric, value, ends of
+the interval (empty if unknown), verdict, engine, its version, device, names of processor and graphics card, first
+digits of the digest, and a checksum of the whole (CRC-16/XMODEM). Several short forms are separated by spaces.
 """
 
 import binascii
@@ -23,17 +22,17 @@ from app.core.result_file.record import Environment, Machine, Result, Spec, Stat
 from workloads import CATALOGUE
 
 MARK = "EPOCHMARK1"
-# Values that aren't in a short form.
+# App version of results from a short form, which doesn't contain it.
 UNKNOWN_VERSION = "?"
 LENGTH_LIMIT = 300
-# Limits for the results and characters in one QR code, which has 65 squares on a side and fits in a picture.
+# Limits for a QR code with 65 modules per side, which fits in a picture: number of results and of characters.
 RESULTS_LIMIT, LETTERS_LIMIT = 3, 419
 _FIELDS = 17
 _BETWEEN = " "
 _LONGEST = RESULTS_LIMIT * (LENGTH_LIMIT + 1)
-# Recognised by its fields, because a name may also contain the mark.
+# Identified by the number of fields, because a name may also contain the mark.
 _FORMS = re.compile(rf"(?:^| )(?P<form>(?:[^:]*:){{{_FIELDS}}}[^: ]*)(?= |$)")
-_NAMES = slice(14, 16)  # indexes of the fields
+_NAMES = slice(14, 16)  # indexes of processor and graphics card
 _NAME_LIMIT = 28
 _LETTERS = re.compile(r"[^0-9A-Z $%*+\-./]")
 _METRICS = {
@@ -52,13 +51,13 @@ _LEVELS = {"valid": "V", "caution": "C", "invalid": "I"}
 
 
 def short_form(result: Result) -> str:
-    """Return a result's short form; "" if it can't be represented, as with a modified network or settings."""
+    """Return the short form of a result; "" if it has none, as with a modified network or settings."""
     spec, numbers = result.spec, result.statistics
     is_usual = spec.variant is None and spec.settings is None and spec.threads is None
-    is_sure = numbers.basis != "first_epoch"  # the first epoch includes the engine's start-up
+    is_sure = numbers.basis != "first_epoch"  # the first epoch includes the engine's start
     if not is_usual or not is_sure or numbers.metric not in _METRICS or spec.preset not in _PRESETS:
         return ""
-    # Intervals with a lower confidence level aren't comparable.
+    # Intervals with another confidence level aren't comparable.
     ends = (numbers.low, numbers.high) if (numbers.confidence_pct or 0) >= CONFIDENCE_PCT else (None, None)
     preset = _PRESETS[spec.preset] + (_ESTIMATE if numbers.basis == "estimate" else "")
     level = _LEVELS[result.verdict.level] if result.verdict is not None else ""
@@ -83,10 +82,10 @@ def short_forms(results: Iterable[Result]) -> str:
 
 
 def read_short_forms(typed: str) -> tuple[Result, ...]:
-    """Parse one or several short forms, as in a picture's QR code.
+    """Parse one or more short forms, such as the text of a QR code.
 
     Raises:
-        UsageError: One of them is invalid, or there are too many.
+        UsageError: A short form is invalid, or there are too many.
     """
     words = " ".join(typed[:_LONGEST].upper().split())
     is_too_long = len(typed) > _LONGEST or words.count(":") > RESULTS_LIMIT * _FIELDS
@@ -99,23 +98,23 @@ def read_short_forms(typed: str) -> tuple[Result, ...]:
 
 
 def read_short_form(typed: str) -> Result:
-    """Parse a typed or scanned short form; fields that it doesn't carry are unset.
+    """Parse a typed or scanned short form. Fields that it doesn't contain are unset.
 
     Raises:
-        UsageError: It isn't a short form, contains a wrong character, or refers to something unknown to this
-            version.
+        UsageError: The text isn't a short form, contains a wrong character, or refers to something that this
+            version doesn't know.
     """
     text = " ".join(typed[: _LONGEST + 1].upper().split())
     if not text.startswith(f"{MARK}:"):
         raise UsageError(message("short_form.not_one", mark=MARK))
-    if len(text) > LENGTH_LIMIT or not text.isascii():  # a phone has replaced "-" with a dash
+    if len(text) > LENGTH_LIMIT or not text.isascii():  # some phones replace "-" by a dash
         raise UsageError(message("short_form.wrong_letter"), message("short_form.type_again"))
     body, _, digits = text.rpartition(":")
     parts = body.split(":")
     if len(parts) != _FIELDS or digits != _check(body):
         raise UsageError(message("short_form.wrong_letter"), message("short_form.type_again"))
     try:
-        # The checksum isn't secret, so each field is validated as in any file.
+        # Each field is validated as in any file, because anyone can compute the checksum.
         result = sealed(msgspec.convert(msgspec.to_builtins(_result(parts)), Result))
         check(result)
     except (ValueError, KeyError, OverflowError, msgspec.ValidationError) as error:
@@ -124,14 +123,14 @@ def read_short_form(typed: str) -> Result:
 
 
 def rounded(value: float) -> float:
-    """Return a number rounded as in a short form."""
+    """Round a number to the digits of a short form."""
     return float(_number(value))
 
 
 def may_be(whole: Result, code: Result) -> bool:
-    """Return whether a result parsed from a short form may be this result.
+    """Return whether `code`, a result parsed from a short form, may be the same result as `whole`.
 
-    Names of components may have been excluded from one of them if there is an interval to identify the run.
+    Names of components may be missing in one of them, provided that an interval identifies the run.
     """
     theirs, ours = (short_form(each).split(":")[: _NAMES.stop] for each in (code, whole))
     if len(theirs) != len(ours) or theirs[: _NAMES.start] != ours[: _NAMES.start]:

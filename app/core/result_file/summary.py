@@ -1,4 +1,4 @@
-"""Converts imported results to rows for comparisons."""
+"""Converts imported results to rows for comparison."""
 
 from typing import Any
 
@@ -7,16 +7,16 @@ import msgspec
 from app.core.records import RunSummary
 from app.core.result_file.record import Result
 
-# Fields of a row that a result doesn't have, or has under another name.
+# Fields of a row that results don't contain.
 _NOTHING = dict.fromkeys(("error_code", "error_message"))
-# Fields of a headline with another name in result files.
+# Fields of a headline that have other names in result files.
 NAMES = {"value_low": "low", "value_high": "high", "value_mean": "mean"}
 _FROM_FILE = {name: field for field, name in NAMES.items()}
 _NOT_IN_ROWS = frozenset({"architecture", "gpus", "parameters", "peak_memory_bytes"})
 
 
 def summary_of(result: Result) -> RunSummary:
-    """Return another computer's result as a row with the id 0. Missing fields are None; a missing date is ""."""
+    """Convert another computer's result to a row with id 0. Missing fields are None; a missing date is ""."""
     environment, verdict = result.environment, result.verdict
     values: dict[str, Any] = {}
     for part in (result.spec, result.machine, result.statistics):

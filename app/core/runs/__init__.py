@@ -1,1 +1,1 @@
-"""Runs in progress: worker processes, sessions, plans, progress, estimates."""
+"""Runs in progress: worker processes, sessions, plans, progress and estimates."""

@@ -1,4 +1,4 @@
-"""Prevents the computer from going to sleep during a run. The screen may still turn off."""
+"""Prevents the computer from sleeping during a run. The screen may still turn off."""
 
 import contextlib
 import ctypes
@@ -12,19 +12,19 @@ from typing import Any
 from app.core.messages import sentence
 
 END_S = 2.0
-# Windows' SetThreadExecutionState: until further notice, keep the system awake.
+# Flags of Windows' SetThreadExecutionState that keep the system awake until the flags are reset.
 _CONTINUOUS, _SYSTEM_REQUIRED = 0x80000000, 0x00000001
 
 
 @contextlib.contextmanager
 def stay_awake(system: str = sys.platform) -> Iterator[None]:
-    """Prevent sleep during this thread's `with` block; does nothing if that isn't supported.
+    """Prevent the computer from sleeping during a `with` block of this thread, if the system supports this.
 
-    Linux: systemd's inhibitor locks, which end with this process in any case. macOS: caffeinate, which watches
-    this process. Windows: the thread's execution state, which ends with the thread.
+    Linux: systemd's inhibitor locks, which are released when this process ends. macOS: caffeinate, which watches
+    this process. Windows: the execution state of the thread, which ends with the thread.
 
     Args:
-        system: As `sys.platform`; for tests.
+        system: Value of `sys.platform`; a parameter for tests.
     """
     if system == "win32":
         set_state: Any = ctypes.windll.kernel32.SetThreadExecutionState  # type: ignore[attr-defined,unused-ignore]
@@ -48,8 +48,8 @@ def _commands(system: str) -> list[list[str]]:
     if not system.startswith("linux"):
         return []
     reason = sentence("run.awake_reason")
-    # Separate locks, because a remote user may be allowed to hold the second but not the first. `cat` waits for
-    # its input to close.
+    # Separate locks, because a remote user may be allowed to hold the second but not the first. `cat` runs until
+    # its input is closed.
     return [
         [
             "systemd-inhibit",
@@ -70,7 +70,8 @@ def _started(command: Sequence[str]) -> "subprocess.Popen[bytes] | None":
         helper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing)
     except OSError:  # not installed
         return None
-    # If the system refuses, it exits at once and would otherwise remain a zombie until the run ends.
+    # If the system refuses the lock, the helper exits immediately and would otherwise remain a zombie until the
+    # run ends.
     threading.Thread(target=helper.wait, daemon=True, name="awake").start()
     return helper
 

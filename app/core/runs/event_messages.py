@@ -1,4 +1,4 @@
-"""The app's own messages in a run's stream of events."""
+"""Events with the app's own messages, added to the events of a run."""
 
 import msgspec
 
@@ -6,21 +6,21 @@ from app.core.errors import AppError
 from app.core.messages import Message, message, text
 from workloads.protocol import events
 
-SENTENCE_LIMIT = 20_000  # the limit of an event
+SENTENCE_LIMIT = 20_000  # limit for the message of an event
 
 
 def warn(code: str, said: Message) -> events.Warn:
-    """Return a warning event with its sentence."""
+    """Return a warning event with a message and its sentence."""
     return events.Warn(code=code, said=said, message=_sentence(said))
 
 
 def failure(code: events.ErrorCode, said: Message) -> events.Error:
-    """Return an error event with its sentence."""
+    """Return an error event with a message and its sentence."""
     return events.Error(code=code, said=said, message=_sentence(said))
 
 
 def problem(error: AppError) -> Message:
-    """Return an error and its advice as one message."""
+    """Return the message of an error, combined with its advice."""
     if error.advice is None:
         return (
             error.message if isinstance(error.message, Message) else message("run.problem", problem=error.message)
@@ -29,7 +29,7 @@ def problem(error: AppError) -> Message:
 
 
 def readable(event: events.AnyEvent) -> events.AnyEvent:
-    """Return an event with its English sentence added if it contains only a message."""
+    """Return an event with the English sentence added if it has only a message."""
     if isinstance(event, events.Warn | events.Error) and event.said is not None and not event.message:
         return msgspec.structs.replace(event, message=_sentence(event.said))
     return event

@@ -1,18 +1,18 @@
-"""Limits how many events from a worker are stored. A broken worker may send endlessly and would fill the disk."""
+"""Limits the number of stored events, because a broken worker could fill the disk with them."""
 
 from collections import Counter
 
 from workloads.protocol import events
 
 WARNINGS_OF_A_CODE, WARNINGS = 20, 100
-# Limit for events that replace an earlier one, or are sent once or a few times per run.
+# Limit for other events, which are sent at most a few times per run or replace an earlier event.
 _OTHERS = 10_000
-# A worker sends up to ten blocks of steps a second, and one at the end of each epoch.
+# A worker sends up to ten blocks of steps per second, and one at the end of each epoch.
 _EPOCHS, _FIRST_BLOCKS, _BLOCKS_A_SECOND, _BLOCKS_OF_AN_EPOCH = 1_000_000, 1_000, 20, 3
 
 
 class Flood:
-    """Counts a run's events. Those above the limit for their kind are dropped and only counted."""
+    """Counts a run's events by kind. Events above the limit are dropped and counted."""
 
     def __init__(self) -> None:
         self.left_out = 0
@@ -23,7 +23,7 @@ class Flood:
 
         Args:
             event: The event as sent by the worker.
-            elapsed_s: Time since the start of the run.
+            elapsed_s: Time since the start of the run in seconds.
         """
         kept, kind = self._kept, event.type
         match event:

@@ -1,4 +1,4 @@
-"""The live estimate and verdict of a run in progress, and whether Quick has measured enough."""
+"""Computes the live estimate and verdict of a run, and determines when a Quick run has measured enough."""
 
 import logging
 import statistics
@@ -23,30 +23,30 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.telemetry import Telemetry
 
 ESTIMATE_INTERVAL_S = 1.0
-# Judging reads the whole record, and must not disturb the measurement.
+# Determining the verdict involves reading the whole record, which must not disturb the measurement.
 VERDICT_INTERVAL_S = 10.0
-# A single narrow interval may be a coincidence.
+# A single narrow interval may occur by chance.
 ENOUGH_ESTIMATES = 2
-# More than fit in Quick's minute.
+# More than a Quick run needs in its minute.
 TELEMETRY_KEPT = 90
-# After each update, pause for this multiple of its duration.
+# After an update, the pause is at least its duration times this factor.
 _PAUSES = 20
 _News = TypeVar("_News")
 _log = logging.getLogger(__name__)
 
 
 class LiveVerdict:
-    """Computes a run's live estimate and verdict in the session's thread.
+    """Computes the estimate and verdict of a run in progress, in the session's thread.
 
     Attributes:
         is_enough: Whether a Quick run has measured enough.
 
     Args:
-        state: The run's state, with its steps.
-        database: Contains the record to judge.
-        machine: The computer used.
-        verdict_s: Seconds between verdicts.
-        clock: Returns monotonic seconds.
+        state: State of the run, including its steps.
+        database: Database that contains the run.
+        machine: The computer on which the run takes place.
+        verdict_s: Time between verdicts in seconds.
+        clock: Function that returns monotonic time in seconds.
         is_burstable: Whether the computer is a burstable cloud instance.
     """
 
@@ -77,7 +77,7 @@ class LiveVerdict:
         self.is_enough = False
 
     def follow(self, event: events.Event) -> None:
-        """Restart the intervals at the start of a phase, and keep telemetry of the measurement."""
+        """Process an event: restart the intervals when a phase starts, and keep telemetry of the measurement."""
         if isinstance(event, events.Phase):
             self._wait()
         elif isinstance(event, events.TelemetryEvent) and self._state.is_measuring:
@@ -88,7 +88,7 @@ class LiveVerdict:
         self._estimate_at_s, self._judge_at_s = now_s + ESTIMATE_INTERVAL_S, now_s + self._verdict_s
 
     def news(self) -> Iterator[events.Event]:
-        """Yield the events that are due."""
+        """Yield the estimate and verdict if they are due."""
         if self._state.is_measuring and self._clock() >= self._estimate_at_s:
             if (estimate := self._unless_it_fails(self._estimate)) is not None:
                 yield estimate
@@ -99,7 +99,7 @@ class LiveVerdict:
             self._judge_at_s = self._next_s(self._verdict_s)
 
     def _unless_it_fails(self, tell: Callable[[], _News | None]) -> _News | None:
-        """Return the event, or None if computing it fails, because a bug in our code must not abort the run."""
+        """Return the function's result; None if it fails, because a bug in our code must not abort the run."""
         self._begun_s = self._clock()
         try:
             return tell()
@@ -108,12 +108,12 @@ class LiveVerdict:
             return None
 
     def _next_s(self, interval_s: float) -> float:
-        """Return when the next update is due, so that it doesn't slow down a run with millions of steps."""
+        """Return the time of the next update. A pause keeps updates from slowing down runs with many steps."""
         now_s = self._clock()
         return now_s + max(interval_s, _PAUSES * (now_s - self._begun_s))
 
     def _estimate(self) -> events.Estimate | None:
-        """Return the current estimate; None if epochs give the result, or there are no new steps."""
+        """Return the current estimate; None without new steps or if the result is based on epochs."""
         steps = self._state.steps
         assert steps is not None
         count = len(steps.durations_s)
@@ -150,7 +150,7 @@ class LiveVerdict:
         return part is not None
 
     def _judge(self) -> events.Judged | None:
-        """Return the current verdict if it has changed; None while the database is busy."""
+        """Return the current verdict; None if it is unchanged or the database is busy."""
         try:
             run = load_run(self._database, self._run.id, with_peak=False)
         except DatabaseError:

@@ -1,4 +1,4 @@
-"""Checks before a run starts whether it fits into memory."""
+"""Checks whether a run fits into memory before it is started."""
 
 from dataclasses import replace
 
@@ -9,24 +9,24 @@ from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import RunSpec
 from workloads.workload import BYTES_PER_PARAMETER
 
-# Measured needs are extrapolated to other batch sizes and computers, so only a clear excess is conclusive.
+# Measured needs are extrapolated to other batch sizes and computers, so only a clear excess is certain.
 CERTAIN = 1.2
 
 
 def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) -> Message | None:
-    """Explain why a run is certain to run out of memory, and which batch size would fit; None if it isn't.
+    """Explain why a run can't fit into memory, and what would fit; None unless this is certain.
 
     Args:
-        spec: The run.
+        spec: Spec of the run.
         machine: This computer.
-        variant: Variant of the engine, as for `numbered_gpus`.
+        variant: Installed variant of the engine; None as for `numbered_gpus`.
     """
     workload = CATALOGUE[spec.workload]
     need = workload.memory_need_of(spec)
     there_bytes, gpu = _memory(spec, machine, variant)
     if need is None or there_bytes is None:
         return None
-    if gpu is not None:  # the engine and the data use the computer's memory
+    if gpu is not None:  # the engine and the data are in the computer's memory
         least_bytes = BYTES_PER_PARAMETER * (workload.expected_parameters(spec) or workload.parameters_count or 0)
         need = replace(need, base_bytes=min(need.base_bytes, least_bytes))
     need_bytes = need.at(spec.batch_size)
@@ -45,7 +45,7 @@ def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) 
 
 
 def _memory(spec: RunSpec, machine: Machine, variant: str | None) -> tuple[int | None, Gpu | None]:
-    """Return the memory of the run's device in bytes, and its GPU; None if it uses the computer's own memory."""
+    """Return the memory of the run's device in bytes (None if unknown), and its GPU (None for the CPU)."""
     gpus = numbered_gpus(spec.engine, variant, machine)
     if spec.device == "cpu" or not gpus:
         return machine.memory_bytes, None
@@ -53,5 +53,5 @@ def _memory(spec: RunSpec, machine: Machine, variant: str | None) -> tuple[int |
     gpu = gpus.get(number)
     if gpu is None:
         return None, None
-    # If the engine can't use the GPU, "auto" means the CPU.
+    # For "auto", the size is unknown, because the engine uses the CPU if it can't use the GPU.
     return gpu.memory_bytes if spec.device != "auto" else None, gpu

@@ -1,4 +1,4 @@
-"""A plan of runs, one after another, each in a new process: a single run, repetitions, an A/B, a study."""
+"""Executes plans: single runs, repetitions, A/Bs and studies. Runs are sequential, each in a new process."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -21,14 +21,14 @@ LABEL_LIMIT = 60
 
 @dataclass(frozen=True, slots=True)
 class PlanCallbacks:
-    """Callbacks of a plan, always called in threads other than the caller's.
+    """Callbacks of a plan, called in threads other than the caller's.
 
     Attributes:
-        on_event: Called with each event of each run, as for a single run.
-        on_run_started: Called with the run's number once it is stored, before its first event.
-        on_run_ended: Called with the stored run when it ends.
-        confirm_side: Called before each change of side, including the first; only in plans "by hand". Returning
-            False ends the plan. It must return soon after `PlanSession.cancel`.
+        on_event: Called with each event of each run.
+        on_run_started: Called with the planned run and the id of the stored run, before the run's first event.
+        on_run_ended: Called with the planned run and the stored run when it has ended.
+        confirm_side: In plans with manual changes, called before each change of side, including the first. If it
+            returns False, the plan ends. It must return soon after `PlanSession.cancel`.
     """
 
     on_event: Listener = lambda _: None
@@ -38,22 +38,22 @@ class PlanCallbacks:
 
 
 class PlanSession:
-    """A plan in progress. `cancel`, `kill` and `wait` may be called from any thread, as for a session.
+    """A plan in progress. `cancel`, `kill` and `wait` may be called from any thread.
 
     Attributes:
-        group_id: The stored group; None for a single run.
-        run_id: The latest run; 0 before the first.
-        status: running, then completed, cancelled (also if `confirm_side` returned False) or failed.
-        trouble: Why it couldn't continue, unless a run failed; otherwise None.
-        refusals: Why runs couldn't be started, in a plan that continues without them.
+        group_id: Id of the stored group; None for a single run.
+        run_id: Id of the latest run; 0 before the first one.
+        status: "running", then "completed", "cancelled" (also if `confirm_side` returned False) or "failed".
+        trouble: Error that ended the plan, other than a failed run; None if there was none.
+        refusals: Errors of runs that couldn't be started, if the plan continued without them.
 
     Args:
-        plan: The plan.
-        runner: Starts its runs.
-        callbacks: Called while it runs.
-        group_id: The stored group; None for a single run.
-        runs: Runs to do.
-        ownership: The lock of the group, released at the end; None if there is none.
+        plan: Plan to execute.
+        runner: Runner that starts the runs.
+        callbacks: Callbacks of the plan.
+        group_id: Id of the stored group; None for a single run.
+        runs: Planned runs to execute.
+        ownership: Lock of the group, released at the end; None if there is none.
     """
 
     def __init__(
@@ -79,34 +79,34 @@ class PlanSession:
         self._session: Session | None = None
         self._cancel = threading.Event()
         self._kill = threading.Event()
-        # Not a daemon, because storing a run must not be cut short when the program exits.
+        # Not a daemon: storing a run must not be interrupted when the program exits.
         self._thread = threading.Thread(target=self._main, name="plan")
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether it has been cancelled."""
+        """Whether the plan has been cancelled."""
         return self._cancel.is_set()
 
     def cancel(self) -> None:
-        """Ask the current run to stop, and start no more runs."""
+        """Ask the current run to stop, and don't start any more runs."""
         self._cancel.set()
         if self._session is not None:
             self._session.cancel()
 
     def kill(self) -> None:
-        """Kill the current run, and start no more runs."""
+        """Kill the current run, and don't start any more runs."""
         self._kill.set()
         self._cancel.set()
         if self._session is not None:
             self._session.kill()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the plan to end; return whether it has."""
+        """Wait for the plan to end; return whether it has ended."""
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
     def start(self) -> None:
-        """Start the thread. Called once, by `run_plan`."""
+        """Start the thread. Called once."""
         self._thread.start()
 
     def _main(self) -> None:
@@ -115,7 +115,7 @@ class PlanSession:
             status = self._carry_out()
         except AppError as error:
             self.trouble = error
-        except Exception as error:  # a bug in our code, which the program reports
+        except Exception as error:  # a bug in our code, reported by the program
             self.trouble = AppError(message("fault.task_stopped", reason=str(error)))
             raise
         finally:
@@ -134,7 +134,7 @@ class PlanSession:
                 return "cancelled"
             try:
                 status = self._run(planned)
-            except UsageError as error:  # for example because an engine was removed in the meantime
+            except UsageError as error:  # for example, because an engine was removed
                 if not self.plan.survives_failures:
                     raise
                 self.refusals.append(error)
@@ -149,7 +149,7 @@ class PlanSession:
         begun = threading.Event()
 
         def listener(event: events.Event) -> None:
-            begun.wait()  # briefly, and only at the first event
+            begun.wait()  # blocks only briefly, at the first event
             self._callbacks.on_event(event)
 
         group_id = self.group_id
@@ -157,7 +157,7 @@ class PlanSession:
         self._session = session = self._runner.start(planned.spec, listener, place)
         self.run_id = session.run_id
         try:
-            # The plan was cancelled before there was a session.
+            # The plan may have been cancelled before the session existed.
             if self._kill.is_set():
                 session.kill()
             elif self._cancel.is_set():
@@ -171,21 +171,21 @@ class PlanSession:
             raise session.trouble
         with Database(self._runner.paths.database) as database:
             summary = next(list_runs(database, ids=[session.run_id]), None)
-        if summary is not None:  # None if it has just been deleted
+        if summary is not None:  # None if the run has just been deleted
             self._callbacks.on_run_ended(planned, summary)
         return session.status
 
 
 def run_plan(plan: Plan, runner: Runner, callbacks: PlanCallbacks | None = None) -> PlanSession:
-    """Check and store a plan, then start it in the background. A single run is stored without a group.
+    """Check and store a plan, then start it in the background. Single runs are stored without a group.
 
     Args:
-        plan: The plan.
-        runner: Starts the runs.
-        callbacks: Called while it runs.
+        plan: Plan to execute.
+        runner: Runner that starts the runs.
+        callbacks: Callbacks of the plan; None if there are none.
 
     Raises:
-        UsageError: One of its runs is impossible; nothing was stored.
+        UsageError: A run can't be started. Nothing has been stored.
         DatabaseError: The results can't be written.
     """
     for spec in plan.specs:
@@ -204,18 +204,18 @@ def run_plan(plan: Plan, runner: Runner, callbacks: PlanCallbacks | None = None)
 def resume_plan(
     group: Group, runs: Iterable[PlannedRun], runner: Runner, callbacks: PlanCallbacks | None = None
 ) -> PlanSession:
-    """Start the given runs of a stored plan in the background, and add them to its group.
+    """Start runs of a stored plan in the background, and add them to its group.
 
-    Runs done by another process since the group was read are skipped.
+    Runs that another process has started since the group was read are skipped.
 
     Args:
-        group: The stored plan.
-        runs: The runs to do.
-        runner: Starts the runs.
-        callbacks: Called while the plan runs.
+        group: Group of the plan.
+        runs: Planned runs to execute.
+        runner: Runner that starts the runs.
+        callbacks: Callbacks of the plan; None if there are none.
 
     Raises:
-        UsageError: The plan is already running, or the group no longer exists.
+        UsageError: The plan is running already, or the group doesn't exist any more.
     """
     ownership = own_group(runner.paths.database, group.id)
     try:

@@ -1,4 +1,4 @@
-"""Estimates the duration of a run with the real worker and a few steps. Nothing is stored."""
+"""Estimates the duration of a run by running a few steps in a real worker. Nothing is stored."""
 
 import tempfile
 from collections.abc import Callable
@@ -18,27 +18,27 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 PROBE_S = 2.0
-# Validation of an example is only the forward pass of training.
+# Time for validating an example, relative to training it: validation is only a forward pass.
 VALIDATION_SHARE = 1 / 3
 
 
 class ProbeError(AppError):
-    """A probe ended without a result; the message explains why."""
+    """The probe ended without a result. The message states the reason."""
 
 
 def probe_duration_s(
     spec: RunSpec, paths: Paths, machine: Machine, on_start: Callable[[Session], None] = lambda _: None
 ) -> float:
-    """Return the approximate duration of a run in seconds, from two seconds of timed steps.
+    """Return the approximate duration of a run in seconds, based on two seconds of timed steps.
 
     Args:
-        spec: The run; its preset doesn't matter.
-        paths: Folders of the data sets and engines; nothing is written there.
+        spec: Spec of the run; its preset is ignored.
+        paths: The app's folders, for data sets and engines; nothing is written to them.
         machine: This computer.
-        on_start: Called with the session, to allow cancelling.
+        on_start: Called with the session, so that it can be cancelled.
 
     Raises:
-        UsageError: The spec can't be run.
+        UsageError: The run can't be started.
         ProbeError: The worker failed or was cancelled.
     """
     workload = CATALOGUE[spec.workload]

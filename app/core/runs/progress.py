@@ -1,4 +1,4 @@
-"""A run's progress and remaining time, updated from its events; for any view."""
+"""Tracks a run's progress and remaining time from its events, for any view."""
 
 from collections import deque
 
@@ -9,14 +9,14 @@ _RECENT_STEPS = 50
 
 
 class Progress:
-    """Tracks the progress of one run.
+    """The progress of a run.
 
     Attributes:
         phase: Current phase.
-        epoch: Number of the current epoch, from 0.
-        step: Completed steps in the current epoch.
-        steps_per_epoch: Steps per epoch in this phase; None before training starts.
-        loss: Running mean of the current epoch; None before its first step.
+        epoch: Index of the current epoch, from 0.
+        step: Number of completed steps in the current epoch.
+        steps_per_epoch: Number of steps per epoch in this phase; None before training starts.
+        loss: Running mean of the loss in the current epoch; None before its first step.
     """
 
     def __init__(self, spec: RunSpec) -> None:
@@ -51,7 +51,7 @@ class Progress:
                 self._now_s = event.t_s
                 self.step = event.first_index + len(event.durations_s)
                 self.loss = event.loss
-                # A run's first step traces and compiles, so it isn't representative.
+                # The run's first step isn't representative, because it traces and compiles.
                 first = event.epoch == 0 and event.first_index == 0
                 self._recent_s.extend(event.durations_s[1:] if first else event.durations_s)
             case events.Epoch():
@@ -60,12 +60,12 @@ class Progress:
 
     @property
     def step_s(self) -> float | None:
-        """Mean seconds of recent steps; None before the second step."""
+        """The mean duration of recent steps in seconds; None before the second step."""
         return sum(self._recent_s) / len(self._recent_s) if self._recent_s else None
 
     @property
     def fraction(self) -> float | None:
-        """Completed share of this phase, 0 to 1, by steps or time; None before training starts."""
+        """The completed share of the phase by steps or time, 0 to 1; None before training starts."""
         if self._budget_s and self._by_time:
             return min(1.0, (self._now_s - self._begin_s) / self._budget_s)
         if not self.steps_per_epoch:
@@ -74,7 +74,7 @@ class Progress:
 
     @property
     def remaining_s(self) -> float | None:
-        """Estimated seconds until training ends, from steps and validation, or the time limit; None if unknown."""
+        """The estimated time until training ends, in seconds; None if unknown."""
         if self.phase == "measure" and self._budget_s and self._by_time:
             return max(0.0, self._budget_s - (self._now_s - self._begin_s))
         if self.phase != "measure" or not self.steps_per_epoch or self.step_s is None:

@@ -1,4 +1,4 @@
-"""Starts runs: validates the spec, stores the run and starts a session."""
+"""Starts runs: checks the spec, stores the run and starts a session."""
 
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -28,13 +28,13 @@ NEAR_LIMIT = 4
 
 
 class Runner:
-    """Starts runs. For meaningful results, run one at a time; this isn't enforced here.
+    """Starts runs. Meaningful results require one run at a time, but this isn't enforced.
 
     Args:
-        paths: Folders of results and data sets.
-        machine: The computer to store results for.
-        limits: Time limits; for tests.
-        command: Command that starts a worker; for tests and other interpreters.
+        paths: The app's folders, for results, data sets and engines.
+        machine: Record of this computer, to be stored with results.
+        limits: Time limits; None for the defaults.
+        command: Function that returns the command for a worker.
     """
 
     def __init__(
@@ -55,15 +55,15 @@ class Runner:
         listener: Listener = lambda _: None,
         place: PlanPlace | None = None,
     ) -> Session:
-        """Validate and store a run, then start it in the background.
+        """Check and store a run, then start it in the background.
 
         Args:
-            spec: The run.
-            listener: Called with each event, in the session's thread, after the event was stored.
+            spec: Spec of the run.
+            listener: Called with each event in the session's thread, after the event has been stored.
             place: Position in a plan; None for a single run.
 
         Raises:
-            UsageError: The spec can't be run; nothing was stored.
+            UsageError: The run can't be started. Nothing has been stored.
             DatabaseError: The results can't be written.
         """
         workload = self.check(spec)
@@ -90,13 +90,13 @@ class Runner:
         return session
 
     def is_there(self, engine: str) -> bool:
-        """Return whether an engine is installed, complete or not."""
+        """Return whether an engine is installed, even if incompletely."""
         return (
             ENGINES[engine].packages_folder is None or engine_folder(self.paths, engine).look().state != "absent"
         )
 
     def check(self, spec: RunSpec) -> Workload:
-        """Return the spec's workload. Raises UsageError if it can't be run on this computer."""
+        """Return the workload of a spec. Raises UsageError if this computer can't run it."""
         workload = checked_workload(spec)
         check_engine_is_there(spec.engine, self.paths)
         variant = installed_variant(self.paths, spec.engine)
@@ -121,7 +121,7 @@ class Runner:
 
 
 def check_engine_is_there(engine: str, paths: Paths) -> None:
-    """Raise UsageError unless an engine is installed for this Python, judged by its folder."""
+    """Raise UsageError unless the engine's folder contains an installation for this Python."""
     if ENGINES[engine].packages_folder is None:
         return
     if is_busy(paths, engine):
@@ -136,20 +136,20 @@ def check_engine_is_there(engine: str, paths: Paths) -> None:
 
 
 def checked_workload(spec: RunSpec) -> Workload:
-    """Return the spec's workload. Raises UsageError if the spec is invalid."""
+    """Return the workload of a spec. Raises UsageError if the spec is invalid."""
     workload = known_workload(spec.workload)
     try:
         workload.check(spec)
         write_job(Job(spec=spec, datasets_folder=b""))
     except WorkloadError as error:
         raise UsageError(error.message) from error
-    except UnicodeEncodeError as error:  # for example in a folder's name
+    except UnicodeEncodeError as error:  # for example, from the name of a folder
         raise UsageError(message("run.not_utf8"), message("run.rename_it")) from error
     return workload
 
 
 def _near(typed: str) -> list[str]:
-    """Return suggestions for an unknown name: workloads that contain it, standard one first, then similar ones."""
+    """Return the names closest to an unknown one. Names that contain it come first."""
     part = typed.strip().lower()
     within = [name for name in CATALOGUE if part in name] if len(part) > 1 else []
     within.sort(key=lambda name: name != STANDARD)
@@ -158,7 +158,7 @@ def _near(typed: str) -> list[str]:
 
 
 def known_workload(workload_id: str) -> Workload:
-    """Return the workload with this name. Raises UsageError with similar names if there is none."""
+    """Return a workload by id. Raises UsageError with similar names if it doesn't exist."""
     if workload_id in CATALOGUE:
         return CATALOGUE[workload_id]
     near = _near(workload_id)

@@ -1,44 +1,44 @@
-"""A second clock: compares the arrival times of a worker's events with the times they contain."""
+"""Checks the worker's clock by comparing the arrival times of events with the times in the events."""
 
 import time
 from collections.abc import Callable
 
 from workloads.protocol import events
 
-# If a line took at least this long, the reader waited for it; otherwise, it was already in the pipe.
+# If reading a line took at least this long, the reader had to wait for it; otherwise it was already in the pipe.
 WAITED_S = 0.001
-# In each interval of this length, only the fastest arrival is kept.
+# Only the fastest arrival in each interval of this length is kept.
 SPAN_S = 0.25
-# Three per quarter.
+# Three for each quarter.
 ARRIVALS_AT_LEAST = 12
-# Only the parent process may send these.
+# Metrics that only the parent process may send.
 PARENT_KEYS = frozenset({"worker_clock_s", "parent_clock_s"})
 
 
 class SecondClock:
-    """Compares the worker's clock with this process's over the timed steps.
+    """Compares the worker's clock with this process's clock during the timed steps.
 
-    Both processes read the same system clock, so the only difference is delivery, which can only add time.
-    Therefore the fastest arrivals of the first and the last quarter are compared. An arrival counts only if the
-    reader was waiting for it and for the next one. This excludes lines that piled up while this process was
-    blocked by a full queue, a slow database or a pause.
+    Both processes read the same system clock, so the times can differ only by the delivery time, which is never
+    negative. Therefore the fastest arrivals of the first and the last quarter are compared. An arrival counts only
+    if the reader was waiting for it and for the next one. This excludes lines that accumulated while this process
+    was blocked by a full queue, a slow database or a pause.
 
     Args:
-        clock: The same kind of clock as the worker's.
+        clock: Function that returns the time in seconds on the same kind of clock as the worker's.
     """
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
         self._asked_s = clock()
         self._last: tuple[float, float] | None = None
-        self._arrivals: list[tuple[float, float]] = []  # by the worker's clock, and by this process's clock
+        self._arrivals: list[tuple[float, float]] = []  # times by the worker's clock and by this process's clock
 
     def asked(self) -> None:
         """Record that the reader starts waiting for a line."""
         self._asked_s = self._clock()
 
     def heard(self, event: events.Event | None) -> None:
-        """Record that a line has arrived; `event` is None if it isn't an event."""
+        """Record that a line has arrived. `event` is None if the line isn't an event."""
         now_s = self._clock()
         was_waited_for = now_s - self._asked_s >= WAITED_S
         if self._last is not None and was_waited_for:
@@ -53,7 +53,7 @@ class SecondClock:
         self._arrivals.append((sent_s, arrived_s))
 
     def metrics(self) -> dict[str, float]:
-        """Return the time from the first quarter to the last by both clocks; empty with too few arrivals."""
+        """Return the time between the first and last quarter on both clocks; empty with too few arrivals."""
         if len(self._arrivals) < ARRIVALS_AT_LEAST:
             return {}
         quarter = len(self._arrivals) // 4

@@ -1,4 +1,4 @@
-"""One run in progress. Worker and monitor feed one queue; one thread stores the events and passes them on."""
+"""A run in progress. Worker and monitor fill a queue, and one thread stores the events and passes them on."""
 
 import logging
 import os
@@ -40,7 +40,7 @@ from workloads.protocol.telemetry import Telemetry
 
 _log = logging.getLogger(__name__)
 Listener = Callable[[events.Event], None]
-# Large enough never to block a worker, and small enough that a runaway worker can't fill the memory.
+# Large enough not to block a worker, and small enough that a runaway worker can't fill the memory.
 QUEUE_LIMIT = 2_000
 TICK_S = 0.1
 WRITE_PATIENCE_S = 0.2
@@ -49,19 +49,19 @@ DAMAGED_REPORTED_MAX = 3
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Time limits, in seconds.
+    """Time limits in seconds.
 
     Attributes:
-        silence_s: Silence after which a warning is issued. A network's first step may take long to compile, so the
-            run isn't ended before `start_s`.
-        start_s: Silence after which a worker counts as hung before its first step; NVIDIA states up to 30 minutes
-            for compiling kernels for a GPU that TensorFlow wasn't built for.
-        hung_s, hung_steps: The same limit after the first step, in seconds or typical steps, whichever is longer.
+        silence_s: Silence before a warning. The run isn't ended before `start_s`, because compiling the first step
+            may take a long time.
+        start_s: Silence before the first step after which a worker counts as hung. NVIDIA states up to 30 minutes
+            for compiling kernels for a GPU without prebuilt code.
+        hung_s, hung_steps: Silence after the first step, in seconds and in typical steps, whichever is longer.
         cancel_s: Time between asking a worker to stop and terminating it.
         terminate_s: Time between terminating a worker and killing it.
-        exit_s: Time between a worker's last event and killing its process or its remaining children, and between
-            killing and abandoning it (a process in a hanging driver can't be killed).
-        store_s: How long to retry storing the end of a run while the database is locked or the disk is full.
+        exit_s: Time between a worker's last event and killing its process and remaining children, and between
+            killing and abandoning it, because a process in a hanging driver can't be killed.
+        store_s: How long to retry storing a run's end while the database is locked or the disk is full.
         verdict_s: Time between live verdicts.
     """
 
@@ -77,7 +77,7 @@ class Limits:
 
 
 class Session:
-    """One run in progress. Its state belongs to its thread; other threads may call `cancel`, `kill` and `wait`."""
+    """A run in progress. `cancel`, `kill` and `wait` may be called from any thread; all other state is private."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Session:
         self.run_id = run_id
         self.status: str = "running"
         self.trouble: AppError | None = None
-        # Not a daemon, because storing a run must not be cut short when the program exits.
+        # Not a daemon: storing a run must not be interrupted when the program exits.
         self._thread = threading.Thread(target=self._main, name=f"run-{run_id}")
         self._spec = spec
         self._command = command
@@ -113,8 +113,8 @@ class Session:
         self._end: events.End | None = None
         self._cancelled_s: float | None = None
         self._terminated = False
-        # Counted in waits on the empty queue, not by the clock, because the worker isn't silent just because this
-        # process slept or a view was slow.
+        # Counted in waits for the empty queue rather than by the clock: the worker isn't silent just because this
+        # process was suspended or a view was slow.
         self._silent_s = 0.0
         self._silence_reported = False
         self._damaged = 0
@@ -124,28 +124,28 @@ class Session:
         self._enough_reported = False
 
     def cancel(self) -> None:
-        """Ask the run to stop. It ends within cancel_s + terminate_s, even if the worker doesn't respond."""
+        """Ask the run to stop. It ends within cancel_s + terminate_s even if the worker doesn't respond."""
         self._cancel.set()
 
     def kill(self) -> None:
-        """End the run now, even if its thread is stuck in a listener."""
+        """End the run immediately, even if its thread is stuck in a listener."""
         self._cancel.set()
         self._kill.set()
         if self._worker is not None:
             self._worker.end(force=True)
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the run to end; return whether it has."""
+        """Wait for the run to end; return whether it has ended."""
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
     def start(self) -> None:
-        """Start the thread. Called once, by the runner."""
+        """Start the thread. Called once."""
         self._thread.start()
 
     def _main(self) -> None:
         try:
-            # Short timeout: while the database is busy, events wait here and the run continues.
+            # The timeout is short: while the database is busy, events are queued, and the run continues.
             with Database(self._paths.database, busy_timeout_s=WRITE_PATIENCE_S) as database:
                 self._writer = RunWriter(database, self.run_id)
                 try:
@@ -153,18 +153,18 @@ class Session:
                 except AppError:
                     raise
                 except Exception:  # noqa: BLE001 - see below
-                    # The session's last resort: the run must end, and the log must contain the reason.
+                    # Last resort: the run must end, and the log must contain the reason.
                     self._record_bug()
                     self._finish(database)
         except AppError as error:
             self._give_up(error)
-        except Exception:  # noqa: BLE001 - also where the end itself fails
+        except Exception:  # noqa: BLE001 - storing the end may fail as well
             self._give_up(self._record_bug())
         finally:
             self._ownership.release()
 
     def _record_bug(self) -> AppError:
-        """Log the current exception, and make the run fail because of it."""
+        """Log the current exception, and let the run fail because of it."""
         _log.exception("Run %s ended by an error of Epochmark itself.", self.run_id)
         said = message("run.fault")
         self.trouble = AppError(said)
@@ -172,7 +172,7 @@ class Session:
         return self.trouble
 
     def _give_up(self, error: AppError) -> None:
-        """End a run that can't be stored. The next start recovers it."""
+        """End a run that can't be stored. It is recovered at the next start."""
         self.trouble = error
         self.status = "failed"
         self._publish(failure("internal", problem(error)))
@@ -228,12 +228,12 @@ class Session:
             self._enforce_limits(worker)
 
     def _is_over(self, worker: Worker) -> bool:
-        """Return whether the worker is done, even if one of its children still holds its stream open."""
+        """Return whether the worker is done, even if a child process still holds its stream open."""
         done = self._end is not None or self._kill.is_set() or worker.wait(0) is not None
         return done and self._silent_s > self._limits.exit_s
 
     def _count_damaged(self, line: BadLine) -> None:
-        """Report the first damaged lines. A runaway worker must not fill the database with them."""
+        """Report a damaged line, up to a limit, so that a runaway worker can't fill the database with reports."""
         self._damaged += 1
         if self._damaged <= DAMAGED_REPORTED_MAX:
             self._store_and_publish(warn("damaged_event", message("run.damaged_event", reason=line.reason)))
@@ -255,7 +255,7 @@ class Session:
                 self._note_unused_gpu(event)
             case events.Error():
                 self._error = self._error or event
-                return  # stored and passed on with the final event, which must be last
+                return  # stored and passed on at the end, where it must be the last event but one
             case events.End():
                 self._end = event
                 return
@@ -267,7 +267,7 @@ class Session:
         self._live.follow(event)
 
     def _enforce_limits(self, worker: Worker) -> None:
-        """Ensure that every run ends: cancel, then terminate, then kill. Also detects a hung worker."""
+        """Enforce the time limits: cancel, terminate, then kill. Also detects a hung worker."""
         now_s = time.monotonic()
         if self._kill.is_set():
             worker.end(force=True)
@@ -293,7 +293,7 @@ class Session:
         return max(self._limits.hung_s, self._limits.hung_steps * self._step_s)
 
     def _explain(self, worker: Worker, code: int | None) -> None:
-        """Report on a worker's behalf an error that it couldn't report itself."""
+        """Record an error that the worker couldn't report itself."""
         if self._end is None and self._error is None and not self._cancel.is_set():
             ended, lines = explain_exit(code), worker.last_lines()
             said = (
@@ -305,7 +305,7 @@ class Session:
 
     def _note_unused_gpu(self, event: events.Environment) -> None:
         engine = engine_named(self._spec.engine)
-        # Also for a GPU that its driver or the system hides from the engine.
+        # Includes GPUs that the driver or the system hides from the engine.
         gpus = [gpu for gpu in self._machine.gpus if gpu.vendor in engine.vendors]
         if ENGINES.get(engine.name, ENGINES[DEFAULT_ENGINE]).packages_folder is not None:
             gpus = [gpu for gpu in gpus if gpu in cards_for(engine.name, self._machine)]
@@ -315,12 +315,12 @@ class Session:
             self._store_and_publish(warn("gpu_not_used", message(code, engine=engine.title, gpu=gpus[0].name)))
 
     def _queue_telemetry(self, now_s: float, telemetry: Telemetry) -> None:
-        """Queue telemetry; runs in the monitor's thread."""
+        """Queue telemetry. Called in the monitor's thread."""
         try:
             event = events.TelemetryEvent(t_s=max(0.0, now_s - self._start_s), telemetry=telemetry)
             self._messages.put_nowait(event)
         except queue.Full:
-            pass  # a worker is flooding the queue, and its events are more important
+            pass  # a worker floods the queue, and its events matter more
 
     def _finish(self, database: Database) -> None:
         if self._error is not None:
@@ -362,7 +362,7 @@ class Session:
         self._publish(events.End(status=_end_status(self.status)))
 
     def _store_end(self) -> None:
-        """Store how the run ended. Waits for a locked database or a full disk, unless the run was killed."""
+        """Store the end of the run. Retry while the database is locked or the disk is full, unless killed."""
         deadline_s = time.monotonic() + self._limits.store_s
         while True:
             try:
@@ -379,7 +379,7 @@ class Session:
                 self._kill.wait(1)
 
     def _store_and_publish(self, event: events.Event) -> None:
-        """Store an event, then pass it on to the listener."""
+        """Store an event, then pass it to the listener."""
         stamped = self._stamp(event)
         self._writer.add(stamped)
         self._pass_on(stamped)
@@ -388,7 +388,7 @@ class Session:
         self._pass_on(self._stamp(event))
 
     def _stamp(self, event: events.Event) -> events.Event:
-        """Return the event with its number in the merged stream, and a time if it has none."""
+        """Return an event with its number in the merged stream and, if it has no time, the current time."""
         t_s = event.t_s or max(0.0, time.monotonic() - self._start_s)
         if isinstance(event, events.Run):
             t_s = 0.0

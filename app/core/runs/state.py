@@ -1,4 +1,4 @@
-"""The state of a run, updated from its events, for window, command line and live verdict."""
+"""Tracks the state of a run from its events, for window, command line and live verdict."""
 
 from dataclasses import replace
 from typing import Literal
@@ -15,19 +15,19 @@ from workloads.protocol.spec import RunSpec
 
 
 class RunState:
-    """The state of one run after the events so far.
+    """The state of a run after the events so far.
 
     Attributes:
-        spec: The requested spec.
-        summary: Its stored record, including engine and data used; None before it is stored.
+        spec: Requested spec of the run.
+        summary: Stored record, including the engine and data used; None before the run is stored.
         progress: Progress and remaining time.
-        series: Results: epochs, curves, metrics, warnings, estimate and verdict.
-        steps: All timed steps; None if not kept, because a long run has millions.
+        series: Epochs, curves, metrics, warnings, estimate and verdict.
+        steps: All timed steps; None if they aren't kept, because a long run has millions.
 
     Args:
-        spec: The run's spec.
-        summary: The run's record.
-        keeps_steps: Whether to keep every timed step.
+        spec: Spec of the run.
+        summary: Record of the run; None if it isn't stored.
+        keeps_steps: Whether to keep all timed steps.
     """
 
     def __init__(self, spec: RunSpec, summary: RunSummary | None = None, *, keeps_steps: bool = False) -> None:
@@ -47,17 +47,17 @@ class RunState:
             self.summary = _with_event(self.summary, event)
 
     def live(self) -> RunSummary | None:
-        """Return the run's record with its results so far; None before it is stored."""
+        """Return the run's record with the results so far; None if it isn't stored."""
         return None if self.summary is None else live_summary(self.summary, self.series)
 
     @property
     def is_measuring(self) -> bool:
-        """Return whether steps are being timed."""
+        """Whether steps are being timed."""
         return self.progress.phase == "measure"
 
     @property
     def verdict(self) -> events.Judged | None:
-        """The verdict so far, including later warnings; None if there is nothing to report."""
+        """The verdict so far, combined with later warnings; None if there is nothing to report."""
         verdict, warned = self.series.verdict, {warning.code for warning in self.series.warnings}
         judged = {reason.code for reason in verdict.reasons} if verdict else set()
         if not warned - judged:
@@ -69,7 +69,7 @@ class RunState:
         )
         if verdict is None:
             return events.Judged(level="caution", reasons=news)
-        # Worst first, as in the verdict itself.
+        # Worst first, as in a verdict.
         reasons = sorted((*news, *verdict.reasons), key=lambda reason: reason.level != "invalid")
         level: Literal["caution", "invalid"] = "invalid" if verdict.level == "invalid" else "caution"
         return msgspec.structs.replace(verdict, level=level, reasons=tuple(reasons))

@@ -1,4 +1,4 @@
-"""The parent's view of a worker process, which sends events to a queue and can always be ended."""
+"""Runs a worker process, queues its events, and ensures that it can be ended."""
 
 import contextlib
 import queue
@@ -33,26 +33,26 @@ _EXITS = {
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line from the worker that isn't an event."""
+    """A line from the worker that isn't a valid event."""
 
     reason: Message | str
 
 
 @dataclass(frozen=True, slots=True)
 class StreamClosed:
-    """The worker closed its stream, so no more messages follow."""
+    """The worker has closed its stream, so no more messages follow."""
 
 
 WorkerMessage: TypeAlias = events.Event | BadLine | StreamClosed
 
 
 class Worker:
-    """A started worker. Its events arrive in `messages`, which others may also feed.
+    """A running worker. Its events are put into the `messages` queue, which may have other producers.
 
-    The last message is `StreamClosed`, preceded by metrics that compare the worker's clock with this process's.
+    The last message is `StreamClosed`; before it, metrics compare the worker's clock with this process's clock.
 
     Raises:
-        AppError: It can't be started.
+        AppError: The worker can't be started.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """The worker's process ID; invalid after it has been waited for."""
+        """The worker's process ID. It is invalid after `wait` has returned an exit code."""
         return self._process.pid
 
     def cancel(self) -> None:
@@ -82,7 +82,7 @@ class Worker:
         self._write(b"cancel\n")
 
     def enough(self) -> None:
-        """Inform the worker of a Quick run that it has measured enough."""
+        """Inform the worker that its Quick run has measured enough."""
         self._write(b"enough\n")
 
     def end(self, *, force: bool) -> None:
@@ -90,35 +90,35 @@ class Worker:
         self._process.end(force=force)
 
     def wait(self, timeout_s: float) -> int | None:
-        """Return the exit code, negative for a signal, or None if it is still running after the timeout."""
+        """Return the exit code, negative for a signal; None if the worker is still running after the timeout."""
         try:
             return self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             return None
 
     def close(self) -> None:
-        """Clean up so that no process or open pipe remains.
+        """Clean up, so that neither processes nor open pipes remain.
 
-        A process that can't be killed is abandoned after a while.
+        A process that can't be killed is abandoned after GIVEN_UP_S.
         """
         self.end(force=True)
         self.wait(GIVEN_UP_S)
         self._reader.join(2)
         self._log.join(2)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            # Not while a thread is still reading: a grandchild may hold the other end.
+            # Not while a thread is still reading: a descendant may hold the other end.
             if stream is not None and not self._reader.is_alive() and not self._log.is_alive():
                 with contextlib.suppress(OSError):
                     stream.close()
 
     def last_lines(self) -> list[str]:
-        """Return the last meaningful lines printed by the worker. Call this after it has ended."""
+        """Return the last relevant lines printed by the worker. Call this after the worker has ended."""
         self._log.join(LAST_WORDS_S)  # on a busy computer, they arrive after the last event
         return self._log.last_lines()
 
     def _write(self, line: bytes) -> None:
         assert self._process.stdin is not None
-        with contextlib.suppress(OSError):  # if it has ended, the reader will notice
+        with contextlib.suppress(OSError):  # if the worker has ended, the reader detects it
             self._process.stdin.write(line)
             self._process.stdin.flush()
 
@@ -152,7 +152,7 @@ def _parse(line: bytes) -> WorkerMessage:
 
 
 def explain_exit(code: int | None) -> Message:
-    """Explain how a worker ended without reporting it, as a predicate without a subject."""
+    """Describe how a worker ended without reporting it, as a predicate such as "crashed (SIGSEGV)"."""
     if code is None:
         return message("exit.had_to_be_killed")
     if code in _EXITS:

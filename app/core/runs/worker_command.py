@@ -1,4 +1,4 @@
-"""The worker's command line and environment, for the run's engine."""
+"""The command lines and environments of workers and trials."""
 
 import os
 import sys
@@ -12,8 +12,8 @@ from app.core.paths import Paths
 from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_named
 from workloads.protocol.spec import RunSpec
 
-# All others are omitted, because KERAS_MAX_EPOCHS, TF_*, PYTHON* and the like silently change the measurement.
-# PyTorch's compiler asks Windows for the user's name and needs Visual Studio's variables.
+# Other variables are omitted, because some of them (KERAS_MAX_EPOCHS, TF_*, PYTHON*) silently change the
+# measurement. On Windows, PyTorch's compiler needs the user's name and Visual Studio's variables.
 _PASSED_ON = frozenset(
     """
     PATH HOME USER USERPROFILE APPDATA LOCALAPPDATA PROGRAMDATA PROGRAMFILES SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC
@@ -38,7 +38,7 @@ class WorkerCommand:
 
 
 def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] = os.environ) -> WorkerCommand:
-    """Return the command for a worker, independent of the user's environment."""
+    """Return the command for a worker, with few of the user's environment variables."""
     clean = _clean_environment(paths, environment) | engine_named(spec.engine).run_variables(spec)
     return WorkerCommand(_arguments(spec.engine, paths, "--worker", "workloads"), clean)
 
@@ -46,7 +46,7 @@ def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] =
 def trial_command(
     trial: tuple[str, ...], paths: Paths, environment: Mapping[str, str] = os.environ, engine: str = DEFAULT_ENGINE
 ) -> WorkerCommand:
-    """Return the command for a trial of the doctor, similar to a worker's but with the engine's full logging."""
+    """Return the command for a trial of the doctor. It is like a worker's, but with the engine's full logging."""
     clean = (
         _clean_environment(paths, environment) | engine_named(engine).variables() | {"TF_CPP_MIN_LOG_LEVEL": "0"}
     )
@@ -67,17 +67,17 @@ def _clean_environment(paths: Paths, environment: Mapping[str, str]) -> dict[str
 
 
 def packages_of(engine: str, paths: Paths) -> Path | None:
-    """Return the folder of an engine's packages; None for an engine that is installed with the app."""
+    """Return the folder of an engine's packages; None for an engine that is included in Epochmark."""
     return None if ENGINES[engine].packages_folder is None else engine_folder(paths, engine).packages
 
 
 def _arguments(engine: str, paths: Paths, frozen_option: str, module: str) -> tuple[str, ...]:
     packages = packages_of(engine, paths)
     if packages is not None:
-        # Excludes both the user's packages and the app's, see workloads.launch. -I isn't used because it ignores
-        # PYTHONUTF8.
+        # Excludes the packages of the user and of the app, see workloads.launch. -I isn't used for the worker
+        # itself because it ignores PYTHONUTF8.
         return (sys.executable, "-I", "-S", "-X", "utf8", _LAUNCH, str(packages), module)
     if getattr(sys, "frozen", False):
         return (sys.executable, frozen_option)
-    # -P keeps the current folder out of the import path.
+    # -P excludes the current folder from the import path.
     return (sys.executable, "-P", "-m", module)

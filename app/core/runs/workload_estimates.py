@@ -1,4 +1,4 @@
-"""All workloads as shown in the chooser: duration, memory and data on this computer."""
+"""Estimates of all workloads for the chooser: duration, memory and data on this computer."""
 
 from dataclasses import dataclass
 
@@ -18,15 +18,16 @@ from workloads.workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class WorkloadEstimate:
-    """One workload in its standard run on this computer.
+    """An estimate for the standard run of a workload on this computer.
 
     Attributes:
-        spec: Spec of that run, with the chosen engine and device if they support it, otherwise with the defaults.
-        duration_s: Duration of earlier runs; None without a comparable run.
-        memory_bytes: Approximate memory requirement; None if it was never measured.
-        problem: Why it is certain not to fit into memory; None if that isn't certain.
-        data: "real", "synthetic" (the real data isn't installed) or "generated" (it needs none).
-        published: Number of published results, and how many of them have the default batch size.
+        spec: Spec of the standard run, with the chosen engine and device if supported, otherwise with the
+            defaults.
+        duration_s: Duration of earlier runs in seconds; None without a comparable run.
+        memory_bytes: Approximate memory requirement; None if unknown.
+        problem: Reason why the run can't fit into memory; None unless this is certain.
+        data: "real", "synthetic" (the real data isn't installed) or "generated" (no data set is needed).
+        published: Number of published results, and number of those with the default batch size.
     """
 
     workload: Workload
@@ -39,19 +40,19 @@ class WorkloadEstimate:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """See `probe_key`."""
+        """The result of `probe_key` for the spec."""
         return probe_key(self.spec)
 
 
 def probe_key(spec: RunSpec) -> tuple[str, str, str]:
-    """Return workload, engine and device, which identify the estimate of a standard run."""
+    """Return the workload, engine and device as the key for the probe of a standard run."""
     return spec.workload, spec.engine, spec.device
 
 
 def workload_estimates(
     paths: Paths, machine: Machine, engine: str = DEFAULT_ENGINE, device: str = "auto"
 ) -> list[WorkloadEstimate]:
-    """Return an estimate for each workload, in catalogue order."""
+    """Return an estimate for each workload, in the order of the catalogue."""
     installed = {dataset.id for dataset in list_datasets(paths) if dataset.installed}
     entries = []
     with Database(paths.database) as database:

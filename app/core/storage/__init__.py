@@ -1,1 +1,1 @@
-"""The database: runs, groups and imported logs."""
+"""The database of runs, groups and imported results."""

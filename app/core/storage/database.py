@@ -1,4 +1,4 @@
-"""The SQLite file: opening, migrating, and turning SQLite's errors into messages. Independent of its contents."""
+"""Opens, migrates and repairs the SQLite file, and converts SQLite's errors to messages."""
 
 import contextlib
 import itertools
@@ -19,33 +19,33 @@ from app.core.storage.salvage import differs, salvage
 from app.core.storage.schema import APPLICATION_ID, FORMAT, MIGRATIONS, OLDEST, SCHEMA, add_functions, statements
 
 BUSY_TIMEOUT_S = 5.0
-# A file up to this size is fully checked when a process first opens it, which takes a few milliseconds.
+# Files up to this size are checked completely when a process first opens them, which takes a few milliseconds.
 LOOKED_THROUGH_BYTES = 8 << 20
 _MEND_PATIENCE_S = 60.0
-# Raised because SQLite quotes the damaged bytes, and Python decodes them as UTF-8.
+# Message for a UnicodeDecodeError, which Python raises if SQLite quotes damaged bytes.
 _MISQUOTED = "malformed schema"
 _log = logging.getLogger(__name__)
 
 
 class DatabaseError(AppError):
-    """The database can't be used right now. The caller still has the data to be written."""
+    """The database can't be used now. The caller keeps any data that hasn't been written."""
 
 
 def storable(value: object) -> object:
-    """Return a value that SQLite accepts. Invalid Unicode in a string (such as a file name) becomes "?"."""
+    """Return a value that SQLite accepts. Invalid Unicode in a string, such as a file name, becomes "?"."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 class Database:
-    """One connection, for one thread.
+    """A connection to the database, for use from one thread.
 
     Args:
-        path: The file; created if missing. A damaged file is set aside (never deleted), and its readable contents
-            are copied into a new file.
-        busy_timeout_s: How long to wait for another instance of Epochmark that is writing.
+        path: Path of the file; created if missing. A damaged file is renamed (never deleted), and its readable
+            contents are copied to a new file.
+        busy_timeout_s: How long to wait for another instance of Epochmark that is writing, in seconds.
 
     Raises:
-        DatabaseError: It was written by a newer version of Epochmark, is locked, or its disk is full or read-only.
+        DatabaseError: The file is from a newer version of Epochmark, is locked, or its disk is full or read-only.
     """
 
     def __init__(self, path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
@@ -79,7 +79,7 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Commit everything in the block, or nothing. Raises DatabaseError."""
+        """Commit all changes in the `with` block, or none. Raises DatabaseError."""
         with self.complaints():
             self.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -92,8 +92,8 @@ class Database:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read a consistent state throughout the block, unaffected by other writers. Raises DatabaseError."""
-        if self.connection.in_transaction:  # part of a larger block
+        """Read the same state throughout the `with` block, unaffected by other writers. Raises DatabaseError."""
+        if self.connection.in_transaction:  # inside another transaction
             yield
             return
         with self.complaints():
@@ -105,7 +105,7 @@ class Database:
 
     @contextlib.contextmanager
     def complaints(self) -> Iterator[None]:
-        """Turn SQLite's errors inside the block into DatabaseError."""
+        """Convert SQLite's errors in the `with` block to DatabaseError."""
         try:
             try:
                 yield
@@ -113,12 +113,12 @@ class Database:
                 raise _DamagedError(_MISQUOTED) from error
         except sqlite3.DatabaseError as error:
             if _is_damage(error):
-                with contextlib.suppress(OSError):  # otherwise the next opening checks the whole file
+                with contextlib.suppress(OSError):  # otherwise the whole file is checked when it is next opened
                     _suspicion(self.path).touch()
             raise DatabaseError(*_explanation(error, self.path)) from error
 
     def _open_patiently(self) -> sqlite3.Connection:
-        """Open the file, retrying because SQLite doesn't wait while another process switches a new file to WAL."""
+        """Open the file. Retry, because SQLite doesn't wait while another process switches a new file to WAL."""
         deadline_s = time.monotonic() + self._busy_timeout_s
         while True:
             try:
@@ -131,9 +131,9 @@ class Database:
                 time.sleep(0.02)
 
     def mend(self) -> None:
-        """Set a damaged file aside and replace it with its readable contents. Raises DatabaseError.
+        """Rename a damaged file and replace it with its readable contents. Raises DatabaseError.
 
-        If another process has already repaired the file, it isn't changed.
+        If another process has repaired the file, it isn't changed.
         """
         with contextlib.ExitStack() as stack:
             lock = acquire(self.path.with_name(self.path.name + ".lock"), _MEND_PATIENCE_S)
@@ -148,7 +148,7 @@ class Database:
                 if not _is_damage(error):
                     raise
                 self._replace(error)
-            # Otherwise another process has already repaired it.
+            # Otherwise another process has repaired it.
 
     def _replace(self, error: sqlite3.Error) -> None:
         fresh = self.path.with_name(f"{self.path.stem}.mended-{secrets.token_hex(4)}{self.path.suffix}")
@@ -175,7 +175,7 @@ class Database:
         _log.warning("%s", text)
 
     def _set_aside(self) -> Path:
-        """Rename the file without overwriting another one. Raises OSError."""
+        """Rename the file without overwriting an existing one. Raises OSError."""
         aside = _free(self.path, f"{self.path.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
         for suffix in ("", "-wal", "-shm"):
             source = self.path.with_name(self.path.name + suffix)
@@ -187,14 +187,14 @@ class Database:
         connection = sqlite3.connect(self.path, timeout=self._busy_timeout_s, isolation_level=None)
         try:
             connection.row_factory = sqlite3.Row
-            # A single string that isn't UTF-8 must not prevent reading the others.
+            # One string with invalid UTF-8 must not prevent the others from being read.
             connection.text_factory = lambda text: text.decode("utf-8", "replace")
             version = _checked_version(connection, self.path)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
-            # Otherwise deleted contents are still readable in the file. Only some builds of SQLite do this by
-            # default.
+            # Otherwise deleted contents could still be read from the file. Only some builds of SQLite enable this
+            # by default.
             connection.execute("PRAGMA secure_delete = ON")
             if version < FORMAT:
                 _migrate(connection, self.path, version)
@@ -206,15 +206,15 @@ class Database:
 
 
 class _DamagedError(sqlite3.DatabaseError):
-    """The file is damaged, although SQLite hasn't reported it."""
+    """The file is damaged, although SQLite didn't report it."""
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT
 
 
 def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the file's format. Raises DatabaseError if it isn't ours, or sqlite3's errors if it is damaged."""
+    """Return the format of the file. Raises DatabaseError if it isn't ours, or sqlite3.Error if it is damaged."""
     before, version = -1, 0
-    while before != version:  # another process is creating the file: tables, ID and format in one transaction
+    while before != version:  # another process may be creating the file: tables, ID and format in one transaction
         before = connection.execute("PRAGMA user_version").fetchone()[0]
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         owner = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -225,7 +225,7 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
         return 0
     is_ours = owner == APPLICATION_ID
     if is_ours and OLDEST <= version < FORMAT and _written_format(connection) == version:
-        return int(version)  # its tables are checked during migration
+        return int(version)  # the migration checks its tables
     is_whole = not differs(connection)
     if is_ours and version == FORMAT and is_whole:
         return int(version)
@@ -240,16 +240,16 @@ def _written_format(connection: sqlite3.Connection) -> object:
     try:
         row = connection.execute("SELECT max(version) FROM format").fetchone()
     except sqlite3.OperationalError as error:
-        if _code(error) != sqlite3.SQLITE_ERROR:  # the table exists
+        if _code(error) != sqlite3.SQLITE_ERROR:  # the table exists, so this is another error
             raise
         return None
     return row[0]
 
 
 def _look_through(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise sqlite3's error for damage that only some queries reveal.
+    """Raise sqlite3.Error if the file has damage that only some queries would reveal.
 
-    Large files are checked on suspicion only.
+    Large files are checked only if damage is suspected.
     """
     state = path.stat()
     identity = (str(path), state.st_dev, state.st_ino)
@@ -265,7 +265,7 @@ def _look_through(connection: sqlite3.Connection, path: Path) -> None:
             _suspicion(path).unlink(missing_ok=True)
 
 
-# Files already checked by this process.
+# Files that this process has checked.
 looked_through: set[tuple[str, int, int]] = set()
 
 
@@ -278,7 +278,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _suspicion(path: Path) -> Path:
-    """Return the marker file that makes the next opening check for damage."""
+    """Return the marker file that requests a check when the file is next opened."""
     return path.with_name(path.name + ".suspect")
 
 
@@ -295,13 +295,13 @@ def _foreign(path: Path, version: int, owner: int) -> DatabaseError:
 
 
 def _free(path: Path, stem: str) -> Path:
-    """Return an unused name next to the file."""
+    """Return an unused path next to the file."""
     names = (f"{stem}-{number}" if number else stem for number in itertools.count())
     return next(free for name in names if not os.path.lexists(free := path.with_name(name + path.suffix)))
 
 
 def _migrate(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    """Create the tables of a new file, or copy and migrate a file in an earlier format."""
+    """Create the tables of a new file; back up and migrate a file with an earlier format."""
     if version:
         backup = _free(path, f"{path.stem}.before-format-{FORMAT}")
         with contextlib.closing(sqlite3.connect(backup)) as copy:
@@ -309,7 +309,7 @@ def _migrate(connection: sqlite3.Connection, path: Path, version: int) -> None:
     add_functions(connection)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Another process may have done this already.
+        # Another process may have migrated the file already.
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         steps = [MIGRATIONS[number] for number in range(version, FORMAT)] if version else [SCHEMA]
         for step in steps:
@@ -321,7 +321,7 @@ def _migrate(connection: sqlite3.Connection, path: Path, version: int) -> None:
         connection.execute(f"PRAGMA user_version = {FORMAT}")
         connection.execute("COMMIT")
     except BaseException:
-        with contextlib.suppress(sqlite3.Error):  # SQLite has already rolled back if the disk is full
+        with contextlib.suppress(sqlite3.Error):  # if the disk is full, SQLite has already rolled back
             connection.execute("ROLLBACK")
         raise
 
@@ -331,7 +331,7 @@ def _is_damage(error: sqlite3.Error) -> bool:
 
 
 def _code(error: sqlite3.Error) -> int:
-    """Return SQLite's primary result code, 0 if the error has none."""
+    """Return SQLite's primary result code; 0 if the error has none."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
@@ -339,11 +339,11 @@ _OF_FILES = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
 
 
 def _explanation(error: sqlite3.DatabaseError, path: Path) -> tuple[Message, Message]:
-    """Return the meaning of SQLite's error, and what to do about it."""
+    """Return a message that explains SQLite's error, and advice."""
     code, where, reason = _code(error), str(path), str(error)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return message("database.locked", path=where), message("database.close_other_program")
-    # SQLite reports a full disk for the files next to the database as a generic error.
+    # If the disk is full, SQLite reports a generic error for the files next to the database.
     if code == sqlite3.SQLITE_FULL or (code in _OF_FILES and has_no_room(path.parent)):
         return message("database.disk_full", path=where), message("files.free_space")
     if code in (*_OF_FILES, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):

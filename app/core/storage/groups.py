@@ -1,4 +1,4 @@
-"""Groups of runs: repetitions, the two sides of an A/B, several engines, studies."""
+"""Stores groups of runs: repetitions, A/Bs, engine comparisons, studies and suites."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ from workloads.protocol.stored import decode_leniently
 
 
 def begin_group(database: Database, plan: Plan) -> int:
-    """Store a new group without runs, and return its number."""
+    """Store a new group without runs, and return its id."""
     with database.transaction() as connection:
         sql = "INSERT INTO groups (created_at, kind, plan) VALUES (?, ?, ?)"
         cursor = connection.execute(sql, (now_text(), plan.kind, json.dumps(msgspec.to_builtins(plan))))
@@ -28,7 +28,7 @@ def begin_group(database: Database, plan: Plan) -> int:
 
 
 def list_groups(database: Database, kind: str | None = None, limit: int | None = None) -> list[Group]:
-    """Return the groups that still have runs, newest first."""
+    """Return the groups that have runs, newest first."""
     sql = (
         "SELECT * FROM groups"
         " WHERE id IN (SELECT group_id FROM runs WHERE group_id IS NOT NULL AND deleted_at IS NULL)"
@@ -40,7 +40,7 @@ def list_groups(database: Database, kind: str | None = None, limit: int | None =
 
 
 def specs_of(database: Database, run_ids: Sequence[int]) -> dict[int, RunSpec]:
-    """Return the requested specs of runs, by number; missing and unreadable ones are omitted."""
+    """Return the requested specs of runs, by run id. Missing and unreadable specs are omitted."""
     sql = "SELECT id, spec FROM runs WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
     specs = {}
     with database.complaints():
@@ -51,7 +51,7 @@ def specs_of(database: Database, run_ids: Sequence[int]) -> dict[int, RunSpec]:
 
 
 def metric_values(database: Database, run_ids: Sequence[int], key: str) -> dict[int, float]:
-    """Return the values reported by runs under a key, by number; runs without it are omitted."""
+    """Return the values that runs reported for a key, by run id. Runs without a value are omitted."""
     sql = (
         "SELECT run_id, value FROM metrics WHERE key = ? AND value BETWEEN -1e300 AND 1e300"
         " AND run_id IN (SELECT value FROM json_each(?))"
@@ -61,7 +61,7 @@ def metric_values(database: Database, run_ids: Sequence[int], key: str) -> dict[
 
 
 def load_group(database: Database, group_id: int) -> Group:
-    """Return a group with its remaining runs. Raises UsageError if it doesn't exist."""
+    """Return a group with its existing runs. Raises UsageError if there is no such group."""
     groups = load_groups(database, [group_id])
     if not groups:
         raise UsageError(message("groups.unknown", group_id=group_id), message("groups.see_list"))
@@ -69,7 +69,7 @@ def load_group(database: Database, group_id: int) -> Group:
 
 
 def load_groups(database: Database, group_ids: Sequence[int]) -> list[Group]:
-    """Return groups with their remaining runs; groups that don't exist are omitted."""
+    """Return groups with their existing runs. Ids without a group are ignored."""
     with database.complaints():
         sql = "SELECT * FROM groups WHERE id IN (SELECT value FROM json_each(?))"
         rows = database.connection.execute(sql, (json.dumps(list(group_ids)),)).fetchall()
@@ -77,9 +77,9 @@ def load_groups(database: Database, group_ids: Sequence[int]) -> list[Group]:
 
 
 def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, str]:
-    """Return each grouped run's place in its group as text, by run number.
+    """Return the place of each grouped run in its group as text, by run id.
 
-    "run 2 of 5 in group 3" for repetitions, "side B of group 4" for an A/B test.
+    For example, "run 2 of 5 in group 3" for repetitions and "side B of group 4" for an A/B.
     """
     grouped = [run for run in runs if run.group_id is not None]
     ids = sorted({run.group_id for run in grouped if run.group_id is not None})
@@ -104,7 +104,7 @@ def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, st
 
 
 class _PlanShape(msgspec.Struct):
-    """The known fields of a stored plan; others may belong to another version."""
+    """The known fields of a stored plan. Other versions may have more."""
 
     specs: list[dict[str, Any]] = []
     rounds: int = 1
@@ -124,7 +124,7 @@ def _read_plan(row: Mapping[str, Any]) -> Plan:
 
 
 def _numbers(database: Database, group_ids: Sequence[int]) -> dict[int, dict[int, int]]:
-    """Return each run's number in its plan, by group and run; for repaired records, its position."""
+    """Return the plan numbers of runs by group id and run id. If a number is missing, the position is used."""
     numbers: dict[int, dict[int, int]] = {group_id: {} for group_id in group_ids}
     sql = (
         "SELECT id, group_id, plan_number FROM runs WHERE group_id IN (SELECT value FROM json_each(?)) ORDER BY id"

@@ -1,6 +1,6 @@
-"""Other people's results, stored separately and excluded from the user's statistics, trends and peaks."""
+"""Stores results of other computers, separately from the user's own runs. Statistics include only own runs."""
 
-# ruff: noqa: S608 - SQL is put together from our own texts, never from values
+# ruff: noqa: S608 - SQL is built from our own texts, never from values
 import json
 import logging
 import sqlite3
@@ -23,13 +23,13 @@ from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database, storable
 
 LABEL_LIMIT, SOURCE_LIMIT = 80, 200
-# Limit of bars: only the newest are shown.
+# Maximum number of bars; the newest results are shown.
 SHOWN_LIMIT = 200
 _log = logging.getLogger(__name__)
 
 
-# The date may be NULL. is_exact: whether all digits of the headline are known. One SELECT per case, because with
-# OR, SQLite would read all runs of a workload.
+# The date may be NULL. :is_exact states whether all digits of the headline are known. There is a SELECT for each
+# case, because with OR, SQLite would read all runs of a workload.
 _OWN_OF = "SELECT id FROM runs WHERE workload = :workload AND value = :value AND deleted_at IS NULL"
 OWN_AGAIN = f"{_OWN_OF} AND started_at = :date UNION ALL {_OWN_OF} AND :date IS NULL AND :is_exact"
 _EARLIER_OF = "SELECT id FROM imported_results WHERE workload = :workload AND value = :value"
@@ -38,7 +38,7 @@ IMPORTED_AGAIN = (
     f" UNION ALL {_EARLIER_OF} AND started_at IS NULL AND :is_exact"
     f" UNION ALL {_EARLIER_OF} AND :date IS NULL AND :is_exact"
 )
-# Results that may be from the same run as a QR import, which has only a few digits, and vice versa.
+# Results that may be the same as a QR import, of which only a few digits are known, and vice versa.
 _LIKE = "SELECT id, document FROM imported_results WHERE workload = ? AND value BETWEEN ? AND ?"
 _OWN_LIKE = (
     "SELECT id, value, value_low, value_high FROM runs WHERE workload = ? AND value BETWEEN ? AND ?"
@@ -49,25 +49,25 @@ _CODES = (
     " AND started_at IS NULL AND value BETWEEN ? AND ?"
     " AND json_valid(document) AND json_extract(document, '$.app_version') = ? ORDER BY id DESC LIMIT 500"
 )
-# The id belongs to an upgraded QR import, or is NULL.
+# The id is that of an upgraded QR import, or NULL.
 _STORE = (
     "INSERT OR REPLACE INTO imported_results"
     " (id, imported_at, digest, label, source, workload, started_at, value, document)"
     " VALUES (:id, :imported_at, :digest, :label, :source, :workload, :date, :value, :document)"
 )
 _LOGS_OF_VALUE = "SELECT id, label, document FROM imported_results WHERE workload = ? AND value = ?"
-_ROUNDED_BY = 1e-3  # maximum rounding error of a short form's numbers
+_ROUNDED_BY = 1e-3  # maximum relative rounding error of numbers in a short form
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """The outcome of adding the results of one file.
+    """The outcome of adding the results of a file.
 
     Attributes:
-        imported: Numbers of new results.
-        duplicates: Numbers of results that had already been imported, from any kind of file or a QR code.
-        upgraded: Numbers of results upgraded from a QR code to a full file.
-        own_runs: Numbers of the user's own runs among them.
+        imported: Ids of new results.
+        duplicates: Ids of results that had been imported before, from any kind of file or a QR code.
+        upgraded: Ids of results that were imported from a QR code and replaced by the full result.
+        own_runs: Ids of the user's own runs among the results.
     """
 
     imported: tuple[int, ...] = ()
@@ -77,16 +77,16 @@ class Added:
 
 
 def add_results(database: Database, results: Sequence[Result], source: str) -> Added:
-    """Store results that aren't stored yet, all or none.
+    """Store the results that aren't stored yet: all of them, or none after an error.
 
     Args:
-        database: The results.
-        results: Validated results with digests.
-        source: Name of the file, without its folder.
+        database: Database of the results.
+        results: Validated results with digests, from one file.
+        source: File name without folder.
     """
     taken, present, replaced, own = list[int](), list[int](), list[int](), list[int]()
     name = storable(one_line(source, SOURCE_LIMIT))
-    # Prepared first, because other processes wait during the transaction.
+    # Prepared in advance, because other processes wait during the transaction.
     entries = [_entry(result, is_one_of_many=len(results) > RESULTS_LIMIT) for result in results]
     with database.transaction() as connection:
         moment = _moment(connection, source) if len(results) > 1 else now_text()
@@ -114,15 +114,15 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
 
 
 def add_log(database: Database, log: Result, source: str, *, by_name: bool) -> Added:
-    """Store an epoch log unless it is already stored.
+    """Store an epoch log unless it is stored already.
 
     Args:
-        database: The results.
-        log: The log as a result.
-        source: Name of the file, without its folder.
-        by_name: Whether a log with the same epochs but another name is a different log.
+        database: Database of the results.
+        log: Result created from the log.
+        source: File name without folder.
+        by_name: Whether logs with the same epochs but different names are different logs.
     """
-    label = log.machine.cpu_name  # entered by the user, or the folder's name
+    label = log.machine.cpu_name  # entered by the user, or the name of a folder or file
     entry = _entry(log, is_one_of_many=False) | {
         "label": label,
         "source": storable(one_line(source, SOURCE_LIMIT)),
@@ -140,13 +140,13 @@ def add_log(database: Database, log: Result, source: str, *, by_name: bool) -> A
 
 
 def _entry(result: Result, *, is_one_of_many: bool) -> dict[str, Any]:
-    """Return the stored values of a result, and the values used to find duplicates."""
+    """Return the values to store for a result, and the values for finding duplicates."""
     summary = summary_of(result)
     return {
         "workload": summary.workload,
         "date": result.started_at,
         "value": summary.value,
-        # Without a date, all digits of the headline identify a run; a short form has only four of them.
+        # All digits of the headline identify a run even without a date; a short form contains only four.
         "is_exact": result.app_version != UNKNOWN_VERSION or is_one_of_many,
         "digest": result.digest,
         "label": one_line(run_name(summary), LABEL_LIMIT),
@@ -155,7 +155,7 @@ def _entry(result: Result, *, is_one_of_many: bool) -> dict[str, Any]:
 
 
 def _moment(connection: sqlite3.Connection, source: str) -> str:
-    """Return an import time after all earlier imports of a file with this name; name and time form the key."""
+    """Return an import time later than that of any file with this name: name and time identify a file."""
     sql = "SELECT MAX(imported_at) FROM imported_results WHERE source = ?"
     latest = connection.execute(sql, (storable(one_line(source, SOURCE_LIMIT)),)).fetchone()[0]
     now = now_text()
@@ -168,7 +168,7 @@ def _moment(connection: sqlite3.Connection, source: str) -> str:
 
 
 def _own_match(connection: sqlite3.Connection, code: Result) -> int | None:
-    """Return the user's own run that matches a scanned code."""
+    """Return the id of the user's own run that matches a scanned QR code; None if there is none."""
     numbers, spec = code.statistics, code.spec
     if numbers.low is None or numbers.high is None:
         return None
@@ -181,7 +181,7 @@ def _own_match(connection: sqlite3.Connection, code: Result) -> int | None:
 
 
 def _whole(connection: sqlite3.Connection, code: Result) -> int | None:
-    """Return the imported result that matches a scanned code."""
+    """Return the id of the imported result that matches a scanned QR code; None if there is none."""
     for number, document in connection.execute(_LIKE, (code.spec.workload, *_range(code))):
         whole = _result(document)
         if whole is not None and may_be(whole, code):
@@ -190,7 +190,7 @@ def _whole(connection: sqlite3.Connection, code: Result) -> int | None:
 
 
 def _codes(connection: sqlite3.Connection, results: Sequence[Result]) -> dict[int, Result]:
-    """Return imported QR results that may match one of a file's results, by number; read once for all of them."""
+    """Return QR imports that may match one of a file's results, by id. They are read once for all results."""
     workloads = json.dumps(sorted({result.spec.workload for result in results}))
     ends = [end for result in results for end in _range(result)]
     rows = connection.execute(_CODES, (workloads, min(ends), max(ends), UNKNOWN_VERSION)) if ends else ()
@@ -199,7 +199,7 @@ def _codes(connection: sqlite3.Connection, results: Sequence[Result]) -> dict[in
 
 
 def _code(codes: dict[int, Result], whole: Result) -> int | None:
-    """Delete the QR import that this full result supersedes and return its number, if any."""
+    """Remove the QR import that a full result replaces from `codes` and return its id; None if there is none."""
     low, high = _range(whole)
     for number, code in codes.items():
         if (
@@ -220,12 +220,12 @@ def _range(result: Result) -> tuple[float, float]:
 def list_results(
     database: Database, workload: str | None = None, limit: int | None = None
 ) -> list[ImportedResult]:
-    """Return the readable imported results, newest import first.
+    """Return the readable imported results, newest first.
 
     Args:
-        database: The results.
-        workload: Only results of this workload.
-        limit: Maximum number of results.
+        database: Database of the results.
+        workload: Id of the workload; None for all.
+        limit: Maximum number of results; None for no limit.
     """
     sql = (
         "SELECT id, imported_at, digest, label, source, document FROM imported_results"
@@ -240,9 +240,9 @@ def list_results(
 
 
 def results_of_whole_files(database: Database, workloads: Sequence[str]) -> list[ImportedResult]:
-    """Return the results of these workloads from files that contain all of them, newest import first.
+    """Return the results of these workloads from files that contain all of them, newest first.
 
-    A file is identified by its name and import time.
+    A file is identified by its name and the time of its import.
     """
     wanted = sorted(set(workloads))
     sql = (
@@ -266,7 +266,7 @@ def has_results(database: Database) -> bool:
 
 
 def load_result(database: Database, number: int) -> Result:
-    """Return an imported result with all stored details. Raises UsageError if it doesn't exist."""
+    """Return an imported result with all stored details. Raises UsageError if there is none with this id."""
     with database.complaints():
         sql = "SELECT document FROM imported_results WHERE id = ?"
         row = database.connection.execute(sql, (number,)).fetchone()
@@ -277,7 +277,7 @@ def load_result(database: Database, number: int) -> Result:
 
 
 def remove_result(database: Database, number: int) -> None:
-    """Delete an imported result. Raises UsageError if it doesn't exist."""
+    """Delete an imported result. Raises UsageError if there is none with this id."""
     with database.transaction() as connection:
         if not connection.execute("DELETE FROM imported_results WHERE id = ?", (number,)).rowcount:
             raise _missing(number)

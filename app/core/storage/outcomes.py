@@ -1,6 +1,6 @@
-"""Stores how runs end, with their summary unless computing it fails, and recovers abandoned runs."""
+"""Stores the outcomes of runs, with a summary unless computing it fails, and recovers abandoned runs."""
 
-# ruff: noqa: S608 - SQL is put together from our own column names, never from values
+# ruff: noqa: S608 - SQL is built from our own column names, never from values
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -25,16 +25,16 @@ _log = logging.getLogger(__name__)
 
 
 def end_run(database: Database, run_id: int, status: str, error: events.Error | None) -> None:
-    """Store how a run ended, its headline and its verdict. Raises DatabaseError if this can't be written.
+    """Store a run's outcome, headline and verdict. Raises DatabaseError if this can't be written.
 
-    A record that can't be summarised is stored unchanged with an error code, so that it doesn't block other runs.
+    If the run can't be summarised, it is stored with an error code, so that it doesn't affect other runs.
     """
     try:
         _store_outcome(database, run_id, status, error)
         store_verdict(database, run_id)
     except AppError:
         raise
-    except Exception as fault:  # noqa: BLE001 - whatever it is, it must not hide the other runs
+    except Exception as fault:  # noqa: BLE001 - one unexpected record must not affect other runs
         kind = type(fault).__name__
         _log.exception(
             "Run %s has no headline: summarising it failed (%s). Its measurements are kept.", run_id, kind
@@ -55,7 +55,7 @@ def end_run(database: Database, run_id: int, status: str, error: events.Error | 
 
 
 def _store_outcome(database: Database, run_id: int, status: str, error: events.Error | None) -> None:
-    with database.complaints():  # outside the transaction, because a long run takes seconds
+    with database.complaints():  # before the transaction, because it takes seconds for a long run
         run = load_run(database, run_id, with_peak=False)
         evidence = evidence_of(run)
         is_shared = shared_part_of(evidence) is not None
@@ -72,9 +72,9 @@ def _store_outcome(database: Database, run_id: int, status: str, error: events.E
 
 
 def recover_runs(database: Database) -> list[int]:
-    """Mark runs whose owner no longer exists as interrupted, keeping their epochs; return their numbers.
+    """Mark runs whose owner no longer exists as interrupted, keeping their epochs; return their ids.
 
-    Each run is processed separately; a run that can't be ended now is left for the next start.
+    Runs are processed separately. A run that can't be ended now is retried at the next start.
     """
     with database.complaints():
         rows = database.connection.execute(
@@ -85,7 +85,7 @@ def recover_runs(database: Database) -> list[int]:
         if is_owned(database.path, owner, pid, started_s):
             continue
         if not _is_running(database, run_id):
-            continue  # its owner has just ended and released it
+            continue  # the owner has just ended the run
         try:
             end_run(database, run_id, "interrupted", None)
         except AppError as error:
@@ -96,14 +96,14 @@ def recover_runs(database: Database) -> list[int]:
 
 
 def running_on(database: Database, engine: str) -> list[int]:
-    """Return the run numbers of all runs in progress that use an engine. Call `recover_runs` first."""
+    """Return the ids of all runs in progress with an engine. Call `recover_runs` first."""
     with database.complaints():
         sql = "SELECT id FROM runs WHERE status = 'running' AND engine = ? ORDER BY id"
         return [row[0] for row in database.connection.execute(sql, (engine,))]
 
 
 def check_engine_unused(database: Database, engine: str) -> None:
-    """Raise UsageError while a run uses an engine's files."""
+    """Raise UsageError if a run in progress uses an engine."""
     recover_runs(database)
     runs = running_on(database, engine)
     if runs:
@@ -127,7 +127,7 @@ def store_verdict(database: Database, run_id: int) -> None:
 
 
 def stored_message(event: events.Error | events.Warn) -> Message:
-    """Return an event's message, or its sentence if it has no message."""
+    """Return the message of an event, or else its sentence as a message."""
     return event.said or message("verdict.as_stored", text=event.message)
 
 

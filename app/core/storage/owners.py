@@ -1,6 +1,6 @@
-"""Which process owns a run or plan in progress, known by a lock that is held until it or the process ends.
+"""Determines whether a run or plan in progress has an owner: a process that holds its lock.
 
-Unaffected by clock changes and by process IDs in other containers.
+This isn't affected by clock changes or by process IDs in other containers.
 """
 
 import contextlib
@@ -21,11 +21,11 @@ _log = logging.getLogger(__name__)
 
 
 class Ownership:
-    """The lock of one run or plan.
+    """The lock of a run or plan.
 
     Attributes:
-        token: Token stored with the run; None if the folder doesn't support locks, in which case process ID and
-            start time are used.
+        token: Token to store with the run; None if the folder doesn't support locks, in which case process ID and
+            start time identify the owner.
     """
 
     def __init__(self, token: str | None, path: Path, hold: Hold | None) -> None:
@@ -43,7 +43,7 @@ class Ownership:
 
 
 def own(database: Path) -> Ownership:
-    """Acquire a new lock next to the database, for a run that is about to be stored."""
+    """Create and acquire a lock next to the database, for a run that is about to be stored."""
     token = secrets.token_hex(8)
     path = _path(database, token)
     try:
@@ -55,10 +55,10 @@ def own(database: Path) -> Ownership:
 
 
 def own_group(database: Path, group_id: int) -> Ownership:
-    """Acquire the lock of a plan about to run, so that no other process runs it at the same time.
+    """Acquire the lock of a plan, so that other processes can't run the plan at the same time.
 
     Raises:
-        UsageError: Another process is running it.
+        UsageError: Another process is running the plan.
     """
     path = _path(database, f"group-{group_id}")
     try:
@@ -73,13 +73,13 @@ def own_group(database: Path, group_id: int) -> Ownership:
 
 
 def is_owned(database: Path, token: object, pid: object, started_s: object) -> bool:
-    """Return whether a run still has an owner, from the values stored with it.
+    """Return whether a run has an owner, based on the values stored with the run.
 
     Args:
         database: The run's database.
-        token: Token of its lock; None if locks aren't supported.
-        pid: ID of its process, used if there is no token.
-        started_s: Start of the process, in seconds since the epoch.
+        token: Token of the run's lock; None if locks weren't supported.
+        pid: ID of the owner's process, used if there is no token.
+        started_s: Start time of that process, in seconds since 1970.
     """
     if token is None:
         return _is_alive(pid, started_s)
@@ -101,12 +101,12 @@ def _path(database: Path, token: str) -> Path:
 
 
 def _forget(path: Path) -> None:
-    with contextlib.suppress(OSError):  # another process has done it or is checking it
+    with contextlib.suppress(OSError):  # another process has deleted it or is checking it
         path.unlink(missing_ok=True)
 
 
 def _is_alive(pid: object, started_s: object) -> bool:
-    """Return whether it is still the same process and its ID hasn't been reused."""
+    """Return whether the process is running and its ID hasn't been reused."""
     if not isinstance(pid, int) or not isinstance(started_s, int | float) or not 0 < pid < 2**31:
         return False
     try:

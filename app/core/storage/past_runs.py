@@ -1,6 +1,6 @@
-"""Earlier runs of a workload with their conditions, for trends."""
+"""Loads earlier runs of a workload and their conditions, for trends."""
 
-# ruff: noqa: S608 - SQL is put together from our own column names, never from values
+# ruff: noqa: S608 - SQL is built from our own column names, never from values
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from app.core.storage.runs import ids_text
 
 PAST_RUNS = 500
 
-# Record and key of each condition. A file may contain anything in place of a string.
+# Record and path of each condition. A file may contain other types instead of strings.
 _PLACES = {
     "gpu_driver": ("machine", "$.gpus[0].driver"),
     "kernel": ("machine", "$.kernel"),
@@ -25,7 +25,7 @@ _TEXTS = ", ".join(
 )
 _TEXT_LIMIT = 60
 
-# Invalid JSON would abort the whole query.
+# Invalid JSON, which would abort the whole query, is replaced by NULL.
 _FACTS = f"""
     SELECT id, {_TEXTS}, json_type(telemetry, '$.on_battery') AS on_battery
     FROM (
@@ -41,7 +41,7 @@ _FACTS = f"""
 
 
 def past_runs(database: Database, workload: str) -> list[PastRun]:
-    """Return the newest completed runs of a workload with a headline, newest first; at most PAST_RUNS."""
+    """Return the completed runs of a workload that have a headline, newest first and at most PAST_RUNS."""
     with database.snapshot():
         runs = own_runs(database, workload, PAST_RUNS)
         rows = database.connection.execute(_FACTS, (ids_text([run.id for run in runs]),)).fetchall()

@@ -1,4 +1,4 @@
-"""A run's share of peak, defined by the best recent run of `matmul` on the same computer."""
+"""Computes a run's share of peak, relative to the best recent `matmul` run on the same computer."""
 
 from app.core.records import PeakShare, RunSummary
 from app.core.storage.database import Database
@@ -6,12 +6,12 @@ from workloads.protocol.events import Model
 
 
 def peak_share(database: Database, run: RunSummary, model: Model | None) -> PeakShare | None:
-    """Return a stored run's share of peak; None without a network, counted operations or steps.
+    """Return a run's share of peak; None without a network, counted operations or timed steps.
 
     Args:
-        database: Contains the computer's other runs.
-        run: The run.
-        model: Its stored network.
+        database: Database with the other runs of this computer.
+        run: Record of the run.
+        model: The run's network; None if unknown.
     """
     flops = None if model is None else model.flops_per_example
     if not flops or not run.step_median_s:
@@ -21,8 +21,8 @@ def peak_share(database: Database, run: RunSummary, model: Model | None) -> Peak
     return PeakShare(flops * run.batch_size / run.step_median_s, peak[0] if peak else None)
 
 
-# The number of threads changes the peak, so it must be the same. Other load only lowers a measured peak, so the
-# best of several runs is used, without shortened ones.
+# The number of threads must be the same, because it changes the peak. The best of several runs is used, because
+# other load only lowers the measured peak. Shortened runs are excluded.
 _PEAK = """
     SELECT max(value) FROM (
     SELECT peak.value FROM runs AS peak JOIN runs AS run ON run.machine_id = peak.machine_id

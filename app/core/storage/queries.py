@@ -1,6 +1,6 @@
-"""Queries on stored runs: finding, sorting, naming, the trash, and the expected duration of the next run."""
+"""Queries stored runs: search, sorting, comments, trash, and the expected duration of the next run."""
 
-# ruff: noqa: S608 - SQL is put together from our own column names, never from values
+# ruff: noqa: S608 - SQL is built from our own column names, never from values
 import json
 import re
 import sqlite3
@@ -38,14 +38,14 @@ SORT_KEYS = (
     "comment",
 )
 _CHOSEN = "id IN (SELECT value FROM json_each(?))"
-# Specified explicitly, because SQLite would otherwise read whole rows to avoid sorting, which is slower.
+# Named explicitly, because SQLite would otherwise read whole rows to avoid sorting, which is slower.
 _LISTED = "runs INDEXED BY runs_listed"
-# Invalid JSON would abort the whole query.
+# Invalid JSON, which would abort the whole query, is replaced by NULL.
 _SOUND = "CASE WHEN json_valid(machine) THEN machine END"
 _CPU_NAMES = f"SELECT id, json_extract({_SOUND}, '$.cpu_name') AS cpu_name FROM machines"
-# Among the newest runs, the most precise one predicts the next; older ones may no longer apply.
+# The most precise of the newest runs predicts the next one. Older runs may no longer be representative.
 _RECENT_RUNS = 20
-# A year, a month or a whole day. Shorter numbers would match most runs.
+# At least a year, because shorter numbers would match most runs.
 _DAY = re.compile("[0-9-]{4,10}")
 _VERDICTS = ("valid", "caution", "invalid")
 
@@ -56,9 +56,8 @@ class Query:
 
     Attributes:
         text: Words that must all occur, ignoring case, in a run's comment, workload (id or title), CPU, device,
-            status, preset, data source, engine, number or day (UTC, as stored), or at the beginning of its
-            verdict.
-        sort: One of SORT_KEYS. Runs without a value are last in both directions; equal ones are sorted by number.
+            status, preset, data source, engine, id or day (UTC, as stored), or at the beginning of its verdict.
+        sort: One of SORT_KEYS. Runs without a value are last in both directions; equal values are sorted by id.
     """
 
     text: str = ""
@@ -69,7 +68,7 @@ class Query:
 
     @property
     def is_filter(self) -> bool:
-        """Whether it excludes any runs."""
+        """Whether the query excludes any runs."""
         return bool(self.text.split()) or self.workload is not None or self.status is not None
 
 
@@ -78,11 +77,11 @@ class History:
     """The runs that match a query.
 
     Attributes:
-        ids: Their numbers, in order.
-        rows: Rows with collapsed groups: a run's number or, in place of a group's first run, the group's negative
-            number.
-        groups: Matching runs by group number, in order.
-        total: Number of all stored runs, matching or not.
+        ids: Ids of the runs, in order.
+        rows: Rows of the table with collapsed groups: the id of a run or, in place of the first run of a group,
+            the negative id of the group.
+        groups: Ids of matching runs by group id, in order.
+        total: Number of all stored runs.
         workloads: Ids of the workloads of all stored runs.
     """
 
@@ -95,14 +94,14 @@ class History:
 
 
 def find_ids(database: Database, query: Query) -> list[int]:
-    """Return the run numbers of matching runs, in order. Raises UsageError for an unknown sort key."""
+    """Return the ids of matching runs, in order. Raises UsageError for an unknown sort key."""
     order = _order(query)
     words = set(query.text.casefold().split())
     conditions = ["deleted_at IS NULL"]
     conditions += ["workload = :workload"] if query.workload is not None else []
     conditions += ["status = :status"] if query.status is not None else []
     conditions += ["id IN (SELECT value FROM json_each(:ids))"] if words else []
-    # Materialised, so that the JSON of each computer is parsed once and not once per run.
+    # Materialised, so that the JSON of each computer is parsed only once rather than for each run.
     parts = f"WITH parts AS MATERIALIZED ({_CPU_NAMES})"
     sql = f"{parts} SELECT id FROM {_LISTED} WHERE {' AND '.join(conditions)} ORDER BY {order}"
     with database.complaints():
@@ -114,7 +113,7 @@ def find_ids(database: Database, query: Query) -> list[int]:
 
 
 def find_history(database: Database, query: Query) -> History:
-    """Return the content of the results table. Raises UsageError for an unknown sort key."""
+    """Return the runs for the results table. Raises UsageError for an unknown sort key."""
     sql = f"SELECT workload, count(*) FROM {_LISTED} WHERE deleted_at IS NULL GROUP BY workload"
     with database.snapshot():
         counts = {str(row[0]): int(row[1]) for row in database.connection.execute(sql)}
@@ -124,15 +123,15 @@ def find_history(database: Database, query: Query) -> History:
 
 
 def set_comment(database: Database, run_id: int, comment: str | None) -> None:
-    """Store the user's comment on a run. An empty or blank comment removes the stored one.
+    """Store the user's comment on a run. A blank comment or None removes the stored one.
 
     Raises:
-        UsageError: The comment is too long or isn't one line of plain text, or the run doesn't exist.
+        UsageError: The comment is too long or isn't a line of plain text, or the run doesn't exist.
     """
     text = (comment or "").strip()
     if len(text) > COMMENT_LIMIT:
         raise UsageError(message("runs.comment_too_long", limit=COMMENT_LIMIT, given=len(text)))
-    # Controls, line and paragraph separators, and lone surrogates, which can't be written to files.
+    # Control characters, line and paragraph separators, and lone surrogates, which can't be written to files.
     if any(unicodedata.category(char) in ("Cc", "Zl", "Zp", "Cs") for char in text):
         raise UsageError(message("runs.bad_comment"))
     sql = f"UPDATE runs SET comment = ? WHERE deleted_at IS NULL AND {_CHOSEN}"
@@ -142,10 +141,10 @@ def set_comment(database: Database, run_id: int, comment: str | None) -> None:
 
 
 def trash_runs(database: Database, ids: Sequence[int]) -> None:
-    """Hide runs, all or none, until they are restored or purged.
+    """Move runs to the trash, where they are hidden until they are restored or purged.
 
     Raises:
-        UsageError: One doesn't exist or is still running.
+        UsageError: A run doesn't exist or is in progress; no run has been moved.
     """
     with database.transaction() as connection:
         check_removable(connection, ids)
@@ -153,17 +152,17 @@ def trash_runs(database: Database, ids: Sequence[int]) -> None:
 
 
 def restore_runs(database: Database, ids: Sequence[int]) -> int:
-    """Restore runs from the trash; return how many were restored."""
+    """Restore runs from the trash; return the number of restored runs."""
     sql = f"UPDATE runs SET deleted_at = NULL WHERE deleted_at IS NOT NULL AND {_CHOSEN}"
     with database.transaction() as connection:
         return connection.execute(sql, (ids_text(ids),)).rowcount
 
 
 def purge_trash(database: Database, ids: Sequence[int] | None = None, older_than_s: float = 0.0) -> int:
-    """Delete runs in the trash permanently: all, the given ones, or those that have been in it long enough.
+    """Permanently delete runs in the trash, optionally limited to given runs or to those trashed long enough ago.
 
     Returns:
-        The number of deleted runs.
+        Number of deleted runs.
     """
     sql = "DELETE FROM runs WHERE deleted_at IS NOT NULL"
     values: list[str] = []
@@ -189,9 +188,9 @@ def own_runs(database: Database, workload: str, limit: int) -> list[RunSummary]:
 
 
 def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> float | None:
-    """Return the expected training time on this computer in seconds, from its newest comparable completed runs.
+    """Return the expected training time on this computer in seconds, based on comparable completed runs.
 
-    None for Quick, which has a time limit instead, and without a comparable run.
+    None without a comparable run, and for Quick runs, which have a time limit.
     """
     if spec.preset == "quick":
         return None
@@ -227,7 +226,7 @@ def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> 
     return float(step_s * spec.epochs * steps + workload.after_steps_s(step_s / spec.batch_size))
 
 
-# Device and parameters as requested; the ones used are in other columns.
+# Compares the requested device and parameters; those that were used are in other columns.
 _COMPARABLE = """
     SELECT CASE WHEN seconds_per_epoch_s BETWEEN 0 AND 1e12 THEN seconds_per_epoch_s END,
         CASE WHEN step_median_s BETWEEN 0 AND 1e12 THEN step_median_s END
@@ -247,8 +246,8 @@ _COMPARABLE = """
 
 
 def _grouped(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[list[int], dict[int, list[int]]]:
-    """Return the rows of a history and its groups. A run whose group isn't stored is a separate row."""
-    # The index contains both columns; reading whole rows would take longer than everything else.
+    """Return the rows of a history, and its groups. A run whose group isn't stored is a row of its own."""
+    # The index contains both columns. Reading whole rows would take longer than the rest of the query.
     sql = (
         "SELECT id, -group_id FROM runs INDEXED BY runs_by_group"
         " WHERE group_id IS NOT NULL AND group_id IN (SELECT id FROM groups WHERE id > 0)"
@@ -256,7 +255,7 @@ def _grouped(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[list[i
     cursor = connection.cursor()
     cursor.row_factory = None  # plain tuples are faster
     group_of: dict[int, int] = dict(cursor.execute(sql))
-    # A run's number, or its group's negative number. Without duplicates, these are the rows.
+    # The id of the run, or the negative id of its group. Without duplicates, these are the rows.
     entries = list(map(group_of.get, ids, ids))
     groups: dict[int, list[int]] = {}
     for entry, run_id in zip(entries, ids, strict=True):
@@ -277,7 +276,7 @@ def _order(query: Query) -> str:
 
 
 def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
-    """Return the runs that contain all words. Strings shared by many runs are searched once."""
+    """Return the ids of runs that contain all words. Strings that many runs share are searched only once."""
     cpu_names = dict(connection.execute(_CPU_NAMES).fetchall())
     sql = f"SELECT id, comment FROM {_LISTED} WHERE comment IS NOT NULL"
     comments = {row[0]: str(row[1]).casefold() for row in connection.execute(sql)}
@@ -291,7 +290,7 @@ def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
         missing = [word for word in words if word not in text]
         numbers: list[int] = json.loads(ids)
         for word in missing:
-            # Skipped after a word that doesn't occur, because there may be thousands of words.
+            # Skipped if no run is left, because there may be thousands of words.
             of_text = of_day(word) | judged(word) if numbers else frozenset()
             numbers = [
                 run_id
@@ -303,7 +302,7 @@ def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
 
 
 def _ids_of_day(connection: sqlite3.Connection, word: str) -> frozenset[int]:
-    """Return the runs whose day contains a word; empty if it can't be part of a day."""
+    """Return the ids of runs whose day contains a word; empty if the word can't be part of a day."""
     if not _DAY.fullmatch(word):
         return frozenset()
     sql = f"SELECT id FROM {_LISTED} WHERE instr(substr(started_at, 1, 10), ?)"
@@ -311,7 +310,7 @@ def _ids_of_day(connection: sqlite3.Connection, word: str) -> frozenset[int]:
 
 
 def _ids_judged(connection: sqlite3.Connection, word: str) -> frozenset[int]:
-    """Return the runs whose verdict starts with a given word, so that "valid" doesn't match "invalid"."""
+    """Return the ids of runs whose verdict starts with a word; "valid" doesn't match "invalid"."""
     verdicts = [verdict for verdict in _VERDICTS if verdict.startswith(word)]
     sql = f"SELECT id FROM {_LISTED} WHERE verdict IN (SELECT value FROM json_each(?))"
     rows = connection.execute(sql, (json.dumps(verdicts),)) if verdicts else ()

@@ -1,6 +1,6 @@
-"""Starts runs in the database and writes their events as they arrive."""
+"""Stores new runs and writes their events as they arrive."""
 
-# ruff: noqa: S608 - SQL is put together from our own column names, never from values
+# ruff: noqa: S608 - SQL is built from our own column names, never from values
 import json
 import logging
 import sqlite3
@@ -43,15 +43,15 @@ def begin_run(
     place: PlanPlace | None = None,
     owner: str | None = None,
 ) -> int:
-    """Store a run as running and owned by this process, and return its number.
+    """Store a new run, owned by this process, with the status "running"; return its id.
 
     Args:
-        database: The database.
+        database: Database to write to.
         spec: Spec of the run.
         workload: The workload of the spec.
-        machine: The computer used.
+        machine: The computer on which the run takes place.
         place: Position in a plan; None for a single run.
-        owner: Token of the lock held until it ends; None if there is none.
+        owner: Token of the lock that is held until the run ends; None if there is none.
     """
     machine_json, parts_json = machine_text(machine), json.dumps(msgspec.to_builtins(machine), sort_keys=True)
     values = _first_values(spec, workload) | {"owner": owner}
@@ -66,14 +66,14 @@ def begin_run(
         parts_row = connection.execute("SELECT id FROM machine_parts WHERE parts = ?", (parts_json,))
         values["machine_parts_id"] = parts_row.fetchone()[0]
         cursor = connection.execute(*_insert("runs", values))
-        if place is not None:  # counted, because deleted rows can't be counted later
+        if place is not None:  # stored, because deleted rows can't be counted later
             connection.execute("UPDATE groups SET begun = begun + 1 WHERE id = ?", (place.group_id,))
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 
 
 def _first_values(spec: RunSpec, workload: Workload) -> dict[str, Any]:
-    """Return the column values of a run that starts now."""
+    """Return the column values of a run that is about to start."""
     process = psutil.Process()
     return {
         "started_at": now_text(),
@@ -102,7 +102,7 @@ def _first_values(spec: RunSpec, workload: Workload) -> dict[str, Any]:
 
 
 class RunWriter:
-    """Writes one run's events. Events that can't be written are kept in memory and retried at the next flush."""
+    """Writes the events of a run. If writing fails, events are kept in memory until the next flush."""
 
     def __init__(self, database: Database, run_id: int) -> None:
         self._database = database
@@ -112,15 +112,15 @@ class RunWriter:
         self.trouble: DatabaseError | None = None
 
     def add(self, event: events.Event) -> None:
-        """Add an event. All except steps and samples are committed immediately."""
+        """Add an event. All events except steps and telemetry are committed immediately."""
         self._pending.extend((event, sql, values) for sql, values in self._statements(event))
-        # After a failure, wait for the next flush, because each attempt may block on the disk.
+        # After a failure, wait until the next flush is due, because an attempt may block on the disk.
         waits = isinstance(event, events.Steps | events.TelemetryEvent) or self.trouble is not None
         if not waits or time.monotonic() - self._flushed_s >= FLUSH_INTERVAL_S:
             self.flush()
 
     def flush(self) -> None:
-        """Write pending events. A failure is stored in `trouble`, and nothing is lost."""
+        """Write pending events. After a failure, `trouble` contains the error, and the events remain pending."""
         try:
             self._write(self._pending)
         except DatabaseError as error:
@@ -136,14 +136,14 @@ class RunWriter:
         self._flushed_s = time.monotonic()
 
     def unsaved(self) -> list[events.Event]:
-        """Return the events that aren't in the database."""
+        """Return the events that haven't been written to the database."""
         return list({event.seq: event for event, _, _ in self._pending}.values())
 
     def rescue(self, folders: Iterable[Path]) -> Message | None:
-        """Write the events rejected by the database to a new file, in the first folder that accepts it.
+        """Write the events that the database rejected to a new file in the first folder that accepts it.
 
         Returns:
-            Its path; None if nothing is left to write.
+            Message with the path or the failure; None if there is nothing to write.
         """
         unsaved = self.unsaved()
         if not unsaved:
@@ -157,7 +157,7 @@ class RunWriter:
         return message("runs.rescue_failed")
 
     def finish(self, status: str, error: events.Error | None) -> None:
-        """Store how the run ended and its headline. Raises DatabaseError if the disk still refuses."""
+        """Store the end of the run and its headline. Raises DatabaseError if pending events can't be written."""
         self.flush()
         if self.trouble:
             raise self.trouble
@@ -177,7 +177,7 @@ class RunWriter:
                     connection.execute(sql, values)
 
     def _write_singly(self) -> None:
-        """Drop events that contradict stored rows (an epoch sent twice), so that they don't block the rest."""
+        """Write pending events one by one. Drop those that contradict stored rows, such as an epoch sent twice."""
         for statement in list(self._pending):
             try:
                 self._write([statement])
@@ -195,7 +195,7 @@ class RunWriter:
             case events.Epoch():
                 fields = _plain(event, "seq", "type", "index")
                 yield _insert("epochs", {"run_id": run_id, "idx": event.index, **fields}, "OR IGNORE")
-                # Not counted again, because a run may have a hundred thousand.
+                # Incremented instead of counting, because a run may have a hundred thousand epochs.
                 yield "UPDATE runs SET epochs_done = epochs_done + changes() WHERE id = ?", (run_id,)
             case events.Steps() if event.durations_s:
                 fields = _plain(event, "type", "durations_s")
@@ -250,5 +250,5 @@ def _plain(event: events.Event, *without: str) -> dict[str, Any]:
 
 
 def _json(value: object) -> str:
-    """Return JSON that can be read back. Values that aren't numbers become null."""
+    """Return a value as JSON. NaN and infinity become null."""
     return msgspec.json.encode(value).decode()

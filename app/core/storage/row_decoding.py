@@ -1,4 +1,4 @@
-"""Decodes stored rows into records. Unreadable parts are omitted and reported; other rows aren't affected."""
+"""Decodes stored rows. Unreadable parts are omitted and reported; they don't affect other rows."""
 
 import dataclasses
 import math
@@ -20,10 +20,10 @@ from workloads.protocol.stored import decode_leniently, unknown_fields
 from workloads.protocol.telemetry import Telemetry
 
 DAMAGED_CODE = "damaged_record"
-# Tables with the details of a run, and their order.
+# Tables with the details of a run, and the columns that define their order.
 TABLES = {"epochs": "idx", "step_blocks": "seq", "metrics": "key", "warnings": "seq", "samples": "rowid"}
 _ERROR = RUN_COLUMNS.index("error_message")
-# Replacements for unreadable values of required fields. Those not listed here become 0 or "n/a".
+# Replacements for unreadable values of required fields. Other fields become 0 or "n/a".
 _STAND_INS = {"epochs": 1, "steps_per_epoch": 1, "batch_size": 1, "jit": False, "metric": "seconds_per_epoch_s"}
 _INFINITE = (math.inf, -math.inf)
 _BOOLEANS = ("jit", "virtual_machine")
@@ -32,24 +32,24 @@ _UNKNOWN = dataclasses.asdict(UNKNOWN_MACHINE)
 
 
 class _Parameters(msgspec.Struct):
-    """The fields needed from a stored spec. Others may be from another version."""
+    """The required fields of a stored spec. Other fields may be from another version."""
 
     workload: str = ""
     parameters: dict[str, bool | int | float | str] = {}
 
 
-# The fields needed from these cells, by the events they were stored from.
+# Types of the cells that contain an event.
 ENVIRONMENT, DATASET, MODEL = events.Environment, events.Dataset, events.Model
 
 
 class _WithGpus(msgspec.Struct):
-    """The parts of a stored computer or its telemetry that must be valid. The rest is checked where it is used."""
+    """The part of a computer's record or telemetry that must be valid. The rest is checked where it is used."""
 
     gpus: list[dict[str, Any]] = []
 
 
 def stored_rows(connection: sqlite3.Connection, table: str, run_id: int) -> Iterator[dict[str, Any]]:
-    """Yield a run's rows from one of TABLES, in order, without the run's number."""
+    """Yield the rows of a run from one of TABLES, in order, without the run's id."""
     sql = f"SELECT * FROM {table} WHERE run_id = ? ORDER BY {TABLES[table]}"  # noqa: S608 - our own names
     for row in connection.execute(sql, (run_id,)):
         values = dict(row)
@@ -58,12 +58,13 @@ def stored_rows(connection: sqlite3.Connection, table: str, run_id: int) -> Iter
 
 
 def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSummary:
-    """Convert a run's row of any content to a record.
+    """Convert the row of a run to a record. The row may contain anything.
 
     Args:
-        row: Values in the order of RUN_COLUMNS, with the message object for its `error_message`.
-        damage: Receives a clause for each unreadable part. If there are any, the record has the status "damaged"
-            and an error that lists them, and counts as invalid.
+        row: Values in the order of RUN_COLUMNS, with the JSON of the message as `error_message`.
+        damage: List to which a clause is added for each unreadable part; None to discard the clauses. If there are
+            unreadable parts, the record has the status "damaged", an error that lists them, and the verdict
+            "invalid".
     """
     values: dict[str, Any] = dict(zip(RUN_COLUMNS, row, strict=True))
     values["error_message"] = _error_text(values["error_message"])
@@ -92,9 +93,9 @@ def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSu
 
 
 def read_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a run's row for export.
+    """Return the row of a run for export.
 
-    Rows of readable runs that didn't fail are returned unchanged, which is fast.
+    For speed, the row of a readable run without an error is returned unchanged.
     """
     try:
         if row[_ERROR] is not None:
@@ -107,19 +108,19 @@ def read_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _error_text(cell: Any) -> Any:
-    """Return the sentence of a stored message; anything else is returned unchanged."""
+    """Return the sentence of a stored message. Other values are returned unchanged."""
     said = read_message(cell)
     return cell if said is None else text_of(said)
 
 
 def read_event(text: object, kind: type[_Record], label: str, damage: list[str]) -> _Record | None:
-    """Parse a JSON cell as the event it was stored from; None if it is empty or can't be read."""
+    """Parse a JSON cell as an event of the given type; None if it is empty or unreadable."""
     plain = read_object(text, kind, label, damage)
     return None if plain is None else msgspec.convert(plain, kind)
 
 
 def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict[str, Any] | None:
-    """Parse a JSON cell as a dictionary with the given shape; None if it is empty or can't be read."""
+    """Parse a JSON cell as a dictionary that matches `shape`; None if it is empty or unreadable."""
     if text is None or text == "":
         return None
     try:
@@ -132,7 +133,7 @@ def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict
 
 
 def read_spec(text: object, damage: list[str]) -> RunSpec:
-    """Return the readable parts of the requested spec, or else a spec without a workload."""
+    """Return the readable parts of a requested spec; without any, a spec without a workload."""
     plain = read_object(text, _Parameters, "what was asked", damage) or {}
     if names := unknown_fields(plain, RunSpec):
         damage.append(f"what was asked ({', '.join(names)})")
@@ -140,8 +141,8 @@ def read_spec(text: object, damage: list[str]) -> RunSpec:
 
 
 def read_machine(text: object, damage: list[str]) -> Machine:
-    """Return the readable parts of the computer's record."""
-    if text is None:  # its row is missing
+    """Return the readable parts of a computer's record."""
+    if text is None:  # the row is missing
         damage.append("the machine")
     plain = read_object(text, _WithGpus, "the machine", damage) or {}
     gpus = [{"name": sentence("result.unknown_gpu"), "vendor": "unknown"} | gpu for gpu in plain.get("gpus", ())]
@@ -159,7 +160,7 @@ def read_epochs(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple[e
 
 
 def iter_steps(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> Iterator[events.Steps]:
-    """Yield the readable blocks of steps, in the order of the rows, without empty ones."""
+    """Yield the readable blocks of steps in the order of the rows, omitting empty blocks."""
 
     def steps(row: Mapping[str, Any]) -> events.Steps:
         durations_s = msgspec.json.decode(_text(row["durations_s"]), type=tuple[events.Duration, ...])
@@ -205,11 +206,11 @@ def read_metrics(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> dict[s
 
 
 def _read(rows: Iterable[Mapping[str, Any]], read: Any, label: str, damage: list[str]) -> Iterator[Any]:
-    """Yield the readable rows, and count the others."""
+    """Yield the readable rows, and report the number of unreadable ones."""
     count = lost = 0
     for row in rows:
         count += 1
-        # NaN means not available. SQLite can store infinity, JSON can't.
+        # Infinity becomes None (not available), because JSON can't represent it. SQLite stores NaN as NULL.
         finite = {name: None if value in _INFINITE else value for name, value in row.items()}
         try:
             yield read(finite)
@@ -245,6 +246,6 @@ def _types() -> dict[str, Any]:
 
 @cache
 def _row_type() -> type[msgspec.Struct]:
-    # SQLite has no booleans. A class is used because msgspec would analyse any other type again each time.
+    # SQLite has no booleans. A class is used because msgspec would inspect any other type again on each call.
     kinds = [(name, int | None if name in _BOOLEANS else _types()[name]) for name in RUN_COLUMNS]
     return msgspec.defstruct("_Row", kinds, array_like=True)

@@ -1,4 +1,4 @@
-"""Stored runs: listing, reading and deleting them. Damage in one run doesn't affect others."""
+"""Lists, reads and deletes stored runs. Damage to one run doesn't affect others."""
 
 import dataclasses
 import itertools
@@ -23,28 +23,28 @@ from workloads.protocol.machine import Machine
 _log = logging.getLogger(__name__)
 NAMED_RUNS = 10
 _MACHINE_FIELDS = ("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "virtual_machine")
-# Must not change, because records of the same computer are found by it.
+# Must not change, because a computer's records are found by the values of these fields.
 _MACHINE_STAYS = (
     *("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "architecture"),
     *("python_version", "virtual_machine", "virtualization"),
 )
 _GPU_STAYS = ("name", "vendor", "memory_bytes", "driver", "compute_capability", "source")
-# Fields that have a different column name.
+# Column names that differ from the field names.
 _COLUMNS = {"error_message": "error_said"}
 _EPOCH_FIELDS = {
     field.name: field.name.removeprefix("epoch_").replace("durations_s", "duration_s")
     for field in dataclasses.fields(EpochColumns)
 }
-# Characters that don't occur in valid numbers, but do in None, nan, inf, strings, bytes and large exponents.
+# Characters that don't occur in valid numbers but do occur in None, nan, inf, strings, bytes or large exponents.
 _ODD = re.compile(r"[a-df-z'A-DF-Z]|e\+3")
-# Cells that may contain folder names in an undetectable form, or details of the process.
+# Columns whose cells may contain folder names in a form that can't be detected, or details of the process.
 _UNSAID = ("spec", "owner", "owner_pid", "owner_started_s", "error_traceback")
 
 
 def list_runs(
     database: Database, *, limit: int | None = None, ids: Sequence[int] | None = None
 ) -> Iterator[RunSummary]:
-    """Yield stored runs one at a time, newest first, without those in the trash."""
+    """Yield stored runs one at a time, newest first, excluding those in the trash."""
     sql, values = _select(ids, limit=limit)
     with database.complaints():
         for row in database.connection.execute(sql, values):
@@ -52,18 +52,18 @@ def list_runs(
 
 
 def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield plain rows in the order of RUN_COLUMNS, then EpochColumns' fields, oldest first.
+    """Yield plain rows in the order of RUN_COLUMNS and then EpochColumns, oldest first.
 
-    Without ids: all runs.
+    Without ids, all runs are included.
     """
     sql, values = _select(ids or None, oldest_first=True)
     chosen = " WHERE run_id IN (SELECT value FROM json_each(?))" if ids else ""
     columns = ", ".join(_EPOCH_FIELDS.values())
     without = (None,) * len(_EPOCH_FIELDS)
     with database.complaints():
-        # Both follow their tables' order, so that nothing has to be sorted or held in memory.
+        # Both queries follow the order of their tables, so that nothing is sorted or held in memory.
         epochs, runs = database.connection.cursor(), database.connection.cursor()
-        epochs.row_factory = runs.row_factory = None  # plain tuples are faster, and nothing is accessed by name
+        epochs.row_factory = runs.row_factory = None  # plain tuples are faster
         epochs.execute(f"SELECT run_id, {columns} FROM epochs{chosen} ORDER BY run_id, idx", values)
         groups = itertools.groupby(epochs, key=operator.itemgetter(0))
         number, group = next(groups, (None, ()))
@@ -75,9 +75,9 @@ def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tup
 
 
 def _exact(values: Sequence[object]) -> str:
-    """Return values in a cell, in the shortest form that reads back unchanged; "n/a" for invalid numbers.
+    """Return values as the text of a cell, each in the shortest exact form; "n/a" for invalid numbers.
 
-    SQLite itself writes only 15 digits.
+    SQLite itself would write only 15 digits.
     """
     text = " ".join(map(repr, values))
     if not _ODD.search(text):
@@ -88,14 +88,14 @@ def _exact(values: Sequence[object]) -> str:
 
 
 def all_ids(database: Database) -> list[int]:
-    """Return the run numbers of all stored runs, oldest first."""
+    """Return the ids of all stored runs, oldest first."""
     with database.complaints():
         sql = "SELECT id FROM runs WHERE deleted_at IS NULL ORDER BY id"
         return [row[0] for row in database.connection.execute(sql)]
 
 
 def load_run(database: Database, run_id: int, *, with_peak: bool = True) -> Run:
-    """Return a run with all its readable records and, optionally, its share of peak.
+    """Return a run with all its readable data and, optionally, its share of peak.
 
     Raises:
         UsageError: The run doesn't exist.
@@ -142,7 +142,7 @@ def load_run(database: Database, run_id: int, *, with_peak: bool = True) -> Run:
 
 
 def load_runs(database: Database, ids: Iterable[int]) -> Iterator[Run]:
-    """Yield runs one at a time, as of the first read. Runs deleted by then are skipped."""
+    """Yield runs one at a time, as stored at the time of the first one. Missing runs are skipped."""
     with database.snapshot():
         for run_id in ids:
             try:
@@ -161,14 +161,14 @@ def _raw_rows(database: Database, run_id: int) -> dict[str, list[dict[str, Any]]
 
 
 def delete_runs(database: Database, ids: Sequence[int]) -> None:
-    """Delete runs permanently, all or none. Raises UsageError if one doesn't exist or is still running."""
+    """Delete runs permanently, all or none. Raises UsageError if a run doesn't exist or is in progress."""
     with database.transaction() as connection:
         check_removable(connection, ids)
         connection.execute("DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?))", (ids_text(ids),))
 
 
 def check_removable(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
-    """Raise UsageError if one of the runs doesn't exist, is already in the trash, or is still running."""
+    """Raise UsageError if a run doesn't exist, is in the trash, or is in progress."""
     sql = "SELECT id, status FROM runs WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
     status = dict(connection.execute(sql, (ids_text(ids),)).fetchall())
     if missing := [run_id for run_id in ids if run_id not in status]:
@@ -178,7 +178,7 @@ def check_removable(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
 
 
 def missing_runs(ids: Sequence[int]) -> UsageError:
-    """Return an error that names the missing runs."""
+    """Return an error with the ids of missing runs."""
     run_ids, more = list(ids[:NAMED_RUNS]), len(ids) - NAMED_RUNS
     unknown = message("runs.unknown", run_ids=run_ids, count=len(ids))
     if more > 0:
@@ -187,12 +187,12 @@ def missing_runs(ids: Sequence[int]) -> UsageError:
 
 
 def ids_text(ids: Sequence[int]) -> str:
-    """Return run numbers as one SQL value for json_each, which allows any number of them, of any size."""
+    """Return any number of ids as one SQL value for json_each."""
     return json.dumps(list(ids))
 
 
 def machine_text(machine: Machine) -> str:
-    """Return the stored identity of a computer, which contains only values that don't change between runs."""
+    """Return the stored identity of a computer: JSON with the values that don't change between runs."""
     plain: dict[str, Any] = msgspec.to_builtins(machine)
     stays = {name: plain[name] for name in _MACHINE_STAYS}
     stays["gpus"] = [
@@ -204,14 +204,14 @@ def machine_text(machine: Machine) -> str:
 def _select(
     ids: Sequence[int] | None, *, limit: int | None = None, oldest_first: bool = False
 ) -> tuple[str, list[Any]]:
-    """Return the query for RunSummary's columns and its values."""
+    """Return the SQL for the columns of RunSummary, and its parameters."""
     columns = [
         f"{'parts' if name in _MACHINE_FIELDS else 'runs'}.{_COLUMNS.get(name, name)}" for name in RUN_COLUMNS
     ]
-    # Invalid JSON would abort the whole query.
+    # Invalid JSON, which would abort the whole query, is replaced by NULL.
     sound = "CASE WHEN json_valid(machine) THEN machine END"
     extracted = ", ".join(f"json_extract({sound}, '$.{name}') AS {name}" for name in _MACHINE_FIELDS)
-    # Materialised, so that the JSON of each computer is parsed once and not once per run.
+    # Materialised, so that the JSON of each computer is parsed only once rather than for each run.
     parts = f"WITH parts AS MATERIALIZED (SELECT id, {extracted} FROM machines)"
     conditions = ["runs.deleted_at IS NULL"]
     values: list[Any] = []

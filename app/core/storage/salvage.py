@@ -1,4 +1,4 @@
-"""Copies the readable contents of a damaged database into a new one. The damaged file isn't changed."""
+"""Copies the readable contents of a damaged database to a new file. The damaged file isn't changed."""
 
 import contextlib
 import logging
@@ -19,37 +19,37 @@ from app.core.storage.schema import (
     statements,
 )
 
-# Tables with their keys. Ranges of keys are copied, and halved if they can't be read.
+# Tables and their keys. Ranges of keys are copied, and split in half if they can't be read.
 _KEYS = {
     **dict.fromkeys(("machines", "machine_parts", "groups", "imported_results", "runs"), "id"),
     **dict.fromkeys(("epochs", "step_blocks", "metrics", "warnings"), "run_id"),
     "samples": "rowid",
 }
 _SECOND_KEYS = {"epochs": "idx", "step_blocks": "seq", "metrics": "key", "warnings": "seq"}
-# Used if the largest number can't be read.
+# Assumed if the largest key can't be read.
 _LARGEST = 1_000_000
-# Consecutive failed ranges before a table is abandoned.
+# Number of consecutive unreadable ranges after which a table is abandoned.
 _FAILURES = 500
 # Number of keys per query.
 _RANGE = 256
-# Ranges tried even if there may be no rows in them.
+# Maximum number of ranges that are tried without checking whether they contain rows.
 _RANGES = 20_000
-# Raised because Python strictly decodes SQLite's messages, which may quote damaged bytes.
+# UnicodeError is raised because Python decodes SQLite's messages strictly, and they may quote damaged bytes.
 _DAMAGE = (sqlite3.DatabaseError, UnicodeError)
 _log = logging.getLogger(__name__)
 
 
 def salvage(damaged: Path, fresh: Path) -> int:
-    """Create a database with all readable rows; return its number of runs.
+    """Create a database with all readable rows; return the number of runs in it.
 
-    From a file in an earlier format, only columns that exist in this format are copied.
+    From a file with an earlier format, only columns that exist in the current format are copied.
 
     Args:
-        damaged: The damaged file with its write-ahead log; unchanged.
+        damaged: Path of the damaged file. Its write-ahead log is used as well.
         fresh: Path of the new file.
 
     Raises:
-        OSError, sqlite3.Error: It can't be written.
+        OSError, sqlite3.Error: The new file can't be written.
     """
     with tempfile.TemporaryDirectory(prefix="epochmark-", dir=fresh.parent, ignore_cleanup_errors=True) as folder:
         copy = Path(folder) / damaged.name
@@ -58,12 +58,12 @@ def salvage(damaged: Path, fresh: Path) -> int:
             if source.exists():
                 shutil.copyfile(source, copy.with_name(copy.name + suffix))
         with contextlib.closing(sqlite3.connect(fresh, isolation_level=None)) as connection:
-            # Each range is committed separately, because a joint commit would also touch the damaged file. After a
-            # crash, only this new file remains, and the next start begins again.
+            # Each range is committed separately, because a joint commit would also write to the attached file. If
+            # the process crashes, only the new file is lost, and the next start tries again.
             connection.execute("PRAGMA journal_mode = MEMORY")
             connection.execute("PRAGMA synchronous = OFF")
             make_schema(connection)
-            # Also opens files that are shorter than their header states, or whose schema is still faulty.
+            # Also allows opening files that are shorter than stated in the header, or whose schema is invalid.
             connection.execute("PRAGMA writable_schema = ON")
             try:
                 connection.execute("ATTACH ? AS old", (str(copy),))
@@ -80,12 +80,12 @@ def salvage(damaged: Path, fresh: Path) -> int:
 def differs(connection: sqlite3.Connection) -> bool:
     """Return whether tables, columns, indexes or references differ from the schema.
 
-    Even one changed letter in a table's definition counts, because SQLite would fail at the first query.
+    Even one changed letter counts, because SQLite would fail at the first query.
     """
     try:
         return not _template() <= _shape(connection)
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:  # for example because it is locked
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:  # another error, for example because the file is locked
             raise
         return True
 
@@ -98,7 +98,7 @@ def _template() -> frozenset[tuple[object, ...]]:
 
 
 def _shape(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
-    """Return the schema as parsed by SQLite, because its text differs between versions of SQLite."""
+    """Return the schema as parsed by SQLite. Its text differs between versions of SQLite."""
     shape: set[tuple[object, ...]] = set()
     for pragma in ("table_info", "foreign_key_list", "index_info"):
         kind = "index" if pragma == "index_info" else "table"
@@ -123,12 +123,12 @@ def make_schema(connection: sqlite3.Connection) -> None:
 def _copy_tables(connection: sqlite3.Connection) -> None:
     for table, key in _KEYS.items():
         columns = [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
-        with contextlib.suppress(*_DAMAGE):  # tables of an earlier format; all if the format can't be read
+        with contextlib.suppress(*_DAMAGE):  # all columns if the format is unreadable
             there = {row[1] for row in connection.execute(f"PRAGMA old.table_info({table})")}
             columns = [name for name in columns if name in there] or columns
-        with contextlib.suppress(*_DAMAGE):  # a table that can't be read at all
+        with contextlib.suppress(*_DAMAGE):  # the whole table is unreadable
             _Copier(connection, table, columns, key).copy()
-    with contextlib.suppress(*_DAMAGE):  # of formats before 10
+    with contextlib.suppress(*_DAMAGE):  # formats before 10
         add_functions(connection)
         connection.execute(LOGS_AS_RESULTS)
     for table in ("epochs", "step_blocks", "metrics", "warnings", "samples"):
@@ -136,12 +136,12 @@ def _copy_tables(connection: sqlite3.Connection) -> None:
 
 
 class _Copier:
-    """Copies one table from the attached file, halving unreadable ranges down to single rows."""
+    """Copies a table from the attached file, splitting unreadable ranges in half down to single rows."""
 
     def __init__(self, connection: sqlite3.Connection, table: str, columns: Sequence[str], key: str) -> None:
         self._connection = connection
         self._table, self._key = table, key
-        if key == "rowid":  # so that rows copied twice are recognised
+        if key == "rowid":  # identifies rows that are copied twice
             columns = [key, *columns]
         self._names = ", ".join(columns)
         self._marks = ", ".join("?" * len(columns))
@@ -157,7 +157,7 @@ class _Copier:
             low = self._after(end) if leaps else end + 1
 
     def _after(self, end: int) -> int:
-        """Return the next existing key, or a very high key."""
+        """Return the next existing key, or a number above all keys if there is none."""
         sql = f"SELECT min({self._key}) FROM old.{self._table} WHERE {self._key} > ?"  # noqa: S608
         try:
             next_rowid = self._connection.execute(sql, (end,)).fetchone()[0]
@@ -167,7 +167,7 @@ class _Copier:
         return next_rowid if isinstance(next_rowid, int) else 2**63
 
     def _limits(self) -> tuple[int, int]:
-        """Return the lowest and the highest key. Run numbers are known by now; other keys may be damaged."""
+        """Return the lowest and highest key. Run ids have been copied already; other keys may be damaged."""
         source = "main.runs" if self._table in _SECOND_KEYS else f"old.{self._table}"
         key = "id" if self._table in _SECOND_KEYS else self._key
         try:
@@ -185,7 +185,7 @@ class _Copier:
             f" FROM old.{self._table} WHERE {self._key} BETWEEN ? AND ? ORDER BY {self._key}"
         )
         try:
-            # From both ends, because a damaged key that seems out of range would end the reading.
+            # From both ends, because reading stops at a damaged key that is out of range.
             self._connection.execute(f"{sql} ASC", (low, high))
             self._connection.execute(f"{sql} DESC", (low, high))
             self._failures = 0
@@ -199,7 +199,7 @@ class _Copier:
                 self._copy_singly(low)
 
     def _copy_singly(self, run_id: int) -> None:
-        """Copy one run's rows from both ends, up to the first unreadable ones."""
+        """Copy the rows of a run from both ends, up to the first unreadable ones."""
         sql = f"INSERT OR IGNORE INTO main.{self._table} ({self._names}) VALUES ({self._marks})"  # noqa: S608
         for direction in ("ASC", "DESC"):
             with contextlib.suppress(*_DAMAGE):

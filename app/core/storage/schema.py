@@ -1,11 +1,11 @@
-"""The database's schema, and migrations from earlier formats. A released migration step is never edited."""
+"""The schema of the database, and migrations from earlier formats. Released migrations are never edited."""
 
 import sqlite3
 from collections.abc import Iterator
 
 APPLICATION_ID = 0x45706D6B  # "Epmk"
 
-# Schema of new files. A migrated file has the same columns in the same order.
+# Schema of new files. Migrated files have the same columns in the same order.
 SCHEMA = """
     CREATE TABLE machines (
         id INTEGER PRIMARY KEY,
@@ -168,7 +168,7 @@ SCHEMA = """
     INSERT INTO format VALUES (11);
 """
 
-# A log stored twice becomes one result. Unreadable logs weren't shown before either.
+# A log that was stored twice becomes one result. Unreadable logs are dropped; they weren't shown before either.
 LOGS_AS_RESULTS = """
     INSERT OR IGNORE INTO imported_results (imported_at, digest, label, source, workload, value, document)
         SELECT imported_at, json_extract(result, '$.digest'), json_extract(result, '$.machine.cpu_name'),
@@ -184,7 +184,7 @@ _WITHOUT_LOGS = """
     UPDATE format SET version = 10;
 """
 
-# By the starting format of each step, without gaps up to the newest.
+# Migrations by the format from which they start, without gaps up to the newest one.
 MIGRATIONS: dict[int, str] = {
     8: """
     -- Checkouts between 0.1 and the first release had other indexes in format 8.
@@ -229,7 +229,7 @@ MIGRATIONS: dict[int, str] = {
     ALTER TABLE new_warnings RENAME TO warnings;
     UPDATE format SET version = 9;
     """,
-    # Other people's epoch logs had their own table.
+    # Epoch logs of other computers had a table of their own.
     9: LOGS_AS_RESULTS + _WITHOUT_LOGS,
     # Power under load belongs to a result.
     10: """
@@ -247,13 +247,13 @@ FORMAT = max(MIGRATIONS) + 1
 
 
 def add_functions(connection: sqlite3.Connection) -> None:
-    """Register the SQL functions called by the steps."""
+    """Register the SQL functions used by migrations."""
     connection.create_function("log_as_result", 3, _log_as_result, deterministic=True)
 
 
 def _log_as_result(workload: bytes, name: bytes, durations_s: bytes) -> str | None:
-    """Return a row of logs as the document of an imported result; None if it can't be read."""
-    import msgspec  # rarely needed, like all of these
+    """Convert a row of the table `logs` to the document of an imported result; None if it is unreadable."""
+    import msgspec  # imported late, because it is rarely needed
 
     from app.core.analysis.epoch_log import log_result
     from app.core.result_file.canonical import canonical, check, sealed
@@ -268,7 +268,7 @@ def _log_as_result(workload: bytes, name: bytes, durations_s: bytes) -> str | No
         result = replace(result, spec=replace(result.spec, workload=workload_id))
         try:
             msgspec.convert(epochs_s, tuple[Seconds, ...])
-        except msgspec.ValidationError:  # more than a year, so that a result can store only its headline
+        except msgspec.ValidationError:  # more than a year, so only the headline can be stored
             numbers = replace(result.statistics, first_epoch_s=None, minimum_s=None, maximum_s=None)
             result = replace(result, epochs=None, statistics=numbers)
         document = canonical(sealed(result))
@@ -279,7 +279,7 @@ def _log_as_result(workload: bytes, name: bytes, durations_s: bytes) -> str | No
 
 
 def statements(script: str) -> Iterator[str]:
-    """Split a script into statements, because executescript would commit the transaction."""
+    """Split a script into statements. executescript would commit the transaction."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

@@ -1,1 +1,1 @@
-"""How trustworthy a result is, and what limited the run: rules applied to its record."""
+"""Determines how trustworthy a result is and what limited the run, based on the run's record."""

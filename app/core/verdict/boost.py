@@ -1,4 +1,4 @@
-"""Detects a temporary boost or warm-up: a device that is currently faster than it may be a minute later."""
+"""Detects devices that may be slower a minute later, because they are in a boost or warm-up."""
 
 import re
 import statistics
@@ -10,35 +10,35 @@ from app.core.messages import Message, message
 from app.core.verdict.context import Evidence, Rule, TelemetryWindow
 from workloads.protocol.machine import Machine
 
-# Limits within ten seconds of a Quick run. A device that has settled varies by one degree and by one percent of
-# its clock.
+# Limits for changes within ten seconds of a Quick run. In steady state, temperature varies by one degree and the
+# clock by one percent.
 WARMING_C = 2.0
 BOOST_FALLS_PCT = 2.0
-# The base clock is sustained indefinitely. Reported clocks are rounded by a percent or two.
+# Tolerance above the base clock, which is sustained indefinitely. Reported clocks are rounded by 1 or 2 %.
 ABOVE_BASE_PCT = 2.0
 _THIRD_AT_LEAST = 5
-# Product names of Amazon's instance families whose CPUs are throttled once their credits are used up.
+# Product names of Amazon's burstable instances, whose CPUs are throttled when their credits are used up.
 _BURSTABLE = re.compile(r"t[234][a-z]*\.")
 
 
 def is_burstable_instance(root: Path = Path("/")) -> bool:
-    """Return whether this is one of Amazon's burstable instances, such as a t3.micro.
+    """Return whether this computer is a burstable instance at Amazon, such as a t3.micro.
 
-    Instances in other clouds don't report their type.
+    Other clouds don't report the type of an instance.
     """
     return _BURSTABLE.match(read_text(root / "sys/class/dmi/id/product_name").strip()) is not None
 
 
 def may_slow_down(machine: Machine, window: TelemetryWindow, *, is_burstable: bool) -> bool:
-    """Return whether a boost or warm-up may be in progress, so that Quick should use its full minute.
+    """Return whether a boost or warm-up may be in progress, in which case Quick should use its full minute.
 
-    A CPU's power limit may end its boost after 56 s without warning. So a CPU counts as settled only at its base
-    clock, or in a virtual machine, whose host controls the clock.
+    A CPU's power limit may end its boost after 56 s without warning. Therefore a CPU is settled only at its base
+    clock, or in a virtual machine, where the host controls the clock.
 
     Args:
         machine: The run's computer.
         window: Telemetry since the start of the measurement.
-        is_burstable: Whether it is a burstable cloud instance.
+        is_burstable: Whether the computer is a burstable cloud instance.
     """
     if is_burstable or any(record.on_battery is not None for record in window.records):  # a laptop
         return True
@@ -52,7 +52,7 @@ def may_slow_down(machine: Machine, window: TelemetryWindow, *, is_burstable: bo
 
 
 def _burst(evidence: Evidence) -> Message | None:
-    """Return a note that a Quick run ended while its device was still warming up or its clock was falling."""
+    """Return a note if a Quick run ended while its device was warming up or the clock speed was falling."""
     window = evidence.telemetry
     is_quick = evidence.run.summary.preset == "quick" and window.is_within
     return _under_way(window) if is_quick else None
@@ -72,7 +72,7 @@ def _under_way(window: TelemetryWindow) -> Message | None:
 
 
 def _later_thirds(values: Sequence[float]) -> tuple[float, float]:
-    """Return the means of the middle and the last third; two equal values if there are too few."""
+    """Return the means of the middle and the last third; (0, 0) if there are too few values."""
     third = len(values) // 3
     if third < _THIRD_AT_LEAST:
         return 0.0, 0.0

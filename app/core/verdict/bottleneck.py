@@ -1,6 +1,6 @@
-"""Determines what limited a run, as one sentence, from its telemetry, steps and share of peak.
+"""Determines what limited a run, based on its telemetry, steps and share of peak.
 
-The sentence describes the evidence and what to try, or states that it is unclear.
+The result is a sentence with the evidence and what to try, or a statement that the limit is unclear.
 """
 
 import logging
@@ -20,18 +20,18 @@ from workloads import CATALOGUE
 _log = logging.getLogger(__name__)
 RECORDS_AT_LEAST = 3
 GPU_FULL_PCT = 90.0
-# Share of time in which its memory is accessed. Memory-bound kernels approach 100 %; convolutions are far below.
+# Share of time with memory accesses. Memory-bound kernels approach 100 %; convolutions are far below.
 GPU_MEMORY_FULL_PCT = 70.0
 GPU_CAPPED_PCT = 50.0
-# Share of the CPU capacity available to the run, without what other programs use.
+# Share of the CPU capacity that is available to the run, after subtracting the use of other programs.
 CPU_FULL_PCT, CPU_IDLES_PCT = 85.0, 60.0
-# Other programs and the host may use this much before they count as the limit.
+# Share of CPU time used by other programs and the host from which they count as the limit.
 TAKEN_PCT = 20.0
-# Matrix products of common sizes exceed this share if arithmetic is the limit.
+# Matrix products of common sizes exceed the first share if arithmetic is the limit.
 PEAK_GOOD_PCT, PEAK_POOR_PCT = 50.0, 25.0
 _SMALL_PARAMETERS = 10_000_000
 _BATCH_FACTOR_MOST = 16
-_BATCH_MOST = 1_024  # fits on most computers and GPUs
+_BATCH_MOST = 1_024  # fits into the memory of most computers and GPUs
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,14 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """Average counts of logical CPUs; None means unknown.
+    """Average numbers of logical CPUs.
 
     Attributes:
         there: CPUs of the computer.
-        allowed: CPUs available to the run, possibly limited by a container or the user.
-        free: Available CPUs not used by other programs or the host.
+        allowed: CPUs that the run may use; fewer if limited by a container or the user.
+        free: Allowed CPUs that aren't used by other programs or the host.
         busy: CPUs used by the run.
-        taken_pct: Share of all CPUs used by other programs and the host.
+        taken_pct: Percentage of all CPUs used by other programs and the host.
     """
 
     there: float
@@ -73,17 +73,17 @@ class _Load:
 
 
 def bottleneck_text(run: Run) -> str:
-    """Return the limiting factor of a run as a sentence; "" if unknown or not applicable."""
+    """Return what limited a run as a sentence; "" if unknown or not applicable."""
     try:
         explanation = explain(run)
-    except Exception:  # noqa: BLE001 - an explanation is no reason not to show the run
+    except Exception:  # noqa: BLE001 - a failure here must not prevent showing the run
         _log.info("The bottleneck of run %s could not be determined", run.summary.id, exc_info=True)
         return ""
     return "" if explanation is None else explanation.text
 
 
 def explain(run: Run) -> Explanation | None:
-    """Determine what limited a run; None if it measured nothing, or the question doesn't apply."""
+    """Determine what limited a run; None if nothing was measured or the question doesn't apply."""
     workload = CATALOGUE.get(run.summary.workload)
     if run.summary.step_median_s is None or workload is None:
         return None
@@ -167,7 +167,7 @@ def _on_cpu(evidence: Evidence) -> Explanation | None:
 
 def _cores(evidence: Evidence, load: _Load) -> Explanation:
     physical = _physical(evidence.run, load)
-    # Two threads share a core, so with one busy thread on each core, the others would add little.
+    # Two threads share a core. With one busy thread on each core, more threads would add little.
     if physical is not None and load.free > 1.2 * physical and 0.9 <= load.busy / physical <= 1.1:
         said = message("bottleneck.physical_cores", busy=load.busy, there=load.there)
         return Explanation("physical_cores", said)
@@ -193,7 +193,7 @@ def _full_cpu(evidence: Evidence, busy: Message) -> Explanation:
 
 
 def _load(evidence: Evidence) -> _Load | None:
-    """Return the CPU usage; None if the system doesn't report it."""
+    """Return the CPU use during the run; None if the system doesn't report it."""
     window, run = evidence.telemetry, evidence.run
     there = run.machine.logical_cores
     busy_pct, other_pct = _mean(window.values("cpu_pct")), _mean(window.values("other_cpu_pct"))
@@ -209,7 +209,7 @@ def _load(evidence: Evidence) -> _Load | None:
 
 
 def _physical(run: Run, load: _Load) -> float | None:
-    """Return the number of physical cores if each has two threads and the run may use all of them, else None."""
+    """Return the number of physical cores if each has two threads and the run may use all CPUs, otherwise None."""
     physical = run.machine.physical_cores
     doubled = physical is not None and physical > 1 and load.there >= 2 * physical and load.allowed >= load.there
     return physical if doubled else None
@@ -221,12 +221,12 @@ def _is_small(run: Run) -> bool:
 
 
 def _try_batch(run: Run, busy_pct: float) -> Message | None:
-    """Suggest the next power of two that uses the remaining capacity; None if there is none.
+    """Suggest a batch size that uses the remaining capacity, a power of two; None if there is none.
 
-    Limited to batches that fit on most computers, and by the number of examples.
+    It is limited by what fits on most computers and by the number of examples.
     """
     summary = run.summary
-    factor = min(_BATCH_FACTOR_MOST / 2, max(1.5, 100 / max(busy_pct, 1.0)))  # rounding up may double the factor
+    factor = min(_BATCH_FACTOR_MOST / 2, max(1.5, 100 / max(busy_pct, 1.0)))  # rounding up may double it
     batch = int(2 ** math.ceil(math.log2(summary.batch_size * factor)))
     most = min(_BATCH_MOST, summary.samples_per_epoch or _BATCH_MOST)
     return message("bottleneck.try_batch", batch_size=batch) if batch <= most else None

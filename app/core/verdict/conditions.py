@@ -1,4 +1,4 @@
-"""External conditions that can distort a result: rules for records, and for telemetry before a run."""
+"""External conditions that can distort a result: rules for records, and checks of telemetry before a run."""
 
 import statistics
 from collections.abc import Callable
@@ -12,47 +12,48 @@ from app.core.verdict.throttling import THROTTLING_RULES, too_hot
 from workloads.protocol import events
 
 # A common limit for background load in benchmarks. A busy loop next to a run on two cores cost 62 % (V. Stinner,
-# FOSDEM 2017), so a tenth may cost several percent.
+# FOSDEM 2017), so 10 % may cost several percent.
 OTHER_LOAD_PCT = 10.0
-# The host may take this share of the time in one run but not in the next, and results shouldn't vary that much.
+# The share of time lost to the host may differ between runs, and results shouldn't vary by more than this.
 STEAL_PCT = 5.0
-# A solid-state disk moves hundreds of times as much; a lower rate is only idle pages.
+# Solid-state drives transfer hundreds of times as much. Lower rates are caused by idle pages.
 SWAP_BYTES_PER_S = 1_000_000.0
-# A desktop with a browser uses less GPU memory; a game, a language model or other training uses more.
+# Desktops with a browser use less GPU memory than this; games, language models and other training use more.
 GPU_MEMORY_TAKEN_BYTES = 1_500_000_000
-# More than a desktop needs for drawing.
+# Drawing a desktop uses less than this.
 GPU_BUSY_PCT = 5.0
-# A shorter sleep could be late telemetry.
+# A shorter gap could be late telemetry.
 SUSPENDED_S = 1.0
 # Time services usually correct smaller offsets in one step, which is harmless.
 CLOCK_STEP_S = 1.0
-# By chance, a CPU quota may stop a run in one of twenty scheduling periods.
+# By chance, a CPU quota may stop a run in 1 of 20 scheduling periods.
 QUOTA_HELD_PCT = 5.0
-# Programs of an idle desktop wait for a CPU 1 to 2 % of the time; the run itself makes them wait longer.
+# Programs of an idle desktop wait for a CPU 1 to 2 % of the time, and longer during a run.
 CPU_PRESSURE_PCT = 20.0
-# The same share as the limit for time lost to the host.
+# The same limit as for time lost to the host.
 MEMORY_PRESSURE_PCT = 5.0
-# Available memory falls below this only when a system without swap is exhausted.
+# Available memory falls below this only if a system without swap runs out of memory.
 MEMORY_LEFT_BYTES = 200_000_000
 MEMORY_FULL_PCT = 5.0
-# A desktop uses less than this share of the GPU, even during animations.
+# Desktops use less of the GPU, even during animations.
 GPU_SHARED_PCT = 10.0
 GPU_BUSY_BEFORE_PCT = 20.0
-# Two seconds could be caused by a window that opens.
+# Minimum number of records, because a single busy second may be caused by opening a window.
 _EARLIER_AT_LEAST = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition that can be checked both before a run and in its record.
+    """A condition that can be checked before a run and, in most cases, in its record.
 
     Attributes:
-        figure: Returns the measured value as arguments of its messages; None if it is within its limit or unknown.
-        advice: Code of the advice.
-        in_records: Whether it can be detected in a record, because during a run, the run itself keeps CPU and GPU
-            busy.
-        recorded: Returns the value for records, if it is measured differently.
-        unless: Code of a more specific condition that replaces it.
+        figure: Function that returns the measured value as arguments for messages; None if it is within its limit
+            or unknown.
+        advice: Message code of the advice.
+        in_records: Whether the condition can be detected in a record. Some can't, because the run itself keeps CPU
+            and GPU busy.
+        recorded: Function that returns the value for records; None to use `figure`.
+        unless: Code of a more specific condition that replaces this one; "" for none.
     """
 
     code: str
@@ -72,7 +73,7 @@ class Condition:
         return Rule(self.code, "caution", find, self.advice)
 
     def before(self, window: TelemetryWindow) -> events.Reason | None:
-        """Return the reason to report before a run, or None."""
+        """Return the reason to show before a run, or None."""
         figure = self.figure(window)
         said = None if figure is None else message(f"preflight.{self.code}", **figure)
         return None if said is None else reason(self.code, "caution", said, self.advice)
@@ -134,7 +135,7 @@ CONDITIONS = (
     Condition("gpu_memory_taken", _gpu_memory, "advice.free_gpu"),
     Condition("gpu_busy", _gpu_busy, "advice.free_gpu", recorded=_gpu_shared),
     Condition("cpu_quota", _mean_above("cpu_held_pct", QUOTA_HELD_PCT), "advice.cpu_quota"),
-    # If a container hides other programs, their load is unknown.
+    # The load of other programs is unknown if a container hides them.
     Condition(
         "cpu_pressure",
         _mean_above("cpu_pressure_pct", CPU_PRESSURE_PCT),
@@ -148,7 +149,7 @@ CONDITIONS = (
 
 
 def _gpu_busy_before(evidence: Evidence) -> Message | None:
-    """Return a caution if the GPU was busy at the start of the run, unless other programs' use was reported."""
+    """Return a caution if the GPU was busy at the start of the run, unless other programs' use is known."""
     window = evidence.telemetry
     if window.gpu_values("other_utilization_pct"):
         return None
@@ -211,7 +212,7 @@ CAUTION_RULES = (
     Rule("gpu_busy_before", "caution", _gpu_busy_before, "advice.free_gpu"),
     Rule("memory_full", "caution", _memory_full, "advice.free_memory"),
     *THROTTLING_RULES,
-    # Durations are from a clock that is never set, so the result is still good.
+    # Only a caution, because durations are measured with a clock that is never set.
     Rule("clock_step", "caution", _clock_step, "advice.clock_step"),
     Rule("engine_changed", "caution", _engine_changed, "advice.engine_changed"),
     Rule("cpus_hidden", "caution", _cpus_hidden, "advice.cpus_hidden"),

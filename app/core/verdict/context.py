@@ -1,4 +1,4 @@
-"""A stored run prepared for the verdict's rules: the telemetry and steps behind its result."""
+"""Collects the evidence for the rules of the verdict: the telemetry and steps of a stored run."""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -14,23 +14,23 @@ from workloads.protocol import events
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 Level = Literal["fact", "caution", "invalid"]
-# Telemetry describes the preceding second.
+# Telemetry describes the second before it.
 _INTERVAL_S = 1.0
 # During this time, a worker only imports its engine.
 _STARTS_S = 3.0
-UNKNOWN_GPU = -1  # no telemetry has this index
+UNKNOWN_GPU = -1  # no GPU has this index
 
 
 @dataclass(frozen=True, slots=True)
 class TelemetryWindow:
-    """The telemetry behind a result.
+    """The telemetry on which a verdict is based.
 
     Attributes:
-        records: Telemetry in order.
-        times_s: Time of each record, in seconds since the start of the measurement.
-        gpu: Index of the GPU that the run used; None for none, UNKNOWN_GPU if unclear.
+        records: Records of telemetry in order.
+        times_s: Time of each record in seconds since the start of the measurement.
+        gpu: Index of the GPU used by the run; None if it used none, UNKNOWN_GPU if unclear.
         is_within: Whether the records were taken during the measurement. If there were none, all records are used.
-        earlier: Telemetry of the first seconds, before the run computed anything.
+        earlier: Records of the first seconds, before the run computed anything.
     """
 
     records: tuple[Telemetry, ...]
@@ -40,29 +40,29 @@ class TelemetryWindow:
     earlier: tuple[Telemetry, ...] = ()
 
     def values(self, name: str) -> list[float]:
-        """Return the available values with this name."""
+        """Return the available values of a field."""
         return [float(value) for record in self.records if (value := getattr(record, name)) is not None]
 
     def gpu_values(self, name: str) -> list[float]:
-        """Return the available values of the run's GPU."""
+        """Return the available values of a field for the run's GPU."""
         return [float(value) for gpu in self.gpus() if (value := getattr(gpu, name)) is not None]
 
     def gpus(self) -> list[GpuTelemetry]:
-        """Return the telemetry of the run's GPU, in order."""
+        """Return the records of the run's GPU, in order."""
         return [gpu for record in self.records if (gpu := record.gpu(self.gpu)) is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The input for the rules.
+    """The evidence to which the rules are applied.
 
     Attributes:
-        run: The stored record.
-        telemetry: Telemetry from the first to the last measured step; all telemetry before the first step.
+        run: Record of the run.
+        telemetry: Telemetry from the first to the last measured step, or all telemetry if there is none.
         steps_s: Durations of all measured steps.
-        typical_s: Durations of steps outside the first epoch and the warm-up, if all steps do the same work;
-            otherwise empty.
-        measured_s: Duration of the measurement; None if unknown.
+        typical_s: Durations of steps after the first epoch or the warm-up if all steps do the same work; otherwise
+            empty.
+        measured_s: Duration of the measurement in seconds; None if unknown.
         timed_steps: All steps, grouped by kind.
     """
 
@@ -76,13 +76,13 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One possible problem with a result, or a fact worth knowing about it.
+    """A rule for a possible problem with a result, or for a fact about it.
 
     Attributes:
-        find: Returns the finding with the measured value, or None.
-        advice: Code of the advice; "" for none.
-        instead: Alternative advice, by the code of the finding.
-        at_end: Whether it applies only to finished runs.
+        find: Function that returns the finding with the measured value, or None.
+        advice: Message code of the advice; "" for none.
+        instead: Message codes of alternative advice, by the message code of the finding.
+        at_end: Whether the rule applies only to finished runs.
     """
 
     code: str
@@ -93,7 +93,7 @@ class Rule:
     instead: Mapping[str, str] = field(default_factory=dict)
 
     def reason(self, evidence: Evidence) -> events.Reason | None:
-        """Return the reason if a record breaks the rule, otherwise None."""
+        """Return the reason if the rule applies to a run, otherwise None."""
         said = self.find(evidence)
         return (
             None if said is None else reason(self.code, self.level, said, self.instead.get(said.code, self.advice))
@@ -101,14 +101,14 @@ class Rule:
 
 
 def reason(code: str, level: Level, said: Message, advice: str = "") -> events.Reason:
-    """Return a reason with its English sentences. `advice` is the code of the advice, "" for none."""
+    """Return a reason with its English sentences. `advice` is a message code; "" for no advice."""
     advised = message(advice) if advice else None
     advice_text = text(advised) if advised is not None else ""
     return events.Reason(code=code, level=level, text=text(said), advice=advice_text, said=said, advised=advised)
 
 
 def evidence_of(run: Run) -> Evidence:
-    """Collect the input for the rules."""
+    """Collect the evidence for the rules."""
     steps = step_times(run.steps)
     epochs_s = [epoch.duration_s for epoch in run.epochs]
     return Evidence(
@@ -122,15 +122,15 @@ def evidence_of(run: Run) -> Evidence:
 
 
 def gpu_index(device: str) -> int | None:
-    """Return a device's GPU index (1 for "gpu:1"); None for the CPU."""
+    """Return the GPU index of a device, such as 1 for "gpu:1"; None for the CPU."""
     name, _, index = device.partition(":")
     return int(index) if name == "gpu" and index.isascii() and index.isdigit() and len(index) < 10 else None
 
 
 def used_gpu(run: Run) -> int | None:
-    """Return which of the computer's GPUs a run used; None for the CPU, UNKNOWN_GPU if unclear.
+    """Return the index of the GPU that a run used; None for the CPU, UNKNOWN_GPU if unclear.
 
-    If a variable hides GPUs, TensorFlow renumbers them. In this case, the name is used if it is unique.
+    If a variable hides GPUs, TensorFlow renumbers them. The name is then used, provided that it is unique.
     """
     environment = run.environment
     index = gpu_index(environment.device) if environment is not None else None
@@ -141,7 +141,7 @@ def used_gpu(run: Run) -> int | None:
 
 
 def shared_part_of(evidence: Evidence) -> Shared | None:
-    """Return which resource of a stored run's device may be shared with others; None if no sharing is detected."""
+    """Return which resource of a run's device may be shared with other users; None if none is detected."""
     run, window = evidence.run, evidence.telemetry
     busy_pct = window.gpu_values("utilization_pct") if window.is_within else []
     return shared_part(
@@ -180,5 +180,5 @@ def _typical(run: Run, steps: StepTimes) -> Sequence[float]:
         return ()
     if run.summary.preset == "quick":
         return steps.durations_s[run.summary.warmup_steps or 1 :]
-    # The first epoch is warm-up if there is another; otherwise its first step, which traces and compiles.
+    # The first epoch is warm-up if there is another one, otherwise only the first step, which traces and compiles.
     return steps.later_s or steps.durations_s[1:]

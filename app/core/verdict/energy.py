@@ -1,8 +1,8 @@
-"""Energy of a run and its epochs, from the stored telemetry.
+"""Computes the energy of a run and its epochs from the stored telemetry.
 
-Hardware counters are preferred; without a counter (NVIDIA GPUs before Volta), the power of each second is
-integrated (trapezoids). Unknown values are None, because nothing is estimated from rated power. Idle consumption
-is included; memory, fans and the power supply, which no counter covers, are not.
+Hardware counters are preferred. Without a counter (NVIDIA GPUs before Volta), the power of each second is
+integrated (trapezoidal rule). Unknown values are None; nothing is estimated from rated power. Idle consumption is
+included. Memory, fans and the power supply aren't included, because no counter covers them.
 """
 
 import bisect
@@ -19,22 +19,22 @@ from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 Basis = Literal["counter", "power"]
-# Telemetry is recorded once a second. Over a longer gap (the computer slept, the queue was full), power is
-# unknown.
+# Telemetry is recorded once a second. Power is unknown during longer gaps, when the computer slept or the queue
+# was full.
 _GAP_S = 5.0
-# An epoch may begin before the first telemetry and end after the last; further out, nothing is known.
+# An epoch may start before the first telemetry and end after the last. Beyond this, nothing is known.
 _EDGE_S = 1.5
 _PARTS: tuple[tuple[Literal["cpu", "gpu"], str], ...] = (("cpu", "processor"), ("gpu", "graphics card"))
 
 
 @dataclass(frozen=True, slots=True)
 class EnergyCurve:
-    """Energy since the first telemetry.
+    """The energy used since the first telemetry.
 
     Attributes:
-        times_s: Times of the telemetry, ascending.
-        total_j: Energy used up to each time; unknown over gaps of more than five seconds.
-        basis: Its source.
+        times_s: Times of telemetry, ascending.
+        total_j: Energy used up to each time. If it is integrated, gaps of more than five seconds aren't included.
+        basis: Source of the values.
     """
 
     times_s: tuple[float, ...]
@@ -42,7 +42,7 @@ class EnergyCurve:
     basis: Basis
 
     def between_j(self, begin_s: float, end_s: float) -> float | None:
-        """Return the energy between two times; None unless telemetry covers the whole span."""
+        """Return the energy used between two times; None unless telemetry covers the whole interval."""
         begin_j, end_j = self._at_j(begin_s), self._at_j(end_s)
         if begin_j is None or end_j is None or end_s <= begin_s:
             return None
@@ -55,7 +55,7 @@ class EnergyCurve:
         return any(later - earlier > _GAP_S for earlier, later in itertools.pairwise(inside))
 
     def _at_j(self, time_s: float) -> float | None:
-        """Interpolate the energy at a given time; just outside the range, extrapolate from the two nearest."""
+        """Interpolate the energy at a time; just outside the range, extrapolate from the two nearest values."""
         times_s, total_j = self.times_s, self.total_j
         if len(times_s) < 2 or not times_s[0] - _EDGE_S <= time_s <= times_s[-1] + _EDGE_S:
             return None
@@ -70,10 +70,10 @@ class Energy:
     """The energy used by one component. None means unknown.
 
     Attributes:
-        total_j: Energy from the run's first telemetry to its last.
-        per_epoch_j: Median over the whole epochs after the first, or the value of the only one.
-        epochs_j: One value per epoch.
-        basis: Its source; None without a curve.
+        total_j: Energy from the first to the last telemetry of the run.
+        per_epoch_j: Median over whole epochs after the first, or the value of the only epoch.
+        epochs_j: Energy of each epoch.
+        basis: Source of the values; None if there are none.
     """
 
     total_j: float | None = None
@@ -83,18 +83,18 @@ class Energy:
 
 
 def energy_of(run: Run) -> dict[str, Energy]:
-    """Return the energy of the CPU packages ("cpu") and of the GPU that the run used ("gpu")."""
+    """Return the energy of the CPU packages ("cpu") and of the GPU used by the run ("gpu")."""
     return {part: _energy(run, _curve(run, part)) for part, _ in _PARTS}
 
 
 def epoch_energies(run: Run) -> list[dict[str, float | None]]:
-    """Return for each epoch the energy of the components ("cpu", "gpu") in joules; None if unknown."""
+    """Return the energy of each epoch in joules, by component ("cpu", "gpu"); None if unknown."""
     by_part = {part: energy.epochs_j or (None,) * len(run.epochs) for part, energy in energy_of(run).items()}
     return [{part: epochs_j[at] for part, epochs_j in by_part.items()} for at in range(len(run.epochs))]
 
 
 def energy_columns(run: Run) -> dict[str, float | str | None]:
-    """Return the energy as columns of RunSummary."""
+    """Return the energy as values for the columns of RunSummary."""
     columns: dict[str, float | str | None] = {}
     for part, energy in energy_of(run).items():
         columns |= {f"{part}_energy_j": energy.total_j, f"{part}_energy_per_epoch_j": energy.per_epoch_j}
@@ -124,7 +124,7 @@ def power_columns(run: Run) -> dict[str, float | bool | None]:
 
 
 def energy_used(run: RunSummary) -> Message | None:
-    """Return a message with the energy used by a run; None if unknown."""
+    """Return a message with the energy used by a run; None if it is unknown."""
     parts = []
     for part, _ in _PARTS:
         total_j = getattr(run, f"{part}_energy_j")
@@ -159,7 +159,7 @@ def _curve(run: Run, part: str) -> EnergyCurve | None:
 
 
 def _counted(records: list[tuple[float, Telemetry | GpuTelemetry]], key: str) -> EnergyCurve | None:
-    """Return the curve of a counter; None if it doesn't increase, as on some GPUs."""
+    """Return the curve of a counter; None if the counter doesn't increase, as on some GPUs."""
     by_time = [(time_s, value) for time_s, record in records if (value := getattr(record, key)) is not None]
     rising = all(later[1] >= earlier[1] for earlier, later in itertools.pairwise(by_time))
     if len(by_time) < 2 or not rising or by_time[-1][1] <= by_time[0][1]:
@@ -184,7 +184,7 @@ def _integrated(records: list[tuple[float, Telemetry | GpuTelemetry]], key: str)
 def _energy(run: Run, curve: EnergyCurve | None) -> Energy:
     if curve is None:
         return Energy()
-    # Epochs from older versions have no times.
+    # Epochs stored by older versions have no times.
     epochs_j = tuple(
         curve.between_j(epoch.t_s - epoch.duration_s, epoch.t_s) if epoch.t_s > 0 else None for epoch in run.epochs
     )

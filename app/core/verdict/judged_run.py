@@ -1,4 +1,4 @@
-"""A stored run with the data derived from it, which is computed only once."""
+"""A stored run with derived data that is computed only once."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -13,13 +13,13 @@ from workloads.protocol import events
 
 
 class JudgedRun:
-    """A run for views, dialogs, pictures, text and exports, which all show the same data.
+    """A run for views, dialogs, pictures, texts and exports, all of which show the same data.
 
-    A run may have a million steps, and deriving data from them takes up to a second, so the window calls
-    `prepared` in the background.
+    Deriving data takes up to a second for a run with a million steps, so the window calls `prepared` in the
+    background.
 
     Attributes:
-        run: The record.
+        run: Record of the run.
     """
 
     def __init__(self, run: Run) -> None:
@@ -27,44 +27,44 @@ class JudgedRun:
 
     @property
     def summary(self) -> RunSummary:
-        """The run's row, with its headline."""
+        """The run's row with its headline."""
         return self.run.summary
 
     @cached_property
     def verdict(self) -> events.Judged:
-        """How trustworthy the result is."""
+        """The verdict on the result."""
         return judge(self.run)
 
     @cached_property
     def bars(self) -> tuple[Bar, ...]:
-        """Its bar among other results, best first."""
+        """The run's bar among other results, best first."""
         return tuple(bars(self.summary.workload, self.summary))
 
     @cached_property
     def position(self) -> str:
-        """Its rank as a sentence; "" if there is nothing to compare with."""
+        """The run's rank as a sentence; "" if there is nothing to compare with."""
         return position(self.summary, chart=self.bars) or ""
 
     @cached_property
     def series(self) -> RunSeries:
-        """The data of its charts."""
+        """The data of the run's charts."""
         return series_of(self.run)
 
     @cached_property
     def bottleneck(self) -> str:
-        """What limited it, as a sentence; "" if unknown or not applicable."""
+        """What limited the run, as a sentence; "" if unknown or not applicable."""
         return bottleneck_text(self.run)
 
     @cached_property
     def energies(self) -> list[dict[str, float | None]]:
-        """The energy of each epoch, by component."""
+        """The energy of each epoch in joules, by component."""
         return epoch_energies(self.run)
 
     def rename(self, comment: str) -> None:
-        """Change the comment ("" for none), which no derived data depends on."""
+        """Change the comment ("" removes it). Derived data isn't affected."""
         self.run = replace(self.run, summary=replace(self.run.summary, comment=comment or None))
 
     def prepared(self) -> "JudgedRun":
-        """Return itself after computing all derived data."""
+        """Compute all derived data, and return the run itself."""
         _ = self.verdict, self.position, self.series, self.bottleneck, self.energies
         return self

@@ -1,4 +1,4 @@
-"""Facts about a result that don't affect its verdict."""
+"""Describes facts about a result that don't affect its verdict."""
 
 from collections.abc import Iterable
 
@@ -11,13 +11,13 @@ from app.core.verdict.boost import BURST
 from app.core.verdict.context import Evidence, Rule
 from app.core.verdict.energy import energy_used
 
-_WSL = "wsl"  # the same as in app.core.hardware.machine
-# With a spread of 5 %, the median of nine epochs is uncertain by 4 % (95 %: 1.96 × 1.25 × 5 % / √9).
+_WSL = "wsl"  # as in app.core.hardware.machine
+# With a spread of 5 %, the median of nine epochs has an uncertainty of 4 % (95 %: 1.96 × 1.25 × 5 % / √9).
 SPREAD_PCT = 5.0
 
 
 def derived_epoch(run: RunSummary) -> Message | None:
-    """Return the duration of an epoch if the headline is another quantity; None if the study has no epochs."""
+    """Return the duration of an epoch if the headline is another quantity; None without epochs."""
     if run.metric == "seconds_per_epoch_s" or not run.samples_per_epoch:
         return None
     duration_s = run.seconds_per_epoch_s
@@ -30,7 +30,7 @@ def derived_epoch(run: RunSummary) -> Message | None:
 
 
 def peak_share(share: PeakShare | None) -> Message | None:
-    """Describe a run's share of the computer's measured peak; None if there is nothing to report."""
+    """Describe a run's share of the computer's measured peak; None if it is unknown."""
     if share is None:
         return None
     reached = format_value("flop_per_s", share.reached_flop_per_s)
@@ -43,7 +43,7 @@ def peak_share(share: PeakShare | None) -> Message | None:
 
 
 def short_run(run: RunSummary) -> Message | None:
-    """Return a note that a run of shortened epochs has no epoch time; None for any other run."""
+    """Return a note if a run of shortened epochs has no epoch time; None for other runs."""
     if run.metric != "seconds_per_epoch_s" or run.value is not None or None in (run.steps, run.step_median_s):
         return None
     return message("note.short_run", steps=run.steps, steps_per_epoch=run.steps_per_epoch)
@@ -55,11 +55,11 @@ def damaged(damage: Iterable[str]) -> Message:
 
 
 def spread(run: RunSummary, *, wide: bool) -> Message | None:
-    """Describe the spread of the measurement's parts; None if there is nothing to report.
+    """Describe the spread of the measurement; None if there is nothing to report.
 
     Args:
-        run: The run.
-        wide: Whether to report only a spread above the limit (True) or only one within it (False).
+        run: Record of the run.
+        wide: Whether to report only a spread above the limit (True) or only a spread within it (False).
     """
     if run.spread_pct is None or (run.spread_pct > SPREAD_PCT) != wide:
         return None
@@ -129,7 +129,7 @@ def _virtual_machine(evidence: Evidence) -> Message | None:
 
 
 DATA_RULES = (Rule("synthetic_instead", "caution", _synthetic_instead, "advice.synthetic_instead"),)
-# Share of peak first, because a narrow view cuts the last ones.
+# Share of peak comes first, because narrow views cut off the last facts.
 FACT_RULES = (
     Rule("peak_share", "fact", lambda evidence: peak_share(evidence.run.peak)),
     Rule("power_limit", "fact", _power_limit, at_end=True),

@@ -1,4 +1,4 @@
-"""Checks before a run for conditions that could distort its result. Nothing here prevents the run."""
+"""Checks for conditions before a run that could distort its result. They don't prevent the run."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,26 +12,26 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 from workloads.protocol.telemetry import Telemetry
 
-# The minimum for workloads without a measurement: TensorFlow alone, a small network and its data.
+# Minimum memory for workloads without a measured need: TensorFlow, a small network and its data.
 USUAL_NEED_BYTES = 1_000_000_000
 
 
 def preflight(
     spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry], variant: str | None = None
 ) -> tuple[events.Reason, ...]:
-    """Describe current problems, with the codes of the verdict.
+    """Return current problems as cautions, with the codes used by verdicts.
 
     Args:
-        spec: The run about to start.
+        spec: Spec of the run that is about to start.
         machine: This computer.
         telemetry: Two or three records from app.core.hardware.telemetry.monitor.read_telemetry.
-        variant: Variant of the engine, as for `numbered_gpus`.
+        variant: Installed variant of the engine; None as for `numbered_gpus`.
     """
     return tuple(_cautions(spec, machine, telemetry, _gpu(spec, machine, variant)))
 
 
 def is_load_known(telemetry: Sequence[Telemetry]) -> bool:
-    """Return whether the load of other programs could be measured. If not, the computer may be busy unnoticed."""
+    """Return whether the load of other programs was measured. Otherwise a busy computer may go unnoticed."""
     return any(record.other_cpu_pct is not None for record in telemetry)
 
 
@@ -49,7 +49,7 @@ def _cautions(
 
 
 def _gpu(spec: RunSpec, machine: Machine, variant: str | None) -> int | None:
-    """Return the GPU that the run would use."""
+    """Return the index of the GPU that the run would use; None for the CPU."""
     if spec.device == "auto":
         return min(numbered_gpus(spec.engine, variant, machine), default=None)
     return gpu_index(spec.device)

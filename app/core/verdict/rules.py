@@ -1,4 +1,4 @@
-"""Judges whether a result is trustworthy: a verdict with reasons, derived only from the stored record."""
+"""Judges whether a result is trustworthy: returns a verdict with reasons, based only on the stored record."""
 
 import logging
 import math
@@ -20,36 +20,36 @@ from app.core.verdict.training_rules import TRAINING_RULES
 from workloads import CATALOGUE
 from workloads.protocol import events
 
-# The pass criterion of 3DMark's and Novabench's stress tests. A drift counts only if it is certain to exceed this.
+# Pass criterion of the stress tests of 3DMark and Novabench. Only a drift that certainly exceeds it counts.
 DRIFT_PCT = 3.0
-# Quick's target, and the largest ± of a valid result.
+# Target of Quick, and the largest ± of a valid result.
 INTERVAL_PCT = 100 * PRECISION
-# More than the precision of a Quick run lost to interruptions …
+# Loss of time to interruptions that exceeds the precision of a Quick run.
 INTERRUPTED_TIME_PCT = 2.0
-# … or so many steps that typical and interrupted ones are no longer distinguishable.
+# With more interrupted steps, they can't be distinguished from typical ones.
 INTERRUPTED_STEPS_PCT = 5.0
-# In a shorter measurement, a desktop's pause of a tenth of a second exceeds 2 %, and there is little telemetry.
+# In shorter measurements, a desktop's pause of 0.1 s exceeds 2 %, and there is little telemetry.
 SHORT_S = 5.0
 _INTERVAL_CONFIDENCE_PCT = 100 * CONFIDENCE
-# Noise widens an interval on both sides equally.
+# Noise widens an interval equally on both sides; above this ratio of the sides, another cause is assumed.
 _ONE_SIDED = 2.0
 _log = logging.getLogger(__name__)
 _ORDER: dict[Level, int] = {"invalid": 0, "caution": 1, "fact": 2}
 
 
 def judge(run: Run, *, is_over: bool = True) -> events.Judged:
-    """Judge a run by its record. The worst reasons are first.
+    """Return the verdict on a run, based on its record, with the worst reasons first.
 
     Args:
-        run: The record so far.
-        is_over: Whether the run has ended. If not, rules that apply only to finished runs are skipped.
+        run: Record of the run. The run may be in progress.
+        is_over: Whether the run has ended. If not, rules for finished runs are skipped.
 
     Returns:
-        Always a verdict. If the rules fail, the record is invalid, with the code "not_judged".
+        The verdict. If a rule raises an exception, the verdict is "invalid", with the code "not_judged".
     """
     try:
         return _judge(run, is_over=is_over)
-    except Exception as error:  # noqa: BLE001 - one record that no rule foresaw must not hide all others
+    except Exception as error:  # noqa: BLE001 - one unexpected record must not hide the others
         _log.info("Run %s cannot be judged.", run.summary.id, exc_info=True)
         said = message("verdict.not_judged", kind=type(error).__name__)
         return events.Judged(
@@ -70,9 +70,9 @@ def _judge(run: Run, *, is_over: bool) -> events.Judged:
 
 
 def _warnings(run: Run) -> Iterator[events.Reason]:
-    """Return the warnings issued during the run, without duplicates."""
+    """Yield the warnings issued during the run, without duplicates."""
     for warning in {(each.code, each.message): each for each in run.warnings}.values():
-        if warning.code != "loss_out_of_band":  # has its own rule
+        if warning.code != "loss_out_of_band":  # it has its own rule
             warning_text = text(warning.said) if warning.said is not None else warning.message
             yield events.Reason(code=warning.code, level="caution", text=warning_text, said=warning.said)
 
@@ -106,7 +106,7 @@ def _cancelled(evidence: Evidence) -> Message | None:
 def _ending(evidence: Evidence) -> Message:
     run = evidence.run.summary
     ended = run.status if run.status in ("failed", "cancelled", "interrupted") else "ended"
-    if run.preset != "standard":  # others are limited by time
+    if run.preset != "standard":  # limited by time
         return message(f"verdict.{ended}_early")
     return message(f"verdict.{ended}_after", epochs_done=run.epochs_done, epochs=run.epochs)
 
@@ -124,11 +124,12 @@ def _steps_missing(evidence: Evidence) -> Message | None:
     run, done = evidence.run.summary, len(evidence.steps_s)
     workload = CATALOGUE.get(run.workload)
     if workload is None or not workload.counts_steps or run.status != "completed" or not done:
-        return None  # no steps, so the record doesn't contain any
+        return None  # without steps, none can be missing
     asked = run.epochs * (run.steps or run.steps_per_epoch)
     if run.preset == "standard" and done != asked:
         return message("verdict.steps_missing", done=done, asked=asked)
-    # Others are limited by time; missing steps are known from the worker's own count, or gaps in the record.
+    # Other runs are limited by time. Missing steps are detected by the worker's own count or by gaps in the
+    # record.
     stored = sum(len(block.durations_s) for block in evidence.run.steps if block.phase != "validate")
     counted = evidence.run.metrics.get("updates_asked")
     taken = stored + steps_left_out(evidence.run.steps) if counted is None else round(counted)
@@ -170,7 +171,7 @@ def _loss_not_finite(evidence: Evidence) -> Message | None:
     losses = [(epoch.index, epoch.loss) for epoch in evidence.run.epochs]
     lost = [index for index, loss in losses if loss is None or not math.isfinite(loss)]
     if not lost or (len(lost) == len(losses) and all(loss is None for _, loss in losses)):
-        return None  # no loss, because the workload has none
+        return None  # no loss at all, because the workload doesn't report one
     return message("verdict.diverged_in_epoch", epoch=lost[0] + 1)
 
 
@@ -241,13 +242,13 @@ def _interval_wide(evidence: Evidence) -> Message | None:
 
 
 def _shared_host(evidence: Evidence) -> Message | None:
-    """Return how much the next run may differ, unless the run's own measurements are less certain than that."""
+    """Return a caution about how much the next run may differ, unless the run's own uncertainty is larger."""
     part, run, half_pct = shared_part_of(evidence), evidence.run.summary, _half_interval_pct(evidence)
     if part is None or run.value is None or run.basis == "first_epoch":
         return None
     if half_pct is None and run.basis == "estimate":  # has its own caution
         return None
-    if half_pct is None or (run.confidence_pct or 0.0) < _INTERVAL_CONFIDENCE_PCT:  # a range, with few epochs
+    if half_pct is None or (run.confidence_pct or 0.0) < _INTERVAL_CONFIDENCE_PCT:  # a range, from few epochs
         return message("verdict.shared_at_least", half_pct=max(half_pct or 0.0, BETWEEN_RUNS_HALF_PCT))
     is_its_own = run.basis == "estimate" and not _is_precise(_own_half_pct(evidence) or 0.0)
     if _is_precise(half_pct) or is_its_own:
@@ -262,7 +263,7 @@ def _own_half_pct(evidence: Evidence) -> float | None:
 
 
 def _is_by_warmup(evidence: Evidence) -> bool:
-    """Return whether a long warm-up, not noise, widens the interval, so that only one end is far."""
+    """Return whether a long warm-up, rather than noise, has widened one side of the interval."""
     run = evidence.run.summary
     if run.value is None or run.value_low is None or run.value_high is None or not run.warmup_steps:
         return False
@@ -281,7 +282,7 @@ def _half_interval_pct(evidence: Evidence) -> float | None:
 
 
 def _is_precise(half_pct: float) -> bool:
-    """Compare the rounded ±, so that a displayed 3.0 % never fails a 3 % target."""
+    """Return whether the rounded ± is within the target, so that a displayed value of 3.0 % passes."""
     return round(half_pct, 1) <= INTERVAL_PCT
 
 
@@ -298,7 +299,7 @@ def _interruptions(evidence: Evidence) -> Message | None:
 def _held_up(evidence: Evidence) -> int:
     """Return the number of interrupted steps.
 
-    The record counts interruptions, each of which may last many steps.
+    The record contains the number of interruptions, each of which may last several steps.
     """
     run = evidence.run.summary
     if not run.interruptions or not evidence.timed_steps.usual_s:
@@ -354,7 +355,7 @@ RULES = (
         _drift,
         "advice.cool_down_and_close",
         at_end=True,
-        instead={"verdict.faster": "advice.wait_and_close"},  # heat can't cause this
+        instead={"verdict.faster": "advice.wait_and_close"},  # not caused by heat
     ),
     Rule(
         "spread", "caution", lambda evidence: spread(evidence.run.summary, wide=True), "advice.quiet", at_end=True

@@ -1,4 +1,4 @@
-"""Reduced clock speeds, caused by heat or power limits, during a run or from the beginning."""
+"""Detects reduced clock speeds, caused by heat or power limits, during a run or from its start."""
 
 import statistics
 from collections import Counter
@@ -9,22 +9,22 @@ from app.core.messages import Message, message
 from app.core.verdict.context import Evidence, Rule, TelemetryWindow
 from workloads.protocol.telemetry import Telemetry
 
-# One second in twenty, which is more than chance.
+# One second in 20, which is too much to be chance.
 THROTTLED_PCT = 5.0
-# In every run, the CPU clock takes this long to settle, because the CPU has to warm up.
+# In every run, the CPU's clock takes this long to settle while the CPU warms up.
 CLOCK_SETTLES_S = 5.0
-# A clock 5 % lower makes a run about as much slower.
+# A clock that is 5 % lower makes a run about 5 % slower.
 CLOCK_FALLEN_PCT = 95.0
 _THIRD_AT_LEAST = 3
-# A GPU at its power limit is working normally.
+# Excludes the power limit: a GPU that reaches it works normally.
 _HELD_DOWN_BY = ("thermal", "hardware slowdown", "power brake")
 _HEAT = ("thermal", "hardware slowdown")
-# By design, server CPUs process wide vectors at up to a third below their base clock.
+# By design, server CPUs process wide vectors at up to a third below the base clock.
 SLOW_CLOCK_PCT = 70.0
-# If most cores are this busy, the mean of all clocks is representative.
+# If this share of the CPU is busy, the mean of all clocks is representative.
 _BUSY_PCT = 80.0
 _BUSY_AT_LEAST = 5
-# About ten degrees above this, CPUs reduce their clock.
+# CPUs reduce their clock about ten degrees above this.
 HOT_C = 90.0
 
 
@@ -44,12 +44,12 @@ def _throttled(evidence: Evidence) -> Message | None:
 
 @dataclass(frozen=True, slots=True)
 class Throttling:
-    """What limited the clock of a run's device.
+    """The limitation of a device's clock during a run.
 
     Attributes:
-        after_s: Seconds since the start of the measurement.
-        said: The observation, as a clause.
-        is_heat: Whether heat was the cause. If not, it may also be a power limit.
+        after_s: Time from the start of the measurement in seconds.
+        said: Description of the observation, as a clause.
+        is_heat: Whether heat is the cause. Otherwise it may also be a power limit.
     """
 
     after_s: float
@@ -58,7 +58,7 @@ class Throttling:
 
 
 def throttling(evidence: Evidence) -> Throttling | None:
-    """Return how the clock of the run's device was limited; None if not for long enough to matter."""
+    """Return how the clock of the run's device was limited; None if it wasn't, or only briefly."""
     window = evidence.telemetry
     held = [_held_down(record, window.gpu) for record in window.records]
     readable = [word for word in held if word is not None]
@@ -91,7 +91,7 @@ def _held_down(record: Telemetry, gpu: int | None) -> str | None:
 
 
 def _clocks_mhz(window: TelemetryWindow) -> list[tuple[float, float]]:
-    """Return times and clocks of the run's device, after they have settled."""
+    """Return times and clocks of the run's device after the clock has settled."""
     clocks = []
     for at_s, record in zip(window.times_s, window.records, strict=True):
         clock_mhz = record.cpu_clock_mhz if window.gpu is None else None
@@ -103,7 +103,7 @@ def _clocks_mhz(window: TelemetryWindow) -> list[tuple[float, float]]:
 
 
 def _fallen_mhz(evidence: Evidence) -> tuple[float, float] | None:
-    """Return the clocks of the first and last third if the clock fell; otherwise None."""
+    """Return the median clocks of the first and last third if the clock fell; otherwise None."""
     clocks_mhz = [clock_mhz for _, clock_mhz in _clocks_mhz(evidence.telemetry)]
     third = len(clocks_mhz) // 3
     if third < _THIRD_AT_LEAST:
@@ -121,9 +121,9 @@ def _clock_falling(evidence: Evidence) -> Message | None:
 
 
 def _slow_clock(evidence: Evidence) -> Message | None:
-    """Return a caution if the CPU was below its base clock throughout.
+    """Return a caution if the CPU was below its base clock throughout the run.
 
-    Counters that no longer rise can't reveal this.
+    Throttle counters can't reveal this if they no longer increase.
     """
     window, base_mhz = evidence.telemetry, evidence.run.machine.cpu_base_mhz
     busy_mhz = [
@@ -141,7 +141,7 @@ def _slow_clock(evidence: Evidence) -> Message | None:
 
 
 def too_hot(window: TelemetryWindow) -> dict[str, Any] | None:
-    """Return an empty dictionary (there is no value to show) if heat currently limits a clock, otherwise None."""
+    """Return {} (no value to show) if heat currently limits a clock, otherwise None."""
     temperatures_c = window.values("cpu_temperature_c")
     is_hot = bool(temperatures_c) and min(temperatures_c) >= HOT_C
     held = [_held_down(record, gpu) for record in window.records for gpu in {None, window.gpu}]

@@ -1,4 +1,4 @@
-"""Evidence that a run really trained: losses, updates and weights, next to the expected values."""
+"""Describes the evidence that a run trained: losses, updates and weights, with the expected values."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from workloads import CATALOGUE
 
 
 def proof_lines(run: Run) -> list[tuple[str, str]]:
-    """Return the evidence as labels and values; empty for runs that don't train."""
+    """Return the evidence as pairs of label and value; empty for runs without training."""
     metrics, lines = run.metrics, []
     if (loss := metrics.get("proof_loss")) is not None:
         lines.append((sentence("heading.loss"), sentence("proof.loss_text", loss=loss, band=_band(run))))
@@ -30,7 +30,7 @@ def proof_lines(run: Run) -> list[tuple[str, str]]:
 
 
 def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield the work done in steps as counted by the engine, and their duration by two clocks."""
+    """Yield the work in the steps as counted by the engine, and their duration by two clocks."""
     metrics = run.metrics
     done, asked = metrics.get("examples_done"), metrics.get("examples_asked")
     if done is not None and asked is not None:
@@ -51,7 +51,7 @@ def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _says_what_is_counted(run: Run) -> bool:
-    """Return whether a run records what wasn't counted. Runs from older versions don't."""
+    """Return whether a run's record states what was counted; False for runs of older versions."""
     return "steps_counted" in run.metrics
 
 
@@ -65,7 +65,7 @@ def _distinct_line(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _operations_text(run: Run, operations: float) -> str:
-    """Return a step's operations as text, with the number of counted steps if not all were counted."""
+    """Return the operations per example as text, with the number of counted steps unless all were counted."""
     declared = declared_operations(run.summary)
     code = "proof.operations_done" if declared is None else "proof.operations_of"
     of = {} if declared is None else {"declared_mflop": declared / 1e6}
@@ -78,7 +78,7 @@ def _operations_text(run: Run, operations: float) -> str:
 
 
 def _band(run: Run) -> Message:
-    """Return the range of losses expected of an honest run, or why it is unknown."""
+    """Return the range of losses expected of an honest run, or the reason why it is unknown."""
     summary = run.summary
     workload = CATALOGUE.get(summary.workload)
     proof = workload.proof if workload is not None else None

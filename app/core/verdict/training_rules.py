@@ -1,4 +1,4 @@
-"""Rules about the evidence of training: whether steps did the declared work in the stated time."""
+"""Rules that check whether the training steps did the declared work in the stated time."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,16 +8,16 @@ from app.core.verdict.context import Evidence, Rule, gpu_index
 from workloads import CATALOGUE
 from workloads.protocol import events
 
-# The count is exact, but another version of the engine may implement a gradient slightly differently.
+# The count is exact, but a gradient may be implemented slightly differently in another version of the engine.
 OPERATIONS_PCT = 98.0
-# In each network, all operations use the declared type.
+# In every network, all operations use the declared type.
 PRECISION_PCT = 99.0
 NUMBERS = {"float32": "float32", "mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
-# Real data contain a few duplicates: 43 of Fashion-MNIST's 60,000 pictures.
+# Real data contains few duplicates, such as 43 of the 60,000 pictures in Fashion-MNIST.
 DISTINCT_PCT = 90.0
 _SHARE = "operations_"
-# Both processes read the same clock, so any difference is delivery: milliseconds, and half a second on a computer
-# whose memory is full. A tenth in ten seconds is more.
+# Both processes read the same clock, so any difference is delivery time: milliseconds, or half a second on a
+# computer that is out of memory. One second in ten is more than that.
 CLOCK_PCT = 2.0
 CLOCK_S = 0.5
 
@@ -39,7 +39,7 @@ def _examples_repeated(evidence: Evidence) -> Message | None:
 
 
 def _not_counted(evidence: Evidence) -> Message | None:
-    """Return a caution if the engine couldn't count the work of steps. Older versions didn't record this."""
+    """Return a caution if the engine couldn't count the work in the steps; None for records of older versions."""
     metrics = evidence.run.metrics
     is_uncounted = metrics.get("steps_counted") == 0 and metrics.get("examples_done") is None
     return message("verdict.not_counted") if is_uncounted else None
@@ -55,8 +55,7 @@ def _operations_missing(evidence: Evidence) -> Message | None:
 def _operations_unknown(evidence: Evidence) -> Message | None:
     metrics = evidence.run.metrics
     is_counted = metrics.get("examples_done") is None or metrics.get("operations_per_example") is not None
-    # On GPUs, honest engines hide operations too, because cuDNN's recurrent layers are one operation of unknown
-    # size.
+    # Engines also hide operations on GPUs: a recurrent layer of cuDNN is a single operation of unknown size.
     is_hidden = gpu_index(evidence.run.summary.device or "") is not None
     if is_counted or is_hidden or declared_operations(evidence.run.summary) is None:
         return None
@@ -64,7 +63,7 @@ def _operations_unknown(evidence: Evidence) -> Message | None:
 
 
 def declared_operations(run: RunSummary) -> int | None:
-    """Return the operations per example that the registry declares for a step of a run's network."""
+    """Return the declared operations per example of a training step; None if unknown."""
     workload = CATALOGUE.get(run.workload)
     if workload is None or run.workload_version != workload.version:
         return None
@@ -83,7 +82,7 @@ def _precision_differs(evidence: Evidence) -> Message | None:
 
 
 def operation_shares_pct(metrics: Mapping[str, float | None]) -> dict[str, float]:
-    """Return the share of operations in each number type; empty if unknown."""
+    """Return the percentage of operations in each number type; empty if unknown."""
     return {
         name.removeprefix(_SHARE).removesuffix("_pct"): value
         for name, value in metrics.items()
@@ -95,7 +94,7 @@ def _clock_slow(evidence: Evidence) -> Message | None:
     metrics = evidence.run.metrics
     worker_s, parent_s = metrics.get("worker_clock_s"), metrics.get("parent_clock_s")
     if worker_s is None or parent_s is None:
-        return None  # an old record, or too short a run
+        return None  # an old record, or a run that was too short
     if _is_behind(worker_s, parent_s):
         return message("verdict.clock_slow", worker_s=worker_s, parent_s=parent_s)
     pairs = list(_stated_and_passed(evidence))
@@ -110,7 +109,7 @@ def _is_behind(stated_s: float, passed_s: float) -> bool:
 
 
 def _stated_and_passed(evidence: Evidence) -> Iterator[tuple[float, float]]:
-    """Yield the duration of steps and epochs as stated, and as measured between their events."""
+    """Yield the durations of steps and epochs, both as stated and as measured between their events."""
     blocks = [block for block in evidence.run.steps if block.phase == "measure" and block.durations_s]
     begins_s: dict[int, float] = {}
     ends_s: dict[int, float] = {}
@@ -119,11 +118,11 @@ def _stated_and_passed(evidence: Evidence) -> Iterator[tuple[float, float]]:
             begins_s.setdefault(block.epoch, block.t_s - sum(block.durations_s))
         ends_s[block.epoch] = block.t_s
     for before, block, after in zip(blocks, blocks[1:], blocks[2:], strict=False):
-        # The last block of an epoch is sent at its end, after validation …
+        # Only within an epoch, because its last block is sent at the end, after validation.
         if _follows(before, block) and _follows(block, after):
             yield sum(block.durations_s), block.t_s - before.t_s
     for epoch in evidence.run.epochs:
-        # … and just before the epoch itself, which may have to wait for a blocked reader.
+        # The last block is used because the epoch's event, sent just after it, may wait for a blocked reader.
         if epoch.index in begins_s:
             yield epoch.duration_s, ends_s[epoch.index] - begins_s[epoch.index]
 

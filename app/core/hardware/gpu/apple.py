@@ -1,6 +1,6 @@
-"""Mac GPUs, as reported by `ioreg` to any user. Reads only recorded values, so no GPU is woken.
+"""Reads a Mac's GPUs from `ioreg`, which any user may run. It reads recorded values, so it wakes no GPU.
 
-Reading power and clocks of Apple's own GPUs requires administrator rights, so they are missing.
+Power and clocks of Apple's own GPUs are missing, because reading them requires administrator rights.
 """
 
 import logging
@@ -21,12 +21,12 @@ from workloads.protocol.telemetry import GpuTelemetry
 _logger = logging.getLogger(__name__)
 
 _LIMIT_S = 1.0
-_EVERY_S = 0.9  # short enough that each second's telemetry has new values
+_EVERY_S = 0.9  # short enough for new values in each second's telemetry
 _MAX_BYTES = 2**24
 _MIB_BYTES = 2**20
-# Prefixes of the drivers' class names.
+# Vendors by prefix of the driver's class name.
 _CLASSES = {"AGX": "apple", "AMD": "amd", "ATI": "amd", "Intel": "intel", "NV": "nvidia", "GeForce": "nvidia"}
-# Raised by plistlib for invalid lists.
+# Exceptions raised by plistlib for invalid data.
 _PLIST_FAILURES = (
     xml.parsers.expat.ExpatError,
     ValueError,
@@ -38,15 +38,15 @@ _PLIST_FAILURES = (
 )
 _BRANDS = {"apple": "Apple", "amd": "AMD", "intel": "Intel", "nvidia": "NVIDIA"}
 
-# Set permanently once ioreg has hung, so that this process never waits for it again.
+# Set permanently after ioreg has hung, so that this process doesn't run it again.
 HUNG = threading.Event()
 
 
 class AppleGpus:
-    """The GPUs of a Mac, read repeatedly from one thread. A place is a GPU's index in ioreg's order.
+    """The GPUs of a Mac, for repeated reads from one thread. A place is a GPU's index in ioreg's order.
 
     Args:
-        clock: Monotonic time in seconds.
+        clock: Function that returns monotonic time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -66,14 +66,14 @@ class AppleGpus:
     def telemetry(
         self, places: Sequence[int], _own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the GPUs at these places; each has index 0."""
+        """Read the GPUs at these places, each with index 0."""
         self._look()
         if tuple(vendor_from(entry) for entry in self._entries) != self.vendors:  # changed, or no answer
             return tuple(GpuTelemetry(0) for _ in places)
         return tuple(telemetry_from(self._entries[place]) for place in places)
 
     def close(self) -> None:
-        """Do nothing, because each read starts ioreg again."""
+        """Do nothing; each read runs ioreg again."""
 
     def _look(self) -> None:
         now_s = self._clock()
@@ -83,7 +83,7 @@ class AppleGpus:
 
 
 def entries_from(plist: bytes) -> list[dict[str, Any]]:
-    """Parse the registry entries printed by `ioreg -a`; empty for anything else."""
+    """Parse the registry entries printed by `ioreg -a`; empty for invalid data."""
     try:
         entries = plistlib.loads(plist) if plist.strip() else []
     except _PLIST_FAILURES as error:
@@ -93,18 +93,18 @@ def entries_from(plist: bytes) -> list[dict[str, Any]]:
 
 
 def vendor_from(entry: Mapping[str, Any]) -> str:
-    """Return the vendor for the driver's class."""
+    """Return the vendor of a driver's class."""
     name = clean_text(entry.get("IOClass")) or clean_text(entry.get("IOObjectClass")) or ""
     return next((vendor for start, vendor in _CLASSES.items() if name.startswith(start)), "other")
 
 
 def describe(entries: Sequence[Mapping[str, Any]], cards: Sequence[Mapping[str, Any]] = ()) -> tuple[Gpu, ...]:
-    """Describe the GPUs of these accelerators.
+    """Describe GPUs.
 
     Args:
-        entries: The accelerators.
-        cards: PCI devices, including the cards of Intel Macs. A vendor's first card belongs to its first
-            accelerator.
+        entries: Accelerators.
+        cards: PCI devices, which include the graphics cards of Intel Macs. A vendor's first card is matched with
+            the vendor's first accelerator.
     """
     waiting = [card for card in cards if _data(card.get("class-code"))[2:3] == b"\x03"]
     gpus = []
@@ -117,7 +117,7 @@ def describe(entries: Sequence[Mapping[str, Any]], cards: Sequence[Mapping[str, 
 
 
 def telemetry_from(entry: Mapping[str, Any]) -> GpuTelemetry:
-    """Return an accelerator's telemetry from its entry; the index is 0."""
+    """Return an accelerator's telemetry from its entry, with index 0."""
     statistics = entry.get("PerformanceStatistics")
     statistics = statistics if isinstance(statistics, dict) else {}
     used = statistics.get("vramUsedBytes", statistics.get("In use system memory"))
@@ -163,12 +163,12 @@ def _data(value: object) -> bytes:
 
 
 def _number(value: object) -> object:
-    """Return a number that the firmware stores as bytes."""
+    """Convert a number stored as bytes by the firmware."""
     return int.from_bytes(value, "little") if isinstance(value, bytes) and 0 < len(value) <= 8 else value
 
 
 def _ioreg(kind: str) -> bytes:
-    """Return the entries of a class, without their children; b"" if this fails or takes too long."""
+    """Return the entries of a class without children; b"" if ioreg fails or takes too long."""
     if HUNG.is_set():
         return b""
     answer = answer_of(["ioreg", "-a", "-r", "-d", "1", "-w", "0", "-c", kind], _LIMIT_S, _MAX_BYTES)

@@ -1,8 +1,8 @@
-"""GPUs from all vendors: specifications and telemetry.
+"""Lists and reads the GPUs of all vendors.
 
-NVIDIA's GPUs are first, in the order used by their driver and TensorFlow, followed by the others in the system's
-order. NVIDIA GPUs that NVIDIA's driver doesn't list (nouveau, no driver, a broken one) are last, and only included
-if that driver lists none at all. They can't be used for computing.
+NVIDIA's GPUs come first, in the order of their driver and TensorFlow, followed by others in the system's order. If
+NVIDIA's driver lists no GPU (nouveau, no driver, or a broken one), the NVIDIA GPUs that the system lists come
+last. They can't be used for computing.
 """
 
 import sys
@@ -38,12 +38,12 @@ class SystemGpus(Protocol):
 
 
 def list_gpus(root: Path = Path("/")) -> tuple[Gpu, ...]:
-    """List the GPUs; empty if there are none or nothing reports them.
+    """List the GPUs; empty if none are found.
 
-    Takes milliseconds, or up to 3 s if NVIDIA's driver hangs. Wakes sleeping NVIDIA GPUs, unless all of them are
-    asleep. In that case, values that NVML reported earlier in this process are used, or else only name and driver
-    are known. Other GPUs are never woken; if such a GPU has always been asleep, its link, power limit and displays
-    are missing.
+    This takes milliseconds, or up to 3 s if NVIDIA's driver hangs. It wakes sleeping NVIDIA GPUs unless all of
+    them are asleep. In that case, it returns the values that NVML reported earlier in this process, or else only
+    name and driver. Other GPUs are never woken; for a GPU that hasn't been seen awake, link, power limit and
+    displays are missing.
 
     Args:
         root: Folder that contains Linux's proc, sys and usr.
@@ -58,25 +58,25 @@ def list_gpus(root: Path = Path("/")) -> tuple[Gpu, ...]:
 
 
 class GpuReader:
-    """Reads all GPUs repeatedly, from one thread. No driver is loaded before the first read.
+    """Reads all GPUs repeatedly from one thread. Drivers are loaded at the first read.
 
     Args:
         root: Folder that contains Linux's proc and sys.
-        clock: Monotonic time in seconds, for Linux's counters.
+        clock: Function that returns monotonic time in seconds, for Linux's counters.
     """
 
     def __init__(self, root: Path = Path("/"), clock: Callable[[], float] = time.monotonic) -> None:
         self._root = root
         self._clock = clock
         self._sources: tuple[SystemGpus, NvidiaGpus] | None = None
-        self._known = 0  # highest number of NVIDIA GPUs seen: if its driver fails, the others keep their numbers
+        self._known = 0  # most NVIDIA GPUs seen; keeps the other GPUs' numbers if the driver fails
 
     def read(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
-        """Read each GPU once, in the order of `list_gpus`. All values of sleeping and lost GPUs are None.
+        """Read each GPU once, in the order of `list_gpus`. The values of sleeping and lost GPUs are None.
 
         Args:
-            own_pids: The run's own processes; None if unknown. Their memory isn't counted as other programs', and
-                their share of a GPU is used if its utilization isn't reported.
+            own_pids: The run's own processes; None if unknown. Their memory doesn't count as used by other
+                programs, and their GPU time is used if the GPU's utilization isn't reported.
         """
         system, nvidia = self._sources = self._sources or _sources(self._root, self._clock)
         nvidias = nvidia.telemetry(own_pids)
@@ -86,7 +86,7 @@ class GpuReader:
         return (*nvidias, *(replace(gpu, index=index) for index, gpu in enumerate(others, len(nvidias))))
 
     def close(self) -> None:
-        """Release the drivers. A later read reopens them."""
+        """Release the drivers. The next read opens them again."""
         if self._sources is not None:
             system, nvidia = self._sources
             nvidia.close()
@@ -103,7 +103,7 @@ def _sources(root: Path, clock: Callable[[], float] = time.monotonic) -> tuple[S
 
 
 def _places(system: SystemGpus, *, with_nvidia: bool) -> list[int]:
-    """Return the places of the GPUs that the system itself must describe, in order."""
+    """Return the places of the GPUs that must be described by the system, in order."""
     places = list(enumerate(system.vendors))
     others = [place for place, vendor in places if vendor != "nvidia"]
     return others + ([place for place, vendor in places if vendor == "nvidia"] if with_nvidia else [])

@@ -1,4 +1,4 @@
-"""Finds the path that Linux's loader would use for a library, without loading it."""
+"""Finds the library that Linux's loader would use, without loading it."""
 
 import os
 import re
@@ -10,12 +10,12 @@ _USUAL = ("/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/
 
 
 def find_library(name: str, root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return the folder of a library from LD_LIBRARY_PATH, the loader's cache, or the default folders.
+    """Return the folder of a library in LD_LIBRARY_PATH, the loader's cache or the default folders, or None.
 
     Args:
-        name: File name, such as "libcuda.so.1".
+        name: Name of the file, such as "libcuda.so.1".
         root: Folder that contains Linux's etc and usr.
-        environment: The environment variables of the program that would load it.
+        environment: Environment variables of the program that loads the library.
     """
     named = [folder for folder in environment.get("LD_LIBRARY_PATH", "").split(":") if folder]
     pattern = rb"(/[^\x00\n]{1,300}/)" + re.escape(name.encode()) + rb"\x00"

@@ -1,7 +1,7 @@
-"""Describes GPUs from every vendor on Linux from sysfs.
+"""Describes the GPUs of all vendors on Linux from sysfs.
 
-No GPU is woken. While one sleeps, only values that the kernel keeps in memory are read, because reading its link
-speed, sensors or displays would wake it.
+No GPU is woken. For a sleeping GPU, only values that the kernel caches are read, because reading its link speed,
+sensors or displays would wake it.
 """
 
 import re
@@ -23,9 +23,9 @@ from app.core.hardware.system_files import read_text, read_word
 from workloads.protocol.machine import Gpu
 
 _GENERATIONS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6}
-# Display drivers without a real GPU.
+# Drivers of displays without a GPU.
 _SCREEN_DRIVERS = frozenset({"vgem", "vkms", "evdi", "udl", "gud", "simpledrm", "simple-framebuffer"})
-# Chip names in the system's list, without spaces, and Intel's names for the architectures of its GPUs.
+# Chip names as in pci.ids, without spaces, and Intel's names for their GPU architectures.
 _INTEL_ARCHITECTURES = {
     ("tigerlake", "rocketlake", "alderlake", "raptorlake", "dg1"): "Xe-LP",
     ("meteorlake", "arrowlake"): "Xe-LPG",
@@ -33,38 +33,38 @@ _INTEL_ARCHITECTURES = {
     ("lunarlake", "battlemage"): "Xe2",
     ("pantherlake",): "Xe3",
 }
-_INTEL_INTEGRATED = "0000:00:02.0"  # the same in every computer
+_INTEL_INTEGRATED = "0000:00:02.0"  # at this address in every computer
 # The limit in force: amdgpu's name, and that of i915 and xe.
 LIMITS = ("cap", "max")
 _CARD_CLASSES = ("0x03", "0x12")  # displays, and accelerators without a display
 
-# Values read from cards while they were awake, for use while they sleep.
+# Values read from cards while awake, for use while they sleep.
 _known: dict[Path, Gpu] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A card's folder, and what the kernel can report without waking the card."""
+    """A card's folder, and properties that can be read without waking the card."""
 
     folder: Path
-    vendor_id: int  # 0 if it isn't a PCI device
+    vendor_id: int  # 0 unless it is a PCI device
     device_id: int
-    driver: str | None  # the kernel module
-    drm: Path | None  # the folder of its displays
-    render: str | None  # "renderD128"
+    driver: str | None  # name of the kernel module
+    drm: Path | None  # folder of its displays
+    render: str | None  # such as "renderD128"
 
     @property
     def vendor(self) -> str:
-        """Return the vendor's name as in workloads.protocol.machine.Gpu."""
+        """The vendor's name as in workloads.protocol.machine.Gpu."""
         return vendor_of(self.vendor_id)
 
     def asleep(self) -> bool:
-        """Return whether the card is powered down until it is used."""
+        """Return whether the card is in a power-saving state until it is used."""
         return read_word(self.folder / "power/runtime_status") in ("suspended", "suspending")
 
 
 def find_cards(root: Path) -> tuple[Card, ...]:
-    """Find all cards that can compute, by PCI address, followed by cards on other buses."""
+    """Return all cards that can compute: PCI cards by address, then cards on other buses."""
     cards_on_buses = [_pci_card(folder) for folder in sorted(root.glob("sys/bus/pci/devices/*"))]
     cards = [path for path in sorted(root.glob("sys/class/drm/card*")) if re.fullmatch(r"card\d+", path.name)]
     cards_on_buses += [_other_card(card / "device") for card in cards if not (card / "device/vendor").is_file()]
@@ -72,7 +72,7 @@ def find_cards(root: Path) -> tuple[Card, ...]:
 
 
 def pci_vendors(root: Path) -> tuple[str, ...]:
-    """Return the vendor of each GPU on the PCI bus, with or without driver, in address order."""
+    """Return the vendor of each GPU on the PCI bus, with or without a driver, by address."""
     folders = sorted(root.glob("sys/bus/pci/devices/*"))
     cards = [folder for folder in folders if read_word(folder / "class").startswith(_CARD_CLASSES)]
     words = [read_word(folder / "vendor") for folder in cards]
@@ -82,7 +82,7 @@ def pci_vendors(root: Path) -> tuple[str, ...]:
 def describe_cards(root: Path, cards: tuple[Card, ...]) -> tuple[Gpu, ...]:
     """Describe cards, in the same order.
 
-    For a sleeping card, link, power limit and displays are known only if this process has seen it awake.
+    The link, power limit and displays of a sleeping card are known only if this process has seen it awake.
     """
     names = DeviceNames(root)
     gpus = []
@@ -95,32 +95,32 @@ def describe_cards(root: Path, cards: tuple[Card, ...]) -> tuple[Gpu, ...]:
 
 
 def generation_from(text: str) -> int | None:
-    """Return the PCI Express generation for a speed in sysfs: 4 for "16.0 GT/s PCIe"."""
+    """Return the PCI Express generation for a speed in sysfs, such as 4 for "16.0 GT/s PCIe"; None if unknown."""
     speed = re.match(r"(\d+(\.\d+)?) GT/s", text)
     return _GENERATIONS.get(speed[1].removesuffix(".0")) if speed else None
 
 
 def gfx_name(version: int) -> str | None:
-    """Return AMD's architecture for the kernel's number: gfx1036 for 100306, gfx90a for 90010."""
+    """Return AMD's architecture for the kernel's number: "gfx1036" for 100306, "gfx90a" for 90010."""
     major, minor, step = version // 10_000, version // 100 % 100, version % 100
     return f"gfx{major}{minor:x}{step:x}" if 6 <= major <= 99 and minor < 16 and step < 16 else None
 
 
 def intel_architecture(chip: str) -> str | None:
-    """Return Intel's architecture for the chip's name in the system's list; None if it is ambiguous."""
+    """Return Intel's architecture for a chip's name in pci.ids; None if unknown."""
     plain = chip.lower().replace(" ", "")
     names = _INTEL_ARCHITECTURES.items()
     return next((name for chips, name in names if plain.startswith(chips)), None)
 
 
 def properties_from(text: str) -> dict[str, int]:
-    """Parse the numbers in a topology node's properties."""
+    """Parse the numbers in the properties of a topology node."""
     pairs = (line.split() for line in text.splitlines())
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and re.fullmatch(r"[0-9]{1,20}", pair[1])}
 
 
 def shares_memory(card: Card) -> bool | None:
-    """Return whether a card uses the computer's memory. AMD cards must be awake."""
+    """Return whether a card uses the computer's memory; None if unknown. AMD cards must be awake."""
     if not card.vendor_id:
         return True
     if card.vendor == "intel":
@@ -131,7 +131,7 @@ def shares_memory(card: Card) -> bool | None:
                 header = file.read(4)
         except OSError:
             return None
-        # Two bytes of length, then the table's format: 1 for cards, 2 or 3 for integrated GPUs.
+        # Two bytes of length, then the format of the table: 1 for cards, 2 or 3 for integrated GPUs.
         return None if len(header) < 4 or not 1 <= header[2] <= 3 else header[2] != 1
     return None
 
@@ -151,7 +151,7 @@ def _pci_card(folder: Path) -> Card | None:
 
 
 def _other_card(folder: Path) -> Card | None:
-    """Return a GPU that is part of a chip and not on a bus, if it does more than drive a display."""
+    """Return a GPU that is part of a chip and not on a bus; None if it only drives a display."""
     driver = _driver(folder)
     drm, render = _drm(folder)
     if driver is None or driver in _SCREEN_DRIVERS or render is None:
@@ -187,7 +187,7 @@ def _known_asleep(root: Path, card: Card, names: DeviceNames) -> Gpu:
         if card.vendor_id
         else f"GPU ({card.driver})",
         vendor=card.vendor,
-        # The amdgpu driver caches it.
+        # Cached by the amdgpu driver.
         memory_bytes=whole(read_number(card.folder / "mem_info_vram_total"), 1, MAX_MEMORY_BYTES),
         driver=_driver_text(root, card),
         source="sysfs",
@@ -203,7 +203,7 @@ def _known_awake(card: Card, gpu: Gpu) -> Gpu:
     if shares and memory_bytes and borrowed_bytes:
         memory_bytes += borrowed_bytes
     generation, lanes = (None, None) if shares else link_of(card.folder)
-    # The limit of an integrated GPU applies to the whole chip.
+    # An integrated GPU's limit applies to the whole chip.
     return replace(
         gpu,
         name=clean_text(read_word(card.folder / "product_name")) or gpu.name,
@@ -233,14 +233,14 @@ def power_limit_w(card: Card, *names: str) -> float | None:
 
 
 def link_of(folder: Path) -> tuple[int | None, int | None]:
-    """Return the fastest PCI Express link that both card and slot support, as generation and lanes."""
+    """Return the fastest PCI Express link that both card and slot support, as generation and number of lanes."""
     try:
         chain = [folder.resolve(), *folder.resolve().parents]
     except OSError:
         return None, None
     ports = [port for port in chain if (port / "max_link_speed").is_file()]
     vendors = [read_word(port / "vendor") for port in ports]
-    # AMD's and Intel's cards contain a switch with two ports, and the GPU behind it reports a fictitious link.
+    # AMD's and Intel's cards contain a switch with two ports. The GPU behind the switch reports a fictitious link.
     ends = ports[2:4] if len(ports) > 3 and len(set(vendors[:3])) == 1 else ports[:2]
     generations = [generation_from(read_word(port / "max_link_speed")) for port in ends]
     lanes = [whole(read_number(port / "max_link_width"), 1, 32) for port in ends]
@@ -253,13 +253,13 @@ def _agreed(ends: list[int | None]) -> int | None:
 
 
 def _drives_display(card: Card) -> bool | None:
-    if card.drm is None or not card.vendor_id:  # in such chips, another component drives the display
+    if card.drm is None or not card.vendor_id:  # a separate component drives the display of such chips
         return None
     return any(read_word(path) == "connected" for path in card.drm.glob(f"{card.drm.name}-*/status"))
 
 
 def _gfx(root: Path, card: Card) -> str | None:
-    # Not from the card's ip_discovery, because its numbers differ from the compiler's names.
+    # Not from the card's ip_discovery, whose numbers differ from the compiler's names.
     for node in sorted(root.glob("sys/class/kfd/kfd/topology/nodes/*/properties")):
         properties = properties_from(read_text(node))
         if card.render is not None and f"renderD{properties.get('drm_render_minor')}" == card.render:
@@ -268,8 +268,8 @@ def _gfx(root: Path, card: Card) -> str | None:
 
 
 def _driver_text(root: Path, card: Card) -> str | None:
-    """Return the driver's name; drivers included in the kernel have its version: "amdgpu (Linux 6.8.0)"."""
-    if card.driver is None or card.driver == "nvidia":  # NVIDIA's own driver, which didn't respond
+    """Return the driver's name and version; for drivers included in the kernel, "amdgpu (Linux 6.8.0)"."""
+    if card.driver is None or card.driver == "nvidia":  # NVIDIA's driver, if it doesn't respond
         return None
     own = re.match(r"\d+(\.\d+)*", read_word(root / "sys/module" / card.driver / "version"))
     kernel = re.match(r"\d+(\.\d+)*", read_word(root / "proc/sys/kernel/osrelease"))

@@ -1,6 +1,6 @@
-"""Reads telemetry of GPUs on Linux from their drivers' sysfs files. Sleeping cards aren't woken.
+"""Reads telemetry of GPUs on Linux from their drivers' sysfs files, without waking sleeping cards.
 
-If no such file contains a GPU's utilization (Intel), the share of the run's own processes is used, from
+If sysfs has no utilization for a GPU (Intel), the utilization by the run's own processes is read from
 /proc/PID/fdinfo: https://docs.kernel.org/gpu/drm-usage-stats.html
 """
 
@@ -24,23 +24,23 @@ from app.core.hardware.system_files import read_text, read_word
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry
 
-# Finding a process's open files costs far more than reading those that belong to a GPU.
+# Searching a process's open files takes much longer than reading those of a GPU.
 CLIENTS_EVERY_S = 5.0
 _CLIENTS_LIMIT = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The use of one opened GPU since it was opened, by engine, in nanoseconds or clock cycles."""
+    """Use of a GPU through one open file since it was opened, by GPU engine."""
 
     busy_ns: Mapping[str, int] = field(default_factory=dict)
-    cycles: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # used and total cycles
-    engines: Mapping[str, int] = field(default_factory=dict)  # number of engines if there are several
+    cycles: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # used and total clock cycles
+    engines: Mapping[str, int] = field(default_factory=dict)  # number of engines by kind, if there are several
 
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """Files of a card's values; None if unavailable."""
+    """Files with a card's values; None if unavailable."""
 
     busy_pct: Path | None
     memory_busy_pct: Path | None
@@ -58,11 +58,11 @@ class _Files:
 
 
 class LinuxGpus:
-    """All GPUs in sysfs, including NVIDIA's. A place is a card's index in that order.
+    """All GPUs in sysfs, including NVIDIA's. A place is an index in `cards`.
 
     Args:
         root: Folder that contains Linux's proc and sys.
-        clock: Monotonic time in seconds.
+        clock: Function that returns monotonic time in seconds.
     """
 
     def __init__(self, root: Path = Path("/"), clock: Callable[[], float] = time.monotonic) -> None:
@@ -79,17 +79,17 @@ class LinuxGpus:
     def telemetry(
         self, places: Sequence[int], own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the cards at these places; each has index 0."""
+        """Read the cards at these places, each with index 0."""
         self._own.look_for(own_pids or ())
         own = None if own_pids is None else self._own
         return tuple(self._readers[place].read(own) for place in places)
 
     def close(self) -> None:
-        """Do nothing, because each file is opened for each read."""
+        """Do nothing; no file is kept open."""
 
 
 class CardReader:
-    """Reads one card repeatedly. Its files are located once, at the first read while it is awake."""
+    """Reads one card repeatedly. Its files are searched once, at the first read while it is awake."""
 
     def __init__(self, card: Card, clock: Callable[[], float] = time.monotonic) -> None:
         self._card = card
@@ -98,10 +98,10 @@ class CardReader:
         self._meter = EnergyMeter()
 
     def read(self, own: "OwnClients | None" = None) -> GpuTelemetry:
-        """Read once; the index is 0. All values of a sleeping card are None.
+        """Read the card once, with index 0. The values of a sleeping card are None.
 
         Args:
-            own: GPU use by the run's own processes.
+            own: GPU use of the run's own processes; None if unknown.
         """
         if self._card.asleep():
             return GpuTelemetry(0)
@@ -135,33 +135,33 @@ class CardReader:
 
 
 class OwnClients:
-    """Measures how much the run's own processes use each GPU, from one thread, since the previous read.
+    """Measures how much the run's own processes use each GPU between reads. For use from one thread.
 
     Args:
         proc: Linux's proc folder.
-        clock: Monotonic time in seconds.
+        clock: Function that returns monotonic time in seconds.
     """
 
     def __init__(self, proc: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._proc = proc
         self._clock = clock
         self._listed_s = -math.inf
-        self._files: dict[Path, str] = {}  # fdinfo files of opened GPUs, with their device names
+        self._files: dict[Path, str] = {}  # fdinfo files of open GPUs, with device names
         self._clients: dict[str, tuple[float, dict[str, Client]]] = {}
         self._pids: frozenset[int] = frozenset()
 
     def look_for(self, pids: Collection[int]) -> None:
-        """Set the processes to measure from now on."""
+        """Set the processes to measure."""
         now_s = self._clock()
         if now_s - self._listed_s >= CLIENTS_EVERY_S or not self._pids.issuperset(pids):
             self._listed_s, self._pids = now_s, frozenset(pids)
             self._files = {path: name for pid in pids for path, name in _opened_gpus(self._proc / str(pid))}
 
     def utilization_pct(self, names: Collection[str]) -> float | None:
-        """Return the processes' share of a GPU since the previous read; None directly after one.
+        """Return the utilization of a GPU by these processes since the previous read, in percent; None if unknown.
 
         Args:
-            names: Its device names, such as "renderD128".
+            names: Device names of the GPU, such as "renderD128".
         """
         now_s = self._clock()
         texts = [read_text(path) for path, name in self._files.items() if name in names]
@@ -173,7 +173,7 @@ class OwnClients:
 
 
 def client_from(text: str) -> tuple[str, Client] | None:
-    """Parse an opened GPU's number and use from its fdinfo; None if it isn't a GPU."""
+    """Parse the client number and the use of an open GPU from fdinfo text; None if the file isn't a GPU."""
     busy_ns: dict[str, int] = {}
     used: dict[str, int] = {}
     passed: dict[str, int] = {}
@@ -201,7 +201,7 @@ def client_from(text: str) -> tuple[str, Client] | None:
 
 
 def busiest_pct(before: Mapping[str, Client], after: Mapping[str, Client], elapsed_s: float) -> float | None:
-    """Return the busiest engine's share of time; None if no client appears in both reads."""
+    """Return the busiest engine's utilization between two reads in percent; None if they have no common client."""
     shares: dict[str, float] = {}
     for number, client in after.items():
         old = before.get(number)
@@ -219,7 +219,7 @@ def busiest_pct(before: Mapping[str, Client], after: Mapping[str, Client], elaps
 
 
 def starred_mhz(text: str) -> float | None:
-    """Return the current clock from amdgpu's list: "1: 1000Mhz *"."""
+    """Return the current clock in amdgpu's list, marked by a star ("1: 1000Mhz *"), in MHz."""
     match = re.search(r"^\s*\S+:\s*(\d{1,6})\s*mhz\s*\*", text, re.MULTILINE | re.IGNORECASE)
     return within(float(match[1]), 1, 10_000) if match else None
 
@@ -258,7 +258,7 @@ def _existing(folder: Path | None, *names: str) -> Path | None:
 
 
 def _sensor(hwmon: Path | None, kind: str, labels: tuple[str, ...]) -> Path | None:
-    """Find a sensor by its label; `labels` are in order of preference, and "" stands for no label."""
+    """Return the file of the sensor with the first matching label; "" in `labels` stands for no label."""
     paths = [] if hwmon is None else sorted(hwmon.glob(f"{kind}[1-9]_input"))
     by_label = {
         read_word(path.with_name(path.name.replace("_input", "_label"))).lower(): path for path in reversed(paths)
@@ -271,7 +271,7 @@ def _clock_mhz(files: _Files) -> float | None:
     if by_sensor is not None:
         return by_sensor
     if files.clock_mhz is not None:
-        return within(read_number(files.clock_mhz), 1, 10_000)  # 0: idle for a moment
+        return within(read_number(files.clock_mhz), 1, 10_000)  # 0 while idle
     return None if files.clock_steps is None else starred_mhz(read_text(files.clock_steps))
 
 
@@ -287,7 +287,7 @@ def _energy_j(path: Path | None) -> float | None:
 
 
 def _opened_gpus(process: Path) -> list[tuple[Path, str]]:
-    """List the files that a process has open in /dev/dri, as paths of fdinfo with device names."""
+    """Return the fdinfo files of a process's open files in /dev/dri, with device names."""
     clients: list[tuple[Path, str]] = []
     try:
         opened = list((process / "fd").iterdir())

@@ -1,7 +1,7 @@
-"""NVIDIA's GPUs through NVML, or nvidia-smi if NVML is unavailable.
+"""Reads NVIDIA's GPUs through NVML, or through nvidia-smi if NVML is unavailable.
 
-Values that the driver doesn't report are None. On many cards, drivers refuse individual values, return all ones
-for "not available", or lose whole GPUs.
+Values that the driver doesn't report are None. Depending on the card, drivers refuse single values, return all
+ones for "not available", or lose whole GPUs.
 """
 
 import logging
@@ -39,10 +39,10 @@ _Value = TypeVar("_Value")
 
 _logger = logging.getLogger(__name__)
 
-# Errors from a broken or wrong library, in addition to NVML's own.
+# Exceptions caused by a broken or wrong library, in addition to NVML's own.
 _BROKEN = (OSError, AttributeError, ValueError, TypeError, LookupError)
-# Bits of NVML's clocks event reasons, from nvml.h, with their meaning for users. Idling, clocks set by the user
-# and waiting for another GPU don't slow down a GPU that has work to do.
+# Bits of NVML's clocks event reasons, from nvml.h, with names for users. Other reasons (idle, clocks set by the
+# user, waiting for another GPU) don't slow down a busy GPU.
 _THROTTLE_REASONS = {
     "power cap": 0x4,
     "hardware slowdown": 0x8,
@@ -50,15 +50,15 @@ _THROTTLE_REASONS = {
     "power brake": 0x80,
 }
 _MAX_REASONS = 2**32
-# Minimum remaining time for starting, however long the trial took.
+# Minimum share of the time limit for starting NVML, however long the trial took.
 _START_SHARE = 0.2
-# NVIDIA's values range from 1.0 to 12.1 today; a broken driver reports 0.0 or arbitrary values.
+# Values range from 1.0 to 12.1 today. Broken drivers report 0.0 or arbitrary values.
 _MAX_CAPABILITY = 40
 # Telemetry is read once a second.
 _USE_WINDOW_S = 1.0
 _MAX_ENERGY_MJ = 2**62
 
-# Set permanently once NVML has hung or crashed, because it would do so again.
+# Set permanently after NVML has hung or crashed, because it would do so again.
 HUNG = threading.Event()
 # Values reported by NVML in this process, by root folder.
 _known: dict[Path, tuple[Gpu, ...]] = {}
@@ -66,21 +66,21 @@ _known: dict[Path, tuple[Gpu, ...]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Time limits after which NVML counts as hung."""
+    """Time limits in seconds, after which NVML counts as hung."""
 
     start_s: float = 2.5
-    list_s: float = 3.0  # start-up and listing together
-    list_share_s: float = 0.5  # minimum share of it for listing, however long start-up took
+    list_s: float = 3.0  # for starting and listing together
+    list_share_s: float = 0.5  # minimum for listing, however long starting took
 
 
 class NvidiaGpus:
-    """NVIDIA's GPUs in NVML's order, from one thread. Nothing is loaded before the first call.
+    """NVIDIA's GPUs in NVML's order, for use from one thread. Nothing is loaded before the first call.
 
     Args:
         root: Folder that contains Linux's proc.
-        cards: NVIDIA's cards in Linux's order; empty on other systems. While all of them are asleep, NVML isn't
-            started.
-        limits: How long to wait for the driver.
+        cards: NVIDIA's cards in Linux's order; empty on other systems. NVML isn't started while all of them are
+            asleep.
+        limits: Time limits for calls to the driver.
     """
 
     def __init__(self, root: Path = Path("/"), cards: tuple[Card, ...] = (), limits: Limits = Limits()) -> None:
@@ -93,7 +93,7 @@ class NvidiaGpus:
         self._meters: dict[int, EnergyMeter] = {}
 
     def gpus(self) -> tuple[Gpu, ...]:
-        """List the GPUs that NVIDIA's driver reports. Wakes sleeping GPUs, unless all are asleep."""
+        """List the GPUs that NVIDIA's driver reports. Wakes sleeping GPUs unless all of them are asleep."""
         if self._all_asleep():
             return _known.get(self._root) or tuple(_sleeping_gpu(self._root, card) for card in self._driven)
         started_s = time.monotonic()
@@ -112,7 +112,7 @@ class NvidiaGpus:
         return gpus
 
     def telemetry(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
-        """Read each GPU once. All values of sleeping and lost GPUs are None."""
+        """Read each GPU once. The values of sleeping and lost GPUs are None."""
         if self._all_asleep():  # even starting NVML would wake them
             return tuple(GpuTelemetry(index) for index in range(len(self._driven)))
         self._open()
@@ -121,7 +121,7 @@ class NvidiaGpus:
         return self._source.telemetry(tuple(card.asleep() for card in self._driven), own_pids)
 
     def close(self) -> None:
-        """Release the driver. A later call reopens it."""
+        """Release the driver. The next call opens it again."""
         if self._source is not None:
             self._source.close()
         self._opened, self._source = False, None
@@ -136,11 +136,11 @@ class NvidiaGpus:
 
 
 class NvmlSource:
-    """An initialised pynvml with a handle for each GPU, or None if the driver refuses it.
+    """An initialised pynvml with a handle for each GPU; the handle is None if the driver refuses it.
 
     Args:
-        nvml: The module.
-        meters: Energy meters of the GPUs, kept while the driver is closed and reopened.
+        nvml: The pynvml module.
+        meters: Energy meters by GPU index, kept while the driver is closed and reopened.
     """
 
     def __init__(self, nvml: ModuleType, meters: dict[int, EnergyMeter]) -> None:
@@ -158,7 +158,7 @@ class NvmlSource:
         self, asleep: tuple[bool, ...] = (), own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
         """Read each GPU that is awake."""
-        # NVML orders GPUs by PCI address, as we do. If the count differs, NVML hides some.
+        # NVML orders GPUs by PCI address, as `asleep` does. If the counts differ, NVML hides some GPUs.
         skipped = asleep if len(asleep) == len(self._handles) else (False,) * len(self._handles)
         return tuple(
             GpuTelemetry(index) if skipped[index] or handle is None else self._card(index, handle, own_pids)
@@ -187,10 +187,10 @@ class NvmlSource:
             power_default_w=_watts(ask(nvml.nvmlDeviceGetPowerManagementDefaultLimit, handle)),
             power_min_w=_watts(least_mw),
             power_max_w=_watts(most_mw),
-            # The maximum of card and slot, because the current link slows down while the card idles.
+            # Maximum of card and slot: the current link is slower while the card idles.
             pcie_generation=whole(ask(nvml.nvmlDeviceGetMaxPcieLinkGeneration, handle), 1, 9),
             pcie_lanes=whole(ask(nvml.nvmlDeviceGetMaxPcieLinkWidth, handle), 1, 32),
-            shares_memory=None if memory_bytes is None else False,  # shared memory has no size
+            shares_memory=None if memory_bytes is None else False,  # GPUs with shared memory report no size
             drives_display=self._drives_display(handle),
         )
 
@@ -226,7 +226,7 @@ class NvmlSource:
             other_memory_bytes=None if own_pids is None else self._other_memory_bytes(handle, own_pids),
             memory_utilization_pct=within(use and use.memory, 0, 100),
             memory_clock_mhz=within(ask(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_MEM), 1, 100_000),
-            # As a percentage of the fan's rated speed, which some fans exceed.
+            # Percentage of the fan's rated speed, which some fans exceed.
             fan_pct=within(None if fan_pct is None or fan_pct > 200 else min(fan_pct, 100), 0, 100),
             energy_j=self._energy_j(index, handle),
             other_utilization_pct=None if own_pids is None else self._other_utilization_pct(handle, own_pids),
@@ -239,7 +239,7 @@ class NvmlSource:
 
     def _throttle_reasons(self, handle: object) -> tuple[str, ...] | None:
         bits = self._ask(self._nvml.nvmlDeviceGetCurrentClocksEventReasons, handle)
-        if bits is None:  # drivers before 535 support only the old name
+        if bits is None:  # drivers before 535 only support the old name
             bits = self._ask(self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons, handle)
         return throttle_words(bits)
 
@@ -255,14 +255,14 @@ class NvmlSource:
         since_us = int((time.time() - _USE_WINDOW_S) * 1e6)
         try:
             samples = self._nvml.nvmlDeviceGetProcessUtilization(handle, since_us)
-        except self._nvml.NVMLError_NotFound:  # nothing was computed in that time
+        except self._nvml.NVMLError_NotFound:  # no process used the GPU in that time
             return 0.0
         except (self._nvml.NVMLError, UnicodeDecodeError):
             return None
         return other_utilization_pct(((sample.pid, sample.smUtil) for sample in samples), own_pids)
 
     def _ask(self, call: Callable[..., _Value], *args: object) -> _Value | None:
-        """Call NVML; None for any of its errors (not supported, GPU lost …) and for text that can't be decoded."""
+        """Call NVML; return None for its errors (not supported, GPU lost …) and for undecodable text."""
         try:
             return call(*args)
         except (self._nvml.NVMLError, UnicodeDecodeError):
@@ -274,7 +274,7 @@ def _watts(value_mw: object) -> float | None:
 
 
 def capability_text(capability: object) -> str | None:
-    """Write a compute capability as "8.9"; None if it isn't one."""
+    """Format a compute capability, such as "8.9"; None if it is invalid."""
     if not isinstance(capability, tuple | list) or len(capability) != 2:
         return None
     major, minor = whole(capability[0], 1, _MAX_CAPABILITY), whole(capability[1], 0, 9)
@@ -282,7 +282,7 @@ def capability_text(capability: object) -> str | None:
 
 
 def throttle_words(bits: int | None) -> tuple[str, ...] | None:
-    """Translate NVML's clocks event reasons; None if unknown, empty if nothing limits the clock."""
+    """Return the names of NVML's clock event reasons; None if unknown, empty if nothing limits the clocks."""
     if bits is None or not 0 <= bits < _MAX_REASONS:
         return None
     return tuple(word for word, mask in _THROTTLE_REASONS.items() if bits & mask)
@@ -293,13 +293,13 @@ def other_memory_bytes(
     own_pids: Collection[int],
     is_here: Callable[[int], bool] = psutil.pid_exists,
 ) -> int | None:
-    """Return how much of a GPU's memory other processes use; None if unknown.
+    """Return the GPU memory used by other processes in bytes; None if unknown.
 
     Args:
-        held: Processes and their memory. A process that both computes and draws is listed twice.
+        held: Process IDs with memory sizes. A process that both computes and draws is listed twice.
         own_pids: The run's own processes.
-        is_here: Returns whether a process ID exists on this system. In a container, IDs may belong to another
-            system.
+        is_here: Function that returns whether a process ID exists on this system. In a container, IDs may belong
+            to another system.
     """
     others: dict[int, int] = {}
     for pid, size_bytes in held:
@@ -313,15 +313,15 @@ def other_memory_bytes(
 
 
 def other_utilization_pct(samples: Iterable[tuple[int, int]], own_pids: Collection[int]) -> float | None:
-    """Return the share of time in which other processes compute; None if unknown.
+    """Return the percentage of time in which other processes use the GPU; None if unknown.
 
     Args:
-        samples: Processes and their shares in percent; several per process if it was sampled more than once.
+        samples: Process IDs with utilization in percent; several for a process that was sampled repeatedly.
         own_pids: The run's own processes.
     """
     shares_pct: dict[int, list[float]] = {}
     for pid, used_pct in samples:
-        if pid in own_pids or pid == 0:  # 0: an empty slot in the driver's buffer
+        if pid in own_pids or pid == 0:  # 0 marks an empty slot in the driver's buffer
             continue
         share_pct = within(used_pct, 0, 100)
         # In a container, IDs may belong to processes of another system.
@@ -338,14 +338,14 @@ def driver_version_from(text: str) -> str | None:
 
 
 def model_from(text: str) -> str | None:
-    """Parse the name, but not the UUID, from /proc/driver/nvidia/gpus/*/information."""
+    """Parse the model name from /proc/driver/nvidia/gpus/*/information, ignoring the UUID."""
     match = re.search(r"^Model:[ \t]*(.*)$", text, re.MULTILINE)
     name = clean_text(match[1]) if match else None
     return None if name is None or name.lower() == "unknown" else name
 
 
 def _sleeping_gpu(root: Path, card: Card) -> Gpu:
-    """Describe a sleeping GPU with the values its driver reports without waking it."""
+    """Describe a sleeping GPU with the values that its driver reports without waking it."""
     folder = root / "proc/driver/nvidia"
     name = model_from(read_text(folder / "gpus" / card.folder.name / "information"))
     driver = driver_version_from(read_text(folder / "version"))
@@ -357,7 +357,7 @@ def _open_source(meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource |
     if HUNG.is_set():
         return None
     library = nvml_library()
-    # Importing pynvml takes 10 MB, and most computers don't have the library.
+    # Importing pynvml takes 10 MB of memory, and most computers don't have the library.
     if library is None and sys.platform.startswith("linux") and "pynvml" not in sys.modules:
         return open_gputil()
     started_s = time.monotonic()
@@ -378,7 +378,7 @@ def _open_nvml(meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | G
         return _start(pynvml, meters, limit_s)
     except pynvml.NVMLError_LibraryNotFound:
         return open_gputil()
-    except pynvml.NVMLError as error:  # the driver exists but is broken, so nvidia-smi would fail too
+    except pynvml.NVMLError as error:  # the driver is broken, so nvidia-smi would fail as well
         _logger.info("NVML does not start: %s", error)
         return None
     except _BROKEN as error:
@@ -387,7 +387,7 @@ def _open_nvml(meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | G
 
 
 def _start(nvml: ModuleType, meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | None:
-    """Start NVML in its own thread, because a broken driver may hang; None if it takes too long."""
+    """Start NVML in its own thread, because a broken driver may hang; return None after the time limit."""
 
     def start() -> NvmlSource:
         nvml.nvmlInit()

@@ -1,6 +1,6 @@
-"""NVIDIA's GPUs through nvidia-smi and GPUtil, if NVML can't be loaded.
+"""Reads NVIDIA's GPUs through nvidia-smi and GPUtil if NVML can't be loaded.
 
-It starts a program for each read and reports fewer values: no power, no clocks.
+Each read starts a program, and power and clocks aren't reported.
 """
 
 import logging
@@ -22,7 +22,7 @@ _logger = logging.getLogger(__name__)
 _MIB_BYTES = 2**20
 _LIMIT_S = 2.5
 _KILL_LIMIT_S = 0.3
-# Set permanently once nvidia-smi has hung, because it would hang again.
+# Set permanently after nvidia-smi has hung, because it would hang again.
 HUNG = threading.Event()
 
 
@@ -46,7 +46,7 @@ class GputilSource:
         )
 
     def telemetry(self, asleep: tuple[bool, ...], _own_pids: object = None) -> tuple[GpuTelemetry, ...]:
-        """Read each GPU; empty if any of them is asleep, because nvidia-smi would wake it."""
+        """Read each GPU. If any GPU is asleep, all values are None, because nvidia-smi would wake it."""
         if any(asleep):
             return tuple(GpuTelemetry(index) for index in range(len(asleep)))
         return tuple(
@@ -60,11 +60,11 @@ class GputilSource:
         )
 
     def close(self) -> None:
-        """Do nothing, because each read starts nvidia-smi again."""
+        """Do nothing; each read runs nvidia-smi again."""
 
 
 def open_gputil() -> GputilSource | None:
-    """Load GPUtil; None if it or nvidia-smi is missing."""
+    """Load GPUtil; return None if it or nvidia-smi is missing."""
     if shutil.which("nvidia-smi") is None:
         return None
     try:
@@ -77,7 +77,7 @@ def open_gputil() -> GputilSource | None:
 
 
 def _ask(gputil: ModuleType) -> list[Any]:
-    """Run nvidia-smi in its own thread, because it may hang; empty if it fails or takes too long."""
+    """Run nvidia-smi in its own thread, because it may hang; return [] if it fails or takes too long."""
     if HUNG.is_set():
         return []
     answer: list[Any] = []
@@ -97,7 +97,7 @@ def _ask(gputil: ModuleType) -> list[Any]:
     HUNG.set()
     _logger.warning("%s", sentence("hardware.nvidia_smi_not_responding"))
     _kill_trees([process for process in _children() if process.pid not in others])
-    thread.join(_KILL_LIMIT_S)  # to reap the killed process, if it dies at all
+    thread.join(_KILL_LIMIT_S)  # reaps the killed process if it ends at all
     return []
 
 

@@ -1,9 +1,9 @@
-"""The process that tests NVIDIA's library first; see nvml_trial. It starts fast because it imports only ctypes.
+"""Child process that tests NVIDIA's library; see nvml_trial. It imports only ctypes, to start fast.
 
     python -I -S nvml_child.py libnvidia-ml.so.1
 
-It makes the same calls as the app, reports that it survived them, and runs until its input is closed, because some
-drivers take seconds to start a card and stop it when it isn't used.
+It makes the same calls as the app and reports that it survived them. It then runs until its input is closed,
+because some drivers take seconds to start a card and stop it when it isn't used.
 """
 
 import ctypes
@@ -11,7 +11,7 @@ import os
 import sys
 
 DONE = b"asked"
-# Called with a card's handle, then with pointers to their outputs.
+# Functions called with a card's handle and pointers to their outputs.
 _OF_A_CARD = (
     "nvmlDeviceGetName",
     "nvmlDeviceGetMemoryInfo",
@@ -24,7 +24,7 @@ _NAME_BYTES, _CARDS_AT_MOST = 96, 64
 
 
 def ask(name: str) -> None:
-    """Load the library and call it. Errors don't matter here, only whether the process survives."""
+    """Load the library and call it. Errors are ignored; only a crash or hang matters."""
     library = ctypes.CDLL(name)
     count, handle = ctypes.c_uint(0), ctypes.c_void_p()
     if _call(library, "nvmlInit_v2") or _call(library, "nvmlDeviceGetCount_v2", ctypes.byref(count)):
@@ -39,7 +39,7 @@ def ask(name: str) -> None:
 
 
 def _call(library: ctypes.CDLL, function: str, *arguments: object) -> int:
-    """Return NVML's error number, 0 for success; -1 if there is no such function."""
+    """Return NVML's error number: 0 for success, -1 if the function doesn't exist."""
     call = getattr(library, function, None)
     return -1 if call is None else int(call(*arguments))
 
@@ -47,8 +47,8 @@ def _call(library: ctypes.CDLL, function: str, *arguments: object) -> int:
 if __name__ == "__main__":
     try:
         ask(sys.argv[1])
-    except OSError as error:  # can't be loaded, which the app will notice as well
+    except OSError as error:  # can't be loaded, which the app detects as well
         os.write(1, str(error).encode())
     os.write(1, b"\n" + DONE + b"\n")
     os.read(0, 1)
-    os._exit(0)  # errors in the library's exit handlers don't matter
+    os._exit(0)  # skips the library's exit handlers, whose errors don't matter

@@ -1,8 +1,8 @@
-"""Tests NVIDIA's library in a disposable process before using it.
+"""Tests NVIDIA's library in a disposable process before it is used.
 
-A broken library crashes the process that loads or calls it, and a library that hangs while loading freezes all of
-Python's threads. So it is used in this process only after another process has survived using it. The test takes
-tens of milliseconds, once, and only on computers that have the library.
+A broken library crashes the process that loads or calls it, and one that hangs while loading blocks all threads of
+Python. Therefore this process uses the library only after another process has survived using it. The test takes
+tens of milliseconds, once, and is run only on computers with the library.
 """
 
 import contextlib
@@ -22,16 +22,16 @@ from app.core.hardware.gpu.libraries import find_library
 Outcome: TypeAlias = Literal["answers", "crashes", "hangs"]
 LINUX_NAME = "libnvidia-ml.so.1"
 _CLOSE_LIMIT_S = 1.0
-# Windows ends a crashed process with the exception's number as its exit code.
+# On Windows, the exit code of a crashed process is the number of the exception.
 _FIRST_EXCEPTION = 0xC0000000
 
 _lock = threading.Lock()
-# Outcomes of trials in this process, by command line; each is run once.
+# Outcomes of the trials in this process, by command line. Each trial is run only once.
 _outcomes: dict[tuple[str, ...], Outcome] = {}
 
 
 def nvml_library() -> str | None:
-    """Return the name or path for loading NVIDIA's library; None if this computer has none. Loads nothing."""
+    """Return the name or path of NVIDIA's library, without loading it; None if this computer doesn't have it."""
     if sys.platform.startswith("linux"):
         return LINUX_NAME if find_library(LINUX_NAME) is not None else None
     if sys.platform != "win32":
@@ -42,19 +42,19 @@ def nvml_library() -> str | None:
 
 
 def trial_arguments(library: str) -> tuple[str, ...]:
-    """Return the command line of the trial's process."""
+    """Return the command line of the trial process."""
     return (sys.executable, "-I", "-S", nvml_child.__file__, library)
 
 
 @contextlib.contextmanager
 def asked_first(arguments: tuple[str, ...] | None, limit_s: float) -> Iterator[Outcome]:
-    """Test the library in another process, unless already done.
+    """Test the library in another process, unless it has been tested.
 
-    That process keeps the driver started in the block.
+    Inside the `with` block, that process keeps the driver running.
 
     Args:
-        arguments: See `trial_arguments`; None if there is no library, in which case nothing is tested.
-        limit_s: Time after which the process counts as hanging.
+        arguments: Result of `trial_arguments`; None if there is no library, in which case nothing is tested.
+        limit_s: Time in seconds after which the process counts as hung.
     """
     child: Child | None = None
     outcome: Outcome = "answers"
@@ -71,7 +71,7 @@ def asked_first(arguments: tuple[str, ...] | None, limit_s: float) -> Iterator[O
 
 
 def forget() -> None:
-    """Forget the outcomes of all trials."""
+    """Discard the outcomes of all trials."""
     with _lock:
         _outcomes.clear()
 
@@ -79,7 +79,7 @@ def forget() -> None:
 def _ask(arguments: tuple[str, ...], limit_s: float) -> tuple[Child | None, Outcome]:
     try:
         child = Child(CommandLine(arguments, os.environ), errors_in_output=True)
-    except OSError:  # no more processes available, which doesn't implicate the library
+    except OSError:  # too many processes, which isn't the library's fault
         return None, "answers"
     try:
         survived = call_in_thread(lambda: _is_done(child), "nvml trial").result(limit_s)
@@ -111,5 +111,5 @@ def _end(child: Child) -> None:
         child.end(force=True)
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(_CLOSE_LIMIT_S)
-    if child.poll() is not None:  # a process that the driver prevents from ending still has a reader
+    if child.poll() is not None:  # a process that the driver prevents from ending is still being read
         child.stdout.close()

@@ -1,4 +1,4 @@
-"""Names of PCI devices, from the lists included in Linux systems."""
+"""Looks up the names of PCI devices in the lists that come with Linux."""
 
 from pathlib import Path
 
@@ -11,14 +11,14 @@ _BRANDS = {0x10DE: "NVIDIA", 0x1002: "AMD", 0x8086: "Intel"}
 
 
 class DeviceNames:
-    """Looks up device names. The lists are read once, for the first name."""
+    """Looks up device names. Each list is read once, when it is first needed."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._texts: dict[str, bytes] = {}
 
     def name(self, vendor_id: int, device_id: int, revision: int | None = None) -> str:
-        """Return a GPU's name, "AMD Radeon RX 6800 XT", or its numbers, "AMD GPU (1002:73bf)", if unlisted."""
+        """Return a GPU's name, such as "AMD Radeon RX 6800 XT", or "AMD GPU (1002:73bf)" if it isn't listed."""
         brand = _BRANDS.get(vendor_id, "")
         if vendor_id == 0x1002 and revision is not None:
             amd_name = amdgpu_name(self._text(_AMDGPU_IDS), device_id, revision)
@@ -35,7 +35,7 @@ class DeviceNames:
         return sold_as if sold_as.lower().startswith(brand.lower()) else f"{brand} {sold_as}"
 
     def chip(self, vendor_id: int, device_id: int) -> str:
-        """Return the complete entry, including the chip's name, "DG2 [Arc A770]"; "" if there is none."""
+        """Return a device's complete entry, including the chip, such as "DG2 [Arc A770]"; "" if there is none."""
         chips = (pci_names(self._text(path), vendor_id, device_id)[1] for path in _PCI_IDS)
         return next((device for device in chips if device), "")
 
@@ -50,7 +50,7 @@ class DeviceNames:
 
 
 def pci_names(ids: bytes, vendor_id: int, device_id: int) -> tuple[str | None, str | None]:
-    """Find vendor and device in a pci.ids file; None if missing."""
+    """Return the names of vendor and device in a pci.ids file; None for a missing name."""
     start = (b"\n" + ids).find(f"\n{vendor_id:04x}  ".encode())
     if start < 0:
         return None, None
@@ -68,12 +68,12 @@ def pci_names(ids: bytes, vendor_id: int, device_id: int) -> tuple[str | None, s
 
 
 def amdgpu_name(ids: bytes, device_id: int, revision: int) -> str | None:
-    """Find a name in libdrm's list, whose lines contain device, revision and name."""
+    """Return the name in libdrm's list, whose lines contain device, revision and name; None if it is missing."""
     start = (b"\n" + ids).find(f"\n{device_id:04X},\t{revision:02X},\t".encode())
     return None if start < 0 else clean_text(ids[start + 10 :].split(b"\n", 1)[0])
 
 
 def bracketed(name: str) -> str:
-    """Return the text in the last brackets, which is the product name, or else the whole name."""
+    """Return the product name, which is in the last pair of brackets, or the whole name if there are none."""
     head, opening, tail = name.rpartition("[")
     return tail.partition("]")[0].strip() or head.strip() if opening else name

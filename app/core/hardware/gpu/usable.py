@@ -1,4 +1,4 @@
-"""Which of a computer's GPUs an engine can use."""
+"""Determines which of a computer's GPUs an engine can use."""
 
 from workloads.engines.registry import engine_named
 from workloads.protocol.errors import WorkloadError
@@ -6,12 +6,10 @@ from workloads.protocol.machine import Gpu, Machine
 
 
 def usable_gpus(machine: Machine, engine: str) -> tuple[Gpu, ...]:
-    """Return the GPUs that an engine may use, in the engine's order.
+    """Return the GPUs that an engine can use, in the engine's order.
 
-    Only GPUs with their vendor's driver are usable.
-
-    The drivers for AMD and Intel GPUs are part of Linux. The source of a GPU's data shows whether NVIDIA's driver
-    is installed.
+    Only GPUs with their vendor's driver are usable. Drivers for AMD and Intel GPUs are part of Linux. The source
+    of a GPU's data shows whether NVIDIA's driver is installed.
     """
     try:
         asked = engine_named(engine)

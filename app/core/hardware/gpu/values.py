@@ -1,4 +1,4 @@
-"""Helpers shared by all sources of GPU values: plausible ranges, clean text, vendors, energy counters."""
+"""Helpers for all sources of GPU values: plausible ranges, clean text, vendors, energy counters."""
 
 import re
 from pathlib import Path
@@ -7,13 +7,13 @@ from app.core.hardware.system_files import MAX_NAME_CHARS, read_word
 
 MAX_MEMORY_BYTES = 2**50
 
-# No card draws more power than this. A larger jump means that the counter was reset. Some drivers update it once a
-# second.
+# No card draws more power than this, so a larger increase means that the counter was reset. Some drivers update
+# the counter only once a second.
 _MAX_POWER_W = 10_000
 _COUNTER_LAG_S = 1.0
 
 _VENDORS = {0x10DE: "nvidia", 0x1002: "amd", 0x8086: "intel", 0x106B: "apple"}
-# Displays of virtual machines and of servers' management chips, which can't compute.
+# Display adapters of virtual machines and of servers' management chips, which can't compute.
 SCREENS_ONLY = frozenset({
     0x1013,  # Cirrus Logic, in QEMU
     0x102B,  # Matrox, in servers
@@ -31,15 +31,15 @@ SCREENS_ONLY = frozenset({
 
 
 class EnergyMeter:
-    """Accumulates an energy counter's growth since the first read, even across a reset."""
+    """Accumulates the increase of an energy counter since the first read, even across a reset."""
 
     def __init__(self) -> None:
         self._before: tuple[float, float] | None = None
         self._energy_j = 0.0
-        self.power_w: float | None = None  # mean power since the previous read
+        self.power_w: float | None = None  # mean since the previous read
 
     def add(self, counter_j: float | None, now_s: float) -> float | None:
-        """Return the energy since the first read; None if the counter is unknown."""
+        """Return the energy in joules since the first read; None if the counter is unknown."""
         self.power_w = None
         if counter_j is None:
             return None
@@ -53,24 +53,24 @@ class EnergyMeter:
 
 
 def within(value: object, low: float, high: float) -> float | None:
-    """Return a plausible value; None for a missing number, NaN, all ones, or values out of range."""
+    """Return a plausible value; None if it is missing, NaN, all ones or out of range."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
         return None
     return float(value)
 
 
 def whole(value: object, low: int, high: int) -> int | None:
-    """Return a plausible value as a whole number."""
+    """Return a plausible value as an integer, otherwise None."""
     return None if within(value, low, high) is None or not isinstance(value, int | float) else int(value)
 
 
 def scaled(value: float | None, divisor: float) -> float | None:
-    """Return a value divided by `divisor`, in the larger unit."""
+    """Convert a value to a larger unit by dividing it by `divisor`."""
     return None if value is None else value / divisor
 
 
 def clean_text(value: object) -> str | None:
-    """Return a driver's text (str or bytes) as one line; None for nvidia-smi's "[N/A]" and the like."""
+    """Return a driver's text (str or bytes) as one line; None for placeholders such as nvidia-smi's "[N/A]"."""
     text = value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value
     if not isinstance(text, str):
         return None
@@ -80,7 +80,7 @@ def clean_text(value: object) -> str | None:
 
 
 def vendor_of(vendor_id: int) -> str:
-    """Return the vendor's name for its PCI ID."""
+    """Return the vendor's name for a PCI vendor ID."""
     return _VENDORS.get(vendor_id, "other")
 
 

@@ -1,6 +1,6 @@
-"""All GPUs on Windows: specifications from the registry and DXGI, telemetry from performance counters.
+"""Reads all GPUs on Windows: specifications from the registry and DXGI, telemetry from performance counters.
 
-Needs no special rights and wakes no card, because DXGI lists present devices, and the counters are the kernel's.
+This needs no special rights and wakes no card: DXGI lists the devices, and the kernel provides the counters.
 """
 
 import re
@@ -30,7 +30,7 @@ _INSTANCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class AdapterEntry:
-    """A driver's entry in the registry."""
+    """A GPU driver's entry in the registry."""
 
     name: str
     vendor_id: int
@@ -57,13 +57,13 @@ class WindowsGpus:
     def telemetry(
         self, places: Sequence[int], _own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the cards at these places; each has index 0. The first read contains no shares of time."""
+        """Read the cards at these places, each with index 0. The first read contains no utilization."""
         is_first = not self._opened
         if places and is_first:
             self._opened = True
             self._counters = open_counters((ENGINES, OWN_MEMORY, SHARED_MEMORY))
         values = self._counters.read() if places and self._counters is not None else {}
-        # The counters were opened microseconds ago, and shares of such a short time aren't meaningful.
+        # The counters were opened microseconds ago, and percentages of such a short time aren't meaningful.
         busy_pct = {} if is_first else busiest_pct(values.get(ENGINES, ()))
         own, shared = (sums(values.get(path, ())) for path in (OWN_MEMORY, SHARED_MEMORY))
         return tuple(self._telemetry_of(place, busy_pct, own, shared) for place in places)
@@ -91,7 +91,7 @@ class WindowsGpus:
 
 
 def entry_from(values: Mapping[str, object]) -> AdapterEntry | None:
-    """Parse a GPU from its driver's values; None for displays without a GPU (remote, virtual, USB)."""
+    """Parse a GPU from its driver's registry values; None for displays without a GPU (remote, virtual, USB)."""
     name = tidy_name(clean_text(values.get("DriverDesc")))
     ids = _DEVICE_ID.match(str(values.get("MatchingDeviceId", "")))
     if name is None or ids is None:
@@ -112,7 +112,7 @@ def entry_from(values: Mapping[str, object]) -> AdapterEntry | None:
 
 
 def nvidia_version(version: str) -> str:
-    """Return NVIDIA's own version of a driver: 581.65 for 32.0.15.8165."""
+    """Return NVIDIA's own version of a driver, such as "581.65" for "32.0.15.8165"."""
     parts = version.split(".")
     digits = "".join(parts[-2:])[-5:]
     plain = len(parts) == 4 and len(digits) == 5 and digits.isascii() and digits.isdigit()
@@ -122,10 +122,10 @@ def nvidia_version(version: str) -> str:
 def pair(
     entries: Iterable[AdapterEntry], adapters: Sequence[Adapter] | None
 ) -> tuple[tuple[AdapterEntry, Adapter | None], ...]:
-    """Match each driver's entry with its adapter; identical cards are matched in order.
+    """Match each driver's entry with its adapter. Identical cards are matched in order.
 
-    The registry keeps the entries of removed cards, so entries without an adapter are omitted; if DXGI doesn't
-    respond (None), all are kept.
+    Entries without an adapter are omitted, because the registry keeps the entries of removed cards. If DXGI
+    doesn't respond (None), all entries are kept.
     """
     if adapters is None:
         return tuple((entry, None) for entry in entries)
@@ -159,7 +159,7 @@ def describe(entry: AdapterEntry, adapter: Adapter | None) -> Gpu:
 
 
 def shares_memory(vendor: str, name: str) -> bool | None:
-    """Return whether a GPU uses the computer's memory, judged by its name; None if the name is inconclusive."""
+    """Return whether a GPU uses the computer's memory, based on its name; None if the name is inconclusive."""
     if vendor == "intel" and re.search(r"\bArc (Pro )?[AB]\d", name):
         return False
     if vendor == "intel" and re.search(r"\b(UHD|HD|Iris)\b|\bGraphics$", name):
@@ -172,7 +172,7 @@ def shares_memory(vendor: str, name: str) -> bool | None:
 
 
 def busiest_pct(values: Iterable[tuple[str, float]]) -> dict[int, float]:
-    """Return the utilization of each adapter's busiest engine, as in Task Manager, from all processes' shares."""
+    """Return the utilization of each adapter's busiest engine in percent, as in Task Manager, by LUID."""
     engines: defaultdict[tuple[int, str, str], float] = defaultdict(float)
     for instance, value in values:
         match = _INSTANCE.match(instance)
@@ -186,7 +186,7 @@ def busiest_pct(values: Iterable[tuple[str, float]]) -> dict[int, float]:
 
 
 def sums(values: Iterable[tuple[str, float]]) -> dict[int, float]:
-    """Add up the values of each adapter's components."""
+    """Return the sum of the values of each adapter's instances, by LUID."""
     sums_by_luid: defaultdict[int, float] = defaultdict(float)
     for instance, value in values:
         match = _INSTANCE.match(instance)
@@ -201,6 +201,6 @@ def _luid(match: re.Match[str]) -> int:
 
 
 def read_entries() -> list[dict[str, object]]:
-    """Read the registry entry of each display adapter; empty without a registry."""
+    """Read the registry entry of each display adapter; empty on other systems."""
     keys = [name for name in registry.list_subkeys(_CLASS_KEY) if re.fullmatch(r"\d{4}", name)]
     return [{name: registry.read_value(rf"{_CLASS_KEY}\{key}", name) for name in VALUES} for key in keys]

@@ -1,7 +1,7 @@
-"""The adapters currently in a Windows computer, as listed by DXGI: IDs, memory, displays.
+"""Lists the adapters in a Windows computer through DXGI, with their IDs, memory and displays.
 
-DXGI is a COM library. An object is a pointer to a table of functions, which are called by their position in it, as
-defined in dxgi.h. Calling convention and layout are for 64-bit Windows.
+DXGI is a COM library. An object is a pointer to a table of functions, which are called by their index in the
+table, as defined in dxgi.h. The calling convention and layout are those of 64-bit Windows.
 """
 
 import ctypes
@@ -43,18 +43,18 @@ class Description(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """One adapter; its LUID identifies it until Windows restarts."""
+    """A display adapter. Its LUID identifies it until Windows restarts."""
 
     luid: int
     vendor_id: int
     device_id: int
     own_memory_bytes: int | None
-    shared_memory_bytes: int | None  # maximum share of the computer's memory it may use
+    shared_memory_bytes: int | None  # the most it may use of the computer's memory
     drives_display: bool | None
 
 
 def list_adapters() -> tuple[Adapter, ...] | None:
-    """List the adapters, except software-only ones; None if DXGI doesn't respond."""
+    """List the hardware adapters; None if DXGI doesn't respond."""
     if sys.platform != "win32":
         return None
     try:
@@ -65,7 +65,7 @@ def list_adapters() -> tuple[Adapter, ...] | None:
 
 
 def adapters_from(create_factory: Callable[..., int]) -> tuple[Adapter, ...] | None:
-    """List the adapters of the factory that this function creates; None if it fails."""
+    """List the hardware adapters through a factory created by this function; None if that fails."""
     factory = ctypes.c_void_p()
     identity = ctypes.create_string_buffer(_FACTORY, len(_FACTORY))
     if create_factory(ctypes.byref(identity), ctypes.byref(factory)) != 0 or not factory.value:
@@ -109,7 +109,7 @@ def _drives_display(adapter: ctypes.c_void_p) -> bool | None:
 
 
 def _call(instance: ctypes.c_void_p, place: int, *args: Any) -> int:
-    """Call an object's function by its position in the table."""
+    """Call an object's function by its index in the table."""
     table = ctypes.cast(instance, ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p))).contents
     kinds = [ctypes.c_uint32 if isinstance(arg, ctypes.c_uint32) else ctypes.c_void_p for arg in args]
     function = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, *kinds)(table[place])

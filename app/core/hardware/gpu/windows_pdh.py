@@ -1,6 +1,6 @@
-"""Windows' performance counters, through pdh.dll. A counter with a wildcard returns all its instances.
+"""Reads Windows' performance counters through pdh.dll. A counter with a wildcard returns all its instances.
 
-The library is an argument, so that tests on any system can pass their own.
+The library is a parameter, so that tests on any system can pass their own.
 """
 
 import ctypes
@@ -12,11 +12,11 @@ from typing import Any
 _logger = logging.getLogger(__name__)
 
 _DOUBLE = 0x200
-_NO_CAP = 0x8000  # otherwise a process's shares are capped at 100
+_NO_CAP = 0x8000  # otherwise a process's percentages are capped at 100
 _MORE_DATA = 0x800007D2
 _VALID = (0, 1)  # valid, and valid with new data
 _MAX_BYTES = 2**24
-_TRIES = 3  # instances may change between querying the size and the data
+_TRIES = 3  # instances may change between the queries for the size and the data
 
 
 class _Value(ctypes.Structure):
@@ -30,11 +30,11 @@ class Item(ctypes.Structure):
 
 
 class Counters:
-    """A query of several counters, read repeatedly from one thread.
+    """A query for several counters, for repeated reads from one thread.
 
     Args:
-        library: pdh.dll.
-        paths: The counters, by their English names.
+        library: The loaded pdh.dll.
+        paths: English names of the counters.
     """
 
     def __init__(self, library: Any, paths: Sequence[str]) -> None:
@@ -47,10 +47,10 @@ class Counters:
             counter = ctypes.c_void_p()
             if not _failed(library.PdhAddEnglishCounterW(self._query, path, None, ctypes.byref(counter))):
                 self._counters[path] = counter
-        self.read()  # shares of time need an earlier read
+        self.read()  # percentages of time require a previous read
 
     def read(self) -> Mapping[str, list[tuple[str, float]]]:
-        """Return each counter's instances and values, without unknown values."""
+        """Return the valid instances and values of each counter."""
         if not self._counters or _failed(self._library.PdhCollectQueryData(self._query)):
             return {}
         return {path: self._values(counter) for path, counter in self._counters.items()}
@@ -75,12 +75,12 @@ class Counters:
             buffer = ctypes.create_string_buffer(size.value)
         if buffer is None or _failed(status) or count.value * ctypes.sizeof(Item) > len(buffer):
             return []
-        items = (Item * count.value).from_buffer(buffer)  # the buffer also holds their names
+        items = (Item * count.value).from_buffer(buffer)  # the buffer also contains their names
         return [(item.name or "", item.value.number) for item in items if item.value.status in _VALID]
 
 
 def open_counters(paths: Sequence[str]) -> Counters | None:
-    """Open counters; None if there are none, as on all systems except Windows."""
+    """Open counters; None if unavailable, as on all systems except Windows."""
     if sys.platform != "win32":
         return None
     try:

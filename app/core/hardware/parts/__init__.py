@@ -1,1 +1,1 @@
-"""The computer's components except GPUs: CPU, memory, disks and a machine ID."""
+"""The computer's components other than GPUs: CPU, memory and disks."""

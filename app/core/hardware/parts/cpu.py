@@ -1,6 +1,6 @@
-"""The CPU: kinds of cores, clocks, caches and the instruction sets relevant to neural networks.
+"""Describes the CPU: kinds of cores, clocks, caches, and the instruction sets relevant to neural networks.
 
-Parsers are pure functions of text, bytes or a root folder, so that any system can test them.
+Parsers are pure functions of text, bytes or a root folder, so tests can run on any system.
 """
 
 import ctypes
@@ -32,7 +32,7 @@ _MACOS_FLAGS = {
     "NEON": ("hw.optional.neon", "hw.optional.AdvSIMD"),
     "I8MM": ("hw.optional.arm.FEAT_I8MM",),
 }
-# Constants of IsProcessorFeaturePresent, from winnt.h. There are none for the other instruction sets.
+# Constants of IsProcessorFeaturePresent, from winnt.h, which has none for the other instruction sets.
 _WINDOWS_FLAGS = {"AVX2": 40, "AVX-512": 41, "NEON": 19}
 _MACOS_NAMES = (
     *("hw.perflevel0.physicalcpu", "hw.perflevel1.physicalcpu", "hw.cpufrequency", "hw.cpufrequency_max"),
@@ -45,15 +45,15 @@ _MACOS_NAMES = (
         "hw.perflevel1.cpusperl2",
     ),
 )
-_PROCESSOR_CORE, _CACHE = 0, 2  # values of LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
+_PROCESSOR_CORE, _CACHE = 0, 2  # LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
 _UNIFIED, _DATA = 0, 2  # values of PROCESSOR_CACHE_TYPE
 _MAX_MHZ = 20_000.0
-_BOOST_FACTOR = 1.05  # minimum factor of acpi-cpufreq's highest clock for a boost; less is the rounded base clock
+_BOOST_FACTOR = 1.05  # smaller increases of acpi-cpufreq's highest clock over the base clock are rounding errors
 
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
-    """Properties of a CPU; fields of workloads.protocol.machine.Machine."""
+    """Properties of a CPU, as in workloads.protocol.machine.Machine."""
 
     performance_cores: int | None = None
     efficiency_cores: int | None = None
@@ -94,7 +94,7 @@ def linux_cpu(root: Path) -> Cpu:
 
 
 def linux_instruction_sets(cpuinfo: str) -> tuple[str, ...] | None:
-    """Return the instruction sets of the first CPU in /proc/cpuinfo; None if it lists no flags."""
+    """Return the instruction sets of the first CPU in /proc/cpuinfo; None if no flags are listed."""
     for line in cpuinfo.splitlines():
         key, _, value = line.partition(":")
         if key.strip() in ("flags", "Features") and value.strip():
@@ -104,7 +104,7 @@ def linux_instruction_sets(cpuinfo: str) -> tuple[str, ...] | None:
 
 
 def cache_bytes(text: str) -> int | None:
-    """Parse a cache size as Linux writes it: "48K", "32M"; None for anything else."""
+    """Parse a cache size as written by Linux, such as "48K" or "32M"; None if it is invalid."""
     factor = {"K": 2**10, "M": 2**20, "G": 2**30}.get(text[-1:])
     count = count_of(text[:-1] if factor else text)
     return None if not count else count * (factor or 1)
@@ -131,7 +131,7 @@ def macos_cpu(sysctl: str) -> Cpu:
 
 
 def windows_cpu(topology: bytes, flags: Mapping[str, bool] | None, base_mhz: float | None) -> Cpu:
-    """Describe a CPU from GetLogicalProcessorInformationEx, feature flags and the registry's clock."""
+    """Describe a CPU from GetLogicalProcessorInformationEx, feature flags and the clock in the registry."""
     classes: list[int] = []
     sizes: dict[int, int] = {}
     for at, kind, size in windows_relations(topology):
@@ -150,13 +150,13 @@ def windows_cpu(topology: bytes, flags: Mapping[str, bool] | None, base_mhz: flo
         l1_data_bytes=sizes.get(1) or None,
         l2_bytes=sizes.get(2) or None,
         l3_bytes=sizes.get(3) or None,
-        # Windows reports only the presence of a feature, so only those present can be listed.
+        # Windows only reports whether a feature is present.
         instruction_sets=None if flags is None else tuple(name for name, there in flags.items() if there),
     )
 
 
 def _linux_clocks_mhz(folders: list[Path]) -> tuple[float | None, float | None]:
-    """Return base and boost clock. Without a boost, acpi-cpufreq reports the base clock as the highest."""
+    """Return base and boost clock in MHz. Without boost, acpi-cpufreq reports the base clock as the highest."""
     base_khz = _highest(folders, "cpufreq/base_frequency")
     nominal_mhz = _highest(folders, "acpi_cppc/nominal_freq")
     highest_khz = _highest(folders, "cpufreq/cpuinfo_max_freq")
@@ -169,7 +169,7 @@ def _linux_clocks_mhz(folders: list[Path]) -> tuple[float | None, float | None]:
 
 
 def _linux_kinds(root: Path, folders: list[Path]) -> tuple[int | None, int | None]:
-    """Count performance and efficiency cores, from Intel's names or ARM's capacities; None if all are the same."""
+    """Count performance and efficiency cores from Intel's names or ARM's capacities; None if all are the same."""
     named = [numbers_in(read_text(root / f"sys/devices/cpu_{kind}/cpus")) for kind in ("core", "atom")]
     if not all(named):
         capacities = {folder: read_count(folder / "cpu_capacity") for folder in folders}
@@ -190,13 +190,13 @@ def _number(folder: Path) -> int:
 
 
 def _core(folder: Path) -> tuple[str, str]:
-    """Return an identifier of a physical core, which only its threads share."""
+    """Return an identifier of the physical core to which a logical CPU belongs."""
     core = read_word(folder / "topology/core_id")
     return read_word(folder / "topology/physical_package_id"), core or folder.name
 
 
 def _linux_caches(folders: list[Path]) -> dict[tuple[int, str], int]:
-    """Add up the caches of each level and type, counting shared caches once."""
+    """Return the total cache size for each level and type, counting shared caches once."""
     caches: dict[tuple[int, str, str], int] = {}
     for folder in folders:
         for cache in sorted(folder.glob("cache/index[0-9]*")):
@@ -220,7 +220,7 @@ def _clock_mhz(value_mhz: float | None) -> float | None:
 
 
 def _macos_cache(counts: Mapping[str, int], name: str) -> int | None:
-    """Add up the caches of both kinds of cores; older systems report one size per core (L1, L2)."""
+    """Return the total size of a cache; older systems report one size per core (L1, L2)."""
     total = 0
     for level in ("perflevel0", "perflevel1"):
         size, cores = counts.get(f"hw.{level}.{name}"), counts.get(f"hw.{level}.physicalcpu")
@@ -242,7 +242,7 @@ def _windows_flags() -> dict[str, bool] | None:
 
 
 def windows_base_mhz() -> float | None:
-    """Return the clock in the registry: the base clock that Windows measured at start-up."""
+    """Return the base clock that Windows measured at start, from the registry; None if unknown."""
     from app.core.hardware.registry import read_value
 
     value = read_value(r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", "~MHz")

@@ -1,4 +1,4 @@
-"""The disks behind a folder: kind, model, size and file system. Serial numbers are never read."""
+"""Describes the disks behind a folder: kind, model, size and file system. Serial numbers are never read."""
 
 import contextlib
 import ctypes
@@ -17,7 +17,7 @@ import psutil
 from app.core.hardware.system_files import output_of, read_count, read_text, read_word, tidy_name
 from workloads.protocol.machine import Disk
 
-_SECTOR_BYTES = 512  # Linux counts block devices in these units, whatever their actual sector size
+_SECTOR_BYTES = 512  # unit of block device sizes in Linux, whatever the sector size
 _NETWORK = (
     *("nfs", "nfs4", "cifs", "smb3", "smbfs", "sshfs", "fuse.sshfs", "afpfs", "webdav", "ceph", "glusterfs"),
     *("fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "lustre"),
@@ -25,15 +25,15 @@ _NETWORK = (
 _HOST_SHARED = ("9p", "virtiofs", "vboxsf", "fuse.vmhgfs-fuse", "drvfs")
 _VIRTUAL_MODELS = (
     *("virtual", "vbox", "qemu", "vmware", "msft", "virtio"),
-    *("persistentdisk", "google", "nvme_card-pd", "amazon elastic block store"),  # virtual disks in clouds
+    *("persistentdisk", "google", "nvme_card-pd", "amazon elastic block store"),  # virtual disks in the cloud
 )
 _VIRTUAL_NAMES = ("vd", "xvd", "rbd")
 _USB_BUS, _NVME_BUS = 7, 17  # values of STORAGE_BUS_TYPE, from winioctl.h
 _DEVICES_DEPTH = 8
-_LINKS_LIMIT = 40  # as in Linux
-_STORES_LIMIT = 2  # Apple's Fusion Drive consists of two
+_LINKS_LIMIT = 40  # as in the Linux kernel
+_STORES_LIMIT = 2  # Apple's Fusion Drive consists of two disks
 _DISKUTIL_LIMIT_S = 1.0
-# Codes for DeviceIoControl, from winioctl.h.
+# Control codes of DeviceIoControl, from winioctl.h.
 _QUERY_PROPERTY, _GEOMETRY = 0x002D1400, 0x000700A0
 _DEVICE_PROPERTY, _SEEK_PENALTY_PROPERTY = 0, 7
 
@@ -50,19 +50,19 @@ class Storage:
 class Mount:
     """A line of Linux's mountinfo."""
 
-    device: str  # "259:2"
+    device: str  # such as "259:2"
     folder: str
     file_system: str
-    source: str  # "/dev/nvme0n1p2"
+    source: str  # such as "/dev/nvme0n1p2"
 
 
 def read_storage(folder: Path, root: Path = Path("/")) -> Storage:
-    """Describe the disks behind a folder or, if it doesn't exist yet, its nearest parent."""
+    """Describe the disks behind a folder or, if it doesn't exist, behind its nearest existing parent."""
     try:
         if sys.platform.startswith("linux"):
             place = follow_links(folder.absolute(), read_text(root / "proc/self/mountinfo"))
             return linux_storage(place, root)
-        # Not Path.exists, because it raises for names that are too long.
+        # Path.exists raises an exception for names that are too long.
         there = (place for place in (folder, *folder.parents) if os.path.exists(place))  # noqa: PTH110
         place = next(there, folder).resolve()
         return _windows_storage(place) if sys.platform == "win32" else _macos_storage(place)
@@ -71,7 +71,7 @@ def read_storage(folder: Path, root: Path = Path("/")) -> Storage:
 
 
 def follow_links(folder: Path, mountinfo: str) -> Path:
-    """Resolve a folder's links up to a network mount, because reading from there may hang."""
+    """Resolve a folder's links, but not beyond a network mount, because reading there may hang."""
     place, links = Path(folder.anchor), 0
     waiting = list(reversed(folder.parts[1:]))
     while waiting:
@@ -82,7 +82,7 @@ def follow_links(folder: Path, mountinfo: str) -> Path:
             return step.joinpath(*reversed(waiting))
         try:
             target = step.readlink()
-        except (OSError, ValueError):  # no link, missing, or an invalid name
+        except (OSError, ValueError):  # not a link, missing, or an invalid name
             place = step
             continue
         links += 1
@@ -94,7 +94,7 @@ def follow_links(folder: Path, mountinfo: str) -> Path:
 
 
 def linux_storage(place: Path, root: Path) -> Storage:
-    """Describe the file system that Linux has mounted at a path."""
+    """Describe the file system that is mounted at a path on Linux."""
     mount = mount_of(str(place), read_text(root / "proc/self/mountinfo"))
     if mount is None:
         return Storage()
@@ -110,14 +110,14 @@ def linux_storage(place: Path, root: Path) -> Storage:
 
 
 def mount_of(place: str, mountinfo: str) -> Mount | None:
-    """Find the mount of a folder: the deepest mount point above it, and the last mount there."""
+    """Return the mount of a folder: the deepest mount point above it, and the last mount there."""
     best: Mount | None = None
     for line in mountinfo.splitlines():
         left, _, right = line.partition(" - ")
         words, file_system = left.split(), right.split()
         if len(words) < 5 or len(file_system) < 2:
             continue
-        # Spaces and some other characters are octal escapes.
+        # Spaces and some other characters are written as octal escapes.
         folder = words[4].replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
         inside = folder in ("/", place) or place.startswith(f"{folder}/")
         if inside and (best is None or len(folder) >= len(best.folder)):
@@ -126,11 +126,11 @@ def mount_of(place: str, mountinfo: str) -> Mount | None:
 
 
 def macos_storage(volume: bytes, disks: Sequence[bytes] = ()) -> Storage:
-    """Describe a volume.
+    """Describe a volume on macOS.
 
     Args:
-        volume: diskutil's information. Names aren't used because the user may have chosen them.
-        disks: diskutil's information about the whole disks behind it.
+        volume: diskutil's information about the volume. Names aren't used, because the user may have chosen them.
+        disks: diskutil's information about each whole disk behind the volume.
     """
     plist = _plist(volume)
     if plist is None:
@@ -144,7 +144,7 @@ def macos_storage(volume: bytes, disks: Sequence[bytes] = ()) -> Storage:
 
 
 def whole_disks_of(volume: bytes) -> tuple[str, ...]:
-    """Return the whole disks of a volume from diskutil's information: "disk0"."""
+    """Return the names of a volume's whole disks, such as "disk0", from diskutil's information."""
     plist = _plist(volume) or {}
     stores = plist.get("APFSPhysicalStores")
     stores = stores if isinstance(stores, list) else []
@@ -171,7 +171,7 @@ def windows_disk(descriptor: bytes, seek_penalty: bytes, size_bytes: int | None)
 
 
 def _whole_disks(device: Path, depth: int) -> list[Path]:
-    """Return the disks that contain a block device or make it up (RAID, LVM, encryption)."""
+    """Return the physical disks behind a block device, such as a partition, RAID, LVM or encrypted volume."""
     try:
         device = device.resolve(strict=True)
     except (OSError, RuntimeError):
@@ -185,7 +185,7 @@ def _whole_disks(device: Path, depth: int) -> list[Path]:
 def _linux_disk(device: Path) -> Disk:
     sectors, spins = read_count(device / "size"), read_count(device / "queue/rotational")
     name = tidy_name(read_text(device / "device/model"))
-    # Not everything in devices/virtual, because it also contains multipath NVMe disks.
+    # devices/virtual also contains multipath NVMe disks, which aren't virtual.
     made_up = "/devices/virtual/block/" in device.as_posix() or device.name.startswith(_VIRTUAL_NAMES)
     if made_up or _is_virtual(name):
         kind: str | None = "virtual disk"
@@ -194,7 +194,7 @@ def _linux_disk(device: Path) -> Disk:
     elif device.name.startswith("mmcblk"):
         kind = "memory card"
         name = name or tidy_name(read_word(device / "device/name"))
-    elif re.search(r"/usb[0-9]", device.as_posix()):  # USB sticks also claim to be rotating disks
+    elif re.search(r"/usb[0-9]", device.as_posix()):  # USB sticks also report rotating disks
         kind = "USB disk"
     else:
         kind = {0: "SSD", 1: "hard disk"}.get(spins if spins is not None else -1)
@@ -242,7 +242,7 @@ def _macos_disk(plist: Mapping[str, object]) -> Disk:
 def _volume_of(place: Path) -> str:
     """Return the device that macOS has mounted at a path, or else its mount point.
 
-    `os.path.ismount` mistakes a firmlink such as /Users for a volume, but diskutil doesn't recognise it.
+    `os.path.ismount` mistakes a firmlink such as /Users for a volume, which diskutil doesn't recognise.
     """
     number = place.stat().st_dev
     for partition in psutil.disk_partitions():
@@ -261,7 +261,7 @@ def _windows_storage(place: Path) -> Storage:
     name = ctypes.create_unicode_buffer(64)
     asked = kernel.GetVolumeInformationW(f"{place.drive}\\", None, 0, None, None, None, name, len(name))
     kernel.CreateFileW.restype = ctypes.c_void_p
-    # No access rights are needed for this query.
+    # The query requires no access rights.
     handle = kernel.CreateFileW(f"\\\\.\\{place.drive}", 0, 3, None, 3, 0, None)
     if handle in (None, ctypes.c_void_p(-1).value):
         return Storage((), name.value if asked else None)
@@ -271,7 +271,7 @@ def _windows_storage(place: Path) -> Storage:
         geometry = _control(handle, _GEOMETRY, b"")
     finally:
         kernel.CloseHandle(ctypes.c_void_p(handle))
-    size = struct.unpack_from("<q", geometry, 24)[0] if len(geometry) >= 32 else None  # in DISK_GEOMETRY_EX
+    size = struct.unpack_from("<q", geometry, 24)[0] if len(geometry) >= 32 else None  # offset in DISK_GEOMETRY_EX
     return Storage((windows_disk(descriptor, penalty, size),), name.value if asked else None)
 
 

@@ -1,4 +1,4 @@
-"""The speed of the memory modules, from the firmware's table (SMBIOS), if every user may read it."""
+"""Reads the speed of the memory modules from the firmware's SMBIOS table if every user may read it."""
 
 import ctypes
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.core.hardware.system_files import count_of, read_text
 
-# From the DMTF's SMBIOS 3 specification: structures of type 17 are memory modules.
+# Types and offsets from the DMTF's SMBIOS 3 specification; structures of type 17 are memory modules.
 _MODULE, _END = 17, 127
 _SIZE_AT, _SPEED_AT, _CONFIGURED_AT, _EXTENDED_AT = 0x0C, 0x15, 0x20, 0x54
 _IS_EXTENDED = 0xFFFF
@@ -22,7 +22,7 @@ def read_memory_speed(root: Path = Path("/")) -> int | None:
         return speed_from_table(_windows_table())
     if sys.platform == "darwin":
         return None
-    # systemd-udevd reads the table as root and stores the result where every user can read it.
+    # systemd-udevd reads the table as root and writes the result to a file that every user can read.
     speed_mts = speed_from_udev(read_text(root / "run/udev/data/+dmi:id"))
     if speed_mts is not None:
         return speed_mts
@@ -31,25 +31,25 @@ def read_memory_speed(root: Path = Path("/")) -> int | None:
 
 
 def speed_from_udev(text: str) -> int | None:
-    """Return the speed from udev's database, with lines like "E:MEMORY_DEVICE_0_SPEED_MTS=3200"."""
+    """Return the speed from udev's database, whose lines are like "E:MEMORY_DEVICE_0_SPEED_MTS=3200"."""
     modules: dict[str, dict[str, str]] = {}
     for number, name, value in re.findall(r"^E:MEMORY_DEVICE_(\d+)_(\w+)=(.*)$", text, re.MULTILINE | re.ASCII):
         modules.setdefault(number, {})[name] = value.strip()
-    # Empty slots report a speed too.
+    # Empty slots also report a speed.
     filled = [module for module in modules.values() if module.get("PRESENT") != "0"]
     texts = (module.get("CONFIGURED_SPEED_MTS") or module.get("SPEED_MTS", "") for module in filled)
     return _slowest(speed for text in texts if (speed := count_of(text)) is not None)
 
 
 def speed_from_table(table: bytes) -> int | None:
-    """Return the speed from a table as returned by Windows: structures after a header of eight bytes."""
+    """Return the speed from a table returned by Windows: a header of eight bytes, followed by structures."""
     return _slowest(
         speed for structure in _structures(table[8:]) if (speed := _module_speed(structure)) is not None
     )
 
 
 def _structures(table: bytes) -> Iterator[bytes]:
-    """Yield the structures without their strings, which are terminated by two zero bytes."""
+    """Yield the structures without their strings, which end with two zero bytes."""
     at = 0
     while at + 4 <= len(table):
         kind, length = table[at], table[at + 1]
@@ -63,7 +63,7 @@ def _structures(table: bytes) -> Iterator[bytes]:
 
 
 def _module_speed(structure: bytes) -> int | None:
-    """Return a module's configured speed, or else its rated speed; None for empty slots and other structures."""
+    """Return a module's configured speed, or else its rated speed; None for an empty slot or another structure."""
     if len(structure) < _SPEED_AT + 2 or structure[0] != _MODULE or not _word(structure, _SIZE_AT):
         return None
     for at, extended_at in ((_CONFIGURED_AT, _EXTENDED_AT + 4), (_SPEED_AT, _EXTENDED_AT)):

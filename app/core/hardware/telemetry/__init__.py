@@ -1,1 +1,1 @@
-"""Telemetry: the computer's state while something runs."""
+"""Measures the computer's state while a run is in progress."""

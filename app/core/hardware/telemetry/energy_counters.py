@@ -1,12 +1,12 @@
-"""The CPU's energy from its own counters (RAPL), if Linux lets every user read them."""
+"""Reads the CPU's energy counters (RAPL) if Linux lets every user read them."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.hardware.system_files import read_count, read_word
 
-# Linux, Documentation/power/powercap: one zone per package, in microjoules, with subzones for its parts. The
-# preferred interface is first, because many Intel laptops list the same packages again through another interface
+# Linux, Documentation/power/powercap: one zone per package, in microjoules, with subzones for its components. The
+# preferred interface comes first, because many Intel laptops list the same packages again through another one
 # (mmio).
 _ZONES = ("sys/class/powercap/intel-rapl:*", "sys/class/powercap/intel-rapl-mmio:*")
 _MAX_JUMP_W = 10_000.0
@@ -15,14 +15,14 @@ UDEV_RULE = 'SUBSYSTEM=="powercap", ACTION=="add", KERNEL=="intel-rapl*:*", RUN+
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A CPU package and its counter, which wraps around at `range_uj`."""
+    """A CPU package and its energy counter, which wraps around at `range_uj`."""
 
     path: Path
     range_uj: int
 
 
 class PackageEnergy:
-    """Accumulates the growth of the packages' counters, from one thread.
+    """Accumulates the increases of all packages' counters, from one thread.
 
     Args:
         root: Folder that contains Linux's sys.
@@ -34,10 +34,10 @@ class PackageEnergy:
         self._total_j = 0.0
 
     def read_j(self, elapsed_s: float) -> float | None:
-        """Return the energy of all packages since the first read; None while a counter can't be read.
+        """Return the energy of all packages in joules since the first read; None if a counter can't be read.
 
         Args:
-            elapsed_s: Time since the previous read. Growth that no CPU could cause in this time is ignored.
+            elapsed_s: Time since the previous read in seconds. Increases too large for any CPU are ignored.
         """
         before, self._counts_uj = self._counts_uj, read_counts(self._zones)
         if self._counts_uj is None:
@@ -53,26 +53,26 @@ class PackageEnergy:
 
 
 def find_zones(root: Path) -> tuple[Zone, ...]:
-    """Find the packages that have a counter, whether or not it is readable, without duplicates."""
+    """Find the packages that have a counter, readable or not, without duplicates."""
     zones: dict[str, Zone] = {}
     for pattern in _ZONES:
         for folder in sorted(root.glob(pattern)):
             name = read_word(folder / "name")
-            is_whole = folder.name.count(":") == 1  # "intel-rapl:0:0" is part of "intel-rapl:0"
+            is_whole = folder.name.count(":") == 1  # "intel-rapl:0:0" is a component of "intel-rapl:0"
             if is_whole and name.startswith("package-") and name not in zones and (folder / "energy_uj").exists():
                 zones[name] = Zone(folder / "energy_uj", read_count(folder / "max_energy_range_uj") or 0)
     return tuple(zones.values())
 
 
 def read_counts(zones: tuple[Zone, ...]) -> tuple[int, ...] | None:
-    """Read all counters in microjoules; None if there are none or one can't be read."""
+    """Read all counters, in microjoules; None if there are none or one can't be read."""
     counts = [read_count(zone.path) for zone in zones]
     readable = tuple(count for count in counts if count is not None)
     return readable if zones and len(readable) == len(zones) else None
 
 
 def grown_uj(before_uj: int, after_uj: int, range_uj: int) -> int:
-    """Return the growth of a counter that wraps around at its range; 0 if unknown."""
+    """Return the increase of a counter that wraps around at its range; 0 if unknown."""
     if after_uj >= before_uj:
         return after_uj - before_uj
     return max(0, range_uj - before_uj) + after_uj if range_uj >= before_uj else 0

@@ -1,6 +1,6 @@
-"""Collects telemetry: a reader, and a thread that calls it at intervals.
+"""Collects telemetry, once or at intervals in a thread.
 
-It runs in the app's process, never in the worker being measured.
+This happens in the app's process, never in the worker that is being measured.
 """
 
 import logging
@@ -30,24 +30,24 @@ _logger = logging.getLogger(__name__)
 
 _Value = TypeVar("_Value")
 STOP_LIMIT_S = 3.0
-# A shorter CPU time isn't conclusive, because systems count it in ticks of up to 16 ms, updated at different
-# moments.
+# Shorter CPU times aren't conclusive, because systems count them in ticks of up to 16 ms and don't update them
+# all at once.
 OWN_AT_LEAST_S = 0.2
-# Low, because a child that is found late adds the time of several seconds at once, which exceeds one second's busy
-# time.
+# The ratio is low because a child that is detected late adds the CPU time of several seconds at once, which
+# exceeds the busy time of one second.
 BUSY_OF_OWN = 0.1
 
-# Errors raised by psutil, which reads files and makes calls that differ between kernels.
+# Exceptions raised by psutil, whose files and system calls differ between kernels.
 _PSUTIL_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError, LookupError)
 
 
 class TelemetryReader:
-    """Collects telemetry once per call, from one thread, with CPU shares and changes since the previous call.
+    """Collects telemetry when called, for use from one thread. CPU use and changes refer to the previous call.
 
     Args:
-        gpus: Reads the GPUs; without it, they are omitted and not woken.
-        worker_pid: The process whose load counts as the run's own, together with its descendants and this process;
-            None: other load is unknown.
+        gpus: Reader of the GPUs; None to omit them, without waking them.
+        worker_pid: Process whose load counts as the run's own, together with its descendants and this process;
+            None if unknown, in which case other programs' load is unknown as well.
         root: Folder that contains Linux's proc and sys.
     """
 
@@ -66,7 +66,7 @@ class TelemetryReader:
         self.prime()
 
     def prime(self) -> None:
-        """Start counting CPU shares and changes for the next read."""
+        """Start measuring CPU use and changes for the next read."""
         self._conditions.prime()
         self._pressure.prime()
         self._own.spent_s()
@@ -77,7 +77,7 @@ class TelemetryReader:
         self._disk_bytes = self._disks.read_bytes()
 
     def read(self) -> Telemetry:
-        """Collect telemetry once. Unknown values are None, as are CPU shares directly after another read."""
+        """Collect telemetry once. Unknown values are None, including CPU use directly after another read."""
         before, own_s, self._cpu_times_s = self._cpu_times_s, self._own.spent_s(), _cpu_times_s()
         cores_before, self._core_times_s = self._core_times_s, _core_times_s()
         looked_s, self._looked_s = self._looked_s, time.monotonic()
@@ -85,7 +85,7 @@ class TelemetryReader:
         energy_before_j, self._energy_j = self._energy_j, self._energy.read_j(elapsed_s)
         disk_before, self._disk_bytes = self._disk_bytes, self._disks.read_bytes()
         if not are_believable(before, self._cpu_times_s, own_s, time.process_time()):
-            before, cores_before = {}, []  # their shares are unknown, not 0
+            before, cores_before = {}, []  # unknown, not 0
         busy_pct, steal_pct = cpu_shares_pct(before, self._cpu_times_s)
         conditions, pressure = self._conditions.read(), self._pressure.read(elapsed_s)
         memory = _attempt(psutil.virtual_memory)
@@ -116,14 +116,14 @@ class TelemetryReader:
         )
 
     def close(self) -> None:
-        """Release the GPU driver, which a later read reopens, and Windows' counters."""
+        """Close Windows' counters and release the GPU driver. The next read opens them again."""
         self._clock.close()
         if self._gpus is not None:
             self._gpus.close()
 
 
 class DiskCounters:
-    """Counts bytes read and written by disks. Linux repeats them for each layer on top: RAID, volumes, encryption.
+    """Counts bytes read and written by disks, excluding Linux's layers on top (RAID, volumes, encryption).
 
     Args:
         root: Folder that contains Linux's sys.
@@ -135,9 +135,9 @@ class DiskCounters:
         self._disks: frozenset[str] = frozenset()
 
     def read_bytes(self) -> tuple[int | None, int | None]:
-        """Return the bytes that all disks have read and written since start-up; None if unknown."""
+        """Return the total bytes read and written by all disks since start-up; None if unknown."""
         counts = _attempt(lambda: psutil.disk_io_counters(perdisk=True, nowrap=False)) or {}
-        if self._names != counts.keys():  # checking each one costs more than reading all counters
+        if self._names != counts.keys():  # checking each disk takes longer than reading all counters
             self._names = frozenset(counts)
             self._disks = frozenset(filter(self._is_disk, counts))
         disks = [count for name, count in counts.items() if name in self._disks]
@@ -146,14 +146,14 @@ class DiskCounters:
         return sum(int(count.read_bytes) for count in disks), sum(int(count.write_bytes) for count in disks)
 
     def _is_disk(self, name: str) -> bool:
-        """Return whether it is a whole disk backed by hardware; partitions are listed too."""
+        """Return whether a device is a physical disk rather than a partition or a virtual device."""
         if not sys.platform.startswith("linux"):
             return True
         try:
             folder = (self._blocks / name.replace("/", "!")).resolve(strict=True)
         except OSError:
             return False
-        # For a multipath disk (NVMe), its paths are counted, not the device that combines them.
+        # For a multipath NVMe disk, the paths are counted rather than the device that combines them.
         return (folder / "device").exists() and "/devices/virtual/" not in folder.as_posix()
 
 
@@ -161,13 +161,13 @@ class Monitor:
     """Calls `on_telemetry(monotonic_s, telemetry)` once per interval from its own thread, until stopped.
 
     Args:
-        on_telemetry: Called in the monitor's thread. Its errors are logged, and the monitor continues.
-        interval_s: Seconds between reads; the first is after one interval.
-        reader: A reader, or a function that creates one in the monitor's thread. The default also reads GPUs. It
-            is closed when the thread ends.
-        stop_limit_s: How long `stop` waits for a driver that hangs.
-        clock: Monotonic time in seconds.
-        wait: Waits for an event, with a timeout in seconds; returns whether it is set.
+        on_telemetry: Called in the monitor's thread. Exceptions are logged, and the monitor continues.
+        interval_s: Seconds between reads, and before the first one.
+        reader: A reader, or a function that creates one in the monitor's thread. By default, GPUs are also read.
+            It is closed when the thread ends.
+        stop_limit_s: How long `stop` waits for a hanging driver, in seconds.
+        clock: Function that returns monotonic time in seconds.
+        wait: Function that waits for an event with a timeout in seconds, and returns whether it is set.
     """
 
     def __init__(
@@ -190,15 +190,15 @@ class Monitor:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start reading. Does nothing while the monitor runs."""
+        """Start reading. Do nothing if the monitor is running."""
         if self._thread is not None:
             return
-        self._stopping = threading.Event()  # a hung thread keeps its own event, so that it still ends
+        self._stopping = threading.Event()  # a hung thread keeps its own event, so it ends later
         self._thread = threading.Thread(target=self._run, args=(self._stopping,), name="monitor", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop reading. Returns within `stop_limit_s` even if a driver hangs. No more telemetry is passed on."""
+        """Stop reading and reporting telemetry. Returns within `stop_limit_s` even if a driver hangs."""
         thread, self._thread = self._thread, None
         self._stopping.set()
         if thread is None or thread is threading.current_thread():
@@ -227,8 +227,8 @@ class Monitor:
             try:
                 self._read_once(reader, stopping)
                 last_failure = ""
-            except Exception as error:  # the monitor must survive any error in itself or in its receiver
-                if repr(error) != last_failure:  # once, not every second for hours
+            except Exception as error:  # the monitor must survive any exception, including its callback's
+                if repr(error) != last_failure:  # log it once, not every second for hours
                     _logger.exception("Reading telemetry failed")
                 last_failure = repr(error)
         reader.close()
@@ -248,16 +248,16 @@ def read_telemetry(
     stop: threading.Event | None = None,
     patience_s: float = STOP_LIMIT_S,
 ) -> tuple[Telemetry, ...]:
-    """Collect telemetry for some time, for example before a run. Load from any other process is other load.
+    """Collect telemetry for some time, such as before a run. All other processes count as other load.
 
-    Returns at most `patience_s` late, in which case the telemetry delayed by a hanging driver is missing.
+    If a driver hangs, the function returns up to `patience_s` later, without the telemetry that was delayed.
 
     Args:
-        duration_s: Total duration.
+        duration_s: Total duration in seconds.
         count: Number of reads.
-        with_gpus: Whether to read GPUs too, which starts their driver and wakes sleeping GPUs.
-        stop: Event that ends it early.
-        patience_s: How much longer to wait for a hanging driver.
+        with_gpus: Whether to read GPUs as well. This starts their driver and wakes sleeping GPUs.
+        stop: Event that ends the collection early.
+        patience_s: Additional time to wait for a hanging driver, in seconds.
     """
     pause = stop or threading.Event()
     telemetry: list[Telemetry] = []
@@ -278,16 +278,16 @@ def read_telemetry(
 
 
 def next_tick(tick: int, elapsed_s: float, interval_s: float) -> int:
-    """Return the number of the next read on the grid of intervals, skipping intervals missed by a slow read."""
+    """Return the number of the next interval at which to read, skipping those missed by a slow read."""
     return max(tick + 1, math.ceil(elapsed_s / interval_s))
 
 
 def cpu_shares_pct(
     before_s: Mapping[str, float], after_s: Mapping[str, float]
 ) -> tuple[float | None, float | None]:
-    """Return the busy and stolen shares of CPU time, in percent, between two readings of psutil's CPU times.
+    """Return the busy and stolen percentages of CPU time between two readings of psutil's CPU times.
 
-    Stolen time counts as busy, as in psutil. None if no time has passed or the system doesn't count it.
+    As in psutil, stolen time counts as busy. None if no time has passed or the system doesn't count it.
     """
     total_s, busy_s, steal_s = _spent_s(before_s, after_s)
     if total_s <= 0:
@@ -299,13 +299,13 @@ def cpu_shares_pct(
 def are_believable(
     before_s: Mapping[str, float], after_s: Mapping[str, float], own_s: float | None, process_s: float
 ) -> bool:
-    """Return whether CPU times are plausible. All CPUs together can't be less busy than our own processes.
+    """Return whether CPU times are plausible: the CPUs can't have been busy for less time than our own processes.
 
     Args:
-        before_s: psutil's CPU times at the previous read.
-        after_s: psutil's CPU times now.
+        before_s: CPU times from psutil at the previous read.
+        after_s: CPU times from psutil now.
         own_s: CPU time of the run's own processes between these reads; None if unknown.
-        process_s: CPU time of this process since its start.
+        process_s: CPU time of this process since it started.
     """
     _, busy_s, _ = _spent_s(before_s, after_s)
     since_boot_s = _spent_s(dict.fromkeys(after_s, 0.0), after_s)[1]
@@ -318,7 +318,7 @@ def are_believable(
 def core_shares_pct(
     before_s: Sequence[Mapping[str, float]], after_s: Sequence[Mapping[str, float]]
 ) -> tuple[float, ...] | None:
-    """Return each logical CPU's busy share in percent; None if the CPUs differ."""
+    """Return the busy percentage of each logical CPU; None if the number of CPUs has changed."""
     shares = [cpu_shares_pct(*both)[0] for both in zip(before_s, after_s, strict=False)]
     rounded = tuple(round(share, 1) for share in shares if share is not None)
     return rounded if rounded and len(rounded) == len(before_s) == len(after_s) else None
@@ -327,9 +327,9 @@ def core_shares_pct(
 def other_share_pct(
     before_s: Mapping[str, float], after_s: Mapping[str, float], own_s: float | None
 ) -> float | None:
-    """Return the share of CPU time in percent that other programs used; stolen time doesn't count as used.
+    """Return the percentage of CPU time used by other programs, excluding stolen time.
 
-    None if no time has passed, the system doesn't count it, or the run's own time is unknown.
+    None if no time has passed, if the system doesn't count it, or if the run's own time is unknown.
     """
     total_s, busy_s, steal_s = _spent_s(before_s, after_s)
     if total_s <= 0 or own_s is None:
@@ -338,18 +338,17 @@ def other_share_pct(
 
 
 def _spent_s(before_s: Mapping[str, float], after_s: Mapping[str, float]) -> tuple[float, float, float | None]:
-    """Return the time of all CPUs: total, busy and stolen; all 0 if not counted."""
+    """Return the total, busy and stolen CPU time between two readings; (0, 0, None) if not counted."""
     spent_s = {name: max(0.0, after_s[name] - before_s[name]) for name in after_s if name in before_s}
     if "idle" not in spent_s:
         return 0.0, 0.0, None
-    # Linux already counts the time of guests in user and nice.
+    # On Linux, user and nice already include the time of guests.
     total_s = sum(share_s for name, share_s in spent_s.items() if name not in {"guest", "guest_nice"})
     return total_s, total_s - spent_s["idle"] - spent_s.get("iowait", 0.0), spent_s.get("steal")
 
 
 def _cpu_times_s() -> dict[str, float]:
-    # Not psutil.cpu_percent, because it keeps its state per thread, and its first value in a new thread is a false
-    # 0.
+    # psutil.cpu_percent keeps its state per thread, and its first value in a new thread is a false 0.
     return _attempt(lambda: dict(psutil.cpu_times()._asdict())) or {}
 
 
@@ -359,7 +358,7 @@ def _core_times_s() -> list[dict[str, float]]:
 
 def _power_w(before_j: float | None, after_j: float | None, elapsed_s: float) -> float | None:
     if before_j is None or after_j is None or elapsed_s <= 0 or after_j <= before_j:
-        return None  # a running CPU always uses some energy
+        return None  # a running CPU always uses energy
     return (after_j - before_j) / elapsed_s
 
 

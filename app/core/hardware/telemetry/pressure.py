@@ -1,6 +1,7 @@
-"""What makes programs wait on Linux: busy CPUs, full memory, or a CPU quota. Other systems don't report it.
+"""Measures on Linux how long programs wait for CPUs or memory, or are stopped by a CPU quota.
 
-Sources: Linux, Documentation/accounting/psi.rst (pressure), Documentation/admin-guide/cgroup-v2.rst (cpu.stat).
+Other systems don't report this. Sources: Linux, Documentation/accounting/psi.rst (pressure),
+Documentation/admin-guide/cgroup-v2.rst (cpu.stat).
 """
 
 import re
@@ -17,12 +18,12 @@ _HELD_PERIODS = re.compile(r"^nr_throttled (\d{1,18})$", re.MULTILINE | re.ASCII
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """Shares since the previous read, in percent. Values that the system doesn't report are None.
+    """Percentages since the previous read. Values that the system doesn't report are None.
 
     Attributes:
-        cpu_pct: Time in which something waited for a CPU.
-        memory_pct: Time in which something waited because memory was full.
-        held_pct: Scheduling periods in which a CPU quota stopped this process's groups.
+        cpu_pct: Percentage of time in which a program waited for a CPU.
+        memory_pct: Percentage of time in which a program waited for memory.
+        held_pct: Percentage of scheduling periods in which a CPU quota stopped this process's groups.
     """
 
     cpu_pct: float | None = None
@@ -31,7 +32,7 @@ class Pressure:
 
 
 class PressureReader:
-    """Reads the pressure repeatedly, from one thread. Shares are measured from the previous read.
+    """Reads the pressure repeatedly from one thread, each time since the previous read.
 
     Args:
         root: Folder that contains Linux's proc and sys.
@@ -43,15 +44,15 @@ class PressureReader:
         self.prime()
 
     def prime(self) -> None:
-        """Start counting for the next read."""
+        """Start measuring for the next read."""
         self._waited_us = (waited_us(read_text(self._cpu)), waited_us(read_text(self._memory)))
         self._periods = {path: periods(read_text(path)) for path in self._quotas}
 
     def read(self, elapsed_s: float) -> Pressure:
-        """Read the shares for the time since the previous read.
+        """Return the percentages since the previous read.
 
         Args:
-            elapsed_s: Seconds since the previous read.
+            elapsed_s: Time since the previous read in seconds.
         """
         waited_before_us, periods_before = self._waited_us, self._periods
         self.prime()
@@ -64,32 +65,32 @@ class PressureReader:
 
 
 def quota_files(root: Path) -> tuple[Path, ...]:
-    """Find the counters of the groups that may limit this process's CPU time."""
+    """Return the counter files of the groups that may limit this process's CPU time."""
     files = dict.fromkeys(folder / "cpu.stat" for folder in cgroup_folders(root))
     return tuple(path for path in files if periods(read_text(path)) is not None)
 
 
 def waited_us(text: str) -> int | None:
-    """Parse the microseconds in which programs waited from a file in /proc/pressure."""
+    """Parse the total waiting time in microseconds from a file in /proc/pressure; None if missing."""
     match = _SOME_US.search(text)
     return int(match[1]) if match else None
 
 
 def periods(text: str) -> tuple[int, int] | None:
-    """Parse the number of quota periods, and of those in which the quota was used up, from cpu.stat."""
+    """Parse the numbers of all quota periods and of exhausted ones from cpu.stat; None if missing."""
     both, held = _PERIODS.search(text), _HELD_PERIODS.search(text)
     return (int(both[1]), int(held[1])) if both and held else None
 
 
 def share_pct(before: int | None, after: int | None, whole: float) -> float | None:
-    """Return the growth of a counter as a percentage of a whole; None if it is unknown or was reset."""
+    """Return the increase of a counter as a percentage of `whole`; None if unknown or if the counter was reset."""
     if before is None or after is None or after < before or whole <= 0:
         return None
     return min(100.0, 100 * (after - before) / whole)
 
 
 def held_share_pct(before: tuple[int, int] | None, after: tuple[int, int] | None) -> float | None:
-    """Return the percentage of periods in which a quota was used up; None without periods, as without a quota."""
+    """Return the percentage of quota periods that were exhausted; None without a quota."""
     if before is None or after is None:
         return None
     return share_pct(before[1], after[1], after[0] - before[0])

@@ -1,4 +1,4 @@
-"""The CPU time of a run's own processes, to separate it from everything else."""
+"""Measures the CPU time of a run's own processes, to separate it from that of other programs."""
 
 import os
 import sys
@@ -10,10 +10,10 @@ from typing import Any
 
 import psutil
 
-# Finding new children costs more than reading known ones, and a child found late is still counted completely.
+# Searching for new children takes longer than reading known ones, and the time of a child found late still counts.
 TREE_EVERY_S = 5.0
-# A worker may start its children at once. In a Windows virtual environment, the started process only waits for the
-# real Python.
+# New workers may start children immediately. In a virtual environment on Windows, the started process only waits
+# for the real Python process.
 YOUNG_S = 10.0
 _CHILDREN_LIMIT = 1_000
 _FAILURES = (psutil.Error, RuntimeError, OSError, ValueError, AttributeError)
@@ -21,17 +21,17 @@ _FAILURES = (psutil.Error, RuntimeError, OSError, ValueError, AttributeError)
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """CPU time of one process since it started, and of its children that have ended."""
+    """CPU time in seconds of one process since its start, and of its ended children."""
 
     own_s: float = 0.0
     gone_s: float = 0.0
 
 
 class OwnProcesses:
-    """A worker, its descendants and this process. Used from one thread.
+    """A worker, its descendants and this process, for use from one thread.
 
     Args:
-        worker_pid: The worker's process ID, or this process's own if it does the work; None if there is none.
+        worker_pid: Process ID of the worker, or of this process if it does the work; None if there is none.
         proc: Linux's proc folder.
     """
 
@@ -45,11 +45,11 @@ class OwnProcesses:
 
     @property
     def pids(self) -> frozenset[int] | None:
-        """Process IDs as of the latest read; None if the worker is unknown."""
+        """The process IDs at the latest read; None if the worker is unknown."""
         return None if self._used is None else frozenset(self._used)
 
     def spent_s(self) -> float | None:
-        """Return the CPU time in seconds since the previous read; None at the first read and without a worker."""
+        """Return the CPU time in seconds since the previous read; None at the first read or without a worker."""
         before, self._used = self._used, self._look()
         return None if before is None or self._used is None else spent_s(before, self._used)
 
@@ -60,7 +60,7 @@ class OwnProcesses:
         now_s = time.monotonic()
         if now_s - self._listed_s >= TREE_EVERY_S or now_s - self._began_s < YOUNG_S:
             self._listed_s = now_s
-            # On other systems, a folder of that name has nothing to do with processes.
+            # On other systems, a folder with this name would be unrelated to processes.
             is_linux = sys.platform.startswith("linux")
             self._children = descendants(pid, self._proc) if is_linux else _descendants_by_psutil(pid)
         used_by_pid = {each: used for each in (pid, *self._children) if (used := _used(each)) is not None}
@@ -68,22 +68,22 @@ class OwnProcesses:
             return None
         own = os.getpid()
         if own not in used_by_pid and (mine := _used(own)) is not None:
-            used_by_pid[own] = Used(mine.own_s)  # children that have ended were workers of other runs
+            used_by_pid[own] = Used(mine.own_s)  # ended children were workers of other runs
         return used_by_pid
 
 
 def spent_s(before: Mapping[int, Used], after: Mapping[int, Used]) -> float:
-    """Return the CPU time of a process tree between two reads, even if processes started or ended in between."""
+    """Return the CPU time of a process tree between two reads, including processes that started or ended."""
     new = Used()
     running_s = sum(max(0.0, used.own_s - before.get(pid, new).own_s) for pid, used in after.items())
     gone_s = sum(max(0.0, used.gone_s - before.get(pid, new).gone_s) for pid, used in after.items())
-    # When a child ends, its total time is added to its parent, but part of it has already been counted.
+    # The total time of an ended child is added to its parent's, but part of it has already been counted.
     counted_s = sum(used.own_s + used.gone_s for pid, used in before.items() if pid not in after)
     return running_s + max(0.0, gone_s - counted_s)
 
 
 def descendants(pid: int, proc: Path = Path("/proc")) -> tuple[int, ...]:
-    """List a process's descendants; empty if it has ended."""
+    """Return the IDs of a process's descendants; empty if it has ended."""
     pids: dict[int, None] = {}
     waiting = [pid]
     while waiting and len(pids) < _CHILDREN_LIMIT:
@@ -97,9 +97,9 @@ def descendants(pid: int, proc: Path = Path("/proc")) -> tuple[int, ...]:
 
 
 def child_pids(pid: int, proc: Path) -> list[int] | None:
-    """List a process's children from Linux's own list; None if the kernel has none.
+    """Return the IDs of a process's children from Linux's own list; None if the kernel doesn't provide it.
 
-    psutil would go through every process on the computer, which costs a hundred times as much.
+    psutil would read every process on the computer, which takes a hundred times as long.
     """
     try:
         lists = [task / "children" for task in (proc / str(pid) / "task").iterdir()]
@@ -111,7 +111,7 @@ def child_pids(pid: int, proc: Path) -> list[int] | None:
     for path in lists:
         try:
             texts.append(path.read_text(encoding="ascii", errors="replace"))
-        except OSError:  # the thread has ended, or there is no such file
+        except OSError:  # the thread has ended, or the file doesn't exist
             continue
     if lists and not texts:
         return None
@@ -134,7 +134,7 @@ def _process(pid: int | None) -> Any:
 
 
 def _is_there(process: Any) -> bool:
-    """Return whether it is still the same process and its ID hasn't been reused."""
+    """Return whether the process is running and its ID hasn't been reused."""
     try:
         return bool(process.is_running())
     except _FAILURES:

@@ -1,4 +1,4 @@
-"""The computer's power source, and whether CPU power and temperature can be read."""
+"""Reads the power source and the CPU's clock and temperature, and finds readable sensors."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from app.core.hardware.telemetry.slowdowns import read_power_state
 from app.core.records import PowerState
 
 # Sensor chips inside CPUs, best first.
-_PACKAGE_LABELS = ("Package id", "Tdie", "Tctl")  # of whole packages
+_PACKAGE_LABELS = ("Package id", "Tdie", "Tctl")  # whole packages
 CPU_CHIPS = ("coretemp", "k10temp", "zenpower", "cpu_thermal", "cpu-thermal", "soc_thermal", "x86_pkg_temp")
 
 
@@ -24,16 +24,16 @@ _PERFORMANCE = r"\Processor Information(_Total)\% Processor Performance"
 
 @dataclass(frozen=True, slots=True)
 class Sensors:
-    """Which of the CPU's sensors this program can read."""
+    """The CPU's sensors that this program can read."""
 
     power: bool = False
-    power_forbidden: bool = False  # readable only by the administrator, as usual since Linux 5.10
+    power_forbidden: bool = False  # only the administrator can read it, the default since Linux 5.10
     temperature: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """The current power source, and which of the CPU's sensors can be read."""
+    """The current power source, and the readable sensors of the CPU."""
 
     state: PowerState = field(default_factory=PowerState)
     sensors: Sensors = field(default_factory=Sensors)
@@ -45,16 +45,16 @@ def read_power() -> Power:
 
 
 def find_sensors(root: Path = Path("/")) -> Sensors:
-    """Find the sensors. Those of GPUs are skipped, because reading them would wake the GPUs."""
+    """Find the CPU's sensors. GPU sensors are skipped, because reading them would wake the GPUs."""
     zones = find_zones(root)
     readable = read_counts(zones) is not None
     return Sensors(readable, bool(zones) and not readable, CpuTemperature(root).read_c() is not None)
 
 
 class CpuTemperature:
-    """Reads the CPU temperature on Linux, from one thread; other systems don't report it.
+    """Reads the CPU temperature on Linux from one thread; other systems don't report it.
 
-    psutil.sensors_temperatures isn't used because it reads all chips, which wakes a sleeping GPU.
+    psutil.sensors_temperatures isn't used because it reads all chips, which would wake a sleeping GPU.
 
     Args:
         root: Folder that contains Linux's sys.
@@ -64,7 +64,7 @@ class CpuTemperature:
         self._inputs = _temperature_inputs(root)
 
     def read_c(self) -> float | None:
-        """Return degrees Celsius; None if no CPU sensor reports a value."""
+        """Return the temperature in degrees Celsius; None if no CPU sensor reports one."""
         chips: dict[str, list[tuple[str, float]]] = {}
         for chip, label, path in self._inputs:
             if (count := read_count(path)) is not None:
@@ -73,13 +73,13 @@ class CpuTemperature:
 
 
 class CpuClock:
-    """Reads the clock speed of the CPUs, from one thread.
+    """Reads the clock speed of the CPUs from one thread.
 
-    On Windows, psutil reports only the base clock, so it is multiplied by the processor performance counter, which
+    On Windows, psutil only reports the base clock. It is multiplied by the processor performance counter, which
     exceeds 100 % while boosting, as in Task Manager.
 
     Args:
-        system: As `sys.platform`; for tests.
+        system: Value of `sys.platform`; a parameter for tests.
     """
 
     def __init__(self, system: str = sys.platform) -> None:
@@ -91,7 +91,7 @@ class CpuClock:
         """Return the mean clock in MHz; None if unknown.
 
         Raises:
-            AttributeError, OSError: psutil can't read it on this system.
+            AttributeError, OSError: psutil can't read the clock on this system.
         """
         if not self._is_windows:
             current_mhz = float(psutil.cpu_freq().current)
@@ -109,7 +109,7 @@ class CpuClock:
 
 
 def pick_cpu_temperature_c(chips: Mapping[str, Iterable[tuple[str, float]]]) -> float | None:
-    """Return the temperature of the hottest package, or else core, from each chip's labels and values."""
+    """Return the temperature of the hottest package or, without one, core, from labels and values by chip."""
     for chip in CPU_CHIPS:
         true = [(label, celsius) for label, celsius in chips.get(chip, ()) if 0 < celsius < 150]
         for wanted in (*_PACKAGE_LABELS, ""):
@@ -120,7 +120,7 @@ def pick_cpu_temperature_c(chips: Mapping[str, Iterable[tuple[str, float]]]) -> 
 
 
 def _temperature_inputs(root: Path) -> tuple[tuple[str, str, Path], ...]:
-    """Find the CPU's sensors as chip, label and file; thermal zones if there is no chip."""
+    """Return chip, label and file of each CPU sensor, or of each thermal zone if there is no chip."""
     sensors = []
     for name in sorted(root.glob("sys/class/hwmon/hwmon*/name")):
         if (chip := read_word(name)) in CPU_CHIPS:

@@ -1,9 +1,9 @@
-"""Clocks for measuring how long the computer slept: one that stops during sleep, and one that continues.
+"""Clocks for measuring how long the computer slept: one stops during sleep, the other continues.
 
 - Linux: CLOCK_MONOTONIC, CLOCK_BOOTTIME.
 - Windows: the unbiased interrupt time, which excludes sleep, and the milliseconds since start-up (Microsoft,
-  QueryUnbiasedInterruptTime and GetTickCount64). Python's own clock counts sleep there.
-- macOS: mach_absolute_time and mach_continuous_time, which are CLOCK_UPTIME_RAW and CLOCK_MONOTONIC_RAW there.
+  QueryUnbiasedInterruptTime and GetTickCount64). Python's own clock includes sleep.
+- macOS: mach_absolute_time and mach_continuous_time, available as CLOCK_UPTIME_RAW and CLOCK_MONOTONIC_RAW.
 """
 
 import ctypes
@@ -17,9 +17,9 @@ Clock = Callable[[], float]
 
 
 def clocks_of_this_system() -> tuple[Clock, Clock | None]:
-    """Return a clock that stops while the computer sleeps, and one that continues; both in seconds.
+    """Return a clock that stops while the computer sleeps and one that continues, both in seconds.
 
-    The second is None if the system has none, or doesn't document which of its clocks continue.
+    The second is None if the system has no such clock or doesn't document it.
     """
     if sys.platform.startswith("linux"):
         return time.monotonic, lambda: time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -31,7 +31,7 @@ def windows_clocks(kernel32: Any) -> tuple[Clock, Clock] | None:
     """Return Windows' clocks; None if the library doesn't provide them.
 
     Args:
-        kernel32: The library, with QueryUnbiasedInterruptTime and GetTickCount64; None without it.
+        kernel32: Library with QueryUnbiasedInterruptTime and GetTickCount64, or None.
     """
     try:
         query, ticks = kernel32.QueryUnbiasedInterruptTime, kernel32.GetTickCount64
@@ -53,7 +53,7 @@ def macos_clocks(clocks: ModuleType) -> tuple[Clock, Clock] | None:
     """Return macOS's clocks; None on other systems.
 
     Args:
-        clocks: The time module.
+        clocks: The `time` module.
     """
     awake, always = (getattr(clocks, name, None) for name in ("CLOCK_UPTIME_RAW", "CLOCK_MONOTONIC_RAW"))
     if awake is None or always is None:

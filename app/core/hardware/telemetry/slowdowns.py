@@ -1,7 +1,8 @@
-"""Conditions that slow a computer down (power saving, throttling, swapping, sleep), and clock changes.
+"""Detects conditions that slow a computer down (power saving, throttling, swapping, sleep), and clock changes.
 
-Reading them needs no special rights and starts no program, except for macOS's power plan. Parsers are pure
-functions of text or of a root folder, so any system can test them. Values that the system doesn't report are None.
+Reading them needs no special rights and starts no program, except for the power plan on macOS. Parsers are pure
+functions of text or of a root folder, so tests can run on any system. Values that the system doesn't report are
+None.
 """
 
 import math
@@ -20,17 +21,17 @@ from app.core.hardware.system_files import output_of, read_text
 from app.core.hardware.telemetry.sleep_clocks import Clock, clocks_of_this_system
 from app.core.records import PowerState
 
-PLAN_EVERY_S = 10.0  # reading the plan opens files of all CPUs, and it rarely changes
-# Clocks are read one after another. A shorter delay in between isn't a clock step.
+PLAN_EVERY_S = 10.0  # rarely changes, and reading it opens files of all CPUs
+# The clocks are read one after another. Shorter differences aren't clock steps.
 CLOCK_STEP_S = 0.5
 _READ_TOGETHER_S = 0.1
 
 _FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError)
-# With these two drivers, the governor "powersave" allows any clock speed; with others, it means the lowest.
+# For these drivers, the governor "powersave" allows any clock speed; for others, it sets the lowest.
 _DRIVERS_OF_THEIR_OWN = ("intel_pstate", "amd-pstate-epp")
 _SAVING_PROFILES = ("low-power", "cool", "quiet")
 _POWER_SAVER, _BEST_EFFICIENCY, _LOW_POWER = "power saver", "best power efficiency", "low power mode"
-# Microsoft's GUIDs of Windows' built-in plans, and of the power modes on top of "balanced".
+# Microsoft's GUIDs of Windows' built-in plans, and of the power modes that modify "balanced".
 _WINDOWS_PLANS = {
     "381b4222-f694-41f0-9685-ff5bb260df2e": "balanced",
     "a1841308-3541-4fab-bc81-f71556f20b4a": _POWER_SAVER,
@@ -41,7 +42,7 @@ _WINDOWS_MODES = {
     "961cc777-2547-4f9d-8174-7d86181b8a7a": _BEST_EFFICIENCY,
     "ded574b5-45a0-4f42-8737-46345c09c238": "best performance",
 }
-# Settings of `pmset -g`. Older systems have a setting for each mode, newer systems a number.
+# Modes by setting and value in `pmset -g`. Older systems have one setting for each mode, newer ones a number.
 _MACOS_MODES = {
     ("lowpowermode", "1"): _LOW_POWER,
     ("highpowermode", "1"): "high power mode",
@@ -53,7 +54,7 @@ _WINDOWS_KEY = r"SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes"
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Current conditions, and changes since the previous read; fields of workloads.protocol's Telemetry."""
+    """Current conditions, and changes since the previous read, as in workloads.protocol's Telemetry."""
 
     swap_bytes_per_s: float | None
     throttle_count: int | None
@@ -65,7 +66,7 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """One moment on three clocks: the wall clock, one that stops during sleep, and one that continues."""
+    """Simultaneous values of three clocks: wall clock, a clock that stops during sleep, and one that continues."""
 
     wall_s: float
     steady_s: float
@@ -73,11 +74,11 @@ class Clocks:
 
 
 class ConditionsReader:
-    """Reads the conditions repeatedly, from one thread. Changes are measured from the previous read.
+    """Reads the conditions repeatedly from one thread, with changes since the previous read.
 
     Args:
         root: Folder that contains Linux's proc and sys.
-        clocks: Reads all clocks at once.
+        clocks: Function that reads all clocks at once; None for the default.
     """
 
     def __init__(self, root: Path = Path("/"), clocks: Callable[[], Clocks] | None = None) -> None:
@@ -89,13 +90,13 @@ class ConditionsReader:
         self.prime()
 
     def prime(self) -> None:
-        """Start counting changes for the next read."""
+        """Start measuring changes for the next read."""
         self._clocks = self._read_clocks()
         self._swapped_bytes = self._swapped()
         self._throttles = throttle_counts(self._throttle_files)
 
     def read(self) -> Conditions:
-        """Read the conditions once."""
+        """Return the current conditions."""
         clocks, self._clocks = self._clocks, self._read_clocks()
         swapped_bytes, self._swapped_bytes = self._swapped_bytes, self._swapped()
         throttles, self._throttles = self._throttles, throttle_counts(self._throttle_files)
@@ -120,20 +121,20 @@ class ConditionsReader:
     def _swapped(self) -> int | None:
         if sys.platform.startswith("linux"):
             return swapped_bytes_from(read_text(self._root / "proc/vmstat"), os.sysconf("SC_PAGE_SIZE"))
-        if sys.platform == "win32":  # psutil's counters don't change there
+        if sys.platform == "win32":  # psutil's counters don't change on Windows
             return None
         try:
-            return int(psutil.swap_memory().sout)  # its "swapped in" includes all file reads on this system
+            return int(psutil.swap_memory().sout)  # on this system, psutil's "swapped in" includes all file reads
         except _FAILURES:
             return None
 
 
 def read_clocks(clock: Clock | None = None, sleepless: Clock | None = None) -> Clocks:
-    """Read the clocks at the same moment, and retry after a delay in between, which would look like a clock step.
+    """Read the clocks at the same moment. Retry after a delay, because it would look like a clock step.
 
     Args:
-        clock: Stops while the computer sleeps; None for this system's clocks.
-        sleepless: Continues during sleep; None if there is none.
+        clock: Clock that stops while the computer sleeps; None for this system's clocks.
+        sleepless: Clock that continues during sleep; None if there is none.
     """
     if clock is None:
         clock, sleepless = clocks_of_this_system()
@@ -146,9 +147,9 @@ def read_clocks(clock: Clock | None = None, sleepless: Clock | None = None) -> C
 
 
 def clock_changes(before: Clocks, after: Clocks) -> tuple[float, float | None]:
-    """Return how far the wall clock was set between two reads, and how long the computer slept, in seconds.
+    """Return the seconds by which the wall clock was set between two reads, and the seconds of sleep.
 
-    If no clock counts sleep, a wall clock that kept running looks as if it had been set.
+    If no clock counts sleep, the sleep looks as if the wall clock had been set.
     """
     steady_s = after.steady_s - before.steady_s
     slept_s = None
@@ -160,14 +161,14 @@ def clock_changes(before: Clocks, after: Clocks) -> tuple[float, float | None]:
 
 
 def rate_per_s(before: int | None, after: int | None, elapsed_s: float) -> float | None:
-    """Return a counter's growth per second; None if it is unknown or was reset."""
+    """Return a counter's increase per second; None if unknown or if the counter was reset."""
     if before is None or after is None or after < before or elapsed_s <= 0:
         return None
     return (after - before) / elapsed_s
 
 
 def swapped_bytes_from(vmstat: str, page_bytes: int) -> int | None:
-    """Parse the bytes read from and written to swap since start-up from /proc/vmstat."""
+    """Parse /proc/vmstat; return the bytes read from and written to swap since start-up, or None."""
     pages = dict(line.split() for line in vmstat.splitlines() if len(line.split()) == 2)
     try:
         return page_bytes * (int(pages["pswpin"]) + int(pages["pswpout"]))
@@ -176,7 +177,7 @@ def swapped_bytes_from(vmstat: str, page_bytes: int) -> int | None:
 
 
 def throttle_files(root: Path) -> tuple[Path, ...]:
-    """Find Linux's throttle counters (Intel only), one per core and one per package."""
+    """Return the files of Linux's throttle counters (Intel only), one for each core and each package."""
     files: dict[tuple[str, str], Path] = {}
     for cpu in sorted(root.glob("sys/devices/system/cpu/cpu[0-9]*")):
         package = read_text(cpu / "topology/physical_package_id").strip() or cpu.name
@@ -197,13 +198,13 @@ def throttle_counts(files: tuple[Path, ...]) -> dict[Path, int]:
 
 
 def count_increase(before: Mapping[Path, int], after: Mapping[Path, int]) -> int | None:
-    """Add up the growth of counters; None if none is in both reads."""
+    """Return the total increase of counters; None if no counter is in both reads."""
     grown = [max(0, count - before[path]) for path, count in after.items() if path in before]
     return sum(grown) if grown else None
 
 
 def read_on_battery(root: Path = Path("/")) -> bool | None:
-    """Return whether the computer runs on battery; None if it has no battery or this is unknown."""
+    """Return whether the computer runs on battery; None if it has none or this is unknown."""
     if sys.platform.startswith("linux"):
         return battery_from(root)
     try:
@@ -214,7 +215,7 @@ def read_on_battery(root: Path = Path("/")) -> bool | None:
 
 
 def battery_from(root: Path) -> bool | None:
-    """Return whether the computer runs on battery, from Linux's power supplies; None if unknown.
+    """Return whether Linux's power supplies show that the computer runs on battery; None if unknown.
 
     Batteries of mice and keyboards, and uninterruptible power supplies, are ignored.
     """
@@ -239,7 +240,7 @@ def battery_from(root: Path) -> bool | None:
 
 
 def read_power_state(root: Path = Path("/")) -> PowerState:
-    """Read the current power source."""
+    """Return the current power source, battery charge and power plan."""
     on_battery = read_on_battery(root)
     charge_pct = None
     try:
@@ -252,7 +253,7 @@ def read_power_state(root: Path = Path("/")) -> PowerState:
 
 
 def read_power_plan(root: Path = Path("/"), on_battery: bool | None = None) -> str | None:
-    """Return the power plan's name; None if the system has none or doesn't report it."""
+    """Return the power plan's name; None if there is none or it isn't reported."""
     if sys.platform == "win32":
         mode = f"ActiveOverlay{'Dc' if on_battery else 'Ac'}PowerScheme"
         return windows_plan(
@@ -264,13 +265,13 @@ def read_power_plan(root: Path = Path("/"), on_battery: bool | None = None) -> s
 
 
 def macos_plan(settings: str) -> str | None:
-    """Return the mode from the output of `pmset -g`; None for a Mac without modes."""
+    """Return the mode in the output of `pmset -g`; None for a Mac without modes."""
     modes = re.findall(r"^\s*((?:low|high)?powermode)\s+(\d+)", settings, re.MULTILINE | re.ASCII)
     return next((mode for pair in modes if (mode := _MACOS_MODES.get(pair))), "automatic" if modes else None)
 
 
 def linux_plan(root: Path) -> str | None:
-    """Return Linux's power plan: "powersave (intel_pstate), preference balance_power, profile balanced"."""
+    """Return Linux's power plan, like "powersave (intel_pstate), preference balance_power, profile balanced"."""
     policies = sorted(root.glob("sys/devices/system/cpu/cpufreq/policy*"))
     governor, driver, preference = (
         "/".join(sorted({_word(policy / name) for policy in policies} - {""}))
@@ -286,14 +287,14 @@ def linux_plan(root: Path) -> str | None:
 
 
 def windows_plan(scheme: str, mode: str = "") -> str | None:
-    """Return Windows' plan by its GUID, with the power mode if it modifies the plan."""
+    """Return the name for a plan's GUID, with the power mode if it modifies the plan."""
     plan = _WINDOWS_PLANS.get(scheme.strip().strip("{}").lower(), "a plan of its own" if scheme.strip() else "")
     parts = (plan, _WINDOWS_MODES.get(mode.strip().strip("{}").lower(), ""))
     return ", ".join(part for part in parts if part) or None
 
 
 def saves_power(plan: str) -> bool:
-    """Return whether a power plan, named as above, limits the CPU's speed."""
+    """Return whether a power plan, as named by `read_power_plan`, limits the CPU's speed."""
     for part in plan.split(", "):
         first, _, rest = part.partition(" ")
         if part in (_POWER_SAVER, _BEST_EFFICIENCY, _LOW_POWER):
@@ -308,6 +309,6 @@ def saves_power(plan: str) -> bool:
 
 
 def _word(path: Path) -> str:
-    """Read a setting that is one word; "" for anything else."""
+    """Return a setting that is a single word; "" for anything else."""
     text = read_text(path).strip()
     return text if len(text) <= 40 and text.replace("-", "").replace("_", "").isalnum() else ""

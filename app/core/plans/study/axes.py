@@ -1,4 +1,4 @@
-"""The axes of a study: run settings, parameters, workloads, or combinations of settings."""
+"""The axes of a study: settings of a run, parameters, workloads, or combinations of settings."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,9 +23,9 @@ _SHOWN_LIMIT = 60
 
 
 def read_axis(text: str, workload: Workload) -> tuple[str, tuple[Any, ...], tuple[Message, ...]]:
-    """Parse an axis as typed, "batch=16,32,64", into its name, values and remarks.
+    """Parse an axis as typed, such as "batch=16,32,64", into its name, values and remarks.
 
-    Duplicate values are dropped, with a remark.
+    Duplicate values are removed, with a remark.
 
     Raises:
         UsageError: The axis doesn't exist, or a value is invalid.
@@ -70,10 +70,10 @@ def _typed(setting: Setting, key: str, text: str) -> Value:
 
 
 def points(spec: RunSpec, axes: Mapping[str, Sequence[Any]]) -> list[RunSpec]:
-    """Return the specs of all combinations. Raises UsageError if there are more than the limit.
+    """Return the specs of all combinations of values. Raises UsageError if there are too many.
 
     Args:
-        spec: The common spec.
+        spec: Spec with the common settings.
         axes: Values by axis name. A workload also sets its default batch size, epochs and parameters.
     """
     count = 1
@@ -87,7 +87,7 @@ def points(spec: RunSpec, axes: Mapping[str, Sequence[Any]]) -> list[RunSpec]:
 
 
 def with_values(spec: RunSpec, values: Mapping[str, Any]) -> RunSpec:
-    """Return a spec with changed values, by axis."""
+    """Return a spec with changed values, given by axis name."""
     rest = dict(values)
     if WORKLOAD in rest:
         workload = CATALOGUE[rest.pop(WORKLOAD)]
@@ -104,7 +104,7 @@ def with_values(spec: RunSpec, values: Mapping[str, Any]) -> RunSpec:
     names = {setting.name for setting in all_settings()}
     fields = {name: value for name, value in rest.items() if name in RunSpec.__struct_fields__}
     extra = {name: value for name, value in rest.items() if name in names and name not in fields}
-    if "engine" in fields and "jit" not in fields:  # an engine that can only compile does so
+    if "engine" in fields and "jit" not in fields:  # some engines can only compile
         fields["jit"] = compiles_always(fields["engine"]) or (spec.jit and not compiles_always(spec.engine))
     own = {name: value for name, value in rest.items() if name not in names}
     settings = {name: value for name, value in (spec.settings | extra).items() if value is not None}
@@ -112,7 +112,7 @@ def with_values(spec: RunSpec, values: Mapping[str, Any]) -> RunSpec:
 
 
 def axis_value(name: str, spec: RunSpec) -> Any:
-    """Return the value of a configuration on an axis; None if it is automatic or doesn't apply."""
+    """Return a configuration's value on an axis; None if it is automatic or doesn't apply."""
     if name == WORKLOAD:
         return spec.workload
     setting = _setting(name)
@@ -124,7 +124,7 @@ def _setting(name: str) -> Setting | None:
 
 
 def axis_title(name: str) -> str:
-    """Return the name of an axis for charts and tables."""
+    """Return the title of an axis for charts and tables."""
     if name in (WORKLOAD, CONFIGURATION, FOLDERS):
         return sentence(f"studies.axis_{name}")
     setting = _setting(name)
@@ -132,19 +132,19 @@ def axis_title(name: str) -> str:
 
 
 def axis_text(name: str, spec: RunSpec, specs: Iterable[RunSpec]) -> str:
-    """Return the value of a configuration on an axis, as text.
+    """Return a configuration's value on an axis, as text.
 
     Args:
-        name: The axis.
+        name: Name of the axis.
         spec: The configuration.
-        specs: All configurations. The text of an axis of combinations lists only settings that differ among them.
+        specs: All configurations, because an axis of combinations shows only settings that differ.
     """
     if name == CONFIGURATION:
         return configuration_text(spec, specs)
     value = axis_value(name, spec)
     if name == WORKLOAD:
         return workload_title(value)
-    if name == FOLDERS:  # their names must not be shared
+    if name == FOLDERS:  # folder names must not be shared
         folders = list(dict.fromkeys(str(axis_value(name, each)) for each in specs))
         return sentence("studies.folder", number=folders.index(str(value)) + 1 if str(value) in folders else 0)
     setting = _setting(name)
@@ -157,7 +157,7 @@ def axis_text(name: str, spec: RunSpec, specs: Iterable[RunSpec]) -> str:
 
 
 def configuration_text(spec: RunSpec, specs: Iterable[RunSpec]) -> str:
-    """Return the settings of a configuration that aren't the same in all configurations, as text."""
+    """Return a configuration's engine and the settings in which the configurations differ, as text."""
     others = [each for each in specs if each.workload == spec.workload]  # each workload has its default batch size
     apart = [
         setting for setting in all_settings() if len({repr(setting.of(each)) for each in (spec, *others)}) > 1

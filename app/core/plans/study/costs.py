@@ -1,4 +1,4 @@
-"""Costs of training: prices per hour, cost of an epoch and of a run, and when renting pays off. Pure functions."""
+"""Pure functions for costs: hourly prices, costs of an epoch and a run, and when renting pays off."""
 
 import csv
 import math
@@ -22,7 +22,7 @@ from app.core.settings import OwnComputer, load_settings
 from app.core.titles import workload_title
 from workloads import CATALOGUE
 
-# Study 000's rows, and the baseline of its charts.
+# Ids of study 000's rows, and the baseline of its charts.
 WOOLF_IDS, BASELINE_ID, BASELINE = "mmx-cpu-", "mmx-cpu-gpu-", "Tesla K80"
 HOURS_PER_MONTH = 730.5
 _PRICE_MOST = 1e6
@@ -31,11 +31,11 @@ _TEXT_LIMIT = 80
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The price of a device per hour.
+    """The hourly price of a device.
 
     Attributes:
-        usd_per_hour: In US dollars.
-        date: When it was published, such as "2017" or "2020-05".
+        usd_per_hour: Price in US dollars.
+        date: Date of publication, such as "2017" or "2020-05".
     """
 
     device: str
@@ -46,10 +46,10 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Prices for a study.
+    """The prices used in a study.
 
     Attributes:
-        own: Prices for the user's computer.
+        own: Costs of the user's computer.
         rented: Prices of rented devices.
     """
 
@@ -59,11 +59,11 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class RelativeRow:
-    """A workload, relative to the baseline.
+    """Time or cost of a workload relative to the baseline.
 
     Attributes:
-        values: Time or cost by device, 1 for the baseline.
-        own: Devices of this computer.
+        values: Time or cost by device; the baseline's is 1.
+        own: Names of this computer's devices.
     """
 
     workload: str
@@ -79,7 +79,7 @@ def bundled_prices() -> tuple[Price, ...]:
 
 
 def load_costs(paths: Paths) -> tuple[Costs, UsageError | None]:
-    """Return the user's prices, and the error if an invalid table was replaced by the bundled prices."""
+    """Return the user's prices, and an error if an invalid table was replaced by the bundled prices."""
     own = load_settings(paths.settings).own_computer
     try:
         return Costs(own, load_prices(paths.prices)), None
@@ -88,10 +88,10 @@ def load_costs(paths: Paths) -> tuple[Costs, UsageError | None]:
 
 
 def load_prices(path: Path) -> tuple[Price, ...]:
-    """Return the user's own table of prices, or the bundled one if there is no such file.
+    """Return the prices in the user's table, or the bundled prices if the file doesn't exist.
 
     Raises:
-        UsageError: It can't be read, or a price is invalid; the message contains the line.
+        UsageError: The file can't be read, or a price is invalid; the message contains the line number.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -104,7 +104,7 @@ def load_prices(path: Path) -> tuple[Price, ...]:
 
 
 def read_prices(text: str) -> tuple[Price, ...]:
-    """Parse a table of prices with columns device, usd_per_hour, date, source. Raises UsageError with the line."""
+    """Parse a table with columns device, usd_per_hour, date and source. Raises UsageError with the line number."""
     rows = csv.DictReader(StringIO(text))
     try:
         columns, lines = set(rows.fieldnames or ()), [(rows.line_num, row) for row in rows]
@@ -129,7 +129,7 @@ def read_prices(text: str) -> tuple[Price, ...]:
 
 
 def read_amount(typed: str, name: str) -> float:
-    """Parse an amount of at least 0. Raises UsageError naming it."""
+    """Parse a non-negative amount. Raises UsageError with its name if it is invalid."""
     try:
         value = float(typed)
     except ValueError:
@@ -140,18 +140,18 @@ def read_amount(typed: str, name: str) -> float:
 
 
 def baseline_row(workload: str) -> PublishedRow | None:
-    """Return the baseline row for a workload's time and cost; None if there is none."""
+    """Return the baseline row of a workload; None if there is none."""
     rows = comparable_rows(workload)
     return next((row for row in rows if row.id.startswith(BASELINE_ID)), None)
 
 
 def relative_rows(result: StudyResult, costs: Costs, what: str) -> list[RelativeRow]:
-    """Return each workload's time or cost relative to the baseline, for this computer and published results.
+    """Return each workload's time or cost relative to the baseline, on this computer and published devices.
 
     Args:
-        result: A study of workloads whose headline is seconds per epoch.
+        result: Study of workloads whose headline is in seconds per epoch.
         costs: The user's prices.
-        what: "time" or "cost" of an epoch.
+        what: "time" or "cost", of an epoch.
     """
     rows = []
     for workload in result.workloads:
@@ -172,7 +172,7 @@ def relative_rows(result: StudyResult, costs: Costs, what: str) -> list[Relative
 
 
 def published_name(row: PublishedRow) -> str:
-    """Return a published row's device as named in study 000, which distinguishes compiled CPU builds."""
+    """Return a published row's device under its name in study 000, which distinguishes compiled builds."""
     compiled = "compiled" in row.software_words
     return sentence("studies.compiled_device", device=row.short_name) if compiled else row.short_name
 
@@ -201,12 +201,12 @@ def _published_value(row: PublishedRow, what: str) -> float | None:
 
 
 def epoch_cost(epoch_s: float, usd_per_hour: float | None) -> float | None:
-    """Return the cost of an epoch; None without a price."""
+    """Return the cost of an epoch in US dollars; None without a price."""
     return None if usd_per_hour is None else epoch_s / 3_600 * usd_per_hour
 
 
 def own_usd_per_hour(point: Point, own: OwnComputer) -> float | None:
-    """Return the cost of an hour of a configuration on the user's computer; None without prices.
+    """Return the hourly cost of a configuration on the user's computer; None without prices.
 
     If the user hasn't set the power draw, the measured power of CPU and GPU is used.
     """
@@ -216,13 +216,13 @@ def own_usd_per_hour(point: Point, own: OwnComputer) -> float | None:
 
 
 def own_device(point: Point) -> str:
-    """Return the device a configuration was trained on; "" if unknown."""
+    """Return the device on which a configuration was trained; "" if unknown."""
     run = point.best_run
     return "" if run is None else (run.device_name if is_gpu(run) else run.cpu_name) or ""
 
 
 def _power_for_price(point: Point, own: OwnComputer) -> float | None:
-    """Return a configuration's measured power in watts if the price depends on it; otherwise None."""
+    """Return a configuration's measured power in watts if the cost is based on it, otherwise None."""
     energy_j = point.energy_per_epoch_j
     is_wanted = own.power_w is None and own.electricity_usd_per_kwh is not None
     if not is_wanted or energy_j is None or point.metric != "seconds_per_epoch_s" or not point.value:
@@ -231,16 +231,16 @@ def _power_for_price(point: Point, own: OwnComputer) -> float | None:
 
 
 def break_even_hours(own: OwnComputer, rented_usd_per_hour: float, times_as_fast: float = 1.0) -> float | None:
-    """Return the hours per month below which renting is cheaper than buying and running this computer.
+    """Return the hours per month below which renting is cheaper than buying and using this computer.
 
-    Training h hours here costs the monthly share of the purchase and h hours of electricity. Renting does the same
-    work in h / `times_as_fast` hours. Infinite if renting costs less than the electricity alone; None without
-    prices.
+    Training for h hours here costs the monthly share of the purchase plus the electricity of h hours. The rented
+    device does the same work in h / `times_as_fast` hours. The result is infinite if renting costs less than the
+    electricity, and None without prices.
 
     Args:
-        own: This computer's prices, with its purchase.
-        rented_usd_per_hour: Price of the rented device.
-        times_as_fast: How many times as fast the rented device is.
+        own: Costs of this computer, including its purchase.
+        rented_usd_per_hour: Hourly price of the rented device.
+        times_as_fast: Speed of the rented device relative to this computer.
     """
     month, hour = own.purchase_usd_per_month, own.electricity_usd_per_hour
     if month is None:
@@ -250,12 +250,12 @@ def break_even_hours(own: OwnComputer, rented_usd_per_hour: float, times_as_fast
 
 
 def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True) -> list[str]:
-    """Return sentences on time and costs: relative to the baseline, per epoch, and when renting pays off.
+    """Return sentences on times and costs: relative to the baseline, per epoch, and when renting pays off.
 
     Args:
         result: A study of costs.
         costs: The user's prices.
-        with_advice: Whether to mention missing prices, which concerns only the user.
+        with_advice: Whether to mention missing prices. Omit this in shared texts.
     """
     done = [point for point in result.done if point.metric == "seconds_per_epoch_s" and point.value]
     if not done:
@@ -265,14 +265,14 @@ def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True
     for device in devices:
         points = [point for point in done if own_device(point) == device]
         own = _device_findings(min(points, key=lambda point: point.value or 0.0), costs, with_advice=with_advice)
-        # A single device isn't named.
+        # If there is only one device, it isn't named.
         named = len(devices) > 1
         lines += [sentence("studies.on_device", device=device, said=line) if named else line for line in own]
     return lines
 
 
 def _device_findings(cheapest: Point, costs: Costs, *, with_advice: bool) -> list[str]:
-    """Return the cost of training on a device at its cheapest configuration, and when renting pays off."""
+    """Return sentences on a device's costs with its cheapest configuration, and on when renting pays off."""
     own = prices_on(costs.own, own_device(cheapest))
     price = own_usd_per_hour(cheapest, costs.own)
     if price is None:
@@ -295,7 +295,7 @@ def _device_findings(cheapest: Point, costs: Costs, *, with_advice: bool) -> lis
 
 
 def _against_baseline(result: StudyResult, costs: Costs, what: str) -> list[str]:
-    """Return how this computer's fastest or cheapest device compares with the baseline, over all workloads."""
+    """Compare this computer's fastest or cheapest device with the baseline, over all workloads."""
     best = [min(row.values[name] for name in row.own) for row in relative_rows(result, costs, what)]
     if not best:
         return []
@@ -305,7 +305,7 @@ def _against_baseline(result: StudyResult, costs: Costs, what: str) -> list[str]
 
 
 def _rent(point: Point, own: OwnComputer, rented: Sequence[Price]) -> list[str]:
-    """Return when renting the fastest published device with a price pays off for the configuration's workload."""
+    """Return a sentence on when renting the fastest published device with a price pays off."""
     rows = [
         row
         for row in comparable_rows(point.spec.workload)

@@ -1,4 +1,4 @@
-"""Details of runs that some studies need in addition to the summaries: epochs, and limiting factors."""
+"""Loads details of runs that some studies need in addition to summaries: epochs and limiting factors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,10 +22,10 @@ class Details:
     """Details of the representative run of each configuration.
 
     Attributes:
-        epochs: Epochs by run number, for studies that show the progress of training.
-        limits: Limiting factor by configuration name, for studies of sizes.
-        phases: Images per second of each case of the storage test in each round, by configuration name, if it read
-            from folders.
+        epochs: Epochs by run id, for studies that show the progress of training.
+        limits: Text on the limiting factor by configuration name, for studies of sizes.
+        phases: Images per second by configuration name and case of the storage test, one value per run; empty
+            unless the study reads from folders.
     """
 
     epochs: Mapping[int, Sequence[Epoch]] = field(default_factory=dict)
@@ -37,7 +37,7 @@ NO_DETAILS = Details()
 
 
 def wants_epochs(result: StudyResult) -> bool:
-    """Return whether a study shows the progress of training: convergence, or custom axes with several epochs."""
+    """Return whether a study shows the progress of training: "convergence", or custom axes with several epochs."""
     if result.study.preset:
         return result.study.preset == _WITH_EPOCHS
     specs = [point.spec for point in result.done]
@@ -51,7 +51,7 @@ def wants_epochs(result: StudyResult) -> bool:
 
 
 def load_details(database: Database, result: StudyResult) -> Details:
-    """Return the details needed by a study's findings and charts; empty for most studies."""
+    """Return the details required for a study's findings and charts; empty for most studies."""
     with_limits = result.study.preset == _WITH_LIMITS
     if not with_limits and not wants_epochs(result):
         return NO_DETAILS
@@ -69,7 +69,7 @@ def load_details(database: Database, result: StudyResult) -> Details:
 
 
 def _cases(database: Database, point: Point) -> dict[str, tuple[float, ...]]:
-    """Return the images per second of each case in the only folder of a configuration's usable runs."""
+    """Return each case's images per second in a configuration's usable runs. Each run uses one folder."""
     ids = [run.id for run in point.runs if is_usable(run)]
     rates = {case: metric_values(database, ids, f"folder1_{case}_images_per_s") for case in CASES}
     return {case: tuple(by_run.values()) for case, by_run in rates.items() if by_run}

@@ -1,4 +1,4 @@
-"""The charts of a study as data: lines over a numeric axis, or rows of bars and dots. Pure functions."""
+"""Builds a study's charts as data: lines over a numeric axis, or rows of bars and dots. Pure functions."""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ from app.core.titles import workload_title
 from workloads import CATALOGUE
 from workloads.protocol.events import Epoch
 
-# Fewer published results aren't drawn as a line.
+# With fewer published results, no line is drawn.
 PUBLISHED_POINTS = 3
 PUBLISHED_LINES = 4
 TICKS_LIMIT = 12
@@ -29,8 +29,8 @@ def figures(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | N
 
     Args:
         result: The study.
-        details: Details loaded for it.
-        costs: Prices of its devices; None for none.
+        details: Details of its runs.
+        costs: Prices; None to omit charts of costs.
     """
     done = [point for point in result.done if point.rate is not None]
     if not done:
@@ -56,7 +56,7 @@ def _is_numeric(result: StudyResult) -> bool:
 
 
 def _over_numbers(result: StudyResult, name: str, value_title: str, series: Sequence[Series]) -> Figure:
-    """Return a chart of lines over a study's first axis."""
+    """Return a chart with lines over a study's first axis."""
     axis = result.study.axes[0]
     planned = {float(axis_value(axis, point.spec)) for point in result.points}
     drawn = {spot.x for each in series for spot in each.spots if spot is not None}
@@ -74,7 +74,7 @@ def _over_numbers(result: StudyResult, name: str, value_title: str, series: Sequ
 
 
 def _own_lines(result: StudyResult, done: Sequence[Point], spot: Callable[[Point], Spot | None]) -> list[Series]:
-    """Return one line for each value on the second axis, or a single line."""
+    """Return one line per value of the second axis, or a single line."""
     axis = result.study.axes[0]
     names = list(dict.fromkeys(point.place[1] if len(point.place) > 1 else "" for point in done))
 
@@ -116,7 +116,7 @@ def _lines(result: StudyResult, done: Sequence[Point]) -> Figure:
 
 
 def _phase(result: StudyResult, done: Sequence[Point], case: str, details: Details) -> Figure:
-    """Return the speed of one phase as lines over CPUs, one per folder, or as a bar for each configuration."""
+    """Return a chart of the speed of a phase: lines over CPUs, one per folder, or a bar per configuration."""
     points = [
         replace(point, value=statistics.median(rates), low=min(rates), high=max(rates))
         for point in done
@@ -140,7 +140,7 @@ def _step_times(result: StudyResult, done: Sequence[Point]) -> Figure:
 
 
 def published_lines(workloads: Sequence[str], axis: str, unit: Unit) -> list[Series]:
-    """Return published results along an axis, as lines for one device and software over batch sizes or CPUs."""
+    """Return published results as lines over batch sizes or CPUs, one per device and software."""
     lines: dict[tuple[str, str], dict[float, float]] = {}
     for workload in workloads[:1]:
         for row in comparable_rows(workload):
@@ -174,7 +174,7 @@ def published_rate(row: PublishedRow) -> float | None:
 
 
 def _speeds(result: StudyResult, done: Sequence[Point]) -> tuple[Figure, ...]:
-    """Return the speed of each configuration as bars, in one chart per workload."""
+    """Return bar charts of the configurations' speeds, one per workload."""
     charts = []
     for workload in dict.fromkeys(point.spec.workload for point in done):
         points = [point for point in done if point.spec.workload == workload]
@@ -207,7 +207,7 @@ def _bar(point: Point, unit: Unit, *, is_best: bool) -> Spot | None:
 
 
 def convergence(done: Sequence[Point], epochs: Mapping[int, Sequence[Epoch]]) -> list[Figure | None]:
-    """Return loss and accuracy over seconds, and loss over epochs, with a line for each configuration."""
+    """Return charts of loss and accuracy over seconds and of loss over epochs, with a line per configuration."""
     curves = {point.name: _curve(point.best_run, epochs) for point in done}
     seconds, count = sentence("studies.seconds"), sentence("studies.epochs")
     return [
@@ -226,7 +226,7 @@ def convergence(done: Sequence[Point], epochs: Mapping[int, Sequence[Epoch]]) ->
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """An epoch with the seconds since the start of training."""
+    """An epoch with the time in seconds from the start of training to its end."""
 
     at_s: float
     epoch: Epoch
@@ -281,7 +281,7 @@ def _shown_accuracy(epoch: Epoch) -> float | None:
 
 
 def _relative(result: StudyResult, costs: Costs) -> list[Figure]:
-    """Return time and cost of each workload relative to the published baseline."""
+    """Return charts of each workload's time and cost relative to the published baseline."""
     charts = []
     for what in ("time", "cost"):
         rows = relative_rows(result, costs, what)

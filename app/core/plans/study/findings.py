@@ -1,4 +1,4 @@
-"""The findings of a study as sentences with numbers. Pure functions."""
+"""Describes the findings of a study as sentences with numbers. Pure functions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from app.core.plans.verdicts import worst_verdict
 from app.core.titles import workload_title
 from workloads import CATALOGUE
 
-# Limit for "as fast as", relative to the best.
+# Configurations with at least this share of the best speed count as equally fast.
 CLOSE = 0.95
 NAMED_POINTS = 3
 
-# Smaller growth is noise, because an allocator takes a few megabytes at any time.
+# A smaller increase is noise, because allocators request a few megabytes at any time.
 GROWTH_BYTES = 32 * 2**20
 
 
@@ -33,7 +33,7 @@ class _Gain:
 
     @property
     def is_level(self) -> bool:
-        """Whether the two are indistinguishable."""
+        """Whether the two configurations are indistinguishable."""
         return self.low is not None and self.low <= 1
 
     @property
@@ -52,12 +52,12 @@ class _Gain:
 
 
 def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: bool = False) -> list[str]:
-    """Return the findings as sentences, most important first; before the first result, the reason for having none.
+    """Return the findings as sentences, most important first; before the first result, a sentence stating that.
 
     Args:
         result: The study.
-        details: Details loaded for it.
-        has_costs: Whether app.core.plans.study.costs provides the main findings of a study of costs.
+        details: Details of its runs.
+        has_costs: Whether the findings on costs are provided by `costs.cost_findings`.
     """
     done = [point for point in result.done if point.rate is not None]
     if not done:
@@ -75,7 +75,7 @@ def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: b
 
 
 def close_to_best(points: Sequence[Point]) -> list[Point]:
-    """Return the configurations within 5 % of the fastest one, in their original order."""
+    """Return the configurations within 5 % of the fastest one, in the same order."""
     rates = [point.rate.value for point in points if point.rate is not None]
     best = max(rates, default=0.0)
     return [point for point in points if point.rate is not None and point.rate.value >= CLOSE * best]
@@ -139,7 +139,7 @@ def _threads(_: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _configurations(result: StudyResult, done: list[Point]) -> list[str]:
-    """Return for each workload the fastest configuration, those tied with it, and its gain over others."""
+    """Return, for each workload, sentences on the fastest configurations and their advantage over the others."""
     lines = []
     for workload in dict.fromkeys(point.spec.workload for point in done):
         lines += _ranking([point for point in done if point.spec.workload == workload], result)
@@ -170,20 +170,20 @@ def _only(point: Point) -> list[str]:
 
 
 def _own_place(point: Point) -> str:
-    """Return a configuration's name without its workload."""
+    """Return a configuration's name without the workload."""
     title = workload_title(point.spec.workload)
     return " · ".join(part for part in point.place if part != title) or title
 
 
 def _leaders(points: Sequence[Point]) -> list[Point]:
-    """Return the fastest configuration and those indistinguishable from it, fastest first."""
+    """Return the fastest configuration, followed by those that are indistinguishable from it."""
     best = fastest(points)
     level = [point for point in points if point is not best and _gain(best, point).is_level]
     return [best, *sorted(level, key=_rate_of, reverse=True)]
 
 
 def _gain(best: Point, point: Point) -> _Gain:
-    """Compare two configurations round by round, or by the intervals of single runs."""
+    """Compare the speed of two configurations by round or, for single runs, by interval."""
     times = _rate_of(best) / _rate_of(point)
     if len(best.rounds) == len(point.rounds) and len(best.rounds) > 1:
         pairs = compare_pairs(point.rounds, best.rounds, headline_kind(best.metric).is_rate)
@@ -195,7 +195,7 @@ def _gain(best: Point, point: Point) -> _Gain:
 
 
 def _phases(result: StudyResult, done: list[Point]) -> list[str]:
-    """Return the ranking in each phase, and whether it differs between phases."""
+    """Return the ranking of each phase, and whether the ranking differs between phases."""
     lines = _configurations(result, done)
     of_workloads = [
         [point for point in done if point.spec.workload == workload]
@@ -212,7 +212,7 @@ def _phases(result: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _few_images(points: list[Point]) -> list[str]:
-    """Return which configuration of one network has the shortest latency for a few images."""
+    """Return sentences on the configuration with the shortest latency for one image and for 16 images."""
     lines = []
     for count, key in ((1, "latency_1_median_s"), (16, "latency_16_median_s")):
         timed = [point for point in points if key in point.metrics]
@@ -232,7 +232,7 @@ def _sizing(_: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _memory(done: list[Point]) -> list[str]:
-    """Return the peak memory, and whether it kept growing."""
+    """Return sentences on the peak memory, and on whether memory use kept growing."""
     lines = []
     peaks = [point.metrics["peak_memory_bytes"] for point in done if "peak_memory_bytes" in point.metrics]
     if peaks:
@@ -246,7 +246,7 @@ def _memory(done: list[Point]) -> list[str]:
 
 
 def _limits(details: Details) -> list[str]:
-    """Return the limiting factor of the configurations, grouped by factor."""
+    """Return sentences on limiting factors, each with its configurations."""
     points: dict[str, list[str]] = {}
     for name, limit in details.limits.items():
         points.setdefault(limit, []).append(name)
@@ -254,7 +254,7 @@ def _limits(details: Details) -> list[str]:
 
 
 def _precision(result: StudyResult, done: list[Point]) -> list[str]:
-    """Return the ranking, and a comparison of the losses after the first steps."""
+    """Return the ranking, and sentences that compare the losses after the first steps."""
     lines = _configurations(result, done)
     usual = next((point for point in done if point.spec.precision == "float32"), None)
     for point in done:
@@ -268,7 +268,7 @@ def _precision(result: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _convergence(result: StudyResult, done: list[Point], details: Details) -> list[str]:
-    """Return the accuracy reached by all configurations, and which reaches it first."""
+    """Return sentences on the highest accuracy that all configurations reach, and which reach it first."""
     del result
     reached: dict[str, list[tuple[float, float]]] = {}
     for point in done:
@@ -302,7 +302,7 @@ def _in_general(result: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _missing(result: StudyResult) -> list[str]:
-    """Return the configurations without a result, grouped by reason."""
+    """Return sentences on configurations without a result, grouped by reason."""
     lines = []
     for state in ("failed", "refused"):
         points = [point for point in result.points if point.state == state]
@@ -317,7 +317,7 @@ def _missing(result: StudyResult) -> list[str]:
 
 
 def _doubts(result: StudyResult) -> list[str]:
-    """Return how many of the runs aren't valid, and that the results of a demo are meaningless."""
+    """Return sentences on runs that aren't valid, or a note that results of a demo are meaningless."""
     if all(CATALOGUE[name].is_demo for name in result.workloads):
         return [sentence("verdict.demo")]
     counted = [run for run in result.group.runs if is_usable(run)]

@@ -1,7 +1,7 @@
-"""Findings of studies that read from several folders: the limit of each phase, and the smallest sufficient setup.
+"""Findings of studies that read from folders: the bottleneck of each phase, and the smallest sufficient setup.
 
-The limit is derived from the configurations. Either more CPUs or another folder made it faster in all rounds, or
-neither did and reading from memory was equally fast. Pure functions.
+The bottleneck is inferred by comparing configurations: either more CPUs or another folder made a phase faster in
+all rounds, or neither did and reading from memory was equally fast. Pure functions.
 """
 
 import statistics
@@ -14,15 +14,15 @@ from app.core.plans.study.details import Details
 from app.core.plans.study.points import Point, StudyResult
 from app.core.plans.study.units import count_text
 
-# Case of the storage test for each phase, and the same case with the pictures in memory, if there is one.
+# Storage test case of each phase, with the corresponding case that reads from memory ("" if there is none).
 PHASES = {"preprocess": "", "train_jpeg": "train_cache", "infer_jpeg": "infer_cache"}
-# Speeds within this ratio count as equal.
+# Speeds whose ratio is at least this count as equal.
 CLOSE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
-    """The speed of a configuration in one phase, in images per second: the median and range of its rounds."""
+    """Speed of a configuration in one phase in images per second: the median and range of its rounds."""
 
     cpus: int
     folder: str
@@ -34,12 +34,12 @@ class _Spot:
 
 
 def phase_title(case: str) -> str:
-    """Return the name of a phase on screen."""
+    """Return the display name of a phase."""
     return sentence(f"studies.phase_{case}")
 
 
 def reading_findings(done: Sequence[Point], details: Details) -> list[str]:
-    """Return the sufficient number of CPUs for all phases, then the limit and smallest setup of each phase."""
+    """Return sentences on the number of CPUs that suffices for all phases, and on each phase."""
     lines: list[str] = []
     enough: list[set[tuple[int, str]]] = []
     for case in PHASES:
@@ -61,7 +61,7 @@ def reading_findings(done: Sequence[Point], details: Details) -> list[str]:
 
 
 def folder_lines(result: StudyResult) -> list[str]:
-    """Return the names of the folders, for the user only, because they must not be shared."""
+    """Return the names of the folders, for the user only: they must not be shared."""
     if FOLDERS not in result.study.axes:
         return []
     place = result.study.axes.index(FOLDERS)
@@ -89,7 +89,7 @@ def _near(spots: Sequence[_Spot]) -> list[_Spot]:
 
 
 def _limit(case: str, spots: Sequence[_Spot]) -> str:
-    """Return the limit of a phase, from the fastest configuration and those that differ from it in one way."""
+    """Return a sentence on a phase's bottleneck, found by comparing the fastest configuration with others."""
     best = max(spots, key=lambda spot: spot.rate)
     fewer = min((spot for spot in spots if spot.folder == best.folder), key=lambda spot: spot.cpus)
     slower = min((spot for spot in spots if spot.cpus == best.cpus), key=lambda spot: spot.rate)
@@ -104,7 +104,7 @@ def _limit(case: str, spots: Sequence[_Spot]) -> str:
 
 
 def _gain(best: _Spot, other: _Spot) -> float:
-    """Return how many times as fast the best configuration is; 1 if the ranges of their rounds overlap."""
+    """Return how many times as fast the best configuration is; 1.0 if the ranges of their rounds overlap."""
     return best.rate / other.rate if best.low > other.high else 1.0
 
 
@@ -117,7 +117,7 @@ def _smallest(case: str, near: Sequence[_Spot]) -> str:
 
 
 def _setup(cpus: int, folders: Sequence[str]) -> str:
-    """Return CPUs and alternative folders as text; without CPUs where they can't be limited."""
+    """Return the number of CPUs and the alternative folders as text, without CPUs if they can't be limited."""
     if not cpus:
         return sentence("studies.setup_folder", folders=folders)
     return sentence("studies.setup", count=cpus, folders=folders)

@@ -1,4 +1,4 @@
-"""A study: a question answered by several runs, one or more per configuration."""
+"""The kind of plan for studies."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ KIND = "study"
 
 
 class StudyPlan(PlanKind):
-    """A plan of many specs that differ along axes."""
+    """A plan of many specs that differ in their values on the axes."""
 
     key = KIND
     page = "studies"
@@ -22,19 +22,19 @@ class StudyPlan(PlanKind):
     specs_at_least = 1
 
     def subject(self, plan: Plan) -> str:
-        """Return the study's name."""
+        """Return the name of the study."""
         from app.core.plans.study.points import study_title  # imported late, because other plans don't need it
 
         return study_title(plan.study or Study())
 
     def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
-        """Return the study's name and its number of configurations and runs."""
+        """Return the name of the study, and the numbers of configurations and runs."""
         del spec, count
         title, runs = self.subject(plan), sentence("studies_page.runs", count=plan.count)
         return sentence("cli.study_title", title=title, count=len(plan.specs), runs=runs)
 
     def place(self, plan: Plan, planned: PlannedRun) -> str:
-        """Return the configuration's name."""
+        """Return the name of a run's configuration."""
         from app.core.plans.study.points import point_name
 
         return point_name(plan, planned.spec)
@@ -47,26 +47,26 @@ class StudyPlan(PlanKind):
         return StudyReport(load_study(database, group_id))
 
     def stored(self, database: Database, limit: int | None = None) -> list[PlanReport]:
-        """Return the readable studies, newest first."""
+        """Return the readable stored studies, newest first."""
         from app.core.plans.study.points import list_studies
         from app.core.plans.study.report import StudyReport
 
         return [StudyReport(each) for each in list_studies(database, limit)]
 
     def running(self, group: Group, asked: Mapping[int, RunSpec], like: PlanReport | None = None) -> PlanReport:
-        """Return a study that may still be running, with the prices of another report."""
+        """Return a report of a study that may still be running, with the prices of another report."""
         from app.core.plans.study.points import make_result
         from app.core.plans.study.report import StudyReport
 
         return StudyReport(make_result(group, asked), costs=getattr(like, "costs", None))
 
     def answer(self, database: Database, group: Group) -> Answer:
-        """Return the study's main finding."""
+        """Return the main finding of the study."""
         from app.core.plans.study.findings import findings
         from app.core.plans.study.points import study_result
 
         try:
             line = findings(study_result(database, group))[0]
-        except UsageError:  # of another version
+        except UsageError:  # from another version
             return super().answer(database, group)
         return Answer(self.headline(group), line, line, self.verdict(group))

@@ -1,4 +1,4 @@
-"""Prices of the user's own devices: one row for each, stored in the settings. Pure functions."""
+"""Prices of the user's own devices, one row per device, stored in the settings. Pure functions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ UNTOLD = OwnDevice()
 
 @dataclass(frozen=True, slots=True)
 class DeviceRow:
-    """A device with its own prices."""
+    """The prices of one device."""
 
     name: str
     prices: OwnDevice
 
 
 def device_rows(machine: Machine | None, own: OwnComputer) -> list[DeviceRow]:
-    """Return a row for the CPU and each graphics card, followed by devices that are no longer present."""
+    """Return a row for the CPU and each graphics card, followed by devices that are no longer in the computer."""
     there = [machine.cpu_name, *(gpu.name for gpu in machine.gpus)] if machine is not None else []
     names = list(dict.fromkeys(name for name in there if name))
     names += [name for name in own.devices if _same(name, names) is None]
@@ -30,9 +30,9 @@ def device_rows(machine: Machine | None, own: OwnComputer) -> list[DeviceRow]:
 
 
 def device_named(typed: str, names: Sequence[str]) -> str:
-    """Return the device with this name, or the only one whose name contains it.
+    """Return the device with this name, or else the only device whose name contains it.
 
-    Raises UsageError if there is none.
+    Raises UsageError if there is no such device or several.
     """
     key = typed.casefold().strip()
     exact = [name for name in names if name.casefold() == key]
@@ -43,14 +43,14 @@ def device_named(typed: str, names: Sequence[str]) -> str:
 
 
 def prices_on(own: OwnComputer, device: str | None) -> OwnComputer:
-    """Return the prices for training on a device: its own prices if set, otherwise the computer's."""
+    """Return the prices for training on a device: the computer's, overridden by the device's."""
     special = _row(own, device or "") or UNTOLD
     changes = {name: value for name, value in msgspec.structs.asdict(special).items() if value is not None}
     return msgspec.structs.replace(own, **changes)
 
 
 def with_device(own: OwnComputer, device: str, special: OwnDevice) -> OwnComputer:
-    """Return prices with this row for a device; an empty row is removed."""
+    """Return the prices with a changed row for a device. An empty row is removed."""
     devices = {name: row for name, row in own.devices.items() if _same(name, [device]) is None}
     return msgspec.structs.replace(own, devices=devices | ({device: special} if special != UNTOLD else {}))
 
@@ -61,7 +61,7 @@ def _row(own: OwnComputer, device: str) -> OwnDevice | None:
 
 
 def _same(device: str, names: Sequence[str]) -> str | None:
-    """Return the name of the same device. Engines and drivers may omit the vendor."""
+    """Return the name of the same device; None if there is none. Engines and drivers may omit the vendor."""
     return next((name for name in names if _ends_with(name, device) or _ends_with(device, name)), None)
 
 

@@ -1,4 +1,4 @@
-"""From a question to a plan: which configurations are run in which rounds, and which are impossible."""
+"""Plans studies: which configurations are run and in how many rounds, and which are impossible."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -19,11 +19,11 @@ from workloads.protocol.parameters import folders_of
 from workloads.protocol.spec import Preset, RunSpec
 
 ROUNDS_LIMIT, RUNS_LIMIT = 20, 300
-READING_ROUNDS = 2  # a drive briefly used by other programs would look slow
+READING_ROUNDS = 2  # in one round, a drive briefly used by another program would look slow
 
 
 def study_preset(key: str) -> StudyPreset:
-    """Return a preset. Raises UsageError listing all names if it doesn't exist."""
+    """Return a preset. Raises UsageError with all names if it doesn't exist."""
     if key not in PRESETS:
         raise UsageError(message("studies.unknown_preset", preset=repr(key[:60]), presets=list(PRESETS)))
     return PRESETS[key]
@@ -43,15 +43,15 @@ def plan_preset(
 
     Args:
         key: Key of the study.
-        runner: Provides this computer's engines and limits.
-        workloads: Workloads to run; () for the study's own.
-        preset: Preset of each run; None for the study's own.
-        rounds: Number of runs per configuration; None for the study's own.
-        choice: More settings for all configurations, as for `Workload.default_spec`.
-        folders: Folders to read from, as the values of an additional axis; () to read nothing.
+        runner: Runner that checks the specs.
+        workloads: Workloads to run; () for the study's defaults.
+        preset: Preset of each run; None for the study's default.
+        rounds: Number of runs per configuration; None for the study's default.
+        choice: Other settings of all configurations, as for `Workload.default_spec`.
+        folders: Folders to read from, used as values of an additional axis; () for none.
 
     Raises:
-        UsageError: The study or a workload doesn't exist, or no configuration can be run on this computer.
+        UsageError: The study or a workload doesn't exist, or this computer can run no configuration.
     """
     study = study_preset(key)
     folders = [str(each) for text in folders for each in folders_of(text)]
@@ -81,26 +81,26 @@ def plan_axes(spec: RunSpec, axes: Mapping[str, Sequence[Any]], runner: Runner, 
     """Return the plan of a study with custom axes.
 
     Args:
-        spec: The common spec.
+        spec: Spec with the common settings.
         axes: Values by axis name, as returned by `read_axis`.
-        runner: Provides this computer's engines and limits.
+        runner: Runner that checks the specs.
         rounds: Number of runs per configuration.
 
     Raises:
-        UsageError: There are too many configurations, or none of them can be run on this computer.
+        UsageError: There are too many configurations, or this computer can run none of them.
     """
     return make_plan(points(spec, axes), tuple(axes), runner, key="", rounds=rounds)
 
 
 def make_plan(specs: Sequence[RunSpec], axes: Sequence[str], runner: Runner, *, key: str, rounds: int) -> Plan:
-    """Return the plan of these configurations. Impossible ones are listed separately with reasons."""
+    """Return the plan of the possible configurations. Impossible ones are listed with reasons."""
     able: list[RunSpec] = []
     refused: list[Refusal] = []
     for spec in {msgspec.json.encode(spec): spec for spec in specs}.values():
         try:
             runner.check(spec)
             able.append(msgspec.convert(msgspec.to_builtins(spec), RunSpec))
-        except msgspec.ValidationError as error:  # a value that a spec can't represent
+        except msgspec.ValidationError as error:  # a value that a spec can't contain
             said = message("setting.out_of_range", problem=str(error))
             refused.append(Refusal(spec=spec, reason=said))
         except AppError as error:

@@ -23,14 +23,14 @@ State = Literal["done", "waiting", "out_of_memory", "failed", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Speed of a configuration (higher is faster) with its interval; None means unknown."""
+    """Speed of a configuration (higher is faster) with its interval. None means unknown."""
 
     value: float
     low: float | None = None
     high: float | None = None
 
     def is_above(self, other: "Rate") -> bool:
-        """Return whether it is faster, with non-overlapping intervals."""
+        """Return whether this rate is higher, with non-overlapping intervals."""
         return self.low is not None and other.high is not None and self.low > other.high
 
 
@@ -39,13 +39,13 @@ class Point:
     """One configuration of a study.
 
     Attributes:
-        place: Its value on each axis, as text.
-        runs: Its runs, in order.
-        state: Its state; "done" as soon as it has a usable run.
-        reason: Why it has no result; "" if it has a result or is still to run.
-        rounds: The headline of each round; None for rounds that are unusable or still to run.
-        value, low, high: Median of the headlines and its interval, or the interval of a single run.
-        metrics: The largest value of each of METRICS reported by its runs.
+        place: Value on each axis, as text.
+        runs: The configuration's runs, in order.
+        state: State of the configuration; "done" as soon as it has a usable run.
+        reason: Reason why there is no result; "" if there is one or a run remains.
+        rounds: Headline of each round; None for a round that is unusable or hasn't been run.
+        value, low, high: Median of the headlines with its interval, or with the interval of the only run.
+        metrics: Largest value of each of METRICS over its runs.
     """
 
     spec: RunSpec
@@ -61,23 +61,23 @@ class Point:
 
     @property
     def name(self) -> str:
-        """Its name in one line."""
+        """The name in one line."""
         return " · ".join(self.place)
 
     @property
     def best_run(self) -> RunSummary | None:
-        """The representative run: the usable run closest to the median."""
+        """The usable run closest to the median, as the configuration's representative; None if there is none."""
         counted = [run for run in self.runs if is_usable(run) and run.value is not None]
         return min(counted, key=lambda run: abs((run.value or 0) - (self.value or 0)), default=None)
 
     @property
     def metric(self) -> str:
-        """The metric of its headline."""
+        """The metric of the headline."""
         return self.runs[-1].metric if self.runs else CATALOGUE[self.spec.workload].metric
 
     @property
     def rate(self) -> Rate | None:
-        """Its speed in examples per second, or in the workload's own unit per second; None without a result."""
+        """The speed in examples per second, or in the workload's own unit; None without a result."""
         if self.value is None:
             return None
         if headline_kind(self.metric).is_rate:
@@ -90,19 +90,19 @@ class Point:
 
     @property
     def step_s(self) -> float | None:
-        """Seconds of a typical step; None if unknown."""
+        """The duration of a typical step in seconds; None if unknown."""
         run = self.best_run
         return run.step_median_s if run is not None else None
 
     @property
     def memory_growth_bytes(self) -> float | None:
-        """Growth of the peak memory after the first steps; None if unknown or no run was long enough."""
+        """Increase of the peak memory after the first steps; None if unknown or no run was long enough."""
         peak, settled = (self.metrics.get(key) for key in ("peak_memory_bytes", "settled_memory_bytes"))
         return None if peak is None or settled is None else max(0.0, peak - settled)
 
     @property
     def energy_per_epoch_j(self) -> float | None:
-        """Energy of CPU and GPU for an epoch, if their counters report it; None otherwise."""
+        """Energy of CPU and GPU for an epoch, as far as counters report it; None if they don't."""
         run = self.best_run
         parts = (run.cpu_energy_per_epoch_j, run.gpu_energy_per_epoch_j) if run is not None else ()
         there = [part for part in parts if part is not None]
@@ -111,25 +111,25 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class StudyResult:
-    """A study with its configurations in the plan's order, rejected ones last."""
+    """A study and its configurations, in plan order, impossible ones last."""
 
     group: Group
     points: tuple[Point, ...]
-    left: tuple[PlannedRun, ...] = ()  # runs still to do
+    left: tuple[PlannedRun, ...] = ()  # remaining runs
 
     @property
     def study(self) -> Study:
-        """The request."""
+        """The request for the study."""
         return self.group.plan.study or Study()
 
     @property
     def title(self) -> str:
-        """Its name on screen."""
+        """The display name."""
         return study_title(self.study)
 
     @property
     def workloads(self) -> tuple[str, ...]:
-        """The ids of its workloads, in order."""
+        """The ids of the workloads, in order."""
         return tuple(dict.fromkeys(point.spec.workload for point in self.points))
 
     @property
@@ -144,7 +144,7 @@ class StudyResult:
 
 
 def study_title(study: Study) -> str:
-    """Return a study's name on screen."""
+    """Return the display name of a study."""
     preset = PRESETS.get(study.preset)
     return preset.title if preset is not None else sentence("studies.title_own")
 
@@ -165,13 +165,13 @@ def load_study(database: Database, group_id: int) -> StudyResult:
 
 
 def list_studies(database: Database, limit: int | None = None) -> list[StudyResult]:
-    """Return the readable studies, newest first."""
+    """Return the readable stored studies, newest first."""
     groups = list_groups(database, KIND, limit)
     return [study_result(database, group) for group in groups if group.plan.study and group.plan.specs]
 
 
 def study_result(database: Database, group: Group) -> StudyResult:
-    """Return the results of a stored group by configuration."""
+    """Return the results of a stored group, by configuration."""
     asked = specs_of(database, [run.id for run in group.runs])
     metrics = {key: metric_values(database, list(asked), key) for key in METRICS}
     return make_result(group, asked, metrics)
@@ -180,12 +180,12 @@ def study_result(database: Database, group: Group) -> StudyResult:
 def make_result(
     group: Group, asked: Mapping[int, RunSpec], metrics: Mapping[str, Mapping[int, float]] | None = None
 ) -> StudyResult:
-    """Return the results of runs by configuration.
+    """Return the results of a group's runs, by configuration.
 
     Args:
-        group: The study, which may still be running.
-        asked: Requested spec of each run, by number.
-        metrics: Values reported by runs, by key and number.
+        group: Group of the study. The study may still be running.
+        asked: Requested spec of each run, by run id.
+        metrics: Values reported by runs, by key and run id.
     """
     plan, study = group.plan, group.plan.study or Study()
     specs = [*plan.specs, *(refusal.spec for refusal in study.refused)]
@@ -211,20 +211,20 @@ def make_result(
 
 
 def is_final(run: RunSummary) -> bool:
-    """Return whether a run doesn't need repeating when its study is resumed."""
+    """Return whether a run needn't be repeated when its study is resumed."""
     return run.status == "completed" or run.error_code == "out_of_memory"
 
 
 def followed(
     plan: Plan, runs: Sequence[tuple[int, RunSpec, bool]]
 ) -> tuple[tuple[PlannedRun, ...], list[int | None]]:
-    """Match a study's runs with its plan; return the planned runs still to do, and the round of each run.
+    """Match runs with their study's plan; return the remaining planned runs, and the round of each run.
 
-    Rounds are numbered from 0; None for a run that wasn't planned.
+    Rounds are numbered from 0; a run that wasn't planned has None.
 
     Args:
-        plan: The study.
-        runs: Number in the plan, spec, and whether it is final, for each started run, in order.
+        plan: Plan of the study.
+        runs: Number in the plan, spec, and whether it is final, for each started run in order.
     """
     waiting = {planned.number: planned for planned in plan.runs()}
     specs = {number: planned.spec for number, planned in waiting.items()}

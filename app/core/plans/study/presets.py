@@ -1,4 +1,4 @@
-"""The nine ready-made studies: their configurations on this computer."""
+"""The nine predefined studies, and how their configurations depend on the computer."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,25 +23,25 @@ WOOLF = (
 )
 FLOWERS = ("flowers_xception_331", "flowers_vgg16_331", "flowers_resnet50_331")
 PRECISIONS: tuple[Precision, ...] = ("float32", "mixed_float16", "mixed_bfloat16")
-# NVIDIA's GPUs since Ampere.
+# Compute capability of Ampere, NVIDIA's first GPUs with TF32.
 TF32_CAPABILITY = 8.0
 CONVERGENCE_EPOCHS = 3
-# Smaller and larger batches, as factors of the default batch size.
+# Batch sizes relative to the default.
 CONVERGENCE_BATCHES = (0.5, 1, 4)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Everything that configurations are derived from.
+    """Everything on which the configurations of a study depend.
 
     Attributes:
         machine: This computer.
         installed: Installed engines.
-        usable_cpus: Number of logical CPUs that a run may use.
-        can_limit_cpus: Whether a run can be pinned to some of them.
-        preset: Preset of each run; None for the study's own.
-        choice: More settings of each run, as for `Workload.default_spec`.
-        folders: Folders to read from, for studies that need them.
+        usable_cpus: Number of logical CPUs available to a run.
+        can_limit_cpus: Whether a run can be pinned to some of the CPUs.
+        preset: Preset of each run; None for the study's default.
+        choice: Other settings of each run, as for `Workload.default_spec`.
+        folders: Folders to read from; () for none.
     """
 
     machine: Machine
@@ -53,7 +53,7 @@ class Place:
     folders: tuple[str, ...] = ()
 
     def spec(self, workload: Workload, preset: Preset = "quick", **changes: Any) -> RunSpec:
-        """Return a workload's spec with these settings."""
+        """Return a workload's spec for this computer, with changes."""
         return workload.default_spec(self.preset or preset, **(self.choice | changes))
 
     def choices(self, workload: Workload) -> tuple[Choice, ...]:
@@ -66,17 +66,18 @@ Build = Callable[[Place, Sequence[Workload]], list[RunSpec]]
 
 @dataclass(frozen=True, slots=True)
 class StudyPreset:
-    """A ready-made study.
+    """A predefined study.
 
     Attributes:
-        key: Name as typed and stored.
-        axes: Its axes, the chart's axis first.
-        build: Creates its configurations, some of which may be impossible on this computer.
-        workloads: Its default workloads.
+        key: Name for typing and storage.
+        axes: Names of its axes, the axis of the chart first.
+        build: Function that returns its configurations. This computer may be unable to run some of them.
+        workloads: Ids of the default workloads.
         rounds: Number of runs per configuration.
-        source: The published study, "000" to "003".
-        takes_several: Whether it can run several workloads.
-        reading: The workload used instead if it reads from folders; "" if it never does.
+        source: Number of the published study, "000" to "004"; "" if there is none.
+        takes_several: Whether it supports several workloads.
+        reading: Id of the workload that replaces the default one if folders are read; "" if it never reads
+            folders.
     """
 
     key: str
@@ -90,17 +91,17 @@ class StudyPreset:
 
     @property
     def title(self) -> str:
-        """Its name on screen."""
+        """The display name."""
         return sentence(f"studies.title_{self.key}")
 
     @property
     def question(self) -> str:
-        """The question it answers."""
+        """The question that the study answers."""
         return sentence(f"studies.question_{self.key}")
 
 
 def batches(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return powers of two around the default batch size, at most an eighth of an epoch."""
+    """Return specs with powers of two around the default batch size, up to an eighth of an epoch."""
     (workload,) = workloads
     usual = workload.batch_size.bit_length() - 1
     most = workload.samples_per_epoch // 8 or LARGEST_BATCH
@@ -109,7 +110,7 @@ def batches(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def threads(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return 1, 2, 4 … CPUs up to all, including the number of physical cores, with as many threads as CPUs."""
+    """Return specs with 1, 2, 4 … and all CPUs, and with the number of physical cores; one thread per CPU."""
     (workload,) = workloads
     limits = place.can_limit_cpus
     specs = []
@@ -120,7 +121,7 @@ def threads(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def cpu_counts(place: Place) -> list[int]:
-    """Return 1, 2, 4 … up to the number of usable CPUs, including the number of physical cores."""
+    """Return 1, 2, 4 … and the number of usable CPUs, and the number of physical cores, in order."""
     there = max(1, place.usable_cpus)
     counts = {2**power for power in range(there.bit_length()) if 2**power <= there} | {there}
     physical = place.machine.physical_cores
@@ -128,7 +129,7 @@ def cpu_counts(place: Place) -> list[int]:
 
 
 def software(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return each engine on the CPU with its defaults, without oneDNN, and compiled, where supported."""
+    """Return specs for each engine on the CPU: default, without oneDNN, and compiled, as supported."""
     (workload,) = workloads
     specs = []
     for choice in place.choices(workload):
@@ -145,7 +146,7 @@ def software(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def precisions(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return each precision on the chosen device; float32 with and without TF32 where available."""
+    """Return specs with each precision; float32 with and without TF32 if available."""
     (workload,) = workloads
     specs = [place.spec(workload, precision=precision) for precision in PRECISIONS]
     if not has_tf32(place, specs[0], workload):
@@ -155,7 +156,7 @@ def precisions(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def has_tf32(place: Place, spec: RunSpec, workload: Workload) -> bool:
-    """Return whether a run would use a GPU that has TensorFloat-32."""
+    """Return whether a run would use a GPU that supports TensorFloat-32."""
     pairs = [choice for choice in place.choices(workload) if choice.engine == spec.engine]
     wanted = [choice for choice in pairs if spec.device in (choice.device, "auto")]
     gpu = next((choice.gpu for choice in wanted if choice.gpu is not None), None)
@@ -166,7 +167,7 @@ def has_tf32(place: Place, spec: RunSpec, workload: Workload) -> bool:
 
 
 def devices(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return every combination of engine and device for each workload."""
+    """Return specs for all combinations of engine and device, for each workload."""
     return [
         place.spec(workload, engine=choice.engine, device=choice.device, jit=compiles_always(choice.engine))
         for workload in workloads
@@ -175,7 +176,7 @@ def devices(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def phases(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return training and prediction with the same network, on every combination of engine and device."""
+    """Return specs for training and prediction with the same network on each combination of engine and device."""
     pairs = [
         each
         for workload in workloads
@@ -186,7 +187,7 @@ def phases(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def sizes(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return 1, 2, 4 … CPUs (and each folder) for a network with CPU-prepared pictures, on the best device."""
+    """Return specs with 1, 2, 4 … CPUs (for each folder, if any) for a network whose pictures the CPU prepares."""
     (workload,) = workloads
     if not place.folders:
         return [with_values(place.spec(workload), {"cpus": count}) for count in cpu_counts(place)]
@@ -199,7 +200,7 @@ def sizes(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def convergence(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return a few whole epochs with smaller and larger batches."""
+    """Return specs of a few whole epochs with smaller and larger batches."""
     (workload,) = workloads
     usual = {"epochs": CONVERGENCE_EPOCHS} if "epochs" not in place.choice else {}
     sizes_wanted = [max(1, round(workload.batch_size * factor)) for factor in CONVERGENCE_BATCHES]
@@ -207,7 +208,7 @@ def convergence(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def costs(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return each workload on every device, with the default engine for the device."""
+    """Return specs for each workload on each device, with the default engine of the device."""
     specs = []
     for workload in workloads:
         seen: set[str] = set()

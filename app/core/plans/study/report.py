@@ -33,9 +33,9 @@ class StudyReport(PlanReport):
     """A study with its text.
 
     Attributes:
-        result: The study.
-        details: Details loaded for it.
-        costs: Prices for its devices, for a study of costs; None before they are loaded.
+        result: The study's result.
+        details: Details of its runs.
+        costs: Prices for a study of costs; None until they are loaded.
     """
 
     result: StudyResult
@@ -45,7 +45,7 @@ class StudyReport(PlanReport):
 
     @property
     def group(self) -> Group:
-        """Its runs."""
+        """The runs of the study."""
         return self.result.group
 
     @property
@@ -55,17 +55,17 @@ class StudyReport(PlanReport):
 
     @property
     def has_result(self) -> bool:
-        """Whether a configuration has a result that a chart can show."""
+        """Whether a configuration has a result that can be shown in a chart."""
         return bool(self.result.done) and bool(self.figures())
 
     @property
     def heading(self) -> str:
-        """Its name and number."""
+        """The number and name of the study."""
         return sentence("cli.study_heading", group_id=self.group.id, title=self.result.title)
 
     @property
     def entry(self) -> str:
-        """Its name in a list, with its workload and date."""
+        """The name in a list, with workload and date."""
         names = [workload_title(name) for name in self.result.workloads if name in CATALOGUE]
         return sentence(
             "studies_page.history_entry",
@@ -76,13 +76,13 @@ class StudyReport(PlanReport):
         )
 
     def with_details(self, database: Database, paths: Paths) -> "StudyReport":
-        """Return a copy with epochs, limits and prices loaded, as needed."""
+        """Return a copy with the required details and prices loaded."""
         details = load_details(database, self.result)
         costs, problem = load_costs(paths)
         return replace(self, details=details, costs=costs, problem=problem if self._is_about_costs else None)
 
     def lines(self, *, with_advice: bool = True) -> list[str]:
-        """Return its findings, including costs if it is about them."""
+        """Return the findings, including those on costs for a study of costs."""
         costs = self._costs
         about = cost_findings(self.result, costs, with_advice=with_advice) if costs is not None else []
         return [
@@ -92,15 +92,15 @@ class StudyReport(PlanReport):
         ]
 
     def figures(self) -> tuple[Figure, ...]:
-        """Return its charts."""
+        """Return the charts."""
         return figures(self.result, self.details, self._costs)
 
     def table(self) -> Table:
-        """Return its configurations."""
+        """Return the table of configurations."""
         return study_table(self.result)
 
     def card(self, chart: int = 0) -> ShareCard:
-        """Return the content of its picture."""
+        """Return the contents of the picture."""
         charts, runs, lines = self.figures(), self._runs(), self.lines(with_advice=False)
         level, count = worst_verdict(self.group)
         badge = sentence(f"studies.badge_{level}", count=count, runs=sum(map(is_usable, self.group.runs)))
@@ -117,7 +117,7 @@ class StudyReport(PlanReport):
         )
 
     def text(self) -> str:
-        """Return it as plain text with its table, without empty columns."""
+        """Return the report as plain text, with the table but without its empty columns."""
         card, table = self.card(), self.table()
         widths = [max(map(len, column)) for column in zip(table.headings, *table.rows, strict=True)]
         kept = [number for number in range(len(widths)) if any(row[number] for row in table.rows)]
@@ -136,15 +136,15 @@ class StudyReport(PlanReport):
         return "".join(f"{hide(line.rstrip(), private)}\n" for line in lines)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON types."""
+        """Return the report as plain JSON types."""
         return study_as_dict(self.result, self.details, self._costs)
 
     def export(self) -> PlanTable:
-        """Return the table for export, with a row for each configuration."""
+        """Return a table for export, with a row for each configuration."""
         return study_export(self.result, self.details, self._costs)
 
     def current(self, planned: PlannedRun, number: int, count: int) -> str:
-        """Return the number of the current run and its configuration."""
+        """Describe the current run by its number and configuration."""
         point = point_name(self.group.plan, planned.spec)
         return sentence("studies_page.run_of", number=number, planned=count, point=point)
 

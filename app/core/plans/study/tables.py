@@ -1,4 +1,4 @@
-"""A study as a table: one row for each configuration, with units in the headings. Pure functions."""
+"""Formats a study as a table with one row per configuration and units in the headings. Pure functions."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ def _row(point: Point, *, several_units: bool) -> tuple[str, ...]:
 
 
 def state_text(point: Point) -> str:
-    """Return a configuration's state in a word or two: its verdict, or why it has no result."""
+    """Return a configuration's state in a word or two: its verdict, or the reason for having no result."""
     if point.state == "done":
         verdicts = [run.verdict or "caution" for run in point.runs if run.status == "completed"]
         worst = next((word for word in ("invalid", "caution") if word in verdicts), "valid")
@@ -68,7 +68,7 @@ def state_text(point: Point) -> str:
 def study_as_dict(
     result: StudyResult, details: Details = NO_DETAILS, costs: Costs | None = None
 ) -> dict[str, Any]:
-    """Return a study as plain JSON types, with spec, rounds, interval and optional cost of each configuration."""
+    """Return a study as plain JSON types, with the spec, rounds, interval and cost of each configuration."""
     group, costs = result.group, costs if result.study.preset == "cost" else None
     return {
         "id": group.id,
@@ -90,7 +90,7 @@ def study_as_dict(
 
 
 def study_export(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | None = None) -> PlanTable:
-    """Return the table of a study for export. `costs` are the prices of its devices, for a study of costs."""
+    """Return the table of a study for export. `costs` are the prices for a study of costs."""
     return PlanTable(
         format_version=1,
         plain=study_as_dict(result, details, costs),
@@ -143,7 +143,7 @@ COLUMNS = (
 
 
 def study_cells(result: StudyResult, costs: Costs | None = None) -> list[list[Any]]:
-    """Return a row of plain values for each configuration, in the order of COLUMNS, for a CSV file."""
+    """Return the rows of a CSV file, one per configuration, with values in the order of COLUMNS."""
     rows, costs = [], costs if result.study.preset == "cost" else None
     for point in result.points:
         plain = _point_as_dict(point, result, costs)

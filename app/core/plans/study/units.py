@@ -1,4 +1,4 @@
-"""Units of a study's speed: the items counted per second."""
+"""Units of speed in studies: what is counted per second."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ class Unit:
     """A unit of speed.
 
     Attributes:
-        text: Unit after a number: "images per second".
+        text: Unit after a number, such as "images per second".
         title: Title of an axis.
-        scale: Factor from the stored to the shown number.
+        scale: Factor from the stored to the displayed number.
     """
 
     text: str
@@ -42,10 +42,10 @@ def _examples() -> Unit:
 
 
 def rate_text(rate: Rate | None, unit: Unit) -> str:
-    """Return a rate with its unit; "n/a" if there is none."""
+    """Format a rate with its unit; "n/a" if there is none."""
     return "n/a" if rate is None else f"{count_text(rate.value * unit.scale)} {unit.text}"
 
 
 def count_text(value: float) -> str:
-    """Return a rate formatted for reading: thousands separators, and three digits for small numbers."""
+    """Format a rate with thousands separators; below 100, with three significant digits."""
     return f"{value:,.0f}" if value >= 100 else format_seconds(value)

@@ -1,1 +1,1 @@
-"""The suite: a fixed list of runs with one total score."""
+"""The suite: a fixed list of tests with a total score."""

@@ -1,4 +1,4 @@
-"""The contents of each suite. Definitions never change; a different list or different values get a new number."""
+"""The definitions of the suites. A definition never changes; any change gets a new number."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,8 +10,8 @@ from workloads import CATALOGUE
 from workloads.protocol.spec import Precision, RunSpec
 from workloads.workload import Workload
 
-POINTS = 1_000.0  # of the reference computer, in every test
-# Approximate duration of a test including process start, measured on two cores.
+POINTS = 1_000.0  # points of the reference computer in each test
+# Approximate duration of a test including process start, in seconds, measured on two cores.
 RUN_S = 60.0
 Purpose = Literal["training", "prediction", "arithmetic"]
 
@@ -22,12 +22,12 @@ class SuitePart:
 
     Attributes:
         workload: Id of the workload.
-        purpose: What it measures; training and prediction also have separate scores.
-        reference: The reference computer's headline, in the workload's unit, which is worth 1,000 points.
+        purpose: Purpose of the test. Training and prediction also have separate scores.
+        reference: Headline of the reference computer in the workload's unit, worth 1,000 points.
         batch_size: Fixed batch size; None for a workload without batches.
         precision: Fixed precision.
-        workload_version: Version of the workload when the suite was defined; results from other versions score no
-            points.
+        workload_version: Version of the workload at the time of the definition. Results from other versions score
+            no points.
     """
 
     workload: str
@@ -39,7 +39,7 @@ class SuitePart:
 
     @property
     def title(self) -> str:
-        """Its name on screen."""
+        """The display name."""
         workload = CATALOGUE[self.workload]
         if not workload.is_demo:
             return workload_title(self.workload)
@@ -47,22 +47,22 @@ class SuitePart:
 
     @property
     def metric(self) -> str:
-        """The metric of its headline."""
+        """The metric of the headline."""
         return CATALOGUE[self.workload].metric
 
     def is_of(self, spec: RunSpec) -> bool:
-        """Return whether a spec of this suite is for this test."""
+        """Return whether a spec of this suite belongs to this test."""
         same = (spec.workload, spec.precision) == (self.workload, self.precision)
         return same and self.batch_size in (None, spec.batch_size)
 
     def spec(self, *, engine: str, device: str, without_tf32: bool) -> RunSpec:
-        """Return the spec to run.
+        """Return the spec of the test.
 
         Args:
             engine: Name of the engine.
-            device: Device as in a spec.
-            without_tf32: Whether TF32 must be disabled, as on graphics cards, where some engines would otherwise
-                use it for float32 products.
+            device: Device as in a spec, such as "cpu" or "gpu:0".
+            without_tf32: Whether to disable TF32, which some engines would use for float32 products on graphics
+                cards.
         """
         workload: Workload = CATALOGUE[self.workload]
         choice: dict[str, Any] = {"engine": engine, "device": device, "precision": self.precision}
@@ -75,13 +75,13 @@ class SuitePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A suite.
+    """The definition of a suite.
 
     Attributes:
-        parts: Its tests, in the order they are run.
-        engine: The reference computer's engine, which is the default and whose score is listed first.
-        rounds: Number of rounds, each consisting of all tests, because anything that slows all tests equally
-            differs between rounds.
+        parts: Tests in the order in which they are run.
+        engine: Engine of the reference computer, and the default engine.
+        rounds: Number of rounds of all tests. Several are needed because a slowdown of all tests varies between
+            rounds.
         machine, software, date: Computer, software and date of the reference values.
     """
 
@@ -106,13 +106,13 @@ SUITE_1 = Definition(
         SuitePart(workload="resnet50_224_inference", purpose="prediction", batch_size=16, reference=37.5),
         SuitePart(workload="matmul", purpose="arithmetic", reference=4.35e11),
     ),
-    # Medians of three consecutive suites within 22 minutes without other load in this guest. The host is shared,
-    # and the CIFAR-10 CNN varied from 40.9 to 49.6 s in that time.
+    # Medians of three consecutive suites within 22 minutes, without other load in the virtual machine. Its host is
+    # shared: the CIFAR-10 CNN varied from 40.9 to 49.6 s in that time.
     machine=message("suite.reference_machine"),
     software="TensorFlow 2.21.0, float32",
     date="2026-11-23",
 )
-# Demonstrates a suite in a few seconds. Nothing is trained, and its verdict is always invalid.
+# Demonstrates a suite within seconds. Nothing is trained, and the verdict is always invalid.
 DEMO = Definition(
     number=0,
     parts=(
@@ -129,12 +129,12 @@ NEWEST = SUITE_1.number
 
 
 def suite_name(number: int) -> str:
-    """Return a suite's name on screen."""
+    """Return the display name of a suite."""
     return sentence("suite.name", number=number)
 
 
 def definition_of(number: int) -> Definition:
-    """Return a suite's definition. Raises UsageError if this version has none with this number."""
+    """Return the definition of a suite. Raises UsageError if this version doesn't have it."""
     if number not in SUITES:
         raise UsageError(message("suite.unknown", number=number))
     return SUITES[number]

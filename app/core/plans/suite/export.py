@@ -1,4 +1,4 @@
-"""Suites as plain data and as files."""
+"""Exports suites as plain data and as files."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ COLUMNS = (
 
 
 def suite_as_dict(result: SuiteResult) -> dict[str, Any]:
-    """Return a suite as plain JSON types, with the points, interval and result of each test."""
+    """Return a suite as plain JSON types, with the points, interval and value of each test."""
     run = result.example
     return {
         "id": result.group.id,
@@ -59,7 +59,7 @@ def _score(score: Score | None) -> dict[str, float | None] | None:
 
 
 def _ends(each: PartScore) -> dict[str, float | None]:
-    """Return the range covered by the runs' intervals, in the workload's unit."""
+    """Return the combined range of the runs' intervals, in the workload's unit."""
     runs = each.runs if each.verdict is not None else ()
     lows, highs = [run.value_low for run in runs], [run.value_high for run in runs]
     return {

@@ -1,4 +1,4 @@
-"""Scores from other people's computers, read from files that contain all tests of a suite. They are unverified."""
+"""Reads unverified scores of other computers from imported files that contain all tests of a suite."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from workloads.settings import recorded_text
 
 @dataclass(frozen=True, slots=True)
 class ImportedScore:
-    """The score from another person's computer.
+    """The score of another computer.
 
     Attributes:
-        suite: Number of the suite's definition.
-        name: Name of the computer's device.
-        engine: Engine with its version.
-        verdict: Worst verdict of its tests.
+        suite: Number of the suite.
+        name: Label of the computer.
+        engine: Engine and its version.
+        verdict: Worst verdict of the tests.
     """
 
     suite: int
@@ -37,7 +37,7 @@ class ImportedScore:
 def imported_scores(database: Database) -> list[ImportedScore]:
     """Return the scores of imported files that contain all tests of a suite from one computer and engine.
 
-    Scores of the newest suite are first; scores of older suites are kept.
+    Scores of newer suites come first.
     """
     numbers = sorted(SUITES.keys() - {DEMO.number}, reverse=True)
     return [score for number in numbers for score in _scores(database, SUITES[number])]
@@ -52,7 +52,7 @@ def _scores(database: Database, definition: Definition) -> list[ImportedScore]:
 
 
 def _files(results: Sequence[ImportedResult]) -> list[list[ImportedResult]]:
-    """Return the results grouped by file and computer, newest first."""
+    """Group results by file and computer."""
     files: dict[tuple[object, ...], list[ImportedResult]] = {}
     for each in results:
         run = each.summary
@@ -80,7 +80,7 @@ def _score(definition: Definition, results: Sequence[ImportedResult]) -> Importe
 
 
 def _is_of(part: SuitePart, run: RunSummary) -> bool:
-    """Return whether a run fits the specification of a test."""
+    """Return whether a run matches the specification of a test."""
     if run.workload != part.workload:
         return False
     workload, is_on_card = CATALOGUE[part.workload], (run.device or "").startswith("gpu")

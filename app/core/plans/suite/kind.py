@@ -1,4 +1,4 @@
-"""A suite: a fixed list of workloads with one total score."""
+"""The kind of plan for suites."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ KIND = "suite"
 
 
 class SuitePlan(PlanKind):
-    """A plan with the tests of a suite."""
+    """A plan of a suite's tests."""
 
     key = KIND
     page = "suite"
@@ -23,13 +23,13 @@ class SuitePlan(PlanKind):
     specs_at_least = 1
 
     def subject(self, plan: Plan) -> str:
-        """Return the suite's name."""
+        """Return the name of the suite."""
         from app.core.plans.suite.definition import suite_name  # imported late, because other plans don't need it
 
         return suite_name((plan.suite or Suite()).number)
 
     def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
-        """Return the suite's name and its expected duration."""
+        """Return the name of the suite and the expected duration."""
         from app.core.plans.suite.definition import RUN_S
 
         name, is_demo = self.subject(plan), CATALOGUE[spec.workload].is_demo
@@ -38,12 +38,12 @@ class SuitePlan(PlanKind):
         return sentence("cli.suite_title", name=name, count=count, minutes=RUN_S * count / 60)
 
     def place(self, plan: Plan, planned: PlannedRun) -> str:
-        """Return the workload."""
+        """Return the workload of a run."""
         del plan
         return planned.spec.workload
 
     def sentence_so_far(self, group: Group, asked: Mapping[int, RunSpec]) -> str:
-        """Return the score, or the suite's progress."""
+        """Return the score, or the progress of the suite."""
         from app.core.plans.suite.score import suite_result
         from app.core.plans.suite.texts import suite_lines
 
@@ -57,14 +57,14 @@ class SuitePlan(PlanKind):
         return SuiteReport(load_suite(database, group_id))
 
     def stored(self, database: Database, limit: int | None = None) -> list[PlanReport]:
-        """Return the readable suites, newest first."""
+        """Return the readable stored suites, newest first."""
         from app.core.plans.suite.report import SuiteReport
         from app.core.plans.suite.stored import list_suites
 
         return [SuiteReport(each) for each in list_suites(database, limit)]
 
     def running(self, group: Group, asked: Mapping[int, RunSpec], like: PlanReport | None = None) -> PlanReport:
-        """Return a suite that may still be running."""
+        """Return a report of a suite that may still be running."""
         from app.core.plans.suite.report import SuiteReport
         from app.core.plans.suite.score import suite_result
 
@@ -72,13 +72,13 @@ class SuitePlan(PlanKind):
         return SuiteReport(suite_result(group, asked))
 
     def answer(self, database: Database, group: Group) -> Answer:
-        """Return the score, or the suite's progress."""
+        """Return the score, or the progress of the suite."""
         from app.core.plans.suite.stored import suite_of
         from app.core.plans.suite.texts import suite_headline, suite_lines, verdict_word
 
         try:
             result = suite_of(database, group)
-        except UsageError:  # of another version
+        except UsageError:  # from another version
             return super().answer(database, group)
         headline = suite_headline(result) if result.total is not None else verdict_word(result)
         line = suite_lines(result)[0]

@@ -1,4 +1,4 @@
-"""From a suite's definition to a plan for this computer."""
+"""Plans suites for this computer."""
 
 from app.core.engines.choices import Choice, automatic_choice, device_choices, installed_engines
 from app.core.errors import UsageError
@@ -14,17 +14,17 @@ AUTO = "auto"
 
 
 def plan_suite(runner: Runner, engine: str = AUTO, device: str = AUTO, number: int = NEWEST) -> Plan:
-    """Return the plan of a suite. Tests that can't be run on this computer are listed separately with reasons.
+    """Return the plan of a suite. Tests that this computer can't run are listed with reasons.
 
     Args:
-        runner: Provides this computer's engines and limits.
+        runner: Runner that checks the specs.
         engine: Name of the engine for all tests; "auto" for the definition's engine or, if it isn't installed, the
-            one that is probably fastest.
-        device: Device as in a spec; "auto" for a graphics card if the engine can use one, or else the processor.
+            engine that is probably fastest.
+        device: Device as in a spec; "auto" for a graphics card if the engine can use one, otherwise the CPU.
         number: Number of the suite.
 
     Raises:
-        UsageError: The suite, engine or device doesn't exist, or no test can be run on this computer.
+        UsageError: The suite, engine or device doesn't exist, or this computer can run no test.
     """
     definition = definition_of(number)
     chosen = _choice(definition, runner, engine, device)
@@ -50,12 +50,12 @@ def plan_suite(runner: Runner, engine: str = AUTO, device: str = AUTO, number: i
 
 
 def is_for_lack_of_memory(reason: Message | str) -> bool:
-    """Return whether a test was rejected because it doesn't fit into memory."""
+    """Return whether a test was rejected because there isn't enough memory."""
     return isinstance(reason, Message) and reason.code in ("memory.computer_too_small", "memory.gpu_too_small")
 
 
 def _choice(definition: Definition, runner: Runner, engine: str, device: str) -> Choice:
-    """Return the requested combination of engine and device."""
+    """Return the requested engine and device; "auto" selects the ones that are probably fastest."""
     if engine != AUTO and engine not in ENGINES:
         raise UsageError(message("suite.no_engine", engine=repr(engine[:40]), engines=list(ENGINES)))
     installed = installed_engines(runner.paths)

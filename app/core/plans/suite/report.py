@@ -38,17 +38,17 @@ from app.core.storage.database import Database
 from app.core.titles import workload_title
 from workloads.engines.registry import engine_title
 
-# Number of this computer's newest suites in the chart of all scores.
+# Maximum number of this computer's suites in the chart of all scores; the newest are shown.
 OTHERS_LIMIT = 50
 
 
 @dataclass(frozen=True)
 class SuiteReport(PlanReport):
-    """A suite with its text.
+    """The report of a suite.
 
     Attributes:
-        result: The suite.
-        others: This computer's suites to compare with; None before they are loaded.
+        result: The suite's result.
+        others: Other suites of this computer to compare with; None until they are loaded.
         imported: Scores from other computers.
     """
 
@@ -58,7 +58,7 @@ class SuiteReport(PlanReport):
 
     @property
     def group(self) -> Group:
-        """Its runs."""
+        """The runs of the suite."""
         return self.result.group
 
     @property
@@ -73,13 +73,13 @@ class SuiteReport(PlanReport):
 
     @property
     def heading(self) -> str:
-        """Its name, number and date."""
+        """The name, number and date of the suite."""
         date = self.group.created_at[:10]
         return sentence("cli.suite_heading", name=self.result.name, group_id=self.group.id, date=date)
 
     @property
     def entry(self) -> str:
-        """Its score, engine and date."""
+        """The score, engine and date of the suite."""
         run, points = self.result.example, verdict_word(self.result)
         if self.result.total is not None:
             points = ", ".join((suite_headline(self.result), points))
@@ -88,7 +88,7 @@ class SuiteReport(PlanReport):
 
     @property
     def shared_ids(self) -> list[int]:
-        """The runs that produced results."""
+        """The ids of the runs that have results."""
         return [run.id for run in self.result.runs]
 
     def with_details(self, database: Database, paths: Paths) -> "SuiteReport":
@@ -102,25 +102,25 @@ class SuiteReport(PlanReport):
         )
 
     def lines(self, *, with_advice: bool = True) -> list[str]:
-        """Return its sentences, the score first."""
+        """Return the sentences, the score first."""
         del with_advice
         return suite_lines(self.result)
 
     def notes(self) -> list[str]:
-        """Return its sentences without the score."""
+        """Return the sentences without the score."""
         return suite_notes(self.result)
 
     def figures(self) -> tuple[Figure, ...]:
-        """Return charts of the points of all tests and, if loaded, of all scores."""
+        """Return a chart of the points of all tests and, if others are loaded, a chart of all scores."""
         scores = None if self.others is None else scores_figure(self.result, self.others, self.imported)
         return suite_figure(self.result), *([scores] if scores is not None else ())
 
     def table(self) -> Table:
-        """Return its tests."""
+        """Return the table of tests."""
         return suite_table(self.result)
 
     def card(self, chart: int = 0) -> ShareCard:
-        """Return the content of its picture, which shows the points of all tests."""
+        """Return the contents of the picture, with the points of all tests."""
         del chart
         result = self.result
         total, run, level = result.total, result.example, result.verdict
@@ -154,7 +154,7 @@ class SuiteReport(PlanReport):
         )
 
     def text(self) -> str:
-        """Return it as plain text, with its table."""
+        """Return the report as plain text, with the table."""
         card, table = self.card(), self.table()
         widths = [max(map(len, column)) for column in zip(table.headings, *table.rows, strict=True)]
         last = len(widths) - 1
@@ -170,14 +170,14 @@ class SuiteReport(PlanReport):
         return "".join(f"{hide(line.rstrip(), private)}\n" for line in lines)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON types."""
+        """Return the report as plain JSON types."""
         return suite_as_dict(self.result)
 
     def export(self) -> PlanTable:
-        """Return the table for export, with a row for each test."""
+        """Return a table for export, with a row for each test."""
         return suite_export(self.result)
 
     def current(self, planned: PlannedRun, number: int, count: int) -> str:
-        """Return the number of the current run and its test."""
+        """Describe the current run by its number and test."""
         part = workload_title(planned.spec.workload)
         return sentence("suite_page.run_of", number=number, planned=count, part=part)

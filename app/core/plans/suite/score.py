@@ -1,8 +1,8 @@
-"""The score of a suite: points for each test, and their geometric mean. Pure functions.
+"""Computes the score of a suite: points for each test, and their geometric mean. Pure functions.
 
-A test scores 1,000 × its speed divided by the reference computer's. Comparing headlines gives the ratio of steps
-per second, because batch size and data are fixed. All tests run in each of several rounds, and a test's points are
-the geometric mean over its runs. For the uncertainty of the total, see `uncertainty`.
+A test scores 1,000 points times its speed divided by the reference computer's. The ratio of headlines is the ratio
+of steps per second, because batch size and data are fixed. Each round runs all tests, and a test's points are the
+geometric mean over its runs. `uncertainty` computes the interval of the total.
 """
 
 import statistics
@@ -30,15 +30,15 @@ _LEVELS: tuple[Level, ...] = ("valid", "caution", "invalid")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartScore:
-    """One test of a suite, completed or still to run.
+    """A test of a suite, completed or not.
 
     Attributes:
         state: State of the test.
-        runs: Its usable runs, at most one per round, in order; if there are none, the latest run, if any.
-        rounds: Points of these runs.
-        score: Geometric mean of these points, 0 if the test doesn't fit into memory. Its interval extends from the
-            lowest to the highest end of the runs' intervals. None without a usable result.
-        reason: Why it has no result, or why its verdict isn't valid; otherwise "".
+        runs: Usable runs, at most one per round, in order; if there are none, the latest run, if any.
+        rounds: Points of each usable run.
+        score: Geometric mean of these points, with the range covered by the runs' intervals; 0 points if the test
+            doesn't fit into memory, None without a usable result.
+        reason: Reason why there is no result or the verdict isn't valid; otherwise "".
     """
 
     part: SuitePart
@@ -50,38 +50,38 @@ class PartScore:
 
     @property
     def run(self) -> RunSummary | None:
-        """The run with the worst verdict (the latest of several); None before the first."""
+        """The run with the worst verdict, the first of several; None before the first run."""
         return max(self.runs, key=lambda run: _LEVELS.index(_level(run)), default=None)
 
     @property
     def value(self) -> float | None:
-        """The geometric mean of its runs' headlines, in the workload's unit; None if nothing was measured."""
+        """Geometric mean of the runs' headlines, in the workload's unit; None if nothing was measured."""
         values = [run.value for run in self.runs if run.value]
         return statistics.geometric_mean(values) if values and self.verdict is not None else None
 
     @property
     def verdict(self) -> Level | None:
-        """The worst verdict of its runs; None if nothing was measured."""
+        """The worst verdict of the runs; None if nothing was measured."""
         return _level(self.run) if self.state in ("done", "invalid") and self.run is not None else None
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult:
-    """A suite with its tests, in the definition's order."""
+    """A suite and its tests, in the order of the definition."""
 
     group: Group
     definition: Definition
     parts: tuple[PartScore, ...]
-    left: tuple[PlannedRun, ...] = ()  # runs still to do
+    left: tuple[PlannedRun, ...] = ()  # remaining runs
 
     @property
     def total(self) -> Score | None:
-        """The score of all tests; None while one has no points."""
+        """The score of all tests; None while a test has no points."""
         return self.mean(None)
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """Values that differ between tests, such as two processors, and rule out a total score; () if none do."""
+        """Values that differ between runs and therefore rule out a total score, such as two CPUs; () if none."""
         for name in ("cpu_name", "device_name", "engine_version"):
             there = tuple(dict.fromkeys(str(getattr(run, name) or "n/a") for run in self.runs))
             if len(there) > 1:
@@ -95,9 +95,9 @@ class SuiteResult:
         return min(counted, default=0)
 
     def mean(self, purpose: Purpose | None) -> Score | None:
-        """Return the geometric mean of the tests for a purpose, or of all tests if it is None.
+        """Return the geometric mean of the tests with this purpose, or of all tests if it is None.
 
-        None while one of them has no points, or if they weren't run on the same computer and engine.
+        None while a test has no points, or if the runs used different computers or engine versions.
         """
         if self.changed:
             return None
@@ -105,36 +105,36 @@ class SuiteResult:
 
     @property
     def mean_of_fitting(self) -> Score | None:
-        """The geometric mean of the tests above 0 points; None if there are none, or if a test has no points."""
+        """Geometric mean of the tests with more than 0 points; None if there are none, or no total score."""
         fitting = [each for each in self.parts if each.score is None or each.score.points > 0]
         return mean_of_parts(fitting, self.parts) if fitting and self.total is not None else None
 
     @property
     def verdict(self) -> Level | None:
-        """The worst verdict of its tests, or "caution" at best if the interval is wide; None before the first."""
+        """The worst verdict of the tests, at best "caution" if the interval is wide; None before the first run."""
         levels = [each.verdict for each in self.parts if each.verdict is not None]
         levels += ["caution"] if self.is_wide else []
         return max(levels, key=_LEVELS.index, default=None)
 
     @property
     def is_wide(self) -> bool:
-        """Whether the score's interval is wider than allowed for a valid run."""
+        """Whether the interval of the score is wider than allowed for a valid run."""
         half_pct = self.total.half_pct if self.total is not None else None
         return half_pct is not None and half_pct > INTERVAL_PCT
 
     @property
     def runs(self) -> tuple[RunSummary, ...]:
-        """The runs of all measured tests, test by test."""
+        """The runs of all measured tests, in the order of the tests."""
         return tuple(run for each in self.parts if each.verdict is not None for run in each.runs)
 
     @property
     def example(self) -> RunSummary | None:
-        """A run that identifies engine, device and computer; None before the first."""
+        """A run that identifies engine, device and computer; None before the first run."""
         return next(iter(self.runs), None) or next((run for each in self.parts for run in each.runs), None)
 
     @property
     def name(self) -> str:
-        """Its name on screen."""
+        """The display name."""
         return suite_name(self.definition.number)
 
     @property
@@ -144,14 +144,14 @@ class SuiteResult:
 
 
 def suite_result(group: Group, asked: Mapping[int, RunSpec]) -> SuiteResult:
-    """Return the results of a suite's runs by test.
+    """Return the results of a suite's runs, by test.
 
     Args:
-        group: The suite, which may still be running.
-        asked: Requested spec of each run, by number.
+        group: Group of the suite. The suite may still be running.
+        asked: Requested spec of each run, by run id.
 
     Raises:
-        UsageError: The group isn't a suite, or this version doesn't include it.
+        UsageError: The group isn't a suite, or this version doesn't have its definition.
     """
     plan = group.plan
     if plan.suite is None or not plan.specs:
@@ -163,20 +163,20 @@ def suite_result(group: Group, asked: Mapping[int, RunSpec]) -> SuiteResult:
 
 
 def _left(plan: Plan, parts: Sequence[PartScore]) -> Iterator[PlannedRun]:
-    """Yield the remaining runs in order, including runs that ran out of memory, which may fit at another time."""
+    """Yield the remaining runs in order, including those that ran out of memory but may fit at another time."""
     for each in plan.runs():
-        number = (each.number - 1) // len(plan.specs)  # round, from 0
+        number = (each.number - 1) // len(plan.specs)  # number of the round, from 0
         done = [part for part in parts if part.state == "done" and part.part.is_of(each.spec)]
         if not done or number >= len(done[0].runs):
             yield each
 
 
 def mean_of_parts(parts: Sequence[PartScore], suite: Sequence[PartScore]) -> Score | None:
-    """Return the geometric mean of some tests, with an interval if known; None if one has no points.
+    """Return the geometric mean of some tests, with an interval if known; None if a test has no points.
 
     Args:
         parts: At least one test.
-        suite: All tests of the suite, which together show whether the computer is shared.
+        suite: All tests of the suite, whose verdicts show whether the computer is shared.
     """
     scores = [each.score for each in parts if each.score is not None]
     if len(scores) != len(parts):
@@ -184,7 +184,7 @@ def mean_of_parts(parts: Sequence[PartScore], suite: Sequence[PartScore]) -> Sco
     if any(not score.points for score in scores):
         return Score(0.0)
     rounds = [[score.points for score in each.rounds] for each in parts]
-    # All tests on the CPU share the same host. GPUs are affected only if they wait for their CPU.
+    # All tests on the CPU share the same host. Tests on a GPU are affected only if the GPU waits for the CPU.
     are_cpus_shared = any(run.device == "cpu" and _says_shared(run) for each in suite for run in each.runs)
     shared = sum(
         any(_says_shared(run) or (are_cpus_shared and run.device == "cpu") for run in each.runs) for each in parts
@@ -193,15 +193,15 @@ def mean_of_parts(parts: Sequence[PartScore], suite: Sequence[PartScore]) -> Sco
 
 
 def _says_shared(run: RunSummary) -> bool:
-    """Return whether a verdict contains the caution about shared hosts.
+    """Return whether a run's verdict includes the caution about shared hosts.
 
-    Other reasons for uncertainty don't count.
+    Other reasons don't count.
     """
     return SHARED_HOST in (run.reasons or "").split()
 
 
 def points_of(part: SuitePart, run: RunSummary) -> Score | None:
-    """Return the points of a run; None if it is unusable, or isn't comparable with the reference."""
+    """Return the points of a run; None if the run is unusable or not comparable with the reference."""
     is_same = (run.metric, run.workload_version) == (part.metric, part.workload_version)
     if not is_usable(run) or run.value is None or not is_same:
         return None
@@ -214,12 +214,12 @@ def points_of(part: SuitePart, run: RunSummary) -> Score | None:
 
 
 def scored_part(part: SuitePart, runs: Sequence[RunSummary], rounds: int) -> PartScore | None:
-    """Return the score of a test's last usable runs; None if there are none.
+    """Return the score of a test from its last usable runs; None if there are none.
 
     Args:
         part: A test of a suite.
         runs: Runs of this test, oldest first.
-        rounds: Maximum number of runs to use.
+        rounds: Maximum number of runs used.
     """
     scored = [(run, points) for run in runs if (points := points_of(part, run)) is not None][-rounds:]
     if not scored:
@@ -232,7 +232,7 @@ def scored_part(part: SuitePart, runs: Sequence[RunSummary], rounds: int) -> Par
 def _part(part: SuitePart, runs: Sequence[RunSummary], plan: Plan) -> PartScore:
     """Return the score of a test from its runs.
 
-    A resumed suite may have more runs than rounds; the last ones count.
+    Only the last runs count, because a resumed suite may have more runs than rounds.
     """
     refused = plan.suite.refused if plan.suite is not None else ()
     refusal = next((each for each in refused if part.is_of(each.spec)), None)
@@ -257,7 +257,7 @@ def _part(part: SuitePart, runs: Sequence[RunSummary], plan: Plan) -> PartScore:
 def _refused(part: SuitePart, refusal: Refusal) -> PartScore:
     said = refusal.reason
     if isinstance(said, Message) and is_for_lack_of_memory(said):
-        # Without the advice to change the batch size, because a suite's batch sizes are fixed.
+        # Omits the advice to change the batch size, which is fixed in a suite.
         sizes = {name: said.arguments.get(name) for name in ("need_bytes", "there_bytes")}
         reason = sentence("suite.needs_memory", **sizes)
         return PartScore(part=part, state="out_of_memory", score=Score(0.0), reason=reason)
@@ -265,7 +265,7 @@ def _refused(part: SuitePart, refusal: Refusal) -> PartScore:
 
 
 def reasons_of(run: RunSummary) -> str:
-    """Return the reasons of a run's verdict in a few words; "" if it is valid or has none."""
+    """Return the reasons of a run's verdict in a few words; "" if it is valid or there are none."""
     codes = (run.reasons or "").split() if run.verdict != "valid" else []
     return "; ".join(dict.fromkeys(reason_name(code) for code in codes))
 

@@ -1,4 +1,4 @@
-"""The suites stored on this computer."""
+"""Loads the suites stored on this computer."""
 
 from app.core.errors import UsageError
 from app.core.messages import message
@@ -18,16 +18,16 @@ def load_suite(database: Database, group_id: int) -> SuiteResult:
 
 
 def list_suites(database: Database, limit: int | None = None) -> list[SuiteResult]:
-    """Return the readable suites, newest first."""
+    """Return the readable stored suites, newest first."""
     results = []
     for group in list_groups(database, KIND, limit):
         try:
             results.append(suite_of(database, group))
-        except UsageError:  # of another version of Epochmark
+        except UsageError:  # from another version of Epochmark
             continue
     return results
 
 
 def suite_of(database: Database, group: Group) -> SuiteResult:
-    """Return the result of a stored group of this kind. Raises UsageError if it can't be read."""
+    """Return the result of a stored group. Raises UsageError if it isn't a readable suite."""
     return suite_result(group, specs_of(database, [run.id for run in group.runs]))

@@ -1,4 +1,4 @@
-"""Text that describes a suite: score, sentences, table and chart. Pure functions."""
+"""Describes a suite: score, sentences, table and charts. Pure functions."""
 
 from collections.abc import Sequence
 
@@ -16,28 +16,28 @@ from app.core.report.share_texts import device_title
 from app.core.titles import level_title
 from workloads.engines.registry import engine_title
 
-# From this score on, decimals aren't meaningful.
+# Scores from here on are shown without decimals.
 _WHOLE = 100.0
 
 
 def points_text(points: float | None) -> str:
-    """Return points without their unit: "1,023"; "n/a" for None."""
+    """Format points without their unit, such as "1,023"; "n/a" for None."""
     if points is None:
         return "n/a"
     return f"{points:,.0f}" if points >= _WHOLE or not points else f"{points:.1f}"
 
 
 def interval_text(score: Score | None) -> str:
-    """Return a score's interval: "995 to 1,052"; "" if there is none."""
+    """Return the interval of a score, such as "995 to 1,052"; "" if there is none."""
     if score is None or score.low is None or score.high is None:
         return ""
     return sentence("studies.interval", low=points_text(score.low), high=points_text(score.high))
 
 
 def certainty_text(score: Score | None) -> str:
-    """Return the ± of a score, or a note that it has no interval; "" for no score, or for 0 points.
+    """Return the ± of a score, or a note if it has no interval; "" without a score or for 0 points.
 
-    As everywhere else, this is the distance to the farther end of the interval, as a percentage of the duration.
+    The ± is the distance to the farther end of the interval, as a percentage of the duration, as elsewhere.
     """
     if score is None or score.points <= 0:
         return ""
@@ -47,7 +47,7 @@ def certainty_text(score: Score | None) -> str:
 
 
 def precisions_text(definition: Definition) -> str:
-    """Return the precision of a suite's computations, such as "float32"."""
+    """Return the precisions of a suite's tests, such as "float32"."""
     return " + ".join(dict.fromkeys(part.precision for part in definition.parts))
 
 
@@ -61,12 +61,12 @@ def suite_conditions(result: SuiteResult) -> str:
 
 
 def suite_lines(result: SuiteResult) -> list[str]:
-    """Return the sentences of a suite, most important first. The table of its tests contains the rest."""
+    """Return the sentences about a suite, most important first. The table of tests shows the details."""
     return [_headline(result), *_notes(result)]
 
 
 def suite_notes(result: SuiteResult) -> list[str]:
-    """Return the sentences except the ones about score and verdict, for views that show these separately."""
+    """Return the sentences except for score and verdict, for views that show these separately."""
     if result.total is None:
         return suite_lines(result)
     return [sentence("suite.conditions", conditions=suite_conditions(result)), *_notes(result)]
@@ -77,13 +77,13 @@ def _notes(result: SuiteResult) -> list[str]:
 
 
 def suite_headline(result: SuiteResult) -> str:
-    """Return a suite's score in a few characters; "n/a" if there is none."""
+    """Return the score of a suite in a few characters; "n/a" if there is none."""
     total = result.total
     return "n/a" if total is None else sentence("suite.points", points=points_text(total.points))
 
 
 def verdict_word(result: SuiteResult) -> str:
-    """Return a suite's verdict, or its progress."""
+    """Return the verdict of a suite or, without a score, its progress."""
     if result.total is None:
         done = sum(each.score is not None for each in result.parts)
         return sentence("suite.parts_done", count=done, planned=len(result.parts))
@@ -91,9 +91,9 @@ def verdict_word(result: SuiteResult) -> str:
 
 
 def verdict_texts(result: SuiteResult) -> tuple[str, ...]:
-    """Return a suite's verdict with its first reason, followed by ever shorter versions; () before the first run.
+    """Return a suite's verdict with its first reason, then in shorter versions; () before the first run.
 
-    Without a score, the only text is the number of tests that have a result.
+    Without a score, the only version is the number of completed tests.
     """
     level = result.verdict
     if level is None:
@@ -115,20 +115,20 @@ def verdict_texts(result: SuiteResult) -> tuple[str, ...]:
 
 
 def suite_table(result: SuiteResult) -> Table:
-    """Return a row for each test: points, interval, headline and verdict."""
+    """Return a table with the points, interval, headline and verdict of each test."""
     headings = [sentence(f"suite.column_{name}") for name in ("part", "points", "interval", "result", "verdict")]
     reasons = tuple(each.reason for each in result.parts)
     return Table(tuple(headings), tuple(map(_row, result.parts)), reasons=reasons)
 
 
 def state_text(part: PartScore) -> str:
-    """Return a test's verdict with its reason, or why it has none."""
+    """Return a test's verdict or state, with the reason if there is one."""
     word = level_title(part.verdict) if part.verdict else sentence(f"suite.state_{part.state}")
     return sentence("suite.with_reason", word=word, reason=part.reason) if part.reason else word
 
 
 def suite_figure(result: SuiteResult) -> Figure:
-    """Return a chart of the points of all tests, with the reference computer as a line."""
+    """Return a chart of the points of all tests, with a line for the reference computer."""
     spots = [
         None
         if (score := each.score) is None
@@ -148,14 +148,14 @@ def suite_figure(result: SuiteResult) -> Figure:
 def scores_figure(
     shown: SuiteResult, others: Sequence[SuiteResult], imported: Sequence[ImportedScore] = ()
 ) -> Figure | None:
-    """Return a chart of the scores of several suites with their intervals; None without a score.
+    """Return a chart of the scores of several suites with their intervals; None if there are none.
 
-    Scores with the definition's engine are first, because they compare computers and not engines.
+    Scores with the definition's engine come first, because they compare computers rather than engines.
 
     Args:
-        shown: The suite in question.
-        others: Other suites of the same definition, in any order.
-        imported: Scores from other computers, for the same definition.
+        shown: The highlighted suite.
+        others: Other suites with the same definition, in any order.
+        imported: Scores of other computers with the same definition.
     """
 
     def rank(each: SuiteResult) -> tuple[bool, bool, int]:
@@ -184,13 +184,13 @@ def scores_figure(
 
 
 def imported_name(score: ImportedScore) -> str:
-    """Return the name of another person's score, marked as unverified."""
+    """Return the name of another computer's score, marked as unverified."""
     name = sentence("suite.imported", name=score.name, engine=score.engine)
     return _with_verdict(name, score.verdict)
 
 
 def _score_name(result: SuiteResult) -> str:
-    """Return what distinguishes a suite from others on this computer: engine, device and number."""
+    """Return a name that distinguishes a suite from this computer's others: engine, device and number."""
     run = result.example
     assert run is not None  # it has a score
     device = short_name(device_title(run))
@@ -257,7 +257,7 @@ def _zeros(result: SuiteResult) -> list[str]:
 
 
 def _rounds(result: SuiteResult) -> list[str]:
-    """Return the note that a score lacks a second round, which would reveal errors common to all tests."""
+    """Return a note if there is no second round, which would reveal errors common to all tests."""
     total = result.total
     if total is None or total.points <= 0 or result.rounds >= result.definition.rounds:
         return []

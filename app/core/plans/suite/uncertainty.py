@@ -1,9 +1,9 @@
-"""The uncertainty of a suite's score. Pure functions.
+"""Computes the uncertainty of a suite's score. Pure functions.
 
-Independent errors of the tests partly cancel out. On a logarithmic scale, half-widths add in quadrature
-(propagation of uncertainty; JCGM 100:2008, 5.1.2). Anything that slows all tests equally doesn't cancel out. It is
-estimated from the difference of two rounds, as a standard deviation with one degree of freedom. On a shared host,
-it is pooled with the variation measured between runs there (JCGM 100:2008, 4.2.4).
+The independent errors of the tests partly cancel out: on a logarithmic scale, half-widths add in quadrature
+(propagation of uncertainty; JCGM 100:2008, 5.1.2). A slowdown of all tests doesn't cancel out. It is estimated
+from the difference of two rounds, as a standard deviation with one degree of freedom. On a shared host, it is
+pooled with the variation measured between runs on such hosts (JCGM 100:2008, 4.2.4).
 """
 
 import math
@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT, BETWEEN_RUNS_PCT
 from app.core.analysis.student_t import student_t
 
-# Degrees of freedom of app.core.analysis.shared_host.BETWEEN_RUNS_PCT: the series of runs it was computed from.
+# Degrees of freedom of app.core.analysis.shared_host.BETWEEN_RUNS_PCT, one less than its number of series.
 _HOSTS_FREEDOM = 7
 _TWO_ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Points with their 95 % interval; None for a score without an interval."""
+    """Points with their 95 % interval; None if unknown."""
 
     points: float
     low: float | None = None
@@ -29,16 +29,16 @@ class Score:
 
     @property
     def half_pct(self) -> float | None:
-        """Distance to its farther end, as a percentage of the duration; None without an interval."""
+        """Distance to the farther end of the interval, in percent of the duration; None without an interval."""
         if self.low is None or self.high is None or self.points <= 0:
             return None
         return 100 * max(self.points / self.low - 1, 1 - self.points / self.high)
 
 
 def hull(scores: Sequence[Score]) -> Score:
-    """Return the geometric mean of the scores of one test, at least one, with the range covered by all of them.
+    """Return the geometric mean of a test's scores, with the range covered by their intervals.
 
-    A score without an interval contributes its points to the range, unless no score has an interval.
+    A score without an interval contributes only its points. If no score has an interval, neither has the mean.
     """
     middle = statistics.geometric_mean([each.points for each in scores])
     if all(each.low is None or each.high is None for each in scores):
@@ -49,15 +49,15 @@ def hull(scores: Sequence[Score]) -> Score:
 
 
 def mean_of_rounds(scores: Sequence[Score], rounds: Sequence[Sequence[float]], shared: float) -> Score:
-    """Return the geometric mean of tests, with a 95 % interval.
+    """Return the geometric mean of several tests, with a 95 % interval if it is known.
 
-    There is no interval if a test has none, or if the common error is unknown, as after a single round, except on
-    a shared host, for which it was measured.
+    It is unknown if a test has no interval, or after a single round, which can't reveal the error common to all
+    tests. For shared hosts, that error has been measured.
 
     Args:
         scores: Score of each test over all rounds; positive.
-        rounds: Headlines of each test by round, in any unit.
-        shared: Fraction of the tests that ran on shared resources, 0 to 1.
+        rounds: Values of each test by round, in any unit.
+        shared: Share of the tests that ran on shared resources, 0 to 1.
     """
     mean = geometric_mean(scores)
     together = _together(rounds, shared)
@@ -69,7 +69,7 @@ def mean_of_rounds(scores: Sequence[Score], rounds: Sequence[Sequence[float]], s
 
 
 def geometric_mean(scores: Sequence[Score]) -> Score:
-    """Return the geometric mean of at least one positive score, assuming independent errors."""
+    """Return the geometric mean of positive scores, assuming independent errors."""
     middle = math.fsum(math.log(score.points) for score in scores) / len(scores)
     below = _half_width(scores, [score.low for score in scores])
     above = _half_width(scores, [score.high for score in scores])
@@ -79,7 +79,7 @@ def geometric_mean(scores: Sequence[Score]) -> Score:
 
 
 def _together(rounds: Sequence[Sequence[float]], shared: float) -> float | None:
-    """Return half of the 95 % interval of the error common to all tests, as a logarithm; None if unknown."""
+    """Return half of the 95 % interval of the error common to all tests, on a log scale; None if unknown."""
     host, freedom = shared * BETWEEN_RUNS_PCT / 100, _HOSTS_FREEDOM if shared else 0
     if any(len(each) < _TWO_ROUNDS for each in rounds):
         return shared * BETWEEN_RUNS_HALF_PCT / 100 if shared else None
@@ -89,7 +89,7 @@ def _together(rounds: Sequence[Sequence[float]], shared: float) -> float | None:
 
 
 def _half_width(scores: Sequence[Score], ends: Sequence[float | None]) -> float | None:
-    """Return the uncertainty of the mean's logarithm to one side; None if the end of an interval is unknown."""
+    """Return the uncertainty of the mean's logarithm on one side; None if an interval is unknown."""
     squares = []
     for score, end in zip(scores, ends, strict=True):
         if end is None or end <= 0:

@@ -1,1 +1,1 @@
-"""The export formats, one per file; app.core.report.export has the table."""
+"""The export formats, one per module. app.core.report.export lists them."""

@@ -1,4 +1,4 @@
-"""Runs as CSV: one row per run, for spreadsheets. Contains no names of users, computers or folders."""
+"""Exports runs as CSV for spreadsheets, one row per run, without names of users, computers or folders."""
 
 import csv
 import io
@@ -19,8 +19,8 @@ _KINDS = {field.name: str(field.type) for field in fields(RunSummary)}
 _TEXT_COLUMNS = [
     index for index, name in enumerate(RUN_COLUMNS) if "str" in _KINDS[name] and not name.endswith("_at")
 ]
-# Spreadsheets run cells that start like this as formulas (OWASP, CSV injection). A value that already starts with
-# our mark gets another one, so that removing one mark always restores the text.
+# Spreadsheets run cells with such a beginning as formulas (OWASP, CSV injection). If a value already begins with
+# our mark, another one is added, so that removing one mark always restores the value.
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 _MARK = "'"
 _BYTE_ORDER_MARK = "\ufeff"
@@ -31,12 +31,11 @@ _MESSAGE = RUN_COLUMNS.index("error_message")
 
 @dataclass(frozen=True, slots=True)
 class CsvStyle:
-    """Options for a spreadsheet program.
+    """CSV options for spreadsheet programs.
 
     Attributes:
-        has_mark: Whether the file begins with a byte-order mark, without which Excel doesn't detect UTF-8.
-        has_comma: Whether the decimal separator is a comma and cells are separated by semicolons, as in most of
-            Europe.
+        has_mark: Whether the file starts with a byte order mark. Excel needs it to detect UTF-8.
+        has_comma: Whether commas are decimal separators and semicolons separate cells, as in most of Europe.
     """
 
     has_mark: bool = False
@@ -47,22 +46,22 @@ PLAIN = CsvStyle()
 
 
 def guarded(text: str) -> str:
-    """Return a string as a cell that no spreadsheet runs as a formula, and that can't break its row."""
+    """Return text for a cell that spreadsheets don't run as a formula, with line breaks that can't split a row."""
     if _FORMULA.match(text):
         text = _MARK + text
-    # Before Python 3.13, csv doesn't quote it, and the row would break in two.
+    # Before Python 3.13, csv doesn't quote "\r", which would split the row.
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def csv_lines(
     rows: Iterable[tuple[Any, ...]], private: Mapping[str, str] | None = None, style: CsvStyle = PLAIN
 ) -> Iterator[str]:
-    """Yield CSV text piece by piece, so that memory use is constant for any number of runs.
+    """Yield CSV text piece by piece, with constant memory use for any number of runs.
 
     Args:
-        rows: Values in the order of RUN_COLUMNS and EpochColumns' fields (see runs.rows_for_export).
-        private: Strings to replace in messages; by default, the user's and the program's folders.
-        style: Options for the spreadsheet program.
+        rows: Values of RUN_COLUMNS followed by those of EpochColumns, as returned by runs.rows_for_export.
+        private: Strings to replace in messages; None for the private texts of this user and computer.
+        style: Options for spreadsheet programs.
     """
     private = private_texts() if private is None else private
     buffer = io.StringIO()
@@ -91,8 +90,8 @@ def csv_lines(
 
 
 def table_lines(database: Database, ids: Sequence[int], style: CsvStyle = PLAIN) -> Iterator[str]:
-    """Yield the table of runs in a style. Without ids, all runs are included."""
-    # Closed before the database, even if the output is lost or Ctrl-C ends it.
+    """Yield the CSV of runs in a style. Without ids, all runs are included."""
+    # Closed before the database, even if writing fails or is interrupted by Ctrl-C.
     with closing(rows_for_export(database, ids)) as rows:
         yield from csv_lines(rows, table_private_texts(database), style)
 

@@ -1,4 +1,4 @@
-"""The interface of an export format."""
+"""The interface of export formats."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanTable:
-    """The export of a plan.
+    """The data of a plan for export.
 
     Attributes:
-        format_version: Version of its columns and keys.
-        plain: Everything as plain JSON types.
-        rows: The key of its configurations or tests in `plain`, each with a `reason`.
-        columns: Names of the cells.
-        cells: A row of plain values for each configuration or test.
-        private: Strings to replace; see `report.private_texts`.
+        format_version: Version of the columns and keys.
+        plain: All data as plain JSON types.
+        rows: Key in `plain` of the list of configurations, tests or runs, each with a `reason`.
+        columns: Names of the columns.
+        cells: Rows of plain values, one for each configuration, test or run.
+        private: Strings to replace, as returned by `redaction.private_texts`.
     """
 
     format_version: int
@@ -32,15 +32,15 @@ class PlanTable:
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """One way to write runs, and optionally plans, to a file.
+    """A file format for runs and, in some cases, plans.
 
     Attributes:
-        name: Name on the command line.
-        title: Message code of its title in the file dialog.
-        ending: File name suffix, with the dot.
-        lines: Yields the text of runs piece by piece, so that memory use is constant. Without ids, all runs are
-            included.
-        plan_lines: Yields the text of a plan piece by piece; None if plans aren't supported.
+        name: Name for the command line.
+        title: Message code of the title in the file dialog.
+        ending: Suffix of file names, including the dot.
+        lines: Function that yields the text of runs piece by piece, with constant memory use. Without ids, all
+            runs are included.
+        plan_lines: Function that yields the text of a plan piece by piece; None if plans aren't supported.
     """
 
     name: str

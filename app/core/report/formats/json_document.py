@@ -1,4 +1,4 @@
-"""Runs as JSON with everything that is stored. Contains no names of users, computers or folders."""
+"""Exports runs as JSON with all stored data, without names of users, computers or folders."""
 
 import json
 import math
@@ -20,7 +20,7 @@ from app.core.verdict.energy import epoch_energies
 
 
 def json_lines(runs: Iterable[Run], private: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Yield one JSON document piece by piece: format_version, app_version and the runs with all raw durations."""
+    """Yield a JSON document piece by piece: format_version, app_version, and the runs with all durations."""
     private = private_texts() if private is None else private
     head = json.dumps({"format_version": FORMAT_VERSION, "app_version": app.__version__})
     yield head.removesuffix("}") + ', "runs": ['
@@ -33,7 +33,7 @@ def json_lines(runs: Iterable[Run], private: Mapping[str, str] | None = None) ->
 
 
 def _run_lines(run: Run, private: Mapping[str, str]) -> Iterator[str]:
-    """Yield a run's JSON piece by piece, because it may have millions of steps."""
+    """Yield the JSON of a run piece by piece, because a run may have millions of steps."""
     plain = _without_steps(run, private)
     yield json.dumps(plain, allow_nan=False).removesuffix("}") + ', "step_records": ['
     separator = ""
@@ -44,7 +44,7 @@ def _run_lines(run: Run, private: Mapping[str, str]) -> Iterator[str]:
 
 
 def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return a run as plain JSON types, without the user's and the program's folders."""
+    """Return a run as plain JSON types, without private folders."""
     steps = [_event(event, "seq") for event in run.steps]
     return _without_steps(run, private) | {"step_records": steps}
 
@@ -54,7 +54,7 @@ def _without_steps(run: Run, private: Mapping[str, str] | None) -> dict[str, Any
     plain: dict[str, Any] = asdict(run.summary)
     plain["error_message"] = hide(run.summary.error_message, private)
     plain["spec"] = without_folders(run.spec)
-    # Without its machine ID, which would permanently link all files of one computer.
+    # The machine ID is omitted, because it would permanently link all files of one computer.
     plain["machine"] = {name: value for name, value in asdict(run.machine).items() if name != "machine_id"}
     parts = {"environment": run.environment, "dataset": run.dataset, "model": run.model}
     plain |= {name: None if event is None else _event(event, "seq", "t_s") for name, event in parts.items()}
@@ -75,16 +75,16 @@ def _without_steps(run: Run, private: Mapping[str, str] | None) -> dict[str, Any
 
 
 def _limit(run: Run) -> str:
-    """Return what limited a run; "" if unknown or not applicable."""
+    """Return a text that states what limited a run's speed; "" if unknown or not applicable."""
     try:
         explanation = explain(run)
-    except Exception:  # noqa: BLE001 - one record that no rule foresaw must not stop the export of the others
+    except Exception:  # noqa: BLE001 - one unexpected record must not stop the export of the others
         return ""
     return "" if explanation is None else explanation.text
 
 
 def _cell(value: object, private: Mapping[str, str]) -> object:
-    """Return a stored cell of any type as JSON."""
+    """Return a stored cell of any type as a JSON value, without private text."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "backslashreplace")
     if isinstance(value, float) and not math.isfinite(value):
@@ -98,7 +98,7 @@ def _event(event: msgspec.Struct, *without: str) -> dict[str, Any]:
 
 
 def _lines(database: Database, ids: Sequence[int]) -> Iterator[str]:
-    # Closed before the database, even if the output is lost or Ctrl-C ends it.
+    # Closed before the database, even if writing fails or is interrupted by Ctrl-C.
     with closing(load_runs(database, sorted(set(ids)) or all_ids(database))) as runs:
         yield from json_lines(runs)
 

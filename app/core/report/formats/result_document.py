@@ -1,4 +1,4 @@
-"""Runs as a result file, which another copy of Epochmark can import. Includes only runs with a result."""
+"""Exports runs as a result file, which other copies of Epochmark can import. Runs without a result are skipped."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,23 +13,23 @@ from app.core.result_file.record import RESULTS_LIMIT, Result
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids, load_runs
 
-# Readers accept no larger file. Step durations are included for the first runs as long as there is room.
+# Larger files are rejected when imported. Step durations are included for the first runs, up to a limit.
 SIZE_LIMIT_BYTES = 30_000_000
 STEPS_LIMIT = 200_000
-# Keeps a picture small enough for forums: half a megabyte more, or a megabyte with a thousand runs.
+# Keep pictures small enough for forums: half a megabyte more, or a megabyte with a thousand runs.
 PICTURE_STEPS_LIMIT, PICTURE_LIMIT_BYTES = 20_000, 6_000_000
 
 
 def results_of(database: Database, ids: Sequence[int], steps_limit: int = STEPS_LIMIT) -> list[Result]:
-    """Return the results of runs, oldest first, skipping runs that have none. Without ids, all runs are included.
+    """Return the results of runs, oldest first, skipping runs without a result. Without ids, include all runs.
 
     Args:
-        database: The results.
-        ids: Run numbers.
-        steps_limit: Maximum number of step durations in all results together.
+        database: Database of the runs.
+        ids: Ids of the runs.
+        steps_limit: Maximum total number of step durations.
 
     Raises:
-        UsageError: None of them has a result, or there are too many.
+        UsageError: No run has a result, or the file would be too large.
     """
     private, results, steps, size_bytes = private_texts(), list[Result](), 0, 0
     with closing(load_runs(database, sorted(set(ids)) or all_ids(database))) as runs:
@@ -50,12 +50,12 @@ def results_of(database: Database, ids: Sequence[int], steps_limit: int = STEPS_
 
 
 def result_file(database: Database, ids: Sequence[int], steps_limit: int = STEPS_LIMIT) -> bytes:
-    """Return the result file of runs; see `results_of`."""
+    """Return the result file of runs. Arguments and errors are as in `results_of`."""
     return file_bytes(results_of(database, ids, steps_limit))
 
 
 def enclosed_file(database: Database, ids: Sequence[int]) -> bytes:
-    """Return the result file to embed in a picture of runs; b"" if no run fits into it, or there are too many."""
+    """Return the result file to embed in a picture of runs; b"" if there is none or it is too large."""
     try:
         content = result_file(database, ids, PICTURE_STEPS_LIMIT)
     except UsageError:

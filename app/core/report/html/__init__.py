@@ -1,1 +1,1 @@
-"""A report as a single self-contained HTML page."""
+"""Exports a report as a single, self-contained HTML page."""

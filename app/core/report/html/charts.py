@@ -1,4 +1,4 @@
-"""Charts of a report as SVG. Their colours are defined in the page's style, so that they follow its theme."""
+"""Draws the charts of a report as SVG. Colours are defined in the page's style, so that they follow its theme."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ TICKS = 4
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line: its name, and its points in order; None is a gap."""
+    """A line with its name and points in order. A y of None is a gap."""
 
     name: str
     points: Sequence[tuple[float, float | None]]
@@ -24,7 +24,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One horizontal bar."""
+    """A horizontal bar."""
 
     name: str
     value: float
@@ -33,13 +33,13 @@ class Row:
 
 
 def line_chart(title: str, lines: Sequence[Line], x_title: str, *, from_zero: bool = False) -> Element | None:
-    """Return lines over a common axis, with a legend; None without two points to connect.
+    """Return a chart of lines on common axes, with a legend; None if no line has two points.
 
     Args:
-        title: Title with the unit.
-        lines: The lines; at most four are distinguishable by colour and dashes.
+        title: Title, including the unit.
+        lines: Lines; at most four can be distinguished by colour and dashes.
         x_title: Title of the horizontal axis.
-        from_zero: Whether the vertical axis begins at zero.
+        from_zero: Whether the vertical axis starts at zero.
     """
     there = [each for each in lines if sum(y is not None for _, y in each.points) > 1]
     values = [y for each in there for _, y in each.points if y is not None]
@@ -58,7 +58,7 @@ def line_chart(title: str, lines: Sequence[Line], x_title: str, *, from_zero: bo
 
 
 def column_chart(title: str, values: Sequence[float], x_title: str, median: float | None = None) -> Element | None:
-    """Return a column for each value, in order, with a line at the median; None without two values."""
+    """Return a chart with a column for each value, and a line at the median; None with fewer than two values."""
     if len(values) < 2:
         return None
     shown = values if len(values) <= POINTS_LIMIT else values[:: math.ceil(len(values) / POINTS_LIMIT)]
@@ -86,7 +86,7 @@ def column_chart(title: str, values: Sequence[float], x_title: str, median: floa
 
 
 def bar_chart(title: str, rows: Sequence[Row]) -> Element | None:
-    """Return a horizontal bar for each row; None without rows."""
+    """Return a chart with a horizontal bar for each row; None without rows."""
     if not rows:
         return None
     most = max(row.value for row in rows)
@@ -105,7 +105,7 @@ def bar_chart(title: str, rows: Sequence[Row]) -> Element | None:
 
 
 class _Scale:
-    """Maps values to positions. If all values are equal, they are in the middle."""
+    """Maps values to positions. If all values are equal, their position is the middle."""
 
     def __init__(self, low: float, high: float, begin: float, end: float) -> None:
         self.low, self.high, self._begin, self._end = low, high, begin, end
@@ -115,7 +115,7 @@ class _Scale:
         return self._begin + share * (self._end - self._begin)
 
     def ticks(self) -> list[float]:
-        """Return round values within the scale."""
+        """Return round values within the range of the scale."""
         span = self.high - self.low
         if span <= 0:
             return [self.low]

@@ -1,4 +1,4 @@
-"""Runs as a report: one HTML page that opens anywhere, prints well, and embeds the result file."""
+"""Exports runs as a report: an HTML page that opens anywhere, prints well, and embeds the result file."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ from app.core.storage.database import Database
 from app.core.storage.runs import all_ids, load_runs
 from app.core.verdict.judged_run import JudgedRun
 
-# Limit of runs, because each has several charts and tables.
+# Maximum number of runs, because each run has several charts and tables.
 RUNS_LIMIT = 20
 
 

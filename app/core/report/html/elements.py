@@ -1,4 +1,4 @@
-"""Elements of a page. All text in them is escaped, safe to show, and free of private names."""
+"""Creates HTML elements whose texts are escaped, safe to show, and free of private names."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from xml.etree.ElementTree import Element
@@ -12,12 +12,12 @@ Content = Element | str | None
 
 
 def element(tag: str, *content: Content, **attributes: str | float | None) -> Element:
-    """Return an element with its content. Attributes with the value None are omitted.
+    """Return an element with its contents. Attributes with the value None are omitted.
 
     Args:
-        tag: Name of the tag.
-        content: Elements and strings, in order; None for nothing.
-        attributes: Attributes by name. Underscores become hyphens, and a trailing one ("class_", "for_") is
+        tag: Name of the element.
+        content: Elements and strings, in order; None is ignored.
+        attributes: Attributes by name. Underscores become hyphens, and a trailing underscore ("class_", "for_") is
             removed.
     """
     made = Element(tag)
@@ -39,22 +39,22 @@ def element(tag: str, *content: Content, **attributes: str | float | None) -> El
 
 
 def without_private(root: Element, private: Mapping[str, str]) -> None:
-    """Replace private text everywhere in an element, including attributes."""
+    """Replace private text in an element and its descendants, including attributes."""
     for each in root.iter():
         each.text, each.tail = hide(each.text, private), hide(each.tail, private)
         for name, value in each.items():
-            if not value.startswith("data:"):  # it was created without private text
+            if not value.startswith("data:"):  # created without private text
                 each.set(name, hide(value, private) or "")
 
 
 def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> Element:
-    """Return a table whose rows begin with a heading.
+    """Return a table. The first cell of each row is its heading.
 
     Args:
         caption: Caption of the table.
         headings: Headings of the columns.
-        rows: Rows with one cell per heading.
-        words: Number of text columns at the left; the others are numbers.
+        rows: Rows with one cell for each heading.
+        words: Number of text columns on the left. The other columns contain numbers.
     """
     head = element("tr", *(_cell("th", text, number, words, "col") for number, text in enumerate(headings)))
     body = [
@@ -68,7 +68,7 @@ def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]], 
         for row in rows
     ]
     whole = element("table", element("caption", caption), element("thead", head), element("tbody", *body))
-    # Focusable, so that a table wider than the page can be scrolled with the keyboard.
+    # Focusable, so that a wide table can be scrolled with the keyboard.
     return element("div", whole, class_="table", tabindex="0", role="group", aria_label=caption)
 
 
@@ -77,13 +77,13 @@ def _cell(tag: str, text: str, number: int, words: int, scope: str | None) -> El
 
 
 def pairs(lines: Iterable[tuple[str, str]]) -> Element:
-    """Return labels with their values."""
+    """Return a list of labels with their values."""
     parts = [element("div", element("dt", name), element("dd", value)) for name, value in lines if value]
     return element("dl", *parts)
 
 
 def section(heading: str, *content: Content, level: int = 3) -> Element | None:
-    """Return a section with its heading; None if it is empty."""
+    """Return a section with a heading; None if it would be empty."""
     there = [each for each in content if each is not None]
     return element("section", element(f"h{level}", heading), *there) if there else None
 

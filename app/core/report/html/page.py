@@ -1,4 +1,4 @@
-"""The page of a report: its head, the runs, the method, and the embedded result file."""
+"""The page of a report: head, runs, method, and the embedded result file."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -17,18 +17,18 @@ from app.core.titles import level_title, workload_title
 from app.core.verdict.judged_run import JudgedRun
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-# Id of the link for saving the result file.
+# Prefix of the link that saves the result file.
 FILE_ADDRESS = "data:application/json;base64,"
 FILE_NAME = "result.epochmark.json"
 _METHOD = ("steps", "interval", "verdict", "comparison")
 
 
 def report_page(runs: Sequence[JudgedRun], result_file: bytes, private: Mapping[str, str]) -> str:
-    """Return a page about runs, in the order given.
+    """Return an HTML page about runs, in the given order.
 
     Args:
         runs: At least one run.
-        result_file: Result file to embed; b"" for none.
+        result_file: Contents of the result file to embed; b"" for none.
         private: Strings to replace.
     """
     secret = chosen_texts([run.run.spec for run in runs]) | dict(private)
@@ -40,7 +40,7 @@ def report_page(runs: Sequence[JudgedRun], result_file: bytes, private: Mapping[
         element("meta", charset="utf-8"),
         element("title", page_title),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        # Prevents loading and running anything, no matter what the text contains.
+        # Prevents the page from loading or running anything, whatever the texts contain.
         element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         _style(),
     )

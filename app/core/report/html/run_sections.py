@@ -1,4 +1,4 @@
-"""The sections of one run in a report."""
+"""The sections about a run in a report."""
 
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
@@ -27,7 +27,7 @@ from workloads.protocol.events import Epoch
 BARS_LIMIT = 14
 EPOCHS_LIMIT = 100
 _NOT_SHOWN = ("machine_id", "python")
-# Charts of telemetry: title, factor for the values, and the curves with the codes of their names.
+# Charts of telemetry: message code of the title, factor for the values, and names of the curves.
 _TELEMETRY = (
     ("html.use", 1.0, ("cpu_pct", "other_cpu_pct", "utilization_pct")),
     ("html.temperature", 1.0, ("cpu_temperature_c", "temperature_c")),
@@ -37,7 +37,7 @@ _TELEMETRY = (
 
 
 def run_article(run: JudgedRun, number: int) -> Element:
-    """Return everything about one run. `number` distinguishes the runs on the page."""
+    """Return the sections about a run. `number` distinguishes the runs on the page."""
     series, place = run.series, f"run-{number}"
     title = element("h2", workload_title(run.summary.workload), id=place)
     parts = [
@@ -53,7 +53,7 @@ def run_article(run: JudgedRun, number: int) -> Element:
 
 
 def _head(run: JudgedRun) -> Iterator[Element]:
-    """Yield the headline with its interval, or the reason why there is none."""
+    """Yield the headline with its interval, or the reason for having none."""
     summary = run.summary
     try:
         card = share_card(run)
@@ -76,7 +76,7 @@ def _reasons(run: JudgedRun) -> Element | None:
 
 
 def _ranking(run: Run) -> Iterator[Element | None]:
-    """Yield the bars of comparable results, and the sources of published results."""
+    """Yield a chart of comparable results, and the sources of published results."""
     summary = run.summary
     if summary.value is None:
         return
@@ -111,7 +111,7 @@ def _length(bar: Bar) -> float:
 
 def _origin(bar: Bar) -> tuple[str, str, str]:
     row = bar.row
-    assert row is not None  # true for published bars
+    assert row is not None  # always present for published bars
     year = str(row.year) if row.year is not None else sentence("compare.year_not_stated")
     return "; ".join((bar.name, *doubts(bar))), row.software_words, year
 
@@ -144,7 +144,7 @@ def _points(curve: Curve, scale: float = 1.0) -> list[tuple[float, float | None]
 
 
 def _field(name: str) -> str:
-    """Return the telemetry field of a curve: "power_w" for "gpu0_power_w"."""
+    """Return the telemetry field of a curve, such as "power_w" for "gpu0_power_w"."""
     return name.partition("_")[2] if name.startswith("gpu") else name
 
 
