@@ -235,7 +235,7 @@ def _untuned(get_tf_dataset: Any) -> Any:
     def get(adapter: Any) -> Any:
         return get_tf_dataset(adapter).with_options(options)
 
-    get.is_untuned = True  # marks the function for the next call
+    get.is_untuned = True  # type: ignore[attr-defined] # marks the function for the next call
     return get
 
 
