@@ -491,6 +491,7 @@ def community_remarks(row: CommunityRow) -> tuple[str, ...]:
         sentence("share.batch", batch_size=summary.batch_size),
         summary.precision,
         summary.variant,
+        limit_text(summary),
         *unusual_settings(summary),
         sentence("compare.community_cautions", count=row.cautions) if row.cautions else "",
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from app.core.analysis.own_runs import run_name
+from app.core.analysis.power import limit_class_pct
 from app.core.errors import UsageError
 from app.core.exchange.community_file import (
     CODES_LIMIT,
@@ -25,7 +26,7 @@ from app.core.exchange.importing import files_of
 from app.core.messages import Message, message
 from app.core.metrics import headline_kind
 from app.core.result_file.canonical import UnfitError, canonical, short_code
-from app.core.result_file.record import Result
+from app.core.result_file.record import Gpu, Result
 from app.core.result_file.summary import summary_of
 from workloads import CATALOGUE
 
@@ -70,6 +71,8 @@ class Row:
         results: Number of results that count.
         cautions: Number of these results with the verdict "caution".
         codes: Short checksums of the results, in order.
+        power_limit_w: Median of the card's power limits, which differ by a few percent at most; None if unknown.
+        power_default_w: Median of its default limits; None if unknown.
     """
 
     device: str
@@ -89,6 +92,8 @@ class Row:
     results: int
     cautions: int
     codes: tuple[str, ...]
+    power_limit_w: float | None = None
+    power_default_w: float | None = None
 
 
 def look_at(paths: Iterable[Path]) -> tuple[list[TableEntry], list[Refused]]:
@@ -224,15 +229,16 @@ def _key(result: Result) -> tuple[object, ...]:
     summary, spec = summary_of(result), result.spec
     kind = (summary.device or "cpu").partition(":")[0]
     same = (spec.workload, spec.workload_version, spec.variant or "", spec.batch_size, spec.precision)
+    limit_pct = limit_class_pct(summary.gpu_power_limit_w, summary.gpu_power_default_w)
     threads = "" if spec.threads is None else f"threads={spec.threads}"
     settings = " ".join(filter(None, ("jit=on" if spec.jit else "", threads, spec.settings or "")))
-    return (*same, run_name(summary), kind, summary.engine, result.statistics.metric, settings)
+    return (*same, limit_pct, run_name(summary), kind, summary.engine, result.statistics.metric, settings)
 
 
 def _machine(result: Result) -> str:
     """Return the properties of a computer that don't change for years; its system and drivers are excluded."""
     machine = result.machine
-    gpus = tuple(msgspec.structs.replace(gpu, driver=None, memory_bytes=None) for gpu in machine.gpus or ())
+    gpus = tuple(Gpu(name=gpu.name, vendor=gpu.vendor) for gpu in machine.gpus or ())
     changing = {"os_name": None, "virtual_machine": None}
     return canonical(msgspec.structs.replace(machine, gpus=gpus or None, **changing)).decode("utf-8")
 
@@ -261,5 +267,12 @@ def _row(results: Sequence[Result]) -> Row:
         machines=len(medians),
         results=len(results),
         cautions=sum(each.verdict is not None and each.verdict.level == "caution" for each in results),
+        power_limit_w=_median([each.statistics.gpu_power_limit_w for each in results]),
+        power_default_w=_median([each.statistics.gpu_power_default_w for each in results]),
         codes=tuple(sorted(short_code(each.digest or "") for each in results))[:CODES_LIMIT],
     )
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    stated = [value for value in values if value is not None]
+    return statistics.median(stated) if stated else None

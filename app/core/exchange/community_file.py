@@ -42,7 +42,7 @@ from app.core.result_file.summary import summary_of
 from workloads import CATALOGUE
 from workloads.datasets.regular_file import read_regular
 
-FORMAT, FORMAT_VERSION = "epochmark-table", 1
+FORMAT, FORMAT_VERSION = "epochmark-table", 2
 SIZE_LIMIT_BYTES, ROWS_LIMIT, CODES_LIMIT = 5_000_000, 20_000, 10_000
 # Limits in seconds: for the lock, and for downloading 5 MB over a slow connection.
 PATIENCE_S, TIME_LIMIT_S = 10.0, 120.0
@@ -71,11 +71,13 @@ class _Row(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     results: Positive
     cautions: Number
     codes: Annotated[tuple[_Code, ...], msgspec.Meta(max_length=CODES_LIMIT)]
+    power_limit_w: Amount | None = None  # from version 2 on
+    power_default_w: Amount | None = None
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     format: Literal["epochmark-table"]
-    format_version: Literal[1]
+    format_version: Literal[1, 2]
     sha256: str
     rows: Annotated[tuple[_Row, ...], msgspec.Meta(min_length=1, max_length=ROWS_LIMIT)]
 
@@ -288,7 +290,13 @@ def _community(row: _Row) -> CommunityRow:
         ),
         environment=Environment(engine=row.engine, device="cpu" if row.kind == "cpu" else f"{row.kind}:0"),
         machine=Machine(**{"cpu_name" if row.kind == "cpu" else "device_name": row.device}),  # type: ignore[arg-type]
-        statistics=Statistics(metric=row.metric, value=row.median, epochs_done=0),
+        statistics=Statistics(
+            metric=row.metric,
+            value=row.median,
+            epochs_done=0,
+            gpu_power_limit_w=row.power_limit_w,
+            gpu_power_default_w=row.power_default_w,
+        ),
     )
     counts = (row.machines, row.results, row.cautions)
     return CommunityRow(row.device, summary_of(result), row.low, row.high, *counts)

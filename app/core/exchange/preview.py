@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from app.core.analysis.comparability import engine_name, unusual_settings
+from app.core.analysis.power import limit_text
 from app.core.errors import UsageError
 from app.core.external_results import EPOCH_LOG
 from app.core.formats import format_gpu_memory, format_installed_memory
@@ -108,7 +109,9 @@ def _with_telemetry_of(*names: str, words: str) -> Callable[[Result], Result]:
 
     def remove(result: Result) -> Result:
         kept = {name: each for name, each in (result.telemetry or {}).items() if words not in name}
-        return _of_machine(*names)(msgspec.structs.replace(result, telemetry=kept or None))
+        numbers = {name: None for name in ("gpu_power_limit_w", "gpu_power_default_w") if words in name}
+        limits = msgspec.structs.replace(result.statistics, **numbers)
+        return _of_machine(*names)(msgspec.structs.replace(result, telemetry=kept or None, statistics=limits))
 
     return remove
 
@@ -161,7 +164,8 @@ def _engine(result: Result) -> str:
 def _gpus(result: Result) -> str:
     machine = result.machine
     named = [_gpu(gpu) for gpu in machine.gpus or ()]
-    return " · ".join(dict.fromkeys([*([machine.device_name] if machine.device_name else []), *named]))
+    limit = limit_text(summary_of(result))
+    return " · ".join(dict.fromkeys(filter(None, (machine.device_name, limit, *named))))
 
 
 def _gpu(gpu: Gpu) -> str:

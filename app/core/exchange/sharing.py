@@ -33,7 +33,7 @@ _ROW: dict[str, dict[str, Any]] = {
     "cpu": {"cpu_name": None},
     "cores": {"physical_cores": None, "logical_cores": None},
     "memory": {"memory_bytes": None},
-    "gpu": {"device_name": None},
+    "gpu": {"device_name": None, "gpu_power_limit_w": None, "gpu_power_default_w": None},
     "system": {"os_name": None},
     "date": {"started_at": "", "finished_at": None},
     "comment": {"comment": None},

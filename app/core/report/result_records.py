@@ -27,6 +27,7 @@ _FIGURES = (
     *("memory_used_bytes", "memory_available_bytes", "swap_used_bytes"),
 )
 _GPU_FIGURES = ("utilization_pct", "memory_used_bytes", "temperature_c", "power_w", "clock_mhz")
+_GPU_POWERS = ("power_limit_w", "power_default_w", "power_min_w", "power_max_w")
 _SAME = {
     "spec": (
         *("workload", "workload_version", "preset", "epochs", "steps", "steps_per_epoch", "samples_per_epoch"),
@@ -35,7 +36,8 @@ _SAME = {
     "machine": ("physical_cores", "logical_cores", "memory_bytes", "virtual_machine"),
     "statistics": (
         *("metric", "epochs_done", "cpu_energy_j", "cpu_energy_per_epoch_j", "gpu_energy_j"),
-        *("gpu_energy_per_epoch_j", "gpu_energy_basis"),
+        *("gpu_energy_per_epoch_j", "gpu_energy_basis", "cpu_power_w", "gpu_power_w", "gpu_power_limit_w"),
+        *("gpu_power_default_w", "on_battery", "work_per_j"),
     ),
 }
 
@@ -135,6 +137,7 @@ def _machine(run: Run) -> dict[str, Any]:
             "vendor": gpu.vendor,
             "memory_bytes": gpu.memory_bytes,
             "driver": _line(gpu.driver),
+            **{name: getattr(gpu, name) for name in _GPU_POWERS},
         }
         for gpu in run.machine.gpus
     ] or None

@@ -161,7 +161,7 @@ def decode(content: bytes) -> tuple[Result, ...]:
     """Parse a result file. Raises UnfitError with the position and the reason if anything is invalid."""
     try:
         head = msgspec.json.decode(content, type=_Head)
-        if head.format_version != FORMAT_VERSION:
+        if not 1 <= head.format_version <= FORMAT_VERSION:
             raise UnfitError("exchange.unknown_version", version=head.format_version, newest=FORMAT_VERSION)
         whole = msgspec.json.decode(content, type=ResultFile)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

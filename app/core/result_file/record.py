@@ -1,4 +1,4 @@
-"""The record of a result file, format 1: everything that a result shares with other people.
+"""The record of a result file, format 2: everything that a result shares with other people.
 
 It is separate from the app's own records, which may change, whereas the meaning of this record never changes. New
 fields must be None by default, which isn't written, so that digests of older files remain valid. They also require
@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 FORMAT: Final = "epochmark-result"
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 # Maximum for one file. Even the picture of a long study contains far fewer.
 RESULTS_LIMIT = 10_000
 # Maximums for one result. Larger amounts are omitted; `epochs_done` and `steps.count` contain the actual numbers.
@@ -83,12 +83,21 @@ class Environment(ResultSection, frozen=True, kw_only=True):
 
 
 class Gpu(ResultSection, frozen=True, kw_only=True):
-    """A graphics card."""
+    """A graphics card.
+
+    Attributes:
+        power_limit_w: Its power limit at the start of the run.
+        power_min_w, power_max_w: The lowest and highest limits that its driver accepts.
+    """
 
     name: Line
     vendor: Token | None = None
     memory_bytes: Count | None = None
     driver: Line | None = None
+    power_limit_w: Amount | None = None
+    power_default_w: Amount | None = None
+    power_min_w: Amount | None = None
+    power_max_w: Amount | None = None
 
 
 class Machine(ResultSection, frozen=True, kw_only=True):
@@ -162,6 +171,10 @@ class Statistics(ResultSection, frozen=True, kw_only=True):
         low, high: Ends of the confidence interval.
         mean: Arithmetic mean including interruptions.
         minimum_s, maximum_s: Range of the duration of an epoch, or of a step if the headline is based on steps.
+        cpu_power_w, gpu_power_w: Mean draw during the timed steps.
+        gpu_power_limit_w: The GPU's limit in force during the timed steps.
+        on_battery: Whether the computer ran on battery during any part of the timed steps.
+        work_per_j: Examples, images, words or tokens (see `metric`) per joule of the device used.
     """
 
     metric: Token
@@ -188,6 +201,12 @@ class Statistics(ResultSection, frozen=True, kw_only=True):
     gpu_energy_j: Finite | None = None
     gpu_energy_per_epoch_j: Finite | None = None
     gpu_energy_basis: Token | None = None
+    cpu_power_w: Finite | None = None
+    gpu_power_w: Finite | None = None
+    gpu_power_limit_w: Amount | None = None
+    gpu_power_default_w: Amount | None = None
+    on_battery: bool | None = None
+    work_per_j: Amount | None = None
 
 
 class Verdict(ResultSection, frozen=True, kw_only=True):
@@ -238,5 +257,5 @@ class ResultFile(ResultSection, frozen=True, kw_only=True):
     """A file with one or more results."""
 
     format: Literal["epochmark-result"]
-    format_version: Literal[1]
+    format_version: Literal[1, 2]
     results: Annotated[tuple[Result, ...], msgspec.Meta(min_length=1, max_length=RESULTS_LIMIT)]

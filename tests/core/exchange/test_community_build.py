@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.core.analysis.compare import community_remarks
 from app.core.errors import UsageError
 from app.core.exchange.community_build import look_at, table_rows, table_text
 from app.core.exchange.community_file import read_table
-from app.core.messages import text
+from app.core.messages import sentence, text
 from app.core.result_file.canonical import file_bytes, sealed, without_durations
 from app.core.result_file.record import Epoch, Result
 from tests.conftest import ROOT
@@ -74,6 +75,26 @@ def test_a_row_has_the_median_and_the_range_of_its_machines(tmp_path: Path) -> N
         ("i7-1165G7", 128, ""),
         ("EPYC", 128, "threads=1"),
     }
+
+
+def test_cards_at_other_power_limits_have_rows_of_their_own(tmp_path: Path) -> None:
+    card = {"device_name": "RTX 3090", "environment": replace(golden()[2].environment, device="gpu:0")}
+    default = {"gpu_power_default_w": 370.0, **card}
+    rows, refusals = looked_at(
+        tmp_path,
+        changed(2.0, memory_bytes=1, gpu_power_limit_w=370.0, **default),
+        changed(2.2, memory_bytes=2, gpu_power_limit_w=365.0, **default),
+        changed(3.0, memory_bytes=3, gpu_power_limit_w=230.0, **default),
+        changed(2.1, memory_bytes=4, **card),
+    )
+    assert refusals == [None] * 4
+    limits = {(row.power_limit_w, row.power_default_w): row.results for row in rows}
+    assert limits == {(367.5, 370.0): 2, (230.0, 370.0): 1, (None, None): 1}
+    summaries = [row.summary for row in read_table(table_text(rows).encode())]
+    assert {(row.gpu_power_limit_w, row.gpu_power_default_w) for row in summaries} == set(limits)
+    named = [community_remarks(row) for row in read_table(table_text(rows).encode())]
+    at = sentence("power.at_limit_of", limit_w=230.0, default_w=370.0)
+    assert [at in remarks for remarks in named].count(True) == 1
 
 
 @pytest.mark.parametrize(

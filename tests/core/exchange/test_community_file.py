@@ -155,7 +155,7 @@ def redirected(handler: Handler, start: int) -> None:
         (sealed_table(lambda row: row.update(more=1)), None, message("exchange.wrong_field", place="rows[0]")),
         (sealed_table(lambda row: row.pop("engine")), None, message("exchange.wrong_field", place="rows[0]")),
         (
-            sealed_table(lambda row: row, format_version=2),
+            sealed_table(lambda row: row, format_version=3),
             None,
             message("exchange.wrong_field", place="format_version"),
         ),

@@ -10,6 +10,7 @@ import pytest
 
 from app.core.exchange.preview import without
 from app.core.exchange.sharing import TEXT_FORMS, picture_card, run_without, shared_result
+from app.core.messages import sentence
 from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, PlanPlace, Run, Side
 from app.core.report.card import ShareCard
@@ -25,6 +26,7 @@ from app.core.verdict.judged_run import JudgedRun
 from tests.core.plans.asking import ORDERS
 from tests.recording import as_preset, asked, recorded_events, store_recording
 from tests.sure import sure
+from workloads.protocol.machine import Gpu
 
 # What each field says in the recorded run.
 SAYS = {"cpu": "EPYC", "cores": "visible_cpus", "memory": "24 GB", "system": "Debian", "comment": "under the desk"}
@@ -58,6 +60,21 @@ def test_what_is_left_out_is_nowhere(database: Database, run: Run) -> None:
         assert words in whole, name
         assert words not in everything(database, run, (name,)), name
     assert run.summary.started_at[:10] not in everything(database, run, ("date",))
+
+
+def test_who_leaves_out_the_card_leaves_out_its_power_limit(database: Database, run: Run) -> None:
+    card = Gpu("NVIDIA GeForce RTX 3090", "nvidia", power_limit_w=231.25, power_default_w=377.5)
+    columns: dict[str, Any] = {"gpu_power_limit_w": 231.25, "gpu_power_default_w": 377.5, "device_name": card.name}
+    capped = replace(
+        run,
+        summary=replace(run.summary, device="gpu:0", **columns),
+        machine=replace(run.machine, gpus=(card,)),
+    )
+    limit = sentence("power.at_limit_of", limit_w=231.25, default_w=377.5)
+    whole, bare = (everything(database, capped, hidden) for hidden in ((), ("gpu",)))
+    for words in (limit, "231.25", "377.5", card.name):
+        assert words in whole
+        assert words not in bare
 
 
 def test_without_anything_removable_it_still_says_how_fast(database: Database, run: Run) -> None:

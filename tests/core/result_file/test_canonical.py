@@ -144,8 +144,8 @@ def test_a_change_shows_in_the_digest() -> None:
         (b"", said("exchange.not_json", reason="Input data was truncated")),
         (b"{}", said("exchange.not_json", reason="Object missing required field `format`")),
         (
-            b'{"format": "epochmark-result", "format_version": 2, "results": []}',
-            said("exchange.unknown_version", version="2"),
+            b'{"format": "epochmark-result", "format_version": 3, "results": []}',
+            said("exchange.unknown_version", version="3"),
         ),
         (
             b'{"format": "epochmark-result", "format_version": 1, "results": []}',
@@ -171,9 +171,9 @@ def test_the_code_has_eight_digits_in_two_groups() -> None:
 
 
 GOLDEN = ROOT / "tests" / "data" / "results"
-SCHEMA = ROOT / "resources" / "result-format" / "epochmark-result-1.schema.json"
+SCHEMA = ROOT / "resources" / "result-format" / "epochmark-result-2.schema.json"
 # Digests of the files' results, which were published: they must stay true.
-CODES = {"format_1": ["AC55-85EB", "D49C-39E8", "67D0-963F", "700D-2314"]}
+CODES = {"format_1": ["AC55-85EB", "D49C-39E8", "67D0-963F", "700D-2314"], "format_2": ["6ACB-71EE"]}
 
 
 def test_every_version_has_its_file() -> None:
@@ -184,7 +184,12 @@ def test_every_version_has_its_file() -> None:
 def test_a_file_of_each_version_is_read_and_keeps_its_digests(path: Path) -> None:
     results = decode(path.read_bytes())
     assert [short_code(digest_of(result)) for result in results] == CODES[path.name.partition(".")[0]]
-    assert file_bytes(results) == path.read_bytes()
+    number = path.name.partition(".")[0].removeprefix("format_").encode()
+    newest = str(FORMAT_VERSION).encode()
+    assert (
+        file_bytes(results).replace(b'"format_version":' + newest, b'"format_version":' + number)
+        == path.read_bytes()
+    )
 
 
 def test_what_the_file_of_format_1_says() -> None:
@@ -194,6 +199,16 @@ def test_what_the_file_of_format_1_says() -> None:
     assert len(sure(first.steps.durations_s)) == first.steps.count
     assert (last.comment, last.statistics.metric) == ("Œuvre, 東京 £ <b>=1+1</b>", "flop_per_s")
     assert last.machine.cpu_name == "AMD EPYC"
+
+
+def test_what_the_file_of_format_2_adds() -> None:
+    (result,) = decode((GOLDEN / "format_2.epochmark.json").read_bytes())
+    row = summary_of(result)
+    assert (row.gpu_power_limit_w, row.gpu_power_default_w, row.gpu_power_w) == (230.0, 370.0, 228.25)
+    assert (row.on_battery, row.cpu_power_w, row.work_per_j) == (False, 45.5, 21.4)
+    (card,) = sure(result.machine.gpus)
+    assert (card.power_limit_w, card.power_default_w) == (115.0, 370.0)
+    assert (card.power_min_w, card.power_max_w) == (100.0, 390.0)
 
 
 def test_the_shipped_schema_is_that_of_the_record() -> None:

@@ -1,0 +1,179 @@
+"""Power limits, draw and work per joule of runs whose power is known."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.analysis.comparability import differences
+from app.core.analysis.compare import bars
+from app.core.analysis.power import changed_limit, limit_class_pct, limit_text, other_limit
+from app.core.analysis.trend import machine_changes
+from app.core.messages import message, sentence
+from app.core.records import PastRun, Run, RunSummary
+from app.core.report.run_texts import energy_text, run_engine_line
+from app.core.report.share_texts import device_title
+from app.core.verdict.bottleneck import explain
+from app.core.verdict.energy import energy_columns, power_columns
+from app.core.verdict.rules import judge
+from tests.core.verdict.records import measured, quiet_run, with_telemetry
+from tests.saying import said
+from tests.sure import sure
+from tests.telemetry import environment_of
+from workloads.protocol.machine import Gpu
+
+CARD = Gpu("NVIDIA GeForce RTX 3090", "nvidia", power_limit_w=115.0, power_default_w=370.0)
+
+
+def on_card(run: Run, card: Gpu = CARD, *, idle: dict[str, Any] | None = None, **readings: Any) -> Run:
+    """Return a quiet run on a card with these readings under load, and others before it."""
+    device = {"device": "gpu:0", "device_name": card.name}
+    base = quiet_run(run, 1, **device)
+    everywhere = list(range(len(base.telemetry)))
+    whole = with_telemetry(base, everywhere, gpus=[{"index": 0, **(idle or readings)}])
+    loaded = with_telemetry(whole, measured(base), gpus=[{"index": 0, **readings}])
+    return replace(
+        loaded, machine=replace(run.machine, gpus=(card,)), environment=environment_of(run, device="gpu:0")
+    )
+
+
+def with_columns(run: Run) -> Run:
+    columns: dict[str, Any] = energy_columns(run) | power_columns(run)
+    return replace(run, summary=replace(run.summary, **columns))
+
+
+def at_limit(
+    run: RunSummary, limit_w: float | None, default_w: float | None = 370.0, **changes: Any
+) -> RunSummary:
+    card = {"device": "gpu:0", "device_name": CARD.name}
+    return replace(run, gpu_power_limit_w=limit_w, gpu_power_default_w=default_w, **(card | changes))
+
+
+def test_a_limit_counts_under_load(stored_run: Run) -> None:
+    """A laptop raises its limit only then."""
+    idle = {"power_w": 20.0, "power_limit_w": 115.0}
+    run = with_columns(on_card(stored_run, idle=idle, power_w=228.0, power_limit_w=230.0)).summary
+    assert (run.gpu_power_limit_w, run.gpu_power_default_w) == (230.0, 370.0)
+    assert run.gpu_power_w == pytest.approx(228.0, rel=0.02)
+    assert run.on_battery is False
+    assert run.work_per_j == pytest.approx(run.samples_per_epoch / sure(run.value) / sure(run.gpu_power_w))
+
+
+def test_a_limit_that_changes_in_the_middle_is_that_of_most_of_the_time(stored_run: Run) -> None:
+    run = on_card(stored_run, power_limit_w=370.0)
+    last = measured(run)[-len(measured(run)) // 3 :]
+    lowered = with_telemetry(run, last, gpus=[{"index": 0, "power_limit_w": 230.0}])
+    assert power_columns(lowered)["gpu_power_limit_w"] == 370.0
+
+
+@pytest.mark.parametrize(
+    ("readings", "expected_w"), [({"power_limit_w": None}, 115.0), ({"power_limit_w": "250"}, 115.0)]
+)
+def test_without_limits_in_the_telemetry_that_of_the_card_counts(
+    stored_run: Run, readings: dict[str, Any], expected_w: float
+) -> None:
+    assert power_columns(on_card(stored_run, **readings))["gpu_power_limit_w"] == expected_w
+
+
+def test_a_run_on_the_cpu_has_no_limit_and_counts_the_cpu(stored_run: Run) -> None:
+    base = quiet_run(stored_run, 1, device="cpu")
+    readings: dict[str, Any] = {
+        "cpu_power_w": 50.0,
+        "gpus": [{"index": 0, "power_w": 9.0, "power_limit_w": 230.0}],
+    }
+    run = with_columns(with_telemetry(base, list(range(len(base.telemetry))), **readings)).summary
+    assert (run.gpu_power_limit_w, run.gpu_power_default_w, run.gpu_power_w) == (None, None, None)
+    assert run.cpu_power_w == pytest.approx(50.0)
+    assert run.work_per_j == pytest.approx(run.samples_per_epoch / sure(run.value) / 50)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"value": None}, {"basis": "first_epoch"}, {"metric": "flop_per_s"}, {"workload": "matmul"}]
+)
+def test_work_without_a_speed_of_its_own_is_unknown(stored_run: Run, changes: dict[str, Any]) -> None:
+    run = on_card(stored_run, power_w=200.0)
+    summary = replace(run.summary, **changes)
+    expected = None if changes != {"metric": "flop_per_s"} else sure(summary.value) / 200
+    found = power_columns(replace(run, summary=summary))["work_per_j"]
+    assert found == (None if expected is None else pytest.approx(expected))
+
+
+@given(st.floats(1, 1_000), st.floats(0, 0.9), st.integers(3, 40))
+def test_energy_times_rate_agrees_with_mean_power(
+    stored_run: Run, power_w: float, part: float, period: int
+) -> None:
+    """However the draw changes: work per joule times joules per second is work per second."""
+    run = on_card(stored_run, power_w=power_w)
+    for at in range(0, len(run.telemetry), period):
+        run = with_telemetry(run, [at], gpus=[{"index": 0, "power_w": power_w * (1 - part)}])
+    summary = with_columns(run).summary
+    per_s = sure(summary.work_per_j) * sure(summary.gpu_power_w)
+    assert per_s == pytest.approx(summary.samples_per_epoch / sure(summary.value))
+    span_s = run.steps[-1].t_s - run.steps[0].t_s
+    assert sure(summary.gpu_power_w) * span_s <= sure(summary.gpu_energy_j) * (1 + 1e-9)
+    assert power_w * (1 - part) * 0.999 <= sure(summary.gpu_power_w) <= power_w * 1.001
+
+
+@pytest.mark.parametrize(
+    ("limit_w", "default_w", "expected"),
+    [
+        (370.0, 370.0, None),
+        (365.0, 370.0, None),  # as a driver rounds it
+        (None, 370.0, None),
+        (230.0, None, None),
+        (230.0, 370.0, (230.0, 370.0)),
+        (450.0, 370.0, (450.0, 370.0)),
+    ],
+)
+def test_only_another_limit_than_the_default_is_named(
+    summary: RunSummary, limit_w: float | None, default_w: float | None, expected: tuple[float, float] | None
+) -> None:
+    at = changed_limit(at_limit(summary, limit_w, default_w))
+    assert (at and (at.arguments["limit_w"], at.arguments["default_w"])) == expected
+
+
+@given(st.none() | st.floats(allow_nan=False, min_value=1e-9, max_value=1e9), st.floats(1e-3, 1e9))
+def test_any_limit_has_a_class(limit_w: float | None, default_w: float) -> None:
+    found = limit_class_pct(limit_w, default_w)
+    assert (found is None) == (limit_w is None)
+    if found is not None and limit_w is not None:
+        assert math.isclose(found, 100 * limit_w / default_w, abs_tol=2.5 + 1e-9 * found, rel_tol=1e-9)
+
+
+def test_a_lowered_limit_is_a_fact_and_named_in_each_place(stored_run: Run) -> None:
+    run = with_columns(on_card(stored_run, power_w=228.0, power_limit_w=230.0, utilization_pct=97.0))
+    summary = run.summary
+    verdict = judge(run)
+    (reason,) = [each for each in verdict.reasons if each.code == "power_limit"]
+    assert (reason.level, reason.said) == ("fact", message("note.power_limit", limit_w=230.0, default_w=370.0))
+    assert said("power.at_limit_of", limit_w="230", default_w="370").is_in(device_title(summary))
+    assert said("power.at_limit_of").is_in(run_engine_line(summary))
+    assert limit_text(summary) in next(bar for bar in bars(summary.workload, summary) if bar.kind == "you").remarks
+    assert said("power.work_per_joule", unit=sentence("power.unit_examples")).is_in(energy_text(summary))
+    usual = at_limit(summary, 370.0)
+    assert differences(usual, summary) == (limit_text(summary),)
+    assert differences(summary, usual) == (sentence("power.at_limit", limit_w=370.0),)
+    assert differences(summary, summary) == ()
+    assert limit_text(usual) == ""
+    assert device_title(usual) == CARD.name
+
+
+def test_a_limit_of_a_card_that_reports_no_default_still_differs(summary: RunSummary) -> None:
+    low, high = at_limit(summary, 150.0, None), at_limit(summary, 190.0, None)
+    assert other_limit(low, high) == sentence("power.at_limit", limit_w=190.0)
+    assert other_limit(low, at_limit(summary, None)) == other_limit(at_limit(summary, None), low) == ""
+
+
+def test_the_trend_marks_another_limit(summary: RunSummary) -> None:
+    before, now = (PastRun(run=at_limit(summary, limit_w)) for limit_w in (370.0, 230.0))
+    assert machine_changes(before, now) == (sentence("trend.other_power_limit", limit=limit_text(now.run)),)
+    assert machine_changes(now, now) == ()
+
+
+@pytest.mark.parametrize(("limit_w", "expected"), [(370.0, "power_capped"), (230.0, "power_limited")])
+def test_a_lowered_limit_is_told_from_the_ordinary_one(stored_run: Run, limit_w: float, expected: str) -> None:
+    run = on_card(stored_run, utilization_pct=97.0, throttle_reasons=["power cap"], power_limit_w=limit_w)
+    assert sure(explain(with_columns(run))).code == expected
