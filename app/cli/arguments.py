@@ -100,6 +100,7 @@ def _add_machine(verbs: Verbs) -> None:
     help_text = sentence("help.compare_workload", workload=STANDARD)
     parser.add_argument("workload", nargs="?", metavar="WORKLOAD", help=help_text)
     parser.add_argument("--baseline", metavar="NAME", help=sentence("help.compare_baseline"))
+    parser.add_argument("--efficiency", action="store_true", help=sentence("help.compare_efficiency"))
     parser.add_argument("--several-gpus", action="store_true", help=sentence("help.compare_several"))
     add_json(parser)
     parser.set_defaults(verb=machine.compare)

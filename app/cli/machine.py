@@ -14,7 +14,7 @@ from app.core.analysis.compare import (
     Bar,
     bars,
     baseline_name,
-    chart_metric,
+    by_work,
     find_baseline,
     left_out,
     position,
@@ -110,6 +110,8 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     run, others = (runs[0], runs[1:]) if runs else (None, [])
     several = options.several_gpus
     chart = bars(workload, run, others, imported, community=load_table(paths), with_several=several)
+    if options.efficiency:
+        return _compare_work(options, workload, run, by_work(chart))
     baseline = find_baseline(chart, options.baseline, workload)
     # The sentence is about published results. A stored run as baseline affects only the bars.
     place = position(run, baseline.name if baseline and baseline.row else None) if run else None
@@ -119,15 +121,7 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     if not chart:
         say(sentence("cli.nothing_to_compare", workload=workload))
         return 0
-    title, kind = workload_title(workload), headline_kind(chart_metric(workload, run))
-    label, direction = kind.label_within, better(kind)
-    if baseline:
-        name = in_line(baseline_name(baseline))
-        code = "cli.chart_title_with_baseline"
-        say(sentence(code, workload=title, label=label, direction=direction, baseline=name), ink=Ink.MUTED)
-    else:
-        say(sentence("cli.chart_title", workload=title, label=label, direction=direction), ink=Ink.MUTED)
-    say_bars(chart, baseline)
+    _say_chart(workload, chart, baseline)
     for name, reason in left_out(run, with_several=several) if run else []:
         say("  " + in_line(sentence("cli.not_drawn", name=name, reason=reason)))
     if not several and (line := several_line(workload, run)):
@@ -140,6 +134,27 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     elif place:
         say("\n" + sentence("cli.best_run", run_id=run.id, place=in_line(place)))
     return 0
+
+
+def _compare_work(options: argparse.Namespace, workload: str, run: RunSummary | None, chart: list[Bar]) -> int:
+    """Compare results by their work per joule."""
+    baseline = find_baseline(chart, options.baseline, workload)
+    if options.json:
+        say_json(json.dumps(_comparison(workload, run, chart, baseline) | {"sentence": None}, indent=2))
+    elif chart:
+        _say_chart(workload, chart, baseline)
+    else:
+        say(sentence("cli.no_energy", workload=workload))
+    return 0
+
+
+def _say_chart(workload: str, chart: list[Bar], baseline: Bar | None) -> None:
+    kind = headline_kind(chart[0].metric)
+    about = {"workload": workload_title(workload), "label": kind.label_within, "direction": better(kind)}
+    if baseline:
+        about["baseline"] = in_line(baseline_name(baseline))
+    say(sentence("cli.chart_title_with_baseline" if baseline else "cli.chart_title", **about), ink=Ink.MUTED)
+    say_bars(chart, baseline)
 
 
 def _workload(workload_id: str) -> dict[str, object]:

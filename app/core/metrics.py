@@ -89,6 +89,7 @@ HEADLINES: dict[str, Headline] = {
         Headline("tokens_per_s", is_rate=True),
         Headline("flop_per_s", 1e-12, is_rate=True, has_unit=True),
         Headline("bytes_per_s", 1e-9, is_rate=True, has_unit=True),
+        *(Headline(f"{what}_per_j", is_rate=True) for what in ("examples", "images", "words", "tokens")),
     )
 }
 

@@ -47,7 +47,7 @@ def compared(paths: Paths, capsys: pytest.CaptureFixture[str]) -> Compared:
     """What the terminal compares: compared(json=True)."""
 
     def print_bars(**asked: object) -> str:
-        usual = {"workload": None, "baseline": None, "json": False, "several_gpus": False}
+        usual = {"workload": None, "baseline": None, "json": False, "several_gpus": False, "efficiency": False}
         assert compare(argparse.Namespace(**(usual | asked)), paths) == 0
         return capsys.readouterr().out
 
@@ -125,6 +125,15 @@ def test_the_page_that_compares_has_the_year(services: Services, qtbot: QtBot) -
         page.view.select(view)
         page.draw()
         assert said("compare_page.times_as_fast", baseline=YEAR).is_in(page.card.note.whole_text)
+
+
+def test_the_terminal_ranks_by_efficiency(stored_run: Run, paths: Paths, compared: Compared) -> None:
+    assert compared(efficiency=True).strip() == sentence("cli.no_energy", workload=STANDARD)
+    with Database(paths.database) as database:
+        database.connection.execute("UPDATE runs SET work_per_j = 12.5")
+    assert sentence("headline_within.examples_per_j") in compared(efficiency=True)
+    (bar,) = json.loads(compared(efficiency=True, json=True))["bars"]
+    assert (bar["run_id"], bar["metric"], bar["value"]) == (stored_run.summary.id, "examples_per_j", 12.5)
 
 
 def test_the_terminal_has_the_year(

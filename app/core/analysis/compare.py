@@ -8,7 +8,7 @@ from typing import Literal
 from app.core.analysis.comparability import differences, engine_name, run_refusal, unusual_settings
 from app.core.analysis.conversion import ROW_METRICS, converted
 from app.core.analysis.own_runs import own_name
-from app.core.analysis.power import limit_text
+from app.core.analysis.power import limit_text, work_metric
 from app.core.analysis.published import (
     FIRST_SOURCE_IDS,
     PublishedRow,
@@ -158,6 +158,20 @@ def bars(
         result += _run_bar(run, "you")
     sign = -1 if headline_kind(metric).is_rate else 1
     return sorted(_disambiguated(result), key=lambda bar: (not bar.is_like, sign * bar.value))
+
+
+def by_work(chart: Iterable[Bar]) -> list[Bar]:
+    """Return the bars whose energy was measured, with their work per joule as the value, best first.
+
+    Published results don't state it.
+    """
+    measured = []
+    for bar in chart:
+        result = bar.imported or bar.community
+        run = bar.run if result is None else result.summary
+        if run is not None and run.work_per_j is not None:
+            measured.append(replace(bar, value=run.work_per_j, metric=work_metric(run.metric)))
+    return sorted(measured, key=lambda bar: (not bar.is_like, -bar.value))
 
 
 def _disambiguated(chart: Sequence[Bar]) -> list[Bar]:

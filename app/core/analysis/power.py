@@ -4,7 +4,7 @@ A card's speed depends on its power limit, so results at different limits are di
 """
 
 from app.core.messages import Message, message, text
-from app.core.metrics import headline_kind
+from app.core.metrics import HEADLINES, headline_kind
 from app.core.records import RunSummary
 from workloads import CATALOGUE
 
@@ -78,9 +78,15 @@ def work_per_s(run: RunSummary) -> float | None:
     return run.value if headline_kind(run.metric).is_rate else None
 
 
+def work_metric(metric: str) -> str:
+    """Return the metric of the work per joule of runs with this headline metric, a key of HEADLINES."""
+    of_work = metric.removesuffix("_s") + "_j"
+    return of_work if headline_kind(metric).is_rate and of_work in HEADLINES else "examples_per_j"
+
+
 def work_per_joule(run: RunSummary) -> Message | None:
     """Return a run's work per joule as "21.4 images per joule"; None if unknown."""
     if run.work_per_j is None:
         return None
-    unit = run.metric if run.metric in ("images_per_s", "words_per_s", "tokens_per_s") else "examples"
-    return message("power.work_per_joule", amount=run.work_per_j, unit=message(f"power.unit_{unit}"))
+    unit = message(f"headline_unit.{work_metric(run.metric)}")
+    return message("power.work_per_joule", amount=run.work_per_j, unit=unit)

@@ -3,10 +3,10 @@
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import Bar, bars, position
 from app.core.analysis.headline import half_interval_pct
-from app.core.analysis.power import is_gpu
+from app.core.analysis.power import is_gpu, work_per_joule
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
-from app.core.messages import message, sentence
+from app.core.messages import message, sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.records import Run, RunSummary
 from app.core.report.card import Bars, ShareCard
@@ -44,7 +44,7 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
         title=_title(run.run),
         headline=("≈ " if summary.basis == "estimate" else "") + format_value(summary.metric, summary.value),
         unit=kind.label_within if summary.metric.startswith("seconds_") else kind.unit,
-        notes=(_certainty(summary),),
+        notes=(_certainty(summary), *([text(work)] if (work := work_per_joule(summary)) else [])),
         machine=device_title(summary),
         details=tuple(filter(None, (_machine_details(summary), _engine_details(run.run), _facts(summary)))),
         badge=_badge(run) if several is None else several.badge,

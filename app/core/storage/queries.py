@@ -36,6 +36,7 @@ SORT_KEYS = (
     "data_source",
     "status",
     "comment",
+    "work_per_j",
 )
 _CHOSEN = "id IN (SELECT value FROM json_each(?))"
 # Named explicitly, because SQLite would otherwise read whole rows to avoid sorting, which is slower.

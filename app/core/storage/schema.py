@@ -103,7 +103,7 @@ SCHEMA = """
     -- comes first, but not the machine: joins with machines would leave the order of the ids for it.
     CREATE INDEX runs_listed ON runs (
         workload, preset, status, data_source, engine, device_name, machine_id, deleted_at,
-        started_at, value, spread_pct, epochs_done, batch_size, comment, verdict
+        started_at, value, spread_pct, epochs_done, batch_size, comment, verdict, work_per_j
     );
     -- Finds own results that come back.
     CREATE INDEX runs_by_value ON runs (workload, value, started_at, deleted_at);
@@ -239,6 +239,11 @@ MIGRATIONS: dict[int, str] = {
     ALTER TABLE runs ADD COLUMN gpu_power_default_w REAL;
     ALTER TABLE runs ADD COLUMN on_battery INTEGER;
     ALTER TABLE runs ADD COLUMN work_per_j REAL;
+    DROP INDEX IF EXISTS runs_listed;
+    CREATE INDEX runs_listed ON runs (
+        workload, preset, status, data_source, engine, device_name, machine_id, deleted_at,
+        started_at, value, spread_pct, epochs_done, batch_size, comment, verdict, work_per_j
+    );
     UPDATE format SET version = 11;
     """,
 }

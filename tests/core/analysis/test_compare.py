@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from app.core.analysis.comparability import run_refusal
-from app.core.analysis.compare import Bar, bars, find_baseline, left_out, place, position, refusal
+from app.core.analysis.compare import Bar, bars, by_work, find_baseline, left_out, place, position, refusal
 from app.core.analysis.conversion import converted
 from app.core.analysis.own_runs import best_and_latest, best_first, run_name, runs_like
+from app.core.analysis.power import work_metric
 from app.core.analysis.published import comparable_rows, reference_rows
 from app.core.errors import UsageError
 from app.core.formats import format_ratio
-from app.core.messages import Message, message, sentence
+from app.core.messages import ENGLISH, Message, message, sentence
 from app.core.records import RunSummary
 from tests.saying import Saying, said
 from tests.sure import sure
@@ -365,3 +366,28 @@ def test_the_best_trustworthy_run_like_the_newest_stands_for_this_computer(
     found = best_first(runs)
     assert next((run.id for run in found), None) == first
     assert [run for run in runs if run.id != first] == found[1:]
+
+
+def test_results_with_energy_are_ranked_by_their_work(summary: RunSummary) -> None:
+    mine = replace(summary, work_per_j=3.0)
+    others = [replace(summary, id=8, work_per_j=5.0, comment="capped"), replace(summary, id=9)]
+    found = by_work(bars(STANDARD, mine, others))
+    assert [(bar.value, bar.metric) for bar in found] == [(5.0, "examples_per_j"), (3.0, "examples_per_j")]
+    assert found[0].times_as_fast(found[1]) == pytest.approx(5 / 3)
+    assert by_work(bars(STANDARD, summary)) == []
+
+
+@pytest.mark.parametrize(
+    ("metric", "of_work"),
+    [
+        ("seconds_per_epoch_s", "examples_per_j"),
+        ("seconds_per_batch_s", "examples_per_j"),
+        ("images_per_s", "images_per_j"),
+        ("tokens_per_s", "tokens_per_j"),
+        ("words_per_s", "words_per_j"),
+        ("something_of_tomorrow", "examples_per_j"),
+    ],
+)
+def test_work_is_counted_as_the_headline_counts_it(metric: str, of_work: str) -> None:
+    assert work_metric(metric) == of_work
+    assert f"headline_unit.{of_work}" in ENGLISH

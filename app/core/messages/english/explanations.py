@@ -91,11 +91,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "note.wsl": "Measured in Windows Subsystem for Linux.",
     "power.at_limit": "at {limit_w:.0f} W",
     "power.at_limit_of": "at {limit_w:.0f} of {default_w:.0f} W",
-    "power.unit_examples": "examples",
-    "power.unit_images_per_s": "images",
-    "power.unit_tokens_per_s": "tokens",
-    "power.unit_words_per_s": "words",
-    "power.work_per_joule": "{amount:seconds} {unit} per joule",
+    "power.work_per_joule": "{amount:seconds} {unit}",
     "proof.band": "expected {low:g}–{high:g} after {steps} steps. {origin}",
     "proof.band_of_guessing": (
         "expected {low:g}–{high:g} after {steps} steps, a range that doesn't prove learning. {origin}"

@@ -131,6 +131,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "heading.field": "Field",
     "heading.file": "File",
     "heading.gpu_energy": "GPU energy",
+    "heading.work_per_j": "Efficiency",
     "heading.highest": "Highest",
     "heading.imported": "Imported",
     "heading.loss": "Loss",

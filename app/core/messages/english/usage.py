@@ -13,6 +13,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.app": "How fast does this computer train neural networks, and how does it compare?",
     "help.color": "use colours; auto: in terminals, unless NO_COLOR is set (default: auto)",
     "help.compare": "Rank your best run among published results",
+    "help.compare_efficiency": "rank by work per joule instead of speed (only results with measured energy)",
     "help.compare_baseline": "computer to compare with, or part of its name (default: the i5-8250U, or else the slowest)",
     "help.compare_several": "include multi-GPU results",
     "help.compare_workload": "workload to compare (default: {workload})",

@@ -15,8 +15,17 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.analysis.comparability import run_refusal
-from app.core.analysis.compare import Bar, bars, baseline_name, chart_metric, find_baseline, left_out
+from app.core.analysis.compare import (
+    Bar,
+    bars,
+    baseline_name,
+    by_work,
+    chart_metric,
+    find_baseline,
+    left_out,
+)
 from app.core.analysis.own_runs import best_and_latest, best_first, own_name
+from app.core.analysis.power import work_metric
 from app.core.external_results import CommunityRow, ImportedResult
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
@@ -173,6 +182,10 @@ class ComparePage(QWidget):
             ((sentence("compare_page.all_matches"), ""), (sentence("compare_page.exact_only"), "exact")),
         )
         self.year = _combo(sentence("heading.year"), ((sentence("compare_page.all_years"), None),))
+        self.rank = _combo(
+            sentence("compare_page.rank_by"),
+            ((sentence("compare_page.by_speed"), False), (sentence("compare_page.by_work"), True)),
+        )
         self.limit = _combo(sentence("compare_page.own_runs"), ())
         self._fill_limits()
         self.limit.setCurrentIndex(0)
@@ -213,7 +226,7 @@ class ComparePage(QWidget):
             first.setStretch(number, 1)
         for combo in (self.workload, self.baseline):
             combo.setMaximumWidth(COMBO_MAX_PX)
-        filters = row(self.device, self.several, self.match, self.year, self.limit, None)
+        filters = row(self.device, self.several, self.match, self.year, self.limit, self.rank, None)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         whole = column(head, first, filters, self.card, spacing_px=GAP_PX + 4)
@@ -224,7 +237,7 @@ class ComparePage(QWidget):
         self.workload.currentIndexChanged.connect(self._on_workload)
         self.limit.currentIndexChanged.connect(self.refresh)
         self.baseline.activated.connect(self._on_baseline)
-        for combo in (self.device, self.several, self.match, self.year):
+        for combo in (self.device, self.several, self.match, self.year, self.rank):
             combo.currentIndexChanged.connect(self.draw)
         self.scale.chosen.connect(self.draw)
         self.view.chosen.connect(self.draw)
@@ -289,11 +302,12 @@ class ComparePage(QWidget):
 
     def _show_runs(self, runs: list[RunSummary]) -> None:
         self._runs = runs
-        metric = chart_metric(self.workload.currentData(), runs[0] if runs else None)
-        self.card.heading.setText(headline_kind(metric).label)
         newest = runs[0] if runs else None
         others, workload = (runs[1:], self._imported), self.workload.currentData()
         self.all_bars = bars(workload, newest, *others, community=self._community, with_several=True)
+        self.rank.setEnabled(bool(by_work(self.all_bars)))
+        if not self.rank.isEnabled():
+            self.rank.setCurrentIndex(0)
         self.several.setEnabled(any(bar.row is not None and bar.row.has_several for bar in self.all_bars))
         self._fill_baselines()
         years = sorted({year for bar in self.all_bars if (year := bar_year(bar))}, reverse=True)
@@ -315,9 +329,13 @@ class ComparePage(QWidget):
 
     def draw(self) -> None:
         """Show the bars that match the filters, and always the user's newest run."""
-        shown = [bar for bar in self.all_bars if self._fits(bar)]
+        by_joule = bool(self.rank.currentData())
+        all_bars = by_work(self.all_bars) if by_joule else self.all_bars
+        shown = [bar for bar in all_bars if self._fits(bar)]
         wanted = self.baseline.currentData()
-        baseline = next((bar for bar in self.all_bars if bar_key(bar) == wanted), None)
+        baseline = next((bar for bar in all_bars if bar_key(bar) == wanted), None)
+        metric = chart_metric(self.workload.currentData(), self._runs[0] if self._runs else None)
+        self.card.heading.setText(headline_kind(work_metric(metric) if by_joule else metric).label)
         slot = None if self._runs else (sentence("compare.you"), sentence("compare_page.run_to_see_rank"))
         as_table, log = self.view.value == "table", self.scale.value == "log"
         self.bar_list.show_bars(shown, baseline, log=log, slot=slot)
@@ -325,9 +343,12 @@ class ComparePage(QWidget):
         self.stack.setCurrentIndex(2 if not shown else 1 if as_table else 0)
         parts = [] if as_table else [sentence("compare_page.log_scale" if log else "compare_page.linear_scale")]
         if baseline is None:
-            parts.append(sentence("compare_page.shorter_is_faster"))
+            parts.append(
+                sentence("compare_page.longer_is_better" if by_joule else "compare_page.shorter_is_faster")
+            )
         else:
-            parts.append(sentence("compare_page.times_as_fast", baseline=baseline_name(baseline)))
+            code = "compare_page.times_the_work" if by_joule else "compare_page.times_as_fast"
+            parts.append(sentence(code, baseline=baseline_name(baseline)))
         self.card.note.show_text(" · ".join(parts))
         self.scale.setEnabled(not as_table)
         self.copy_button.setEnabled(bool(shown))

@@ -7,6 +7,7 @@ from datetime import datetime
 from PySide6.QtGui import QGuiApplication
 
 from app.core.analysis.own_runs import run_name
+from app.core.analysis.power import work_metric
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plans.kind import Answer, workloads_title
@@ -45,11 +46,21 @@ def _title(run: RunSummary) -> str:
 def _result(run: RunSummary) -> str:
     if run.value is None:
         return "n/a"
-    unit = headline_kind(run.metric).short_unit.replace(" / ", "/")
-    value = f"{format_value(run.metric, run.value)} {unit}"
+    value = f"{format_value(run.metric, run.value)} {_short_unit(run.metric)}"
     if run.basis == "first_epoch":
         return sentence("results_page.first_epoch", value=value)
     return f"≈ {value}" if run.basis == "estimate" else value
+
+
+def _work(run: RunSummary) -> str:
+    if run.work_per_j is None:
+        return "n/a"
+    metric = work_metric(run.metric)
+    return f"{format_value(metric, run.work_per_j)} {_short_unit(metric)}"
+
+
+def _short_unit(metric: str) -> str:
+    return headline_kind(metric).short_unit.replace(" / ", "/")
 
 
 def _epochs(run: RunSummary) -> str:
@@ -98,6 +109,7 @@ def group_row(group: Group, answer: Answer, shown: int) -> GroupRow:
         "batch_size": _common(str(run.batch_size) for run in runs),
         "device": _common(run_name(run) for run in runs),
         "data_source": _common(data_title(run.data_source) or "n/a" for run in runs),
+        "work_per_j": "–",
         "status": kind.name(group),
         "comment": answer.note,
     }
@@ -133,6 +145,7 @@ _WRITERS: dict[str, Callable[[RunSummary], str]] = {
     "verdict": lambda run: verdict_title(run.verdict),
     "data_source": lambda run: data_title(run.data_source) or "n/a",
     "device": run_name,
+    "work_per_j": _work,
     "engine": lambda run: engine_title(run.engine),
     "comment": lambda run: run.comment or "",
 }

@@ -24,6 +24,7 @@ COLUMNS = {
     "batch_size": Column("heading.batch", 68, is_number=True),
     "device": Column("label.device", 92),
     "data_source": Column("label.data", 96),
+    "work_per_j": Column("heading.work_per_j", 110, is_number=True),
     "status": Column("results_page.status", 94),
     "comment": Column("heading.name", 60),
 }
@@ -31,7 +32,7 @@ KEYS = tuple(COLUMNS)
 COMMENT = KEYS.index("comment")
 # Always shown. The others are shown in this order if they fit; the detail view shows all.
 _ALWAYS = ("id", "started_at", "workload", "value", "verdict", "comment")
-_OPTIONAL = ("device", "status", "spread_pct", "epochs_done", "batch_size", "data_source")
+_OPTIONAL = ("device", "status", "spread_pct", "epochs_done", "batch_size", "work_per_j", "data_source")
 _BEFORE_NAME = ("device", "status")  # shown even if this makes the name column narrow
 NAME_PX, NAME_MIN_PX = 160, 40
 DEVICE_MORE_PX = 90  # additional width for names such as "RTX 4090 Laptop GPU", if there is space
@@ -53,6 +54,7 @@ def _longest() -> dict[str, tuple[str, ...]]:
         "epochs_done": (sentence("results_page.epochs", done=10, planned=10), preset_title("sustained")),
         "batch_size": ("8888",),
         "data_source": (data_title("synthetic"),),
+        "work_per_j": ("8,888 examples/J",),
         "status": tuple(map(status_title, ("completed", "interrupted"))),
     }
 

@@ -110,6 +110,27 @@ def test_a_run_unlike_any_published_one_explains_why_it_is_alone(
     assert page.bar_list.sentence() == f"{sentence('compare.you')} 66.3 s per epoch"
 
 
+def test_runs_with_energy_can_be_ranked_by_efficiency(
+    page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
+) -> None:
+    with Database(services.paths.database) as database:
+        for value, work in ((60.0, 9.0), (50.0, 3.0), (40.0, None)):
+            store(database, machine, 70.0, value, columns={"device": "cpu", "started_at": DAY, "work_per_j": work})
+    opened(page, qtbot)
+    assert page.rank.isEnabled()
+    choose(page.rank, True)
+    assert [bar.text for bar in page.bar_list.bars] == ["9.00", "3.00"]
+    assert page.card.heading.text() == sentence("headline.examples_per_j")
+    page.view.select("table")
+    assert cells(page, 1) == ["9.00", "3.00"]
+    choose(page.rank, False)
+    assert page.card.heading.text() == sentence("headline.seconds_per_epoch_s")
+    choose(page.rank, True)
+    choose(page.workload, "mnist_mlp")  # nothing here has energy
+    qtbot.waitUntil(lambda: not page.rank.isEnabled())
+    assert page.rank.currentData() is False
+
+
 def test_filters_keep_what_matches_and_always_you(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
     opened(page, qtbot)
     choose(page.device, "gpu")
