@@ -4,6 +4,7 @@ import gzip
 import pickle
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run
 from workloads import CATALOGUE
 from workloads.protocol import events
-from workloads.protocol.machine import Machine
+from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import Preset, RunSpec
+from workloads.protocol.telemetry import GpuTelemetry
 
 SECONDS: dict[Preset, float] = {"quick": 60.0, "sustained": 600.0}
 FILE = Path(__file__).parent / "data" / "cifar10_standard.jsonl.gz"
@@ -52,6 +54,27 @@ def as_preset(recorded: Sequence[events.AnyEvent], preset: Preset) -> list[event
             found.append(event)
     if preset == "quick":  # what an epoch has beside its steps
         found.append(events.Metric(t_s=found[-1].t_s, key="epoch_rest_s", value=0.4))
+    return found
+
+
+def on_card(
+    recorded: Sequence[events.AnyEvent], limit_w: float, default_w: float = 370.0
+) -> list[events.AnyEvent]:
+    """Return the same run as if it had been on a card at this limit of 370 W, which it drew to within 2 W."""
+    found: list[events.AnyEvent] = []
+    for event in recorded:
+        if isinstance(event, events.Run):
+            card = Gpu("NVIDIA GeForce RTX 3090", "nvidia", 24 * 2**30, "580.65", power_limit_w=limit_w)
+            card = replace(card, power_default_w=370.0, power_min_w=100.0, power_max_w=390.0)
+            machine = replace(event.machine, gpus=(card,), virtual_machine=False, virtualization=None)
+            found.append(msgspec.structs.replace(event, machine=machine))
+        elif isinstance(event, events.Environment):
+            found.append(msgspec.structs.replace(event, device="gpu:0", device_name="NVIDIA GeForce RTX 3090"))
+        elif isinstance(event, events.TelemetryEvent):
+            gpu = GpuTelemetry(0, 97.0, 2**33, 66.0, limit_w - 2, 1700.0, ("power cap",), power_limit_w=limit_w)
+            found.append(msgspec.structs.replace(event, telemetry=replace(event.telemetry, gpus=(gpu,))))
+        else:
+            found.append(event)
     return found
 
 

@@ -34,6 +34,7 @@ from app.core.report.run_texts import (
     headline,
     machine_line,
     peak_text,
+    power_text,
     repeats_steps,
     round_name,
     run_engine_line,
@@ -308,7 +309,7 @@ def _print_run(run: Run, place: str | None) -> None:
         say(in_line(comparison))
     for label, text in metric_lines(run.metrics):
         say(in_line(f"{label}: {text}"))
-    for line in (bottleneck_text(run), peak_text(run), energy_text(summary)):
+    for line in (bottleneck_text(run), peak_text(run), power_text(summary), energy_text(summary)):
         if line:
             say(in_line(line))
 

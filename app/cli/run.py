@@ -24,6 +24,7 @@ from app.core.report.run_texts import (
     estimated_from_s,
     headline,
     peak_text,
+    power_text,
     verdict_line,
 )
 from app.core.runs.plan_session import REPEATS_LIMIT
@@ -104,4 +105,5 @@ def print_result(stored: Run) -> None:
 
 def _extra_lines(stored: Run) -> tuple[str, ...]:
     summary = stored.summary
-    return derived_epoch_text(summary), bottleneck_text(stored), peak_text(stored), energy_text(summary)
+    texts = derived_epoch_text(summary), bottleneck_text(stored), peak_text(stored)
+    return *texts, power_text(summary), energy_text(summary)

@@ -18,7 +18,7 @@ from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.titles import cores_title, data_title, level_title, workload_title
 from app.core.verdict.energy import energy_used
 from app.core.verdict.judged_run import JudgedRun
-from app.core.verdict.notes import derived_epoch, peak_share, short_run
+from app.core.verdict.notes import derived_epoch, peak_share, power_limit, short_run
 from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES, compiler_name, engine_title
 from workloads.protocol import events
@@ -37,6 +37,7 @@ __all__ = [
     "interval_text",
     "machine_line",
     "peak_text",
+    "power_text",
     "rate_text",
     "repeats_steps",
     "result_notes",
@@ -101,6 +102,11 @@ def peak_text(run: Run) -> str:
 def energy_text(run: RunSummary) -> str:
     """Return the energy used by a run as text; "" if it is unknown."""
     return _text(energy_used(run))
+
+
+def power_text(run: RunSummary) -> str:
+    """Return the changed power limit of a run's GPU; "" for the default or if unknown."""
+    return _text(power_limit(run))
 
 
 def _text(said: Message | None) -> str:

@@ -42,6 +42,12 @@ def peak_share(share: PeakShare | None) -> Message | None:
     return message("note.peak_share", reached=reached, share_pct=share.share_pct, peak=peak)
 
 
+def power_limit(run: RunSummary) -> Message | None:
+    """Describe a changed power limit, which is a fact because it is the owner's choice; None for the default."""
+    at = changed_limit(run)
+    return None if at is None else message("note.power_limit", **at.arguments)
+
+
 def short_run(run: RunSummary) -> Message | None:
     """Return a note if a run of shortened epochs has no epoch time; None for other runs."""
     if run.metric != "seconds_per_epoch_s" or run.value is not None or None in (run.steps, run.step_median_s):
@@ -76,12 +82,6 @@ def _estimate(evidence: Evidence) -> Message | None:
     if run.basis != "estimate" or run.value is None:
         return None
     return message("note.estimate", measured_s=sum(evidence.steps_s))
-
-
-def _power_limit(evidence: Evidence) -> Message | None:
-    """Return a changed power limit, which is a fact because it is what its owner wants."""
-    at = changed_limit(evidence.run.summary)
-    return None if at is None else message("note.power_limit", **at.arguments)
 
 
 def _is_generated(evidence: Evidence) -> bool:
@@ -132,7 +132,7 @@ DATA_RULES = (Rule("synthetic_instead", "caution", _synthetic_instead, "advice.s
 # Share of peak comes first, because narrow views cut off the last facts.
 FACT_RULES = (
     Rule("peak_share", "fact", lambda evidence: peak_share(evidence.run.peak)),
-    Rule("power_limit", "fact", _power_limit, at_end=True),
+    Rule("power_limit", "fact", lambda evidence: power_limit(evidence.run.summary), at_end=True),
     Rule("estimate", "fact", _estimate),
     BURST,
     Rule("derived_epoch", "fact", lambda evidence: derived_epoch(evidence.run.summary)),

@@ -108,13 +108,15 @@ def draw_headless(card: ShareCard, path: Path, dark: bool, enclosed: bytes = b""
 
 def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width: float) -> None:
     """Paint headline, computer and method, with the chart on the right and the footer below."""
-    left, width, note = _RESULT.left(), _RESULT.width(), " ".join(card.notes)
+    left, width = _RESULT.left(), _RESULT.width()
+    note, second = card.notes[0] if card.notes else "", " ".join(card.notes[1:])
     between = "" if note.startswith("±") else "· " if note else ""
     unit = f"{card.unit} {between}{note}".strip()
     bold, medium, heavy = QFont.Weight.Bold, QFont.Weight.Medium, QFont.Weight.DemiBold
     write_within(painter, QPointF(left, 210), card.headline, type_of(124, bold), tokens.text, width=width)
     below_px = 264 if "," in card.headline else 258  # a comma extends far below the baseline
     write_within(painter, QPointF(left, below_px), unit, type_of(28, medium), tokens.muted, width=width)
+    write_within(painter, QPointF(left, below_px + 28), second, type_of(20), tokens.muted, width=width)
     write_within(painter, QPointF(left, 326), card.machine, type_of(26, heavy), tokens.text, width=width)
     lines = [text for detail in card.details for text in wrapped(detail, type_of(18), width)]
     if len(lines) > _DETAILS_LIMIT:

@@ -8,18 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.cli.run import print_result
 from app.core.analysis.comparability import differences
 from app.core.analysis.compare import bars
 from app.core.analysis.power import changed_limit, limit_class_pct, limit_text, other_limit
 from app.core.analysis.trend import machine_changes
 from app.core.messages import message, sentence
 from app.core.records import PastRun, Run, RunSummary
-from app.core.report.run_texts import energy_text, run_engine_line
+from app.core.report.result_records import result_of
+from app.core.report.run_texts import energy_text, result_text, run_engine_line
+from app.core.report.share import share_card
 from app.core.report.share_texts import device_title
+from app.core.result_file.canonical import decode, file_bytes
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import explain
 from app.core.verdict.energy import energy_columns, power_columns
+from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import judge
 from tests.core.verdict.records import measured, quiet_run, with_telemetry
+from tests.recording import on_card as on_370_w_card
+from tests.recording import recorded_events, store_recording
 from tests.saying import said
 from tests.sure import sure
 from tests.telemetry import environment_of
@@ -177,3 +186,28 @@ def test_the_trend_marks_another_limit(summary: RunSummary) -> None:
 def test_a_lowered_limit_is_told_from_the_ordinary_one(stored_run: Run, limit_w: float, expected: str) -> None:
     run = on_card(stored_run, utilization_pct=97.0, throttle_reasons=["power cap"], power_limit_w=limit_w)
     assert sure(explain(with_columns(run))).code == expected
+
+
+def test_a_whole_run_at_a_lowered_limit_says_so_wherever_it_is_shown(
+    database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usual, lowered = (
+        load_run(database, store_recording(database, on_370_w_card(recorded_events(), limit_w)))
+        for limit_w in (370.0, 230.0)
+    )
+    limit = sentence("power.at_limit_of", limit_w=230.0, default_w=370.0)
+    assert sure(lowered.summary.work_per_j) == pytest.approx(sure(usual.summary.work_per_j) * 368 / 228, rel=0.001)
+    card = share_card(JudgedRun(lowered))
+    assert limit in card.machine
+    assert said("power.work_per_joule").is_in(card.notes)
+    (result,) = decode(file_bytes([result_of(lowered)]))
+    assert (result.statistics.gpu_power_limit_w, result.statistics.gpu_power_default_w) == (230.0, 370.0)
+    chart = bars(lowered.summary.workload, lowered.summary, [usual.summary])
+    remarks = {bar.kind: bar.remarks for bar in chart}
+    assert limit in remarks["you"]
+    assert sentence("power.at_limit", limit_w=370.0) in remarks["own"]
+    assert limit in result_text(JudgedRun(lowered))
+    print_result(lowered)
+    assert said("note.power_limit", limit_w="230", default_w="370").is_in(capsys.readouterr().out)
+    print_result(usual)
+    assert not said("note.power_limit").is_in(capsys.readouterr().out)
