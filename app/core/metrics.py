@@ -154,6 +154,7 @@ METRICS = {
     "peak_memory_bytes": Metric(is_memory=True),
     "settled_memory_bytes": Metric(is_memory=True),
     "peak_gpu_memory_bytes": Metric(is_memory=True),
+    "peak_gpu_reserved_bytes": Metric(is_memory=True),
 }
 for _number in range(1, FOLDERS_LIMIT + 1):
     for _case in CASES:

@@ -369,6 +369,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "metric.peak_memory_bytes": "Peak memory of the training process",
     "metric.settled_memory_bytes": "Peak memory after 50 steps",
     "metric.peak_gpu_memory_bytes": "Peak GPU memory",
+    "metric.peak_gpu_reserved_bytes": "Peak GPU memory reserved",
     "metric.operations_float32_pct": "Operations in float32",
     "metric.operations_float16_pct": "Operations in float16",
     "metric.operations_bfloat16_pct": "Operations in bfloat16",
