@@ -151,6 +151,8 @@ METRICS = {
     "words_per_s": Metric("", 0),
     "tokens_per_s": Metric("", 0),
     "prefill_tokens_per_s": Metric("tokens/s", 0),
+    "cooled_s": Metric("s", 0),
+    "start_temperature_c": Metric("°C", 0),
     "peak_memory_bytes": Metric(is_memory=True),
     "settled_memory_bytes": Metric(is_memory=True),
     "peak_gpu_memory_bytes": Metric(is_memory=True),

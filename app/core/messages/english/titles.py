@@ -368,6 +368,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "metric.prefill_tokens_per_s": "Prompt processing",
     "metric.peak_memory_bytes": "Peak memory of the training process",
     "metric.settled_memory_bytes": "Peak memory after 50 steps",
+    "metric.cooled_s": "Cooled down before the run",
+    "metric.start_temperature_c": "Temperature at the start",
     "metric.peak_gpu_memory_bytes": "Peak GPU memory",
     "metric.peak_gpu_reserved_bytes": "Peak GPU memory reserved",
     "metric.operations_float32_pct": "Operations in float32",
