@@ -6,7 +6,7 @@ from typing import get_args
 
 import app
 from app.cli import ab, data, doctor, engine, imports, machine, results, run, submit, table
-from app.cli.grammar import THEME, Verbs, add_json, add_setting, add_verb
+from app.cli.grammar import THEME, Verbs, add_json, add_setting, add_verb, add_watching
 from app.cli.parser import Parser
 from app.cli.plan_arguments import add_study, add_suite
 from app.cli.values import fraction, output, whole
@@ -87,8 +87,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         add_setting(parser, setting)
     set_help = sentence("help.run_set")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help=set_help)
-    parser.add_argument("--json", action="store_true", help=sentence("help.json_events"))
-    parser.add_argument("--quiet", action="store_true", help=sentence("help.run_quiet"))
+    add_watching(parser)
 
 
 def _add_machine(verbs: Verbs) -> None:
@@ -159,8 +158,7 @@ def _add_engine(verbs: Verbs) -> None:
     parser.add_argument("--preset", choices=("quick", "standard"), default="quick", help=help_text)
     parser.add_argument("--device", default="auto", metavar="DEVICE", help=sentence("help.engine_device"))
     parser.add_argument("--data", choices=get_args(DataChoice), default="auto", help=sentence("help.engine_data"))
-    parser.add_argument("--json", action="store_true", help=sentence("help.json_events"))
-    parser.add_argument("--quiet", action="store_true", help=sentence("help.run_quiet"))
+    add_watching(parser)
     parser.set_defaults(verb=engine.compare)
     parser = add_verb(actions, "remove", "engine_remove")
     parser.add_argument("engine", metavar="NAME", help=name)

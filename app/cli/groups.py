@@ -28,6 +28,7 @@ from app.core.plans.engines import Cell, Row
 from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.report.run_texts import machine_line
+from app.core.runs.cool_down import CoolDown, Cooling, cool_down_for
 from app.core.runs.plan_session import PlanCallbacks, PlanSession, resume_plan, run_plan
 from app.core.runs.runner import Runner
 from app.core.runs.state import RunState
@@ -89,7 +90,9 @@ def carry_out(
     view = JsonView() if options.json else TextPlanView(plan, machine, runs, quiet=options.quiet)
     if isinstance(view, TextPlanView) and not options.quiet:
         view.preflight = preflight_lines(plan.specs[0], machine, paths)
-    session = follow(plan, Runner(paths, machine), view, resumed)
+    runner = Runner(paths, machine)
+    cool_down = None if options.no_cool_down else cool_down_for(plan, runner)
+    session = follow(plan, runner, view, resumed, cool_down)
     if session.trouble:
         return 1
     assert session.group_id is not None
@@ -103,7 +106,11 @@ def carry_out(
 
 
 def follow(
-    plan: Plan, runner: Runner, view: View, resumed: tuple[Group, Sequence[PlannedRun]] | None = None
+    plan: Plan,
+    runner: Runner,
+    view: View,
+    resumed: tuple[Group, Sequence[PlannedRun]] | None = None,
+    cool_down: CoolDown | None = None,
 ) -> PlanSession:
     """Run a plan to completion, and report problems other than failed runs. Output errors are raised.
 
@@ -112,13 +119,16 @@ def follow(
         runner: Starts the runs.
         view: Shows the runs.
         resumed: See `carry_out`.
+        cool_down: How runs wait for their device to cool down; None if they don't.
     """
     with Interrupts() as interrupts:
-        callbacks = PlanCallbacks(on_event=view, on_run_started=view.begin, confirm_side=Hands(interrupts))
+        callbacks = PlanCallbacks(
+            on_event=view, on_run_started=view.begin, confirm_side=Hands(interrupts), on_cooling=view.cool
+        )
         if resumed is None:
-            session = run_plan(plan, runner, callbacks)
+            session = run_plan(plan, runner, callbacks, cool_down)
         else:
-            session = resume_plan(*resumed, runner, callbacks)
+            session = resume_plan(*resumed, runner, callbacks, cool_down)
         view.may_cancel_by(session.cancel)
         interrupts.wait(session)
     for refusal in session.refusals:
@@ -183,6 +193,11 @@ class TextPlanView(View):
         self._planned, self._run_id = planned, run_id
         self._state = RunState(planned.spec)
         self._result = self._error = None
+
+    def show_cooling(self, planned: PlannedRun, cooling: Cooling) -> None:
+        """Update the progress line while the next run waits."""
+        if self._live.is_live:
+            self._live.draw(live_text((planned.number - 1) / planned.count, [cooling.text], self._live.room))
 
     def show(self, event: events.Event) -> None:
         """Print an event or update the progress line."""

@@ -36,7 +36,7 @@ from app.core.verdict.rules import judge
 from workloads import CATALOGUE
 
 # Hidden in the results of hardware tests.
-_PEAKS = ("peak_memory_bytes", "peak_gpu_memory_bytes")
+_PEAKS = ("peak_memory_bytes", "peak_gpu_memory_bytes", "peak_gpu_reserved_bytes")
 
 
 def run(options: argparse.Namespace, paths: Paths) -> int:

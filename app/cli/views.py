@@ -13,6 +13,7 @@ from app.core.metrics import format_value, headline_kind
 from app.core.plain_text import one_line
 from app.core.records import PlannedRun
 from app.core.report.run_texts import engine_line, machine_line
+from app.core.runs.cool_down import Cooling
 from app.core.runs.state import RunState
 from app.core.titles import preset_title
 from app.core.verdict.rules import INTERVAL_PCT
@@ -55,10 +56,20 @@ class View:
 
     def __call__(self, event: events.Event) -> None:
         """Process an event of the run."""
+        self._attempt(lambda: self.show(event))
+
+    def cool(self, planned: PlannedRun, cooling: Cooling) -> None:
+        """Process a temperature while a run of the plan waits for its device to cool down."""
+        self._attempt(lambda: self.show_cooling(planned, cooling))
+
+    def show_cooling(self, planned: PlannedRun, cooling: Cooling) -> None:
+        """Show that a run waits."""
+
+    def _attempt(self, show: Callable[[], None]) -> None:
         if self._closed:
             return
         try:
-            self.show(event)
+            show()
         except OSError as error:
             self._closed = True
             self.error = None if is_broken_pipe(error) else error

@@ -152,9 +152,12 @@ METRICS = {
     "words_per_s": Metric("", 0),
     "tokens_per_s": Metric("", 0),
     "prefill_tokens_per_s": Metric("tokens/s", 0),
+    "cooled_s": Metric("s", 0),
+    "start_temperature_c": Metric("°C", 0),
     "peak_memory_bytes": Metric(is_memory=True),
     "settled_memory_bytes": Metric(is_memory=True),
     "peak_gpu_memory_bytes": Metric(is_memory=True),
+    "peak_gpu_reserved_bytes": Metric(is_memory=True),
 }
 for _number in range(1, FOLDERS_LIMIT + 1):
     for _case in CASES:

@@ -101,6 +101,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     collection_address: WebAddress = ""  # address of the submission page
     geometry: str | None = None  # geometry of the window as returned by Qt, in base64
     zoom_pct: ZoomPct = 100
+    cool_down: bool = True  # whether the runs of a plan wait for their device to cool down
     own_computer: OwnComputer = OwnComputer()  # costs of the user's computer
 
 

@@ -38,8 +38,8 @@ def test_a_number_is_written_as_the_registry_says(key: str, value: float | None,
 def test_keys_name_their_unit_and_labels_are_there() -> None:
     ends = {"s": ("_s",), "ms": ("_s",), "%": ("_pct", "accuracy", "_changed"), "words": ("_words",)}
     counts = ("_asked", "_done", "_batches", "_declared", "_distinct", "_counted")
-    ends |= {"": ("loss", "_per_s", "_memory_bytes", *counts)}  # or a unit that fits
-    ends |= {"MFLOP": ("operations_per_example",)}
+    ends |= {"": ("loss", "_per_s", "_memory_bytes", "_reserved_bytes", *counts)}  # or a unit that fits
+    ends |= {"MFLOP": ("operations_per_example",), "°C": ("_c",)}
     ends |= {"TFLOP/s": ("flop_per_s",), "GB/s": ("bytes_per_s",)}
     ends |= {"MB/s": ("bytes_per_s",), "images/s": ("images_per_s",), "tokens/s": ("tokens_per_s",)}
     assert [key for key, metric in METRICS.items() if not key.endswith(ends[metric.unit])] == []
@@ -116,7 +116,7 @@ def test_written_seconds_are_near_the_measured_ones(duration_s: float) -> None:
     assert float(format_seconds(duration_s).replace(",", "")) == pytest.approx(duration_s, rel=0.0051, abs=0.00005)
 
 
-@pytest.mark.parametrize("key", ["peak_memory_bytes", "peak_gpu_memory_bytes"])
+@pytest.mark.parametrize("key", ["peak_memory_bytes", "peak_gpu_memory_bytes", "peak_gpu_reserved_bytes"])
 def test_a_peak_of_memory_is_memory(key: str) -> None:
     assert format_metric(key, 1_610_000_000.0) == "1.5 GB"
     assert format_metric(key, 50 * 2.0**20) == "50 MB"

@@ -151,6 +151,10 @@ class Engine:
         """Return the run's peak GPU memory in bytes; None on the CPU or if unknown."""
         return None
 
+    def gpu_memory_reserved_bytes(self) -> int | None:
+        """Return the most GPU memory that the engine has reserved, in bytes; None on the CPU or if unknown."""
+        return None
+
     def gpus(self) -> int:
         """Return the number of GPUs that the run can use."""
         return 0

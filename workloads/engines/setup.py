@@ -116,6 +116,8 @@ def report_memory(engine: Engine, reporter: Reporter) -> None:
         reporter.send(Metric(key="peak_memory_bytes", value=float(process_bytes)))
     if (peak_gpu_bytes := engine.gpu_memory_peak_bytes()) is not None:
         reporter.send(Metric(key="peak_gpu_memory_bytes", value=float(peak_gpu_bytes)))
+    if (reserved_bytes := engine.gpu_memory_reserved_bytes()) is not None:
+        reporter.send(Metric(key="peak_gpu_reserved_bytes", value=float(reserved_bytes)))
 
 
 def peak_bytes() -> int | None:

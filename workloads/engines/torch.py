@@ -108,12 +108,19 @@ class Torch(KerasFeed):
 
     def gpu_memory_peak_bytes(self) -> int | None:
         """Return the peak GPU memory allocated by PyTorch, in bytes; None on the CPU or an Apple GPU."""
+        return self._memory_bytes("max_memory_allocated")
+
+    def gpu_memory_reserved_bytes(self) -> int | None:
+        """Return the peak GPU memory reserved by PyTorch, in use or not; None on the CPU or an Apple GPU."""
+        return self._memory_bytes("max_memory_reserved")
+
+    def _memory_bytes(self, name: str) -> int | None:
         import torch
 
         kind = self._device.partition(":")[0]
         if kind not in ("cuda", "xpu"):
             return None
-        return int(getattr(torch, kind).max_memory_allocated(self._device))
+        return int(getattr(getattr(torch, kind), name)(self._device))
 
     def native(self, batch: Batch) -> Batch:
         """Convert a batch to tensors. For CUDA devices, use pinned memory, from which they can copy directly."""

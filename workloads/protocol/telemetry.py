@@ -29,6 +29,7 @@ class GpuTelemetry:
     energy_j: Reading | None = None  # from the GPU's own counter, since telemetry started
     other_utilization_pct: Reading | None = None  # percentage of time during which other processes use it
     power_limit_w: Reading | None = None  # the limit in force, which laptops raise only under load
+    own_shared_bytes: Whole | None = None  # the computer's memory that the run's processes use through the GPU
 
 
 @dataclass(frozen=True, slots=True)

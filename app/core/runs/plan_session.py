@@ -3,10 +3,12 @@
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from app.core.errors import AppError, UsageError
 from app.core.messages import message
 from app.core.records import Group, Plan, PlannedRun, PlanPlace, RunSummary, Side
+from app.core.runs.cool_down import CoolDown, CooledStart, Cooling
 from app.core.runs.runner import Runner
 from app.core.runs.session import Listener, Session
 from app.core.storage.database import Database
@@ -29,12 +31,15 @@ class PlanCallbacks:
         on_run_ended: Called with the planned run and the stored run when it has ended.
         confirm_side: In plans with manual changes, called before each change of side, including the first. If it
             returns False, the plan ends. It must return soon after `PlanSession.cancel`.
+        on_cooling: Called with the planned run and the temperatures while the run waits for its device to cool
+            down, about twice a second.
     """
 
     on_event: Listener = lambda _: None
     on_run_started: Callable[[PlannedRun, int], None] = lambda _, __: None
     on_run_ended: Callable[[PlannedRun, RunSummary], None] = lambda _, __: None
     confirm_side: Callable[[PlannedRun], bool] = lambda _: True
+    on_cooling: Callable[[PlannedRun, Cooling], None] = lambda _, __: None
 
 
 class PlanSession:
@@ -54,6 +59,7 @@ class PlanSession:
         group_id: Id of the stored group; None for a single run.
         runs: Planned runs to execute.
         ownership: Lock of the group, released at the end; None if there is none.
+        cool_down: How runs wait for their device to cool down; None if they don't.
     """
 
     def __init__(
@@ -65,6 +71,7 @@ class PlanSession:
         runs: Iterable[PlannedRun],
         *,
         ownership: Ownership | None,
+        cool_down: CoolDown | None = None,
     ) -> None:
         self.plan = plan
         self.group_id = group_id
@@ -76,6 +83,7 @@ class PlanSession:
         self._runner = runner
         self._callbacks = callbacks
         self._ownership = ownership
+        self._cool_down = cool_down
         self._session: Session | None = None
         self._cancel = threading.Event()
         self._kill = threading.Event()
@@ -130,10 +138,11 @@ class PlanSession:
             if is_asked and not self._callbacks.confirm_side(planned):
                 return "cancelled"
             side = planned.side
+            start = self._wait_to_cool(planned)
             if self._cancel.is_set():
                 return "cancelled"
             try:
-                status = self._run(planned)
+                status = self._run(planned, start)
             except UsageError as error:  # for example, because an engine was removed
                 if not self.plan.survives_failures:
                     raise
@@ -145,7 +154,12 @@ class PlanSession:
                 return "cancelled" if status == "cancelled" else "failed"
         return "completed"
 
-    def _run(self, planned: PlannedRun) -> str:
+    def _wait_to_cool(self, planned: PlannedRun) -> CooledStart | None:
+        if self._cool_down is None:
+            return None
+        return self._cool_down.wait(planned.spec, self._cancel, partial(self._callbacks.on_cooling, planned))
+
+    def _run(self, planned: PlannedRun, start: CooledStart | None) -> str:
         begun = threading.Event()
 
         def listener(event: events.Event) -> None:
@@ -154,7 +168,8 @@ class PlanSession:
 
         group_id = self.group_id
         place = PlanPlace(group_id, planned.number, planned.side) if group_id is not None else None
-        self._session = session = self._runner.start(planned.spec, listener, place)
+        start_metrics = start.metrics if start is not None else ()
+        self._session = session = self._runner.start(planned.spec, listener, place, start_metrics)
         self.run_id = session.run_id
         try:
             # The plan may have been cancelled before the session existed.
@@ -176,13 +191,16 @@ class PlanSession:
         return session.status
 
 
-def run_plan(plan: Plan, runner: Runner, callbacks: PlanCallbacks | None = None) -> PlanSession:
+def run_plan(
+    plan: Plan, runner: Runner, callbacks: PlanCallbacks | None = None, cool_down: CoolDown | None = None
+) -> PlanSession:
     """Check and store a plan, then start it in the background. Single runs are stored without a group.
 
     Args:
         plan: Plan to execute.
         runner: Runner that starts the runs.
         callbacks: Callbacks of the plan; None if there are none.
+        cool_down: How runs wait for their device to cool down; None if they don't.
 
     Raises:
         UsageError: A run can't be started. Nothing has been stored.
@@ -196,13 +214,18 @@ def run_plan(plan: Plan, runner: Runner, callbacks: PlanCallbacks | None = None)
             group_id = begin_group(database, plan)
         ownership = own_group(runner.paths.database, group_id)
     callbacks = callbacks or PlanCallbacks()
-    session = PlanSession(plan, runner, callbacks, group_id, plan.runs(), ownership=ownership)
+    runs = plan.runs()
+    session = PlanSession(plan, runner, callbacks, group_id, runs, ownership=ownership, cool_down=cool_down)
     session.start()
     return session
 
 
 def resume_plan(
-    group: Group, runs: Iterable[PlannedRun], runner: Runner, callbacks: PlanCallbacks | None = None
+    group: Group,
+    runs: Iterable[PlannedRun],
+    runner: Runner,
+    callbacks: PlanCallbacks | None = None,
+    cool_down: CoolDown | None = None,
 ) -> PlanSession:
     """Start runs of a stored plan in the background, and add them to its group.
 
@@ -213,6 +236,7 @@ def resume_plan(
         runs: Planned runs to execute.
         runner: Runner that starts the runs.
         callbacks: Callbacks of the plan; None if there are none.
+        cool_down: How runs wait for their device to cool down; None if they don't.
 
     Raises:
         UsageError: The plan is running already, or the group doesn't exist any more.
@@ -224,7 +248,9 @@ def resume_plan(
         made = {number for run_id, number in now.numbers.items() if run_id not in group.numbers}
         left = [planned for planned in runs if planned.number not in made]
         callbacks = callbacks or PlanCallbacks()
-        session = PlanSession(group.plan, runner, callbacks, group.id, left, ownership=ownership)
+        session = PlanSession(
+            group.plan, runner, callbacks, group.id, left, ownership=ownership, cool_down=cool_down
+        )
         session.start()
     except BaseException:
         ownership.release()

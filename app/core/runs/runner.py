@@ -1,6 +1,6 @@
 """Starts runs: checks the spec, stores the run and starts a session."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
 from app.core.engines.choices import installed_variant, numbered_gpus
@@ -19,6 +19,7 @@ from app.core.storage.recording import begin_run
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.cpu_allowance import can_limit_cpus, visible_cpus
 from workloads.engines.registry import ENGINES, engine_title
+from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Job, RunSpec, write_job
@@ -54,6 +55,7 @@ class Runner:
         spec: RunSpec,
         listener: Listener = lambda _: None,
         place: PlanPlace | None = None,
+        start_metrics: Sequence[events.Metric] = (),
     ) -> Session:
         """Check and store a run, then start it in the background.
 
@@ -61,6 +63,7 @@ class Runner:
             spec: Spec of the run.
             listener: Called with each event in the session's thread, after the event has been stored.
             place: Position in a plan; None for a single run.
+            start_metrics: Metrics to store at the start of the run.
 
         Raises:
             UsageError: The run can't be started. Nothing has been stored.
@@ -85,6 +88,7 @@ class Runner:
             limits=self.limits,
             listener=listener,
             ownership=ownership,
+            start_metrics=start_metrics,
         )
         session.start()
         return session

@@ -6,7 +6,7 @@ import queue
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,6 +90,7 @@ class Session:
         limits: Limits,
         listener: Listener,
         ownership: Ownership,
+        start_metrics: Sequence[events.Metric] = (),
     ) -> None:
         self.run_id = run_id
         self.status: str = "running"
@@ -103,6 +104,7 @@ class Session:
         self._limits = limits
         self._listener = listener
         self._ownership = ownership
+        self._start_metrics = start_metrics
         self._messages: queue.Queue[WorkerMessage] = queue.Queue(maxsize=QUEUE_LIMIT)
         self._worker: Worker | None = None
         self._cancel = threading.Event()
@@ -187,6 +189,8 @@ class Session:
             self._state, database, self._machine, self._limits.verdict_s, is_burstable=is_burstable_instance()
         )
         self._publish(events.Run(run_id=self.run_id, spec=self._spec, machine=self._machine))
+        for metric in self._start_metrics:
+            self._on_event(metric)
         worker = None
         try:
             job = Job(spec=self._spec, datasets_folder=os.fsencode(self._paths.datasets))

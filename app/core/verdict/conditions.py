@@ -20,6 +20,11 @@ STEAL_PCT = 5.0
 SWAP_BYTES_PER_S = 1_000_000.0
 # Desktops with a browser use less GPU memory than this; games, language models and other training use more.
 GPU_MEMORY_TAKEN_BYTES = 1_500_000_000
+# Without spilling, a run also shares pinned memory with its GPU: up to five batches, rounded up to powers of two
+# (0.6 GB for the largest default batch), plus what the driver needs.
+SPILLED_BYTES = 1_000_000_000
+# Drivers move data to the computer's memory only if the card is almost full.
+GPU_FULL_PCT = 90.0
 # Drawing a desktop uses less than this.
 GPU_BUSY_PCT = 5.0
 # A shorter gap could be late telemetry.
@@ -160,6 +165,33 @@ def _gpu_busy_before(evidence: Evidence) -> Message | None:
     return message("verdict.gpu_busy_before", share_pct=statistics.fmean(busy_pct))
 
 
+def _memory_spilled(evidence: Evidence) -> Message | None:
+    """Return a caution if the GPU's memory was full and the driver used the computer's memory instead."""
+    index, gpus = evidence.telemetry.gpu, evidence.run.machine.gpus
+    gpu = gpus[index] if index is not None and 0 <= index < len(gpus) else None
+    if gpu is None or gpu.shares_memory or not gpu.memory_bytes:
+        return None
+    spilled_bytes = max(_shared_bytes(evidence, gpu.memory_bytes), _excess_bytes(evidence, gpu.memory_bytes))
+    return message("verdict.memory_spilled", memory_bytes=spilled_bytes) if spilled_bytes > 0 else None
+
+
+def _shared_bytes(evidence: Evidence, capacity_bytes: float) -> float:
+    """Return how much of the computer's memory the run used because the GPU was full, as counted by Windows."""
+    shared = evidence.telemetry.gpu_values("own_shared_bytes")
+    used = evidence.telemetry.gpu_values("memory_used_bytes")
+    if not shared or (used and 100 * statistics.median(used) < GPU_FULL_PCT * capacity_bytes):
+        return 0.0
+    typical_bytes = statistics.median(shared)
+    return typical_bytes if typical_bytes > SPILLED_BYTES else 0.0
+
+
+def _excess_bytes(evidence: Evidence, capacity_bytes: float) -> float:
+    """Return by how much the engine's reserved memory exceeded the memory that other programs left on the GPU."""
+    reserved_bytes = evidence.run.metrics.get("peak_gpu_reserved_bytes") or 0.0
+    others = evidence.telemetry.gpu_values("other_memory_bytes")
+    return reserved_bytes - max(0.0, capacity_bytes - min(others, default=0.0))
+
+
 def _memory_full(evidence: Evidence) -> Message | None:
     left_bytes = evidence.telemetry.values("memory_available_bytes")
     full = [each for each in left_bytes if each < MEMORY_LEFT_BYTES]
@@ -211,6 +243,7 @@ CAUTION_RULES = (
     *(condition.rule() for condition in CONDITIONS if condition.in_records),
     Rule("gpu_busy_before", "caution", _gpu_busy_before, "advice.free_gpu"),
     Rule("memory_full", "caution", _memory_full, "advice.free_memory"),
+    Rule("memory_spilled", "caution", _memory_spilled, "advice.smaller_batch"),
     *THROTTLING_RULES,
     # Only a caution, because durations are measured with a clock that is never set.
     Rule("clock_step", "caution", _clock_step, "advice.clock_step"),

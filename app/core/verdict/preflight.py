@@ -27,7 +27,7 @@ def preflight(
         telemetry: Two or three records from app.core.hardware.telemetry.monitor.read_telemetry.
         variant: Installed variant of the engine; None as for `numbered_gpus`.
     """
-    return tuple(_cautions(spec, machine, telemetry, _gpu(spec, machine, variant)))
+    return tuple(_cautions(spec, machine, telemetry, likely_gpu(spec, machine, variant)))
 
 
 def is_load_known(telemetry: Sequence[Telemetry]) -> bool:
@@ -48,7 +48,7 @@ def _cautions(
         yield reason("low_memory", "caution", said, "advice.free_memory")
 
 
-def _gpu(spec: RunSpec, machine: Machine, variant: str | None) -> int | None:
+def likely_gpu(spec: RunSpec, machine: Machine, variant: str | None) -> int | None:
     """Return the index of the GPU that the run would use; None for the CPU."""
     if spec.device == "auto":
         return min(numbered_gpus(spec.engine, variant, machine), default=None)

@@ -113,6 +113,13 @@ class HeadlineCard(Card):
         if not busy:
             self.progress_bar.setValue(round(PROGRESS_STEPS * (progress.fraction or 0.0)))
 
+    def show_waiting(self, text: str) -> None:
+        """Show that the next run hasn't started yet, and why."""
+        self.progress_text.show_text(text)
+        self.remaining.setText("")
+        self._where.place()
+        self.progress_bar.setMaximum(0)
+
     def show_stored(self, run: JudgedRun) -> None:
         """Show a finished run."""
         summary, verdict = run.summary, run.verdict

@@ -41,6 +41,8 @@ class PlanProgress(QWidget):
         text = sentence("ab_page.first_run", planned=bridge.planned_runs)
         if bridge.is_cancelled:
             text = sentence("run.cancelling")
+        elif bridge.cooling is not None:
+            text = bridge.cooling.text
         elif bridge.planned is not None:
             text = current
         self.progress_text.show_text(text)

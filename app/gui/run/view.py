@@ -13,6 +13,7 @@ from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
+from app.core.runs.progress import Progress
 from app.core.titles import preset_title, workload_title
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.charts import RunCharts
@@ -104,6 +105,8 @@ class RunView(QWidget):
         live = state.live()
         self._texts_s = self._charts_s = time.monotonic()
         self.headline.show_live(live, state.progress, cancelled=bridge.is_cancelled, verdict=state.verdict)
+        if bridge.cooling is not None:
+            self._show_progress(bridge, state.progress)
         if live is not None:
             place = (bridge.planned.number, bridge.planned.count) if bridge.planned is not None else None
             self._show_head(live, CATALOGUE[live.workload].parameters_count, place)
@@ -122,9 +125,15 @@ class RunView(QWidget):
         since_s = now_s - self._charts_s
         if since_s >= CHART_INTERVAL_S or (kinds & _TELLING and since_s >= TELLING_INTERVAL_S):
             self.refresh()
-        elif now_s - self._texts_s >= TEXT_INTERVAL_S:
+        elif now_s - self._texts_s >= TEXT_INTERVAL_S or bridge.cooling is not None:
             self._texts_s = now_s
-            self.headline.show_progress(bridge.state.progress, cancelled=bridge.is_cancelled)
+            self._show_progress(bridge, bridge.state.progress)
+
+    def _show_progress(self, bridge: RunBridge, progress: Progress) -> None:
+        if bridge.cooling is not None and not bridge.is_cancelled:
+            self.headline.show_waiting(bridge.cooling.text)
+        else:
+            self.headline.show_progress(progress, cancelled=bridge.is_cancelled)
 
     def _show_head(
         self, summary: RunSummary, parameters: int | None, place: tuple[int, int] | None = None

@@ -13,6 +13,7 @@ from app.core.errors import AppError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.records import Group, Plan, PlannedRun, RunSummary
+from app.core.runs.cool_down import CoolDown, Cooling
 from app.core.runs.plan_session import PlanCallbacks, PlanSession, resume_plan, run_plan
 from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
@@ -44,6 +45,13 @@ class BusyError(AppError):
 class RunBridge(QObject):
     """Starts plans, one at a time, and follows their runs.
 
+    Args:
+        paths: Returns the app's folders.
+        tasks: Starts plans in the background.
+        limits: Time limits of runs; None for the defaults.
+        parent: Parent object.
+        cool_down: Returns how the runs of a plan wait for their device to cool down; None if they don't.
+
     Attributes:
         state: State of the current or latest run; None before the first run.
         plan: The current or latest plan; None before the first plan.
@@ -51,12 +59,13 @@ class RunBridge(QObject):
         planned: The current run of the plan; None before the first run.
         done: Finished runs of the plan.
         asks: The run that waits for `answer`; None if there is none.
+        cooling: The temperatures while a run waits for its device to cool down; None if none does.
         group_id: Number of the plan's stored group; None until it is stored, and for single runs.
 
     Signals:
         started: A plan was started. `state` is new.
         moved_on: A run has started or ended, or `asks` has changed. Each run has a new `state`.
-        advanced: Events have arrived. The argument is the set of their types.
+        advanced: Events have arrived. The argument is the set of their types; empty if only `cooling` has changed.
         ended: The plan has ended. The argument is the number of its last run, or 0 if there was none. If `trouble`
             is set, the run may be stored incompletely.
         refused: No run could be started. The argument is the AppError.
@@ -69,9 +78,15 @@ class RunBridge(QObject):
     refused = Signal(object)
 
     def __init__(
-        self, paths: Callable[[], Paths], tasks: Tasks, limits: Limits | None = None, parent: QObject | None = None
+        self,
+        paths: Callable[[], Paths],
+        tasks: Tasks,
+        limits: Limits | None = None,
+        parent: QObject | None = None,
+        cool_down: Callable[[Plan, Runner], CoolDown | None] = lambda _, __: None,
     ) -> None:
         super().__init__(parent)
+        self._cool_down = cool_down
         self._paths = paths
         self._tasks = tasks
         self.limits = limits
@@ -89,6 +104,7 @@ class RunBridge(QObject):
         self.plan: Plan | None = None
         self.planned: PlannedRun | None = None
         self.asks: PlannedRun | None = None
+        self.cooling: Cooling | None = None
         self.done: list[RunSummary] = []
         self.group_id: int | None = None
         self.planned_runs = 1
@@ -184,10 +200,11 @@ class RunBridge(QObject):
                 _check_alone(database, allow_concurrent=allow_concurrent)
                 if resumed is not None:
                     asked_of.update(specs_of(database, [run.id for run in resumed[0].runs]))
+            cool_down = self._cool_down(plan, runner)
             if resumed is None:
-                session = run_plan(plan, runner, callbacks)
+                session = run_plan(plan, runner, callbacks, cool_down)
             else:
-                session = resume_plan(*resumed, runner, callbacks)
+                session = resume_plan(*resumed, runner, callbacks, cool_down)
             if self.is_cancelled:  # the user may have cancelled or closed the window
                 session.cancel()
             return session
@@ -214,6 +231,7 @@ class RunBridge(QObject):
             on_run_started=on_started,
             on_run_ended=lambda _, summary: waiting.append(partial(self._on_done, summary)),
             confirm_side=confirm,
+            on_cooling=lambda _, cooling: waiting.append(partial(self._on_cooling, cooling)),
         )
 
     def answer(self, go_on: bool) -> None:
@@ -261,6 +279,7 @@ class RunBridge(QObject):
         self._starting, self.is_cancelled = True, False
         self.state, self.trouble = RunState(spec), None
         self.plan, self.planned, self.asks, self.done, self.group_id = plan, None, None, [], None
+        self.cooling = None
         self._asked_of, self._numbers = {}, {}
         self.lines.clear()
         self._events = deque()
@@ -274,7 +293,7 @@ class RunBridge(QObject):
             session.cancel()
 
     def _on_planned(self, planned: PlannedRun, summary: RunSummary) -> None:
-        self.planned, self.asks = planned, None
+        self.planned, self.asks, self.cooling = planned, None, None
         self.state = RunState(planned.spec, summary)
         place = {"number": planned.number, "planned": planned.count}
         if planned.side:
@@ -292,6 +311,9 @@ class RunBridge(QObject):
             self.asks = planned
             self.moved_on.emit()
 
+    def _on_cooling(self, cooling: Cooling) -> None:
+        self.cooling = cooling
+
     def _on_refused(self, error: AppError) -> None:
         self._starting = False
         self.refused.emit(error)
@@ -300,7 +322,7 @@ class RunBridge(QObject):
         session = self._session
         # Check this first. Then the queue contains the last events of the session.
         over = session is not None and session.wait(0)
-        kinds = set()
+        kinds, before = set(), self.cooling
         while self._events:
             event = self._events.popleft()
             if isinstance(event, events.Event):
@@ -308,11 +330,11 @@ class RunBridge(QObject):
                 self.apply(event)
             else:
                 event()
-        if kinds:
+        if kinds or self.cooling is not before:
             self.advanced.emit(kinds)
         if session is not None and over:
             self._timer.stop()
-            self._session = self.asks = None
+            self._session = self.asks = self.cooling = None
             self.trouble = session.trouble
             if self.trouble is None:  # a plan may have continued without some of its runs
                 self.trouble = next(iter(session.refusals), None)

@@ -24,6 +24,7 @@ from app.core.errors import AppError
 from app.core.logs import set_up_logging
 from app.core.messages import sentence
 from app.core.paths import Paths, default_paths
+from app.core.runs.cool_down import cool_down_for
 from app.core.runs.session import Limits
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
@@ -148,7 +149,13 @@ def open_window(
         preferences=preferences,
         finder=MachineFinder(tasks, lambda: services.paths.datasets, tasks),
         engines=EngineFinder(lambda: services.paths, tasks, tasks),
-        bridge=RunBridge(lambda: services.paths, tasks, limits, tasks),
+        bridge=RunBridge(
+            lambda: services.paths,
+            tasks,
+            limits,
+            tasks,
+            lambda plan, runner: cool_down_for(plan, runner) if preferences.settings.cool_down else None,
+        ),
         downloads=Downloads(tasks, banner.message.emit, tasks),
         notify=banner.message.emit,
     )

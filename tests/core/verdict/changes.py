@@ -11,6 +11,7 @@ from app.core.verdict.rules import judge
 from tests.core.verdict.records import measured, slower, with_telemetry
 from tests.telemetry import environment_of, machine_of
 from workloads.protocol import events
+from workloads.protocol.machine import Gpu
 from workloads.protocol.spec import RunSpec
 
 GPU_RUN: dict[str, Any] = {"engine": "tensorflow", "device": "gpu:1"}
@@ -87,6 +88,17 @@ def on_gpu(**readings: Any) -> Change:
     def change(run: Run) -> Run:
         run = replace(run, environment=environment_of(run, **GPU_RUN))
         return telemetry(gpus=[other, {"index": 1} | readings])(run)
+
+    return change
+
+
+def on_card(capacity_bytes: float, reserved_bytes: float | None = None, **readings: Any) -> Change:
+    """Set readings of the GPU that the run used, whose memory has this size, and what the engine reserved."""
+
+    def change(run: Run) -> Run:
+        gpus = (Gpu("Small", "nvidia", 2**30), Gpu("A card", "nvidia", int(capacity_bytes), shares_memory=False))
+        run = replace(run, machine=replace(run.machine, gpus=gpus))
+        return metrics(peak_gpu_reserved_bytes=reserved_bytes)(on_gpu(**readings)(run))
 
     return change
 

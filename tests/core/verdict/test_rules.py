@@ -30,6 +30,7 @@ from tests.core.verdict.changes import (
     hot_before,
     loss,
     metrics,
+    on_card,
     on_gpu,
     on_gpu_after,
     one_record,
@@ -126,6 +127,22 @@ def interval(low: float, high: float) -> Change:
             both(telemetry(memory_available_bytes=10**9), share_of_telemetry(1, 20, memory_available_bytes=0)),
             both(telemetry(memory_available_bytes=10**9), share_of_telemetry(2, 20, memory_available_bytes=0)),
         ),
+        (
+            "memory_spilled",
+            on_card(8e9, own_shared_bytes=1_000_000_000, memory_used_bytes=7_900_000_000),
+            on_card(8e9, own_shared_bytes=1_000_000_001, memory_used_bytes=7_900_000_000),
+        ),
+        (  # pinned memory is shared while the card isn't full
+            "memory_spilled",
+            on_card(8e9, own_shared_bytes=3_000_000_000, memory_used_bytes=7_199_000_000),
+            on_card(8e9, own_shared_bytes=3_000_000_000, memory_used_bytes=7_200_000_000),
+        ),
+        ("memory_spilled", on_card(8e9, 8e9), on_card(8e9, 8e9 + 1)),
+        (
+            "memory_spilled",
+            on_card(8e9, 6e9, other_memory_bytes=1_000_000_000),
+            on_card(8e9, 6e9, other_memory_bytes=2_000_000_001),
+        ),
         ("cpu_quota", telemetry(cpu_held_pct=5.0), telemetry(cpu_held_pct=5.1)),
         ("slow_clock", at_clock(1_680.0), at_clock(1_679.0)),
         ("slow_clock", both(at_clock(800.0), telemetry(cpu_pct=70.0)), at_clock(800.0)),
@@ -189,6 +206,14 @@ def test_each_rule_flips_at_its_threshold(
     assert reason.level == ("invalid" if code in INVALID else "caution")
     assert reason.text.endswith(".")
     assert reason.advice or code in ("running", "gpu_not_used")
+
+
+def test_a_gpu_without_its_own_memory_never_spills(stored_run: Run) -> None:
+    spilled = on_card(8e9, 9e9, own_shared_bytes=3_000_000_000)(quiet_run(stored_run, 0))
+    assert "memory_spilled" in codes(spilled)
+    gpus = tuple(replace(gpu, shares_memory=True) for gpu in spilled.machine.gpus)
+    assert "memory_spilled" not in codes(replace(spilled, machine=replace(spilled.machine, gpus=gpus)))
+    assert "memory_spilled" not in codes(replace(spilled, machine=replace(spilled.machine, gpus=())))
 
 
 @pytest.mark.parametrize(

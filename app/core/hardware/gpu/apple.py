@@ -49,6 +49,8 @@ class AppleGpus:
         clock: Function that returns monotonic time in seconds.
     """
 
+    counts_shared = False
+
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._asked_s = -math.inf

@@ -21,9 +21,15 @@ from workloads.protocol.telemetry import GpuTelemetry
 
 
 class SystemGpus(Protocol):
-    """The GPUs listed by an operating system. A place is a GPU's index in the system's order."""
+    """The GPUs listed by an operating system. A place is a GPU's index in the system's order.
+
+    Attributes:
+        vendors: Vendor of each GPU.
+        counts_shared: Whether the system counts the computer's memory that a process uses through a GPU.
+    """
 
     vendors: tuple[str, ...]
+    counts_shared: bool
 
     def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
         """Describe the GPUs at these places."""
@@ -82,7 +88,13 @@ class GpuReader:
         nvidias = nvidia.telemetry(own_pids)
         self._known = max(self._known, len(nvidias))
         nvidias += tuple(GpuTelemetry(index) for index in range(len(nvidias), self._known))
-        others = system.telemetry(_places(system, with_nvidia=not nvidias), own_pids)
+        places = _places(system, with_nvidia=not nvidias)
+        # NVIDIA's driver doesn't count shared memory, but the system may.
+        also = [place for place in _places(system, with_nvidia=True) if place not in places]
+        if not system.counts_shared or own_pids is None:
+            also = []
+        seen = system.telemetry([*places, *also], own_pids)
+        others, nvidias = seen[: len(places)], _with_shared(nvidias, seen[len(places) :])
         return (*nvidias, *(replace(gpu, index=index) for index, gpu in enumerate(others, len(nvidias))))
 
     def close(self) -> None:
@@ -91,6 +103,15 @@ class GpuReader:
             system, nvidia = self._sources
             nvidia.close()
             system.close()
+
+
+def _with_shared(nvidias: Sequence[GpuTelemetry], seen: Sequence[GpuTelemetry]) -> tuple[GpuTelemetry, ...]:
+    """Return the telemetry of NVIDIA's driver with the shared memory that the system counts for the same cards.
+
+    The two orders may differ, so with several cards, each gets the highest value. A run uses only one card.
+    """
+    most = max((gpu.own_shared_bytes for gpu in seen if gpu.own_shared_bytes is not None), default=None)
+    return tuple(replace(gpu, own_shared_bytes=most) for gpu in nvidias)
 
 
 def _sources(root: Path, clock: Callable[[], float] = time.monotonic) -> tuple[SystemGpus, NvidiaGpus]:

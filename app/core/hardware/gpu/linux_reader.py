@@ -65,6 +65,8 @@ class LinuxGpus:
         clock: Function that returns monotonic time in seconds.
     """
 
+    counts_shared = False
+
     def __init__(self, root: Path = Path("/"), clock: Callable[[], float] = time.monotonic) -> None:
         self._root = root
         self.cards = find_cards(root)

@@ -6,7 +6,7 @@ This needs no special rights and wakes no card: DXGI lists the devices, and the 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.core.hardware import registry
 from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, SCREENS_ONLY, clean_text, vendor_of, whole, within
@@ -21,11 +21,13 @@ VALUES = ("DriverDesc", "MatchingDeviceId", "DriverVersion", "HardwareInformatio
 ENGINES = r"\GPU Engine(*)\Utilization Percentage"
 OWN_MEMORY = r"\GPU Adapter Memory(*)\Dedicated Usage"
 SHARED_MEMORY = r"\GPU Adapter Memory(*)\Shared Usage"
+PROCESS_SHARED_MEMORY = r"\GPU Process Memory(*)\Shared Usage"
 _DEVICE_ID = re.compile(r"pci\\ven_([0-9a-f]{4})&dev_([0-9a-f]{4})", re.IGNORECASE)
 _INSTANCE = re.compile(
     r"(?:pid_[0-9]+_)?luid_0x([0-9a-f]{1,8})_0x([0-9a-f]{1,8})(?:_phys_([0-9]+))?(?:_eng_([0-9]+))?(?![0-9])",
     re.IGNORECASE,
 )
+_PID = re.compile(r"pid_([0-9]{1,10})_", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,14 @@ class AdapterEntry:
 
 
 class WindowsGpus:
-    """All GPUs with a Windows driver. A place is a GPU's index in the registry's order."""
+    """All GPUs with a Windows driver. A place is a GPU's index in the registry's order.
+
+    Attributes:
+        counts_shared: Whether the telemetry includes the computer's memory that the run's processes use through a
+            GPU.
+    """
+
+    counts_shared = True
 
     def __init__(self) -> None:
         self._adapters = list_adapters()
@@ -55,24 +64,40 @@ class WindowsGpus:
         return tuple(describe(*self._cards[place]) for place in places)
 
     def telemetry(
-        self, places: Sequence[int], _own_pids: Collection[int] | None = None
+        self, places: Sequence[int], own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the cards at these places, each with index 0. The first read contains no utilization."""
+        """Read the cards at these places, each with index 0. The first read contains no utilization.
+
+        Args:
+            places: The cards' indices in the registry's order.
+            own_pids: The run's own processes; None if unknown.
+        """
         is_first = not self._opened
         if places and is_first:
             self._opened = True
-            self._counters = open_counters((ENGINES, OWN_MEMORY, SHARED_MEMORY))
+            self._counters = open_counters((ENGINES, OWN_MEMORY, SHARED_MEMORY, PROCESS_SHARED_MEMORY))
         values = self._counters.read() if places and self._counters is not None else {}
         # The counters were opened microseconds ago, and percentages of such a short time aren't meaningful.
         busy_pct = {} if is_first else busiest_pct(values.get(ENGINES, ()))
         own, shared = (sums(values.get(path, ())) for path in (OWN_MEMORY, SHARED_MEMORY))
-        return tuple(self._telemetry_of(place, busy_pct, own, shared) for place in places)
+        ours = sums(of_processes(values.get(PROCESS_SHARED_MEMORY, ()), own_pids or ()))
+        return tuple(
+            replace(self._telemetry_of(place, busy_pct, own, shared), own_shared_bytes=self._spilled(place, ours))
+            for place in places
+        )
 
     def close(self) -> None:
         """Close the counters."""
         if self._counters is not None:
             self._counters.close()
         self._opened, self._counters = False, None
+
+    def _spilled(self, place: int, ours: Mapping[int, float]) -> int | None:
+        """Return the computer's memory that the run uses through a card with its own memory; None if unknown."""
+        entry, adapter = self._cards[place]
+        if adapter is None or shares_memory(vendor_of(entry.vendor_id), entry.name) is not False:
+            return None
+        return whole(ours.get(adapter.luid), 0, MAX_MEMORY_BYTES)
 
     def _telemetry_of(
         self, place: int, busy_pct: Mapping[int, float], own: Mapping[int, float], shared: Mapping[int, float]
@@ -194,6 +219,15 @@ def sums(values: Iterable[tuple[str, float]]) -> dict[int, float]:
         if match is not None and amount is not None:
             sums_by_luid[_luid(match)] += amount
     return dict(sums_by_luid)
+
+
+def of_processes(values: Iterable[tuple[str, float]], pids: Collection[int]) -> list[tuple[str, float]]:
+    """Return the values of the instances that belong to these processes."""
+    return [
+        (instance, value)
+        for instance, value in values
+        if (match := _PID.match(instance)) is not None and int(match[1]) in pids
+    ]
 
 
 def _luid(match: re.Match[str]) -> int:

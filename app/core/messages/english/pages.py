@@ -208,6 +208,13 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "settings.choose_files": "Choose all {number} {title} files",
     "settings.collection_address": "Submission page",
     "settings.collection_note": "The page that “Submit” opens in your browser. Leave empty for none.",
+    "settings.cool_down": "Cool down between runs",
+    "settings.cool_down_note": (
+        "Before each of several runs, wait up to 3 min until the GPU or CPU is as cool as before the first. Quick"
+        " runs never wait."
+    ),
+    "settings.cool_down_off": "Off",
+    "settings.cool_down_on": "On",
     "settings.data_auto": "Automatic",
     "settings.data_in_use": "Another task is downloading, importing or removing {title}.",
     "settings.data_installed": "Installed {title}",

@@ -37,6 +37,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.batch_best": "Fastest with batch {batch:,}: {rate}.",
     "studies.batch_fits": "Batches up to {fits:,} fit in memory; batch {full:,} doesn't.",
     "studies.batch_gain": "That's {times:.2f}× as fast as batch {batch:,}.",
+    "studies.batch_spilled": (
+        "With batch {batch:,}, the GPU's memory is full and the computer's slower memory is used as well."
+    ),
     "studies.batch_sweet": "Batch {batch:,} is the smallest within 5 % of the fastest ({share_pct:.0f} %).",
     "studies.cautions": ("Use 1 of the {runs} runs with caution.", "Use {count} of the {runs} runs with caution."),
     "studies.chart_accuracy": "Accuracy",

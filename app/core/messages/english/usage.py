@@ -48,6 +48,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.engine_rounds": "runs per engine (default: {rounds})",
     "help.engine_variant": "build to install, such as cpu; see `{epochmark} engine list --json` (default: the best here)",
     "help.group": "Show a group: repeated runs or an A/B",
+    "help.no_cool_down": "start each run at once (default: wait up to {limit_min:.0f} min until GPU or CPU are as cool as before the first; Quick runs never wait)",
     "help.group_id": "group number",
     "help.hardware": "Show this computer's components",
     "help.import": "Import, list or remove results from other computers",

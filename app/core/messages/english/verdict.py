@@ -38,6 +38,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.run_sustained": "Run Sustained to see what speed the computer can hold. Better cooling may raise it.",
     "advice.run_workload": "Run a workload that trains.",
     "advice.slow_clock": "Check cooling, charger and power settings, then run again.",
+    "advice.smaller_batch": "Choose a smaller batch, or close other programs that use the GPU.",
     "advice.sustained": "Run Sustained to see what speed the computer can hold.",
     "advice.synthetic_instead": "Download or import the data set, then run again.",
     "advice.test_memory": "Run it again. If the problem recurs, test the memory and undo any overclocking.",
@@ -83,6 +84,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "short.low_memory": "low memory",
     "short.memory_full": "memory full",
     "short.memory_pressure": "memory full",
+    "short.memory_spilled": "GPU memory full",
     "short.no_result": "nothing measured",
     "short.not_counted": "work not counted",
     "short.operations_missing": "operations missing",
@@ -155,6 +157,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "verdict.memory_full": "Only {free_bytes:memory} of memory was free.",
     "verdict.memory_pressure": "Programs waited {share_pct:.0f} % of the time because memory was full.",
+    "verdict.memory_spilled": (
+        "The GPU's memory was full, so {memory_bytes:memory} of its data was in the computer's slower memory."
+    ),
     "verdict.no_interval": (
         "One step is too few for a confidence interval.",
         "{steps:,} steps are too few for a confidence interval.",

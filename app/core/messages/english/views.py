@@ -151,6 +151,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.about_one_of": "run {number} of {planned} · {about}",
     "run.at_step": "Epoch {epoch} · step {step}",
     "run.at_step_of": "Epoch {epoch} of {epochs} · step {step} of {steps}",
+    "run.cooling_down": "Cooling down: {now_c:.0f} °C, target {goal_c:.0f} °C",
     "run.cancelling": "Cancelling …",
     "run.limit_later": "The bottleneck appears here when the run finishes.",
     "run.ms_per_step": "ms / step",

@@ -92,8 +92,10 @@ def _rate_of(point: Point) -> float:
 
 def _batch(result: StudyResult, done: list[Point]) -> list[str]:
     unit = unit_of(done)
-    best, sweet = fastest(done), min(close_to_best(done), key=lambda point: point.spec.batch_size)
-    least = min(done, key=lambda point: point.spec.batch_size)
+    spilled = [point for point in done if point.has_spilled]
+    held = [point for point in done if not point.has_spilled] or done
+    best, sweet = fastest(held), min(close_to_best(held), key=lambda point: point.spec.batch_size)
+    least = min(held, key=lambda point: point.spec.batch_size)
     lines = [sentence("studies.batch_best", batch=best.spec.batch_size, rate=rate_text(best.rate, unit))]
     if sweet is not best:
         share_pct = 100 * _rate_of(sweet) / _rate_of(best)
@@ -101,10 +103,13 @@ def _batch(result: StudyResult, done: list[Point]) -> list[str]:
     if least is not best:
         times = _rate_of(best) / _rate_of(least)
         lines.append(sentence("studies.batch_gain", times=times, batch=least.spec.batch_size))
-    full = [point.spec.batch_size for point in result.points if point.state == "out_of_memory"]
-    if full:
-        fits = max(point.spec.batch_size for point in done)
-        lines.append(sentence("studies.batch_fits", fits=fits, full=min(full)))
+    failed = [point for point in result.points if point.state == "out_of_memory"]
+    full = [point.spec.batch_size for point in (*failed, *spilled)]
+    fits = [size for point in held if (size := point.spec.batch_size) < min(full, default=0)]
+    if fits:
+        lines.append(sentence("studies.batch_fits", fits=max(fits), full=min(full)))
+    if spilled:
+        lines.append(sentence("studies.batch_spilled", batch=min(point.spec.batch_size for point in spilled)))
     return lines
 
 

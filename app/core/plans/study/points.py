@@ -71,6 +71,12 @@ class Point:
         return min(counted, key=lambda run: abs((run.value or 0) - (self.value or 0)), default=None)
 
     @property
+    def has_spilled(self) -> bool:
+        """Whether each usable run moved data from the full GPU memory to the computer's memory."""
+        counted = [run for run in self.runs if is_usable(run)]
+        return bool(counted) and all("memory_spilled" in (run.reasons or "").split() for run in counted)
+
+    @property
     def metric(self) -> str:
         """The metric of the headline."""
         return self.runs[-1].metric if self.runs else CATALOGUE[self.spec.workload].metric

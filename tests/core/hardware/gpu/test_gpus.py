@@ -10,6 +10,7 @@ from app.core.hardware.gpu import nvidia
 from app.core.hardware.gpu import windows as windows_gpus
 from tests.core.hardware.gpu.gpu_trees import device, plant
 from tests.core.hardware.gpu.nvml import FakeDriver
+from workloads.protocol.telemetry import GpuTelemetry
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="folders with colons in their names")
 
@@ -47,6 +48,30 @@ def test_numbers_hold_when_the_driver_fails_on_the_way(
     assert [reading.power_w for reading in reader.read()] == [312.5, 312.5, 255.0]
     monkeypatch.setattr(nvidia.NvmlSource, "telemetry", lambda source, asleep, own_pids: ())
     assert [(reading.index, reading.power_w) for reading in reader.read()] == [(0, None), (1, None), (2, 255.0)]
+    reader.close()
+
+
+def test_the_system_counts_shared_memory_for_cards_of_nvidias_driver(
+    driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class FakeWindows:
+        counts_shared = True
+        vendors = ("amd", "nvidia", "nvidia")
+
+        def telemetry(self, places: list[int], own_pids: object = None) -> tuple[GpuTelemetry, ...]:
+            shared = {0: 5, 1: 6, 2: 7}
+            return tuple(GpuTelemetry(0, own_shared_bytes=shared[place] * 10**9) for place in places)
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(gpu, "WindowsGpus", FakeWindows)
+    reader = gpu.GpuReader(tmp_path)
+    readings = reader.read(frozenset({1}))
+    assert [(each.index, each.own_shared_bytes) for each in readings] == [(0, 7e9), (1, 7e9), (2, 5e9)]
+    assert readings[0].power_w == 312.5
+    assert [each.own_shared_bytes for each in reader.read()] == [None, None, 5e9], "whose would it be?"
     reader.close()
 
 

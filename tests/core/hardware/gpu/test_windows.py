@@ -118,6 +118,29 @@ def test_values(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (FakeCounters.opened, FakeCounters.closed) == (1, 1)
 
 
+@pytest.mark.usefixtures("windows")
+def test_shared_memory_of_the_runs_own_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the run's processes count, and only on cards with their own memory."""
+
+    def process(pid: int, luid: int) -> str:
+        return f"pid_{pid}_luid_0x00000000_0x{luid:08X}_phys_0"
+
+    class FakeCounters:
+        def read(self) -> dict[str, list[tuple[str, float]]]:
+            values = [(process(7, GEFORCE), 3e9), (process(8, GEFORCE), 1e9), (process(77, GEFORCE), 9e9)]
+            values += [(process(7, ARC), 2e9), ("pid_7_luid_0x0", 1e9), ("_Total", 1e9)]
+            return {windows_gpus.PROCESS_SHARED_MEMORY: values}
+
+    monkeypatch.setattr(windows_gpus, "open_counters", lambda paths: FakeCounters())
+    gpus = WindowsGpus()
+    shared = [gpu.own_shared_bytes for gpu in gpus.telemetry([1, 0], frozenset({7, 8}))]
+    assert shared == [4 * 10**9, 2 * 10**9]
+    assert [gpu.own_shared_bytes for gpu in gpus.telemetry([1, 0], frozenset({9}))] == [None, None]
+    assert [gpu.own_shared_bytes for gpu in gpus.telemetry([1, 0])] == [None, None]
+    monkeypatch.setattr(windows_gpus, "shares_memory", lambda vendor, name: True)
+    assert gpus.telemetry([1], frozenset({7}))[0].own_shared_bytes is None
+
+
 def test_recorded_instances() -> None:
     busy_pct = busiest_pct(recorded("pdh_engines.txt"))
     assert busy_pct == {ARC: pytest.approx(97.0), GEFORCE: 12.0, WARP: 0.0}

@@ -17,7 +17,7 @@ from app.core.plans.study.details import Details, load_details, wants_epochs
 from app.core.plans.study.figures import figures
 from app.core.plans.study.findings import findings
 from app.core.plans.study.planning import plan_axes, plan_preset
-from app.core.plans.study.points import StudyResult
+from app.core.plans.study.points import StudyResult, load_study
 from app.core.plans.study.presets import PRESETS
 from app.core.plans.study.report import StudyReport
 from app.core.report.card import Figure
@@ -63,6 +63,24 @@ def test_lack_of_memory_is_a_limit_not_a_failure(study: Make) -> None:
     lines = findings(study("batch", lambda spec: 40.0 if spec.batch_size < 500 else "out_of_memory"))
     assert said("studies.batch_fits", full="512", fits="256").is_in(lines)
     assert not any("failed" in line.lower() for line in lines)
+
+
+def test_a_batch_that_spills_does_not_fit(database: Database, machine: Machine, runner: Runner) -> None:
+    plan = plan_preset("batch", runner)
+
+    def outcome(spec: RunSpec) -> Outcome:  # the largest ones are the fastest, but not in the GPU's memory
+        return 40.0 - spec.batch_size / 100
+
+    result = store_study(database, machine, plan, outcome)
+    assert said("studies.batch_best", batch="1,024").is_in(findings(result)[0])
+    for run in result.group.runs:
+        if run.batch_size >= 512:
+            reasons = ("other_load memory_spilled", run.id)
+            database.connection.execute("UPDATE runs SET reasons = ? WHERE id = ?", reasons)
+    lines = findings(load_study(database, result.group.id))
+    assert said("studies.batch_best", batch="256").is_in(lines[0])
+    assert said("studies.batch_fits", fits="256", full="512").is_in(lines)
+    assert said("studies.batch_spilled", batch="512").is_in(lines)
 
 
 @pytest.mark.parametrize(("of_16", "is_slower"), [(1.10, True), (1.01, False)])
