@@ -284,6 +284,17 @@ SETTINGS: tuple[Setting, ...] = (
         zero_is_named=True,
     ),
     Setting(
+        name="gpu_power_limit_w",
+        kind="int",
+        flag="--power-limit",
+        minimum=1,
+        maximum=10_000,
+        may_be_auto=True,
+        zero_is_named=True,
+        comparability="ignored",  # the limit in force is recorded and compared
+        in_form=False,  # only the user can change it, outside Epochmark
+    ),
+    Setting(
         name="data",
         kind="choice",
         flag="--data",
@@ -301,7 +312,10 @@ SETTINGS: tuple[Setting, ...] = (
 )
 # Settings with their own column in records, for the requested or the actual value.
 COLUMNS = frozenset(
-    {"epochs", "steps", "batch_size", "engine", "device", "precision", "jit", "threads", "data", "seed"}
+    {
+        *("epochs", "steps", "batch_size", "engine", "device", "precision", "jit", "threads", "data", "seed"),
+        "gpu_power_limit_w",
+    }
 )
 
 

@@ -28,8 +28,8 @@ from app.core.plans.engines import Cell, Row
 from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.report.run_texts import machine_line
-from app.core.runs.cool_down import CoolDown, Cooling, cool_down_for
-from app.core.runs.plan_session import PlanCallbacks, PlanSession, resume_plan, run_plan
+from app.core.runs.cool_down import CoolDown, cool_down_for
+from app.core.runs.plan_session import PlanCallbacks, PlanSession, Wait, resume_plan, run_plan
 from app.core.runs.runner import Runner
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
@@ -123,7 +123,7 @@ def follow(
     """
     with Interrupts() as interrupts:
         callbacks = PlanCallbacks(
-            on_event=view, on_run_started=view.begin, confirm_side=Hands(interrupts), on_cooling=view.cool
+            on_event=view, on_run_started=view.begin, confirm_side=Hands(interrupts), on_waiting=view.wait
         )
         if resumed is None:
             session = run_plan(plan, runner, callbacks, cool_down)
@@ -131,6 +131,9 @@ def follow(
             session = resume_plan(*resumed, runner, callbacks, cool_down)
         view.may_cancel_by(session.cancel)
         interrupts.wait(session)
+    if session.restore_command is not None:
+        complain(sentence("run.restore_limit"))
+        complain(f"    {in_line(session.restore_command)}")
     for refusal in session.refusals:
         complain(sentence("cli.note", note=in_line(str(refusal))))
     if session.trouble and plan.is_single and not session.run_id:  # nothing was started
@@ -194,10 +197,10 @@ class TextPlanView(View):
         self._state = RunState(planned.spec)
         self._result = self._error = None
 
-    def show_cooling(self, planned: PlannedRun, cooling: Cooling) -> None:
+    def show_waiting(self, planned: PlannedRun, wait: Wait) -> None:
         """Update the progress line while the next run waits."""
         if self._live.is_live:
-            self._live.draw(live_text((planned.number - 1) / planned.count, [cooling.text], self._live.room))
+            self._live.draw(live_text((planned.number - 1) / planned.count, [wait.text], self._live.room))
 
     def show(self, event: events.Event) -> None:
         """Print an event or update the progress line."""

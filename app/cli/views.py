@@ -6,14 +6,14 @@ from typing import Any
 
 from app.cli.layout import GAP, live_text
 from app.cli.terminal import VERDICT_INKS, Ink
-from app.cli.text import LiveLine, in_line, is_broken_pipe, room, say, say_json
+from app.cli.text import LiveLine, complain, in_line, is_broken_pipe, room, say, say_json
 from app.core.analysis.headline import half_interval_pct
 from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plain_text import one_line
 from app.core.records import PlannedRun
 from app.core.report.run_texts import engine_line, machine_line
-from app.core.runs.cool_down import Cooling
+from app.core.runs.plan_session import Wait
 from app.core.runs.state import RunState
 from app.core.titles import preset_title
 from app.core.verdict.rules import INTERVAL_PCT
@@ -39,6 +39,7 @@ class View:
         self.error: OSError | None = None
         self._cancel: Callable[[], None] | None = None
         self._closed = False
+        self._command = ""  # the latest one that the user had to run
 
     @property
     def is_lost(self) -> bool:
@@ -58,11 +59,15 @@ class View:
         """Process an event of the run."""
         self._attempt(lambda: self.show(event))
 
-    def cool(self, planned: PlannedRun, cooling: Cooling) -> None:
-        """Process a temperature while a run of the plan waits for its device to cool down."""
-        self._attempt(lambda: self.show_cooling(planned, cooling))
+    def wait(self, planned: PlannedRun, wait: Wait) -> None:
+        """Process the state of a run of the plan that waits before it starts."""
+        if wait.command is not None and wait.command != self._command:
+            self._command = wait.command
+            complain(in_line(wait.text))
+            complain(f"    {in_line(wait.command)}")
+        self._attempt(lambda: self.show_waiting(planned, wait))
 
-    def show_cooling(self, planned: PlannedRun, cooling: Cooling) -> None:
+    def show_waiting(self, planned: PlannedRun, wait: Wait) -> None:
         """Show that a run waits."""
 
     def _attempt(self, show: Callable[[], None]) -> None:

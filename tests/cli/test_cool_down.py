@@ -65,7 +65,7 @@ def test_the_progress_line_shows_the_wait(machine: Machine, monkeypatch: pytest.
     monkeypatch.setattr(sys, "stdout", terminal)
     plan = repeat_plan(CATALOGUE["demo"].default_spec(), 4)
     view = TextPlanView(plan, machine, plan.runs(), quiet=False)
-    view.cool(plan.runs()[1], Cooling(71.2, 62.0))
+    view.wait(plan.runs()[1], Cooling(71.2, 62.0))
     shown = terminal.getvalue()
     assert said("run.cooling_down", now_c="71", goal_c="62").is_in(shown)
     assert "25" in shown, "one of four runs is over"

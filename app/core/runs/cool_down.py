@@ -46,6 +46,7 @@ class Cooling:
 
     temperature_c: float
     goal_c: float
+    command: str | None = None  # nothing that the user has to run
 
     @property
     def text(self) -> str:
@@ -113,14 +114,14 @@ class CoolDown:
         self._first: Telemetry | None = None  # at the start of the plan's first run
 
     def wait(
-        self, spec: RunSpec, stop: threading.Event, on_cooling: Callable[[Cooling], None] = lambda _: None
+        self, spec: RunSpec, stop: threading.Event, on_waiting: Callable[[Cooling], None] = lambda _: None
     ) -> CooledStart | None:
         """Wait until a run may start. The plan's first run never waits.
 
         Args:
             spec: Spec of the run.
             stop: Ends the wait when set.
-            on_cooling: Called with each temperature that is too high.
+            on_waiting: Called with each temperature that is too high.
 
         Returns:
             The start of the run; None if the temperature is unknown or the wait was stopped.
@@ -139,7 +140,7 @@ class CoolDown:
                 waited_s, goal_c = self._clock() - began_s, first_c + MARGIN_C
                 if now_c <= goal_c or waited_s >= self._limit_s:
                     return CooledStart(waited_s, now_c)
-                on_cooling(Cooling(now_c, goal_c))
+                on_waiting(Cooling(now_c, goal_c))
         return None
 
 

@@ -4,11 +4,13 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from app.core.errors import AppError, UsageError
 from app.core.messages import message
 from app.core.records import Group, Plan, PlannedRun, PlanPlace, RunSummary, Side
-from app.core.runs.cool_down import CoolDown, CooledStart, Cooling
+from app.core.runs.cool_down import CoolDown, CooledStart
+from app.core.runs.power_limit import PowerLimits, power_limits_for
 from app.core.runs.runner import Runner
 from app.core.runs.session import Listener, Session
 from app.core.storage.database import Database
@@ -21,6 +23,18 @@ REPEATS_LIMIT, PAIRS_LIMIT = 100, 100
 LABEL_LIMIT = 60
 
 
+class Wait(Protocol):
+    """What a run waits for before it starts."""
+
+    @property
+    def text(self) -> str:
+        """A description of the wait."""
+
+    @property
+    def command(self) -> str | None:
+        """The command that the user must run; None if there is none."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlanCallbacks:
     """Callbacks of a plan, called in threads other than the caller's.
@@ -31,15 +45,15 @@ class PlanCallbacks:
         on_run_ended: Called with the planned run and the stored run when it has ended.
         confirm_side: In plans with manual changes, called before each change of side, including the first. If it
             returns False, the plan ends. It must return soon after `PlanSession.cancel`.
-        on_cooling: Called with the planned run and the temperatures while the run waits for its device to cool
-            down, about twice a second.
+        on_waiting: Called with the planned run while it waits for its power limit, or for its device to cool down,
+            about twice a second.
     """
 
     on_event: Listener = lambda _: None
     on_run_started: Callable[[PlannedRun, int], None] = lambda _, __: None
     on_run_ended: Callable[[PlannedRun, RunSummary], None] = lambda _, __: None
     confirm_side: Callable[[PlannedRun], bool] = lambda _: True
-    on_cooling: Callable[[PlannedRun, Cooling], None] = lambda _, __: None
+    on_waiting: Callable[[PlannedRun, Wait], None] = lambda _, __: None
 
 
 class PlanSession:
@@ -60,6 +74,7 @@ class PlanSession:
         runs: Planned runs to execute.
         ownership: Lock of the group, released at the end; None if there is none.
         cool_down: How runs wait for their device to cool down; None if they don't.
+        power_limits: How runs wait for their power limit; None for the default.
     """
 
     def __init__(
@@ -72,6 +87,7 @@ class PlanSession:
         *,
         ownership: Ownership | None,
         cool_down: CoolDown | None = None,
+        power_limits: PowerLimits | None = None,
     ) -> None:
         self.plan = plan
         self.group_id = group_id
@@ -84,11 +100,17 @@ class PlanSession:
         self._callbacks = callbacks
         self._ownership = ownership
         self._cool_down = cool_down
+        self._power_limits = power_limits or power_limits_for(plan, runner)
         self._session: Session | None = None
         self._cancel = threading.Event()
         self._kill = threading.Event()
         # Not a daemon: storing a run must not be interrupted when the program exits.
         self._thread = threading.Thread(target=self._main, name="plan")
+
+    @property
+    def restore_command(self) -> str | None:
+        """The command that restores the GPU's default power limit; None if it has its default, or if unknown."""
+        return self._power_limits.restore_command if self._power_limits is not None else None
 
     @property
     def is_cancelled(self) -> bool:
@@ -138,10 +160,10 @@ class PlanSession:
             if is_asked and not self._callbacks.confirm_side(planned):
                 return "cancelled"
             side = planned.side
-            start = self._wait_to_cool(planned)
-            if self._cancel.is_set():
-                return "cancelled"
             try:
+                start = self._wait(planned)
+                if self._cancel.is_set():
+                    return "cancelled"
                 status = self._run(planned, start)
             except UsageError as error:  # for example, because an engine was removed
                 if not self.plan.survives_failures:
@@ -154,10 +176,14 @@ class PlanSession:
                 return "cancelled" if status == "cancelled" else "failed"
         return "completed"
 
-    def _wait_to_cool(self, planned: PlannedRun) -> CooledStart | None:
+    def _wait(self, planned: PlannedRun) -> CooledStart | None:
+        """Wait for the power limit of a run, then for its device to cool down."""
+        on_waiting = partial(self._callbacks.on_waiting, planned)
+        if self._power_limits is not None:
+            self._power_limits.wait(planned.spec, self._cancel, on_waiting)
         if self._cool_down is None:
             return None
-        return self._cool_down.wait(planned.spec, self._cancel, partial(self._callbacks.on_cooling, planned))
+        return self._cool_down.wait(planned.spec, self._cancel, on_waiting)
 
     def _run(self, planned: PlannedRun, start: CooledStart | None) -> str:
         begun = threading.Event()
@@ -192,7 +218,11 @@ class PlanSession:
 
 
 def run_plan(
-    plan: Plan, runner: Runner, callbacks: PlanCallbacks | None = None, cool_down: CoolDown | None = None
+    plan: Plan,
+    runner: Runner,
+    callbacks: PlanCallbacks | None = None,
+    cool_down: CoolDown | None = None,
+    power_limits: PowerLimits | None = None,
 ) -> PlanSession:
     """Check and store a plan, then start it in the background. Single runs are stored without a group.
 
@@ -201,6 +231,7 @@ def run_plan(
         runner: Runner that starts the runs.
         callbacks: Callbacks of the plan; None if there are none.
         cool_down: How runs wait for their device to cool down; None if they don't.
+        power_limits: How runs wait for their power limit; None for the default.
 
     Raises:
         UsageError: A run can't be started. Nothing has been stored.
@@ -214,8 +245,16 @@ def run_plan(
             group_id = begin_group(database, plan)
         ownership = own_group(runner.paths.database, group_id)
     callbacks = callbacks or PlanCallbacks()
-    runs = plan.runs()
-    session = PlanSession(plan, runner, callbacks, group_id, runs, ownership=ownership, cool_down=cool_down)
+    session = PlanSession(
+        plan,
+        runner,
+        callbacks,
+        group_id,
+        plan.runs(),
+        ownership=ownership,
+        cool_down=cool_down,
+        power_limits=power_limits,
+    )
     session.start()
     return session
 

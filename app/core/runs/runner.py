@@ -16,6 +16,7 @@ from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.owners import own
 from app.core.storage.recording import begin_run
+from app.core.verdict.preflight import likely_gpu
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.cpu_allowance import can_limit_cpus, visible_cpus
 from workloads.engines.registry import ENGINES, engine_title
@@ -108,11 +109,25 @@ class Runner:
         if need is not None and (spec.device == "cpu" or not numbered_gpus(spec.engine, variant, self.machine)):
             raise UsageError(need)
         self._check_cpus(spec)
+        self._check_power_limit(spec, variant)
         if problem := memory_problem(spec, self.machine, variant):
             raise UsageError(problem)
         if workload.dataset and spec.data == "real":
             check_datasets_folder(self.paths)
         return workload
+
+    def _check_power_limit(self, spec: RunSpec, variant: str | None) -> None:
+        limit_w = spec.settings.get("gpu_power_limit_w")
+        if not isinstance(limit_w, int):
+            return
+        index = likely_gpu(spec, self.machine, variant)
+        gpu = dict(enumerate(self.machine.gpus)).get(-1 if index is None else index)
+        if gpu is None or gpu.power_limit_w is None:
+            raise UsageError(message("run.no_power_limit"))
+        least_w, most_w = gpu.power_min_w or 1.0, gpu.power_max_w or gpu.power_default_w or gpu.power_limit_w
+        if not least_w <= limit_w <= most_w:
+            about = {"gpu": gpu.name, "least_w": least_w, "most_w": most_w, "limit_w": limit_w}
+            raise UsageError(message("run.limit_out_of_range", **about))
 
     def _check_cpus(self, spec: RunSpec) -> None:
         cpus, there = spec.settings.get("cpus"), visible_cpus()

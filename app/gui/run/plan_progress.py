@@ -1,6 +1,6 @@
 """The progress of a plan: the current run, a progress bar, the remaining time, and a Cancel button."""
 
-from PySide6.QtGui import QFont
+from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtWidgets import QProgressBar, QWidget
 
 from app.core.messages import format_time_left, sentence
@@ -24,9 +24,17 @@ class PlanProgress(QWidget):
         self.progress_text.setFont(tabular_font(TEXT_PX, QFont.Weight.DemiBold))
         self.remaining.setFont(tabular_font(TEXT_PX))
         self.cancel_button = Button(theme, sentence("button.cancel"), "circle-stop")
+        self.copy_button = Button(theme, sentence("button.copy_command"), "copy")
+        self.copy_button.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.copy_button.toolTip()))
+        self.copy_button.hide()
         texts = row(self.progress_text, self.remaining)
         texts.setStretch(0, 1)
-        going = row(column(None, texts, self.progress_bar, None), self.cancel_button, spacing_px=2 * GAP_PX)
+        going = row(
+            column(None, texts, self.progress_bar, None),
+            self.copy_button,
+            self.cancel_button,
+            spacing_px=2 * GAP_PX,
+        )
         going.setStretch(0, 1)
         self.setLayout(going)
 
@@ -41,11 +49,14 @@ class PlanProgress(QWidget):
         text = sentence("ab_page.first_run", planned=bridge.planned_runs)
         if bridge.is_cancelled:
             text = sentence("run.cancelling")
-        elif bridge.cooling is not None:
-            text = bridge.cooling.text
+        elif bridge.waiting is not None:
+            text = bridge.waiting.text
         elif bridge.planned is not None:
             text = current
         self.progress_text.show_text(text)
+        command = bridge.waiting.command if bridge.waiting is not None and not bridge.is_cancelled else None
+        self.copy_button.setVisible(command is not None)
+        self.copy_button.setToolTip(command or "")
         self.progress_bar.setValue(round(PROGRESS_STEPS * (bridge.fraction or 0.0)))
         left = "" if left_s is None or bridge.is_cancelled else format_time_left(left_s)
         self.remaining.setText(sentence("run.time_left", time_left=left) if left else "")

@@ -105,7 +105,7 @@ class RunView(QWidget):
         live = state.live()
         self._texts_s = self._charts_s = time.monotonic()
         self.headline.show_live(live, state.progress, cancelled=bridge.is_cancelled, verdict=state.verdict)
-        if bridge.cooling is not None:
+        if bridge.waiting is not None:
             self._show_progress(bridge, state.progress)
         if live is not None:
             place = (bridge.planned.number, bridge.planned.count) if bridge.planned is not None else None
@@ -125,13 +125,13 @@ class RunView(QWidget):
         since_s = now_s - self._charts_s
         if since_s >= CHART_INTERVAL_S or (kinds & _TELLING and since_s >= TELLING_INTERVAL_S):
             self.refresh()
-        elif now_s - self._texts_s >= TEXT_INTERVAL_S or bridge.cooling is not None:
+        elif now_s - self._texts_s >= TEXT_INTERVAL_S or bridge.waiting is not None:
             self._texts_s = now_s
             self._show_progress(bridge, bridge.state.progress)
 
     def _show_progress(self, bridge: RunBridge, progress: Progress) -> None:
-        if bridge.cooling is not None and not bridge.is_cancelled:
-            self.headline.show_waiting(bridge.cooling.text)
+        if bridge.waiting is not None and not bridge.is_cancelled:
+            self.headline.show_waiting(bridge.waiting.text)
         else:
             self.headline.show_progress(progress, cancelled=bridge.is_cancelled)
 

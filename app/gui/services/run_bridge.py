@@ -13,8 +13,8 @@ from app.core.errors import AppError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.records import Group, Plan, PlannedRun, RunSummary
-from app.core.runs.cool_down import CoolDown, Cooling
-from app.core.runs.plan_session import PlanCallbacks, PlanSession, resume_plan, run_plan
+from app.core.runs.cool_down import CoolDown
+from app.core.runs.plan_session import PlanCallbacks, PlanSession, Wait, resume_plan, run_plan
 from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
 from app.core.runs.state import RunState
@@ -59,13 +59,14 @@ class RunBridge(QObject):
         planned: The current run of the plan; None before the first run.
         done: Finished runs of the plan.
         asks: The run that waits for `answer`; None if there is none.
-        cooling: The temperatures while a run waits for its device to cool down; None if none does.
+        waiting: What a run waits for before it starts; None if none waits.
+        restore_command: Command that restores the GPU's default power limit after the plan; None if not needed.
         group_id: Number of the plan's stored group; None until it is stored, and for single runs.
 
     Signals:
         started: A plan was started. `state` is new.
         moved_on: A run has started or ended, or `asks` has changed. Each run has a new `state`.
-        advanced: Events have arrived. The argument is the set of their types; empty if only `cooling` has changed.
+        advanced: Events have arrived. The argument is the set of their types; empty if only `waiting` has changed.
         ended: The plan has ended. The argument is the number of its last run, or 0 if there was none. If `trouble`
             is set, the run may be stored incompletely.
         refused: No run could be started. The argument is the AppError.
@@ -104,7 +105,8 @@ class RunBridge(QObject):
         self.plan: Plan | None = None
         self.planned: PlannedRun | None = None
         self.asks: PlannedRun | None = None
-        self.cooling: Cooling | None = None
+        self.waiting: Wait | None = None
+        self.restore_command: str | None = None
         self.done: list[RunSummary] = []
         self.group_id: int | None = None
         self.planned_runs = 1
@@ -231,7 +233,7 @@ class RunBridge(QObject):
             on_run_started=on_started,
             on_run_ended=lambda _, summary: waiting.append(partial(self._on_done, summary)),
             confirm_side=confirm,
-            on_cooling=lambda _, cooling: waiting.append(partial(self._on_cooling, cooling)),
+            on_waiting=lambda _, wait: waiting.append(partial(self._on_waiting, wait)),
         )
 
     def answer(self, go_on: bool) -> None:
@@ -279,7 +281,7 @@ class RunBridge(QObject):
         self._starting, self.is_cancelled = True, False
         self.state, self.trouble = RunState(spec), None
         self.plan, self.planned, self.asks, self.done, self.group_id = plan, None, None, [], None
-        self.cooling = None
+        self.waiting = None
         self._asked_of, self._numbers = {}, {}
         self.lines.clear()
         self._events = deque()
@@ -293,7 +295,7 @@ class RunBridge(QObject):
             session.cancel()
 
     def _on_planned(self, planned: PlannedRun, summary: RunSummary) -> None:
-        self.planned, self.asks, self.cooling = planned, None, None
+        self.planned, self.asks, self.waiting = planned, None, None
         self.state = RunState(planned.spec, summary)
         place = {"number": planned.number, "planned": planned.count}
         if planned.side:
@@ -311,8 +313,8 @@ class RunBridge(QObject):
             self.asks = planned
             self.moved_on.emit()
 
-    def _on_cooling(self, cooling: Cooling) -> None:
-        self.cooling = cooling
+    def _on_waiting(self, wait: Wait) -> None:
+        self.waiting = wait
 
     def _on_refused(self, error: AppError) -> None:
         self._starting = False
@@ -322,7 +324,7 @@ class RunBridge(QObject):
         session = self._session
         # Check this first. Then the queue contains the last events of the session.
         over = session is not None and session.wait(0)
-        kinds, before = set(), self.cooling
+        kinds, before = set(), self.waiting
         while self._events:
             event = self._events.popleft()
             if isinstance(event, events.Event):
@@ -330,11 +332,12 @@ class RunBridge(QObject):
                 self.apply(event)
             else:
                 event()
-        if kinds or self.cooling is not before:
+        if kinds or self.waiting is not before:
             self.advanced.emit(kinds)
         if session is not None and over:
             self._timer.stop()
-            self._session = self.asks = self.cooling = None
+            self.restore_command = session.restore_command
+            self._session = self.asks = self.waiting = None
             self.trouble = session.trouble
             if self.trouble is None:  # a plan may have continued without some of its runs
                 self.trouble = next(iter(session.refusals), None)

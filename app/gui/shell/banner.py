@@ -16,7 +16,7 @@ BANNER_WIDTH_PX = 640
 
 
 class Banner(QFrame):
-    """A message that covers the bottom of its parent. It disappears automatically, unless it is an error.
+    """A message that covers the bottom of its parent. It disappears automatically, unless it has a tone.
 
     Args:
         parent: Widget to cover. The banner follows its size.
@@ -44,7 +44,7 @@ class Banner(QFrame):
         self.hide()
 
     def notify(self, text: str, tone: Tone = "", action: str = "", do: Callable[[], None] | None = None) -> None:
-        """Show a message. Errors are shown until the user dismisses them.
+        """Show a message. Cautions and errors are shown until the user dismisses them.
 
         Args:
             text: One or two sentences.
@@ -63,7 +63,7 @@ class Banner(QFrame):
         self.show()
         self.raise_()
         self._timer.stop()
-        if tone != "invalid":
+        if not tone:
             self._timer.start()
 
     @property

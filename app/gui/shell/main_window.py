@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QSize, QTimer, QUrl, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QDesktopServices, QKeySequence, QResizeEvent
+from PySide6.QtGui import QAction, QCloseEvent, QDesktopServices, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QMainWindow,
@@ -380,6 +380,10 @@ class MainWindow(QMainWindow):
 
     def _on_ended(self, _: int) -> None:
         self._on_state()
+        if (command := self._services.bridge.restore_command) is not None:
+            copy = partial(QGuiApplication.clipboard().setText, command)
+            text = sentence("window.restore_limit", command=command)
+            self.notify(text, "caution", sentence("button.copy_command"), copy)
         if self._closing:
             self.close()
 

@@ -20,7 +20,7 @@ from app.core.runs.cool_down import (
     cool_down_for,
     telemetry_until,
 )
-from app.core.runs.plan_session import PlanCallbacks, resume_plan, run_plan
+from app.core.runs.plan_session import PlanCallbacks, Wait, resume_plan, run_plan
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
@@ -154,12 +154,12 @@ def demo() -> RunSpec:
 
 @pytest.mark.slow
 def test_a_plan_waits_between_its_runs_and_keeps_how_long(paths: Paths, machine: Machine) -> None:
-    device, told = Device(50.0, 71.0, 52.0), list[tuple[int, Cooling]]()
+    device, told = Device(50.0, 71.0, 52.0), list[tuple[int, Wait]]()
 
-    def listen(planned: PlannedRun, cooling: Cooling) -> None:
-        told.append((planned.number, cooling))
+    def listen(planned: PlannedRun, waiting: Wait) -> None:
+        told.append((planned.number, waiting))
 
-    callbacks = PlanCallbacks(on_cooling=listen)
+    callbacks = PlanCallbacks(on_waiting=listen)
     session = run_plan(plan(demo()), Runner(paths, machine), callbacks, device.cool_down())
     assert session.wait(60)
     assert told == [(2, Cooling(71.0, 53.0))]
@@ -182,10 +182,10 @@ def test_a_wait_can_be_cancelled(paths: Paths, machine: Machine, end: str) -> No
         yield Telemetry(cpu_temperature_c=50.0 if not begun else 90.0)
         assert stop.wait(60)
 
-    def cool(planned: PlannedRun, cooling: Cooling) -> None:
+    def wait(*_: object) -> None:
         waits.set()
 
-    callbacks = PlanCallbacks(on_run_started=lambda planned, run_id: begun.append(run_id), on_cooling=cool)
+    callbacks = PlanCallbacks(on_run_started=lambda planned, run_id: begun.append(run_id), on_waiting=wait)
     cool_down = CoolDown(lambda _: None, readings, lambda: 0.0)
     session = run_plan(plan(demo()), Runner(paths, machine), callbacks, cool_down)
     assert waits.wait(60)

@@ -47,12 +47,12 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Device:
 def test_the_run_view_shows_the_wait(device: Device, driver: Driver) -> None:
     driver.page.run_again(repeat_plan(SPEC, 2), driver.machine)
     bridge = driver.services.bridge
-    driver.until(lambda: bridge.cooling is not None)
+    driver.until(lambda: bridge.waiting is not None)
     text = sentence("run.cooling_down", now_c=71, goal_c=53)
     driver.until(lambda: driver.view.headline.progress_text.whole_text == text)
     device.cool.set()
     driver.wait_for_result()
-    assert bridge.cooling is None
+    assert bridge.waiting is None
     assert [run.status for run in driver.stored()] == ["completed"] * 2
 
 

@@ -47,6 +47,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "benchmark.log": "Log",
     "benchmark.new_run": "New run",
     "benchmark.studies_running": "A study is running. Let it finish, or cancel it.",
+    "button.copy_command": "Copy command",
     "button.copy_result": "Copy result",
     "button.copy_text": "Copy text",
     "button.delete": "Delete",

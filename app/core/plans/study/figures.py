@@ -4,13 +4,15 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from app.core.analysis.power import work_metric
 from app.core.analysis.published import PublishedRow, comparable_rows, short_name
 from app.core.messages import sentence
-from app.core.plans.study.axes import axis_title, axis_value
+from app.core.metrics import format_value, headline_kind
+from app.core.plans.study.axes import POWER_LIMIT, axis_title, axis_value
 from app.core.plans.study.costs import BASELINE, Costs, relative_rows
 from app.core.plans.study.details import NO_DETAILS, Details, wants_epochs
 from app.core.plans.study.folder_findings import PHASES, phase_title
-from app.core.plans.study.points import Point, StudyResult
+from app.core.plans.study.points import Point, StudyResult, power_knee
 from app.core.plans.study.units import Unit, count_text, rate_text, unit_of
 from app.core.records import RunSummary
 from app.core.report.card import Figure, Series, Spot
@@ -44,8 +46,15 @@ def figures(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | N
     if phases := tuple(_phase(result, done, case, details) for case in PHASES if case in measured):
         return phases
     if _is_numeric(result):
-        return (_lines(result, done), _step_times(result, done), *curves)
+        return (*_over_axis(result, done), *curves)
     return (*_speeds(result, done), *curves)
+
+
+def _over_axis(result: StudyResult, done: Sequence[Point]) -> tuple[Figure, ...]:
+    """Return charts of speed, duration of a step and, if energy was measured, work per joule."""
+    steps = () if result.study.axes[0] == POWER_LIMIT else (_step_times(result, done),)
+    work = (_work(result, done),) if any(point.work_per_j is not None for point in done) else ()
+    return (_lines(result, done), *steps, *work)
 
 
 def _is_numeric(result: StudyResult) -> bool:
@@ -111,6 +120,8 @@ def _lines(result: StudyResult, done: Sequence[Point]) -> Figure:
             series.append(Series(sentence("studies.ideal"), ideal, is_dashed=True))
         cores = next((run.physical_cores for point in done for run in point.runs if run.physical_cores), None)
         marks = ((float(cores), sentence("studies.physical_cores", count=cores)),) if cores else ()
+    if axis == POWER_LIMIT and (knee := power_knee(done)) is not None:
+        marks = ((float(axis_value(axis, knee.spec)), sentence("studies.knee")),)
     series += published_lines(result.workloads, axis, unit)
     return replace(_over_numbers(result, sentence("studies.chart_speed"), unit.title, series), marks=marks)
 
@@ -136,6 +147,19 @@ def _step_times(result: StudyResult, done: Sequence[Point]) -> Figure:
         return Spot(float(axis_value(axis, point.spec)), 1e3 * point.step_s, text=text)
 
     name, title = sentence("studies.chart_steps"), sentence("studies.step_title")
+    return _over_numbers(result, name, title, _own_lines(result, done, spot))
+
+
+def _work(result: StudyResult, done: Sequence[Point]) -> Figure:
+    axis, metric = result.study.axes[0], work_metric(done[0].metric)
+
+    def spot(point: Point) -> Spot | None:
+        if point.work_per_j is None:
+            return None
+        text = f"{format_value(metric, point.work_per_j)} {headline_kind(metric).unit}"
+        return Spot(float(axis_value(axis, point.spec)), point.work_per_j, text=text)
+
+    name, title = sentence("studies.chart_efficiency"), headline_kind(metric).label
     return _over_numbers(result, name, title, _own_lines(result, done, spot))
 
 

@@ -1,15 +1,16 @@
 """Describes the findings of a study as sentences with numbers. Pure functions."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.core.analysis.ab import compare_pairs, is_usable
+from app.core.analysis.power import work_per_joule
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
-from app.core.plans.study.axes import axis_value
+from app.core.plans.study.axes import POWER_LIMIT, axis_value
 from app.core.plans.study.details import NO_DETAILS, Details, wants_epochs
 from app.core.plans.study.folder_findings import reading_findings
-from app.core.plans.study.points import Point, StudyResult
+from app.core.plans.study.points import Point, StudyResult, power_knee
 from app.core.plans.study.units import rate_text, unit_of
 from app.core.plans.verdicts import worst_verdict
 from app.core.titles import workload_title
@@ -110,6 +111,27 @@ def _batch(result: StudyResult, done: list[Point]) -> list[str]:
         lines.append(sentence("studies.batch_fits", fits=max(fits), full=min(full)))
     if spilled:
         lines.append(sentence("studies.batch_spilled", batch=min(point.spec.batch_size for point in spilled)))
+    return lines
+
+
+def _power(_: StudyResult, done: list[Point]) -> list[str]:
+    """Return sentences on the fastest, the best and the most efficient power limit."""
+    best = fastest(done)
+    rate = rate_text(best.rate, unit_of(done))
+    lines = [sentence("studies.power_best", limit_w=axis_value(POWER_LIMIT, best.spec), rate=rate)]
+    if (knee := power_knee(done)) is not None:
+        limit_w, most_w = (
+            axis_value(POWER_LIMIT, knee.spec),
+            max(int(axis_value(POWER_LIMIT, point.spec)) for point in done),
+        )
+        shares = {"speed_pct": 100 * _rate_of(knee) / _rate_of(best), "power_pct": 100 * limit_w / most_w}
+        lines.append(sentence("studies.power_knee", limit_w=limit_w, **shares))
+    measured = [point for point in done if point.work_per_j is not None]
+    if measured:
+        top = max(measured, key=lambda point: point.work_per_j or 0.0)
+        run = replace(top.runs[-1], work_per_j=top.work_per_j)
+        work = work_per_joule(run)
+        lines.append(sentence("studies.power_efficient", limit_w=axis_value(POWER_LIMIT, top.spec), work=work))
     return lines
 
 
@@ -338,5 +360,6 @@ _BY_PRESET: dict[str, Callable[[StudyResult, list[Point]], list[str]]] = {
     "devices": _configurations,
     "phases": _phases,
     "sizing": _sizing,
+    "power": _power,
     "cost": lambda *_: [],  # see costs.cost_findings
 }

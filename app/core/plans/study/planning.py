@@ -9,10 +9,10 @@ import msgspec
 from app.core.engines.choices import installed_engines
 from app.core.errors import AppError, UsageError
 from app.core.messages import message
-from app.core.plans.study.axes import FOLDERS, points
+from app.core.plans.study.axes import FOLDERS, POWER_LIMIT, points
 from app.core.plans.study.kind import KIND
 from app.core.plans.study.presets import PRESETS, Place, StudyPreset
-from app.core.records import Plan, Refusal, Study
+from app.core.records import Order, Plan, Refusal, Study
 from app.core.runs.runner import Runner, known_workload
 from workloads.engines.cpu_allowance import can_limit_cpus, visible_cpus
 from workloads.protocol.parameters import folders_of
@@ -112,5 +112,7 @@ def make_plan(specs: Sequence[RunSpec], axes: Sequence[str], runner: Runner, *, 
         said = message("studies.too_many_runs", rounds=ROUNDS_LIMIT, runs=RUNS_LIMIT, asked=rounds * len(able))
         raise UsageError(said)
     seed = random.randrange(2**31)  # noqa: S311 - it shuffles runs
+    # The user changes power limits by hand, so each is set once.
+    order: Order = "in_turn" if POWER_LIMIT in axes else "shuffled"
     study = Study(preset=key, axes=tuple(axes), seed=seed, refused=tuple(refused))
-    return Plan(kind=KIND, specs=tuple(able), rounds=rounds, order="shuffled", survives_failures=True, study=study)
+    return Plan(kind=KIND, specs=tuple(able), rounds=rounds, order=order, survives_failures=True, study=study)

@@ -1,5 +1,6 @@
 """The state of a stored study: the result of each configuration, and the remaining runs."""
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -8,7 +9,7 @@ from app.core.analysis.ab import between_runs, is_usable
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import headline_kind
-from app.core.plans.study.axes import axis_text
+from app.core.plans.study.axes import POWER_LIMIT, axis_text, axis_value
 from app.core.plans.study.kind import KIND
 from app.core.plans.study.presets import PRESETS
 from app.core.records import Group, Plan, PlannedRun, RunSummary, Study
@@ -105,6 +106,12 @@ class Point:
         """Increase of the peak memory after the first steps; None if unknown or no run was long enough."""
         peak, settled = (self.metrics.get(key) for key in ("peak_memory_bytes", "settled_memory_bytes"))
         return None if peak is None or settled is None else max(0.0, peak - settled)
+
+    @property
+    def work_per_j(self) -> float | None:
+        """Median work per joule of the usable runs; None if their energy wasn't measured."""
+        values = [run.work_per_j for run in self.runs if is_usable(run) and run.work_per_j is not None]
+        return statistics.median(values) if values else None
 
     @property
     def energy_per_epoch_j(self) -> float | None:
@@ -295,3 +302,18 @@ def _state(runs: Sequence[RunSummary], *, has_result: bool) -> tuple[State, str]
 
 def _said(reason: Message | str) -> str:
     return reason if isinstance(reason, str) else text(reason)
+
+
+def power_knee(done: Sequence[Point]) -> Point | None:
+    """Return the configuration at the knee of speed over power limit; None with fewer than three, or without one.
+
+    At the knee, the share of the highest speed exceeds the share of the highest limit by most (V. Satopää et al.,
+    "Finding a 'Kneedle' in a Haystack", 2011).
+    """
+    if len(done) < 3:
+        return None
+    limits_w = [float(axis_value(POWER_LIMIT, point.spec) or 0) for point in done]
+    rates = [point.rate.value if point.rate is not None else 0.0 for point in done]
+    shares = [rate / max(rates) - limit_w / max(limits_w) for rate, limit_w in zip(rates, limits_w, strict=True)]
+    at = shares.index(max(shares))
+    return done[at] if limits_w[at] < max(limits_w) else None

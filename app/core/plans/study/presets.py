@@ -1,4 +1,4 @@
-"""The nine predefined studies, and how their configurations depend on the computer."""
+"""The ten predefined studies, and how their configurations depend on the computer."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import msgspec
 
 from app.core.engines.choices import Choice, Installed, device_choices
 from app.core.messages import sentence
-from app.core.plans.study.axes import CONFIGURATION, FOLDERS, WORKLOAD, with_values
+from app.core.plans.study.axes import CONFIGURATION, FOLDERS, POWER_LIMIT, WORKLOAD, with_values
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import DEFAULT_ENGINE, compiles_always, engine_named
 from workloads.protocol.machine import Machine
@@ -25,6 +25,9 @@ FLOWERS = ("flowers_xception_331", "flowers_vgg16_331", "flowers_resnet50_331")
 PRECISIONS: tuple[Precision, ...] = ("float32", "mixed_float16", "mixed_bfloat16")
 # Compute capability of Ampere, NVIDIA's first GPUs with TF32.
 TF32_CAPABILITY = 8.0
+# Limits of the study of power relative to the card's default, and what they are rounded to. Below half, many cards
+# accept no limit.
+POWER_SHARES, POWER_STEP_W = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5), 5
 CONVERGENCE_EPOCHS = 3
 # Batch sizes relative to the default.
 CONVERGENCE_BATCHES = (0.5, 1, 4)
@@ -220,6 +223,25 @@ def costs(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
     return specs
 
 
+def power_limits(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
+    """Return specs with shares of the card's default power limit, highest first, within the limits it accepts.
+
+    The current limit is used if the computer has no GPU whose default limit is known, so that the plan says why it
+    can't be run.
+    """
+    (workload,) = workloads
+    usable = (choice for choice in place.choices(workload) if choice.gpu is not None)
+    choice = next((each for each in usable if each.gpu is not None and each.gpu.power_default_w), None)
+    if choice is None or choice.gpu is None or choice.gpu.power_default_w is None:
+        return [with_values(place.spec(workload), {POWER_LIMIT: 1})]
+    gpu = choice.gpu
+    spec = place.spec(workload, engine=choice.engine, device=choice.device, jit=compiles_always(choice.engine))
+    limits_w = [share * choice.gpu.power_default_w for share in POWER_SHARES]
+    steps_w = {POWER_STEP_W * round(limit_w / POWER_STEP_W) for limit_w in limits_w} | {round(limits_w[0])}
+    accepted_w = [limit_w for limit_w in steps_w if (gpu.power_min_w or 0) <= limit_w <= limits_w[0]]
+    return [with_values(spec, {POWER_LIMIT: limit_w}) for limit_w in sorted(accepted_w, reverse=True)]
+
+
 PRESETS: dict[str, StudyPreset] = {
     preset.key: preset
     for preset in (
@@ -231,6 +253,7 @@ PRESETS: dict[str, StudyPreset] = {
         StudyPreset("phases", (CONFIGURATION, WORKLOAD), phases, (FLOWERS[1],), source="002", takes_several=True),
         StudyPreset("sizing", ("cpus",), sizes, ("cifar10_cnn",), source="001", reading="storage"),
         StudyPreset("convergence", ("batch_size",), convergence, source="003"),
+        StudyPreset("power", (POWER_LIMIT,), power_limits),
         StudyPreset("cost", (WORKLOAD, CONFIGURATION), costs, WOOLF, source="000", takes_several=True),
     )
 }

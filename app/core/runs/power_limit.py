@@ -1,0 +1,114 @@
+"""Waits before a run until the user has set the power limit that the run is to be measured at."""
+
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+
+from app.core.analysis.power import differs
+from app.core.engines.choices import installed_variant
+from app.core.errors import UsageError
+from app.core.hardware.gpu.limit_commands import limit_command
+from app.core.messages import message, sentence
+from app.core.records import Plan
+from app.core.runs.cool_down import Readings, telemetry_until
+from app.core.runs.runner import Runner
+from app.core.verdict.preflight import likely_gpu
+from workloads.protocol.machine import Machine
+from workloads.protocol.spec import RunSpec
+
+
+@dataclass(frozen=True, slots=True)
+class LimitWait:
+    """A wait in progress.
+
+    Attributes:
+        limit_w: Power limit that the run needs.
+        now_w: The limit in force; None if unknown, as while the card sleeps.
+        command: Command that sets it; None if there is none on this system.
+    """
+
+    limit_w: float
+    now_w: float | None
+    command: str | None
+
+    @property
+    def text(self) -> str:
+        """A description of the wait."""
+        if self.now_w is None:
+            return sentence("run.set_unknown_limit", limit_w=self.limit_w)
+        return sentence("run.set_limit", limit_w=self.limit_w, now_w=self.now_w)
+
+
+class PowerLimits:
+    """Waits before the runs of one plan, in one thread.
+
+    Attributes:
+        restore_command: Command that restores the card's default limit; None if it has its default, or if there
+            is no command.
+
+    Args:
+        machine: This computer.
+        gpu_of: Returns the index of the GPU that a run will use; None for the CPU.
+        readings: Source of the limits in force.
+        command_of: Returns the command that sets the limit of a GPU.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        gpu_of: Callable[[RunSpec], int | None],
+        readings: Readings = telemetry_until,
+        command_of: Callable[[Machine, int, float], str | None] = limit_command,
+    ) -> None:
+        self.restore_command: str | None = None
+        self._machine = machine
+        self._gpu_of = gpu_of
+        self._readings = readings
+        self._command_of = command_of
+
+    def wait(
+        self, spec: RunSpec, stop: threading.Event, on_waiting: Callable[[LimitWait], None] = lambda _: None
+    ) -> None:
+        """Wait until the power limit of a run is in force, if its spec has one.
+
+        Args:
+            spec: Spec of the run.
+            stop: Ends the wait when set.
+            on_waiting: Called with each reading of another limit.
+
+        Raises:
+            UsageError: The limit can't be read any more.
+        """
+        limit_w, index = spec.settings.get("gpu_power_limit_w"), self._gpu_of(spec)
+        if not isinstance(limit_w, int) or index is None:
+            return
+        default_w = self._machine.gpus[index].power_default_w
+        waiting = partial(LimitWait, limit_w, command=self._command_of(self._machine, index, limit_w))
+        with closing(self._readings(stop)) as readings:
+            for telemetry in readings:
+                gpu = telemetry.gpu(index)
+                now_w = gpu.power_limit_w if gpu is not None else None
+                if now_w is not None and not differs(now_w, limit_w, default_w):
+                    self._remember(index, now_w)
+                    return
+                on_waiting(waiting(now_w=now_w))
+        if not stop.is_set():
+            raise UsageError(message("run.limit_not_read"))
+
+    def _remember(self, index: int, now_w: float) -> None:
+        default_w = self._machine.gpus[index].power_default_w
+        self.restore_command = None
+        if default_w is not None and differs(now_w, default_w, default_w):
+            self.restore_command = self._command_of(self._machine, index, default_w)
+
+
+def power_limits_for(plan: Plan, runner: Runner) -> PowerLimits | None:
+    """Return how the runs of a plan wait for power limits; None if none of them has one."""
+    if not any("gpu_power_limit_w" in spec.settings for spec in plan.specs):
+        return None
+    return PowerLimits(
+        runner.machine,
+        lambda spec: likely_gpu(spec, runner.machine, installed_variant(runner.paths, spec.engine)),
+    )
