@@ -16,7 +16,7 @@ from app.core.storage.groups import begin_group
 from tests.core.plans.study.storing_studies import Outcome, store_point, store_study
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol.events import Epoch
-from workloads.protocol.machine import Machine
+from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import RunSpec
 
 EPOCH_S = {
@@ -34,7 +34,7 @@ SUITE_FACTORS = (
     (0.93, 1.24, 0.71, 1.52, 0.64, 1.18, 1.27, 1.06),
     (1.31, 1.45, 0.88, 0.79, 1.62, 1.51, 1.39, 1.07),
 )
-KEYS = ("batch", "software", "precision", "devices", "phases", "sizing", "convergence", "cost")
+KEYS = ("batch", "software", "precision", "devices", "phases", "sizing", "convergence", "power", "cost")
 
 
 OWN = OwnComputer(power_w=150.0, electricity_usd_per_kwh=0.3, purchase_usd=1_200.0)
@@ -61,6 +61,8 @@ def computed(spec: RunSpec) -> Outcome:
     workload = CATALOGUE[spec.workload]
     epoch_s: float = EPOCH_S.get(spec.workload, 22.0) * (0.6 + 0.4 * workload.batch_size / spec.batch_size)
     epoch_s *= {"torch": 0.9, "jax": 1.1}.get(spec.engine, 1.0)
+    if limit_w := spec.settings.get("gpu_power_limit_w"):
+        return 6.0 / (1 - 1.1 * (1 - float(limit_w) / 370) ** 2)
     if spec.device.startswith("gpu"):
         return 50_000 / (0.07 * epoch_s) if workload.metric == "images_per_s" else 0.12 * epoch_s
     cpus = spec.threads or int(spec.settings.get("cpus") or 8)
@@ -73,13 +75,14 @@ def computed(spec: RunSpec) -> Outcome:
 def store_studies(database: Database, paths: Paths, machine: Machine) -> Iterator[tuple[str, int]]:
     """Store a finished study of each kind, and one that was cut short; yield their names and numbers."""
     desktop = replace(machine, cpu_name="Desktop CPU, 8 cores", physical_cores=8, logical_cores=16)
-    runner = Runner(paths, desktop)
+    card = Gpu("NVIDIA GeForce RTX 3090", "nvidia", power_limit_w=370.0, power_default_w=370.0)
+    runner, with_card = Runner(paths, desktop), Runner(paths, replace(desktop, gpus=(card,)))
     usual = CATALOGUE[STANDARD].default_spec("quick", device="cpu")
     specs = points(usual, {"threads": (1, 2, 4, 8, 16)})
     plan = make_plan(specs, ("threads",), runner, key="threads", rounds=1)
     yield "threads", store_study(database, desktop, plan, computed).group.id
     for key in KEYS:
-        plan = plan_preset(key, runner)
+        plan = plan_preset(key, with_card if key == "power" else runner)
         yield key, store_study(database, desktop, plan, computed).group.id
     plan = plan_preset("batch", runner)
     yield "cut-short", store_study(database, desktop, plan, computed, runs=3).group.id

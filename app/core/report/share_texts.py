@@ -9,11 +9,12 @@ from app.core.records import RunSummary
 DEVICE_CHARS = 120
 
 
-def device_title(run: RunSummary) -> str:
+def device_title(run: RunSummary, *, with_limit: bool = True) -> str:
     """Return the full name of the device used, with a changed power limit, as one safe line."""
     name = run.device_name if is_gpu(run) else run.cpu_name
     kind = (run.device or "").partition(":")[0].upper()
-    return one_line(device_at_limit(run, name or kind or sentence("share.unknown_device")), DEVICE_CHARS)
+    title = name or kind or sentence("share.unknown_device")
+    return one_line(device_at_limit(run, title) if with_limit else title, DEVICE_CHARS)
 
 
 def computer_parts(run: RunSummary) -> list[str]:

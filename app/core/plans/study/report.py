@@ -10,6 +10,7 @@ from app.core.errors import AppError, UsageError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plans.report import PlanReport, Table
+from app.core.plans.study.axes import POWER_LIMIT
 from app.core.plans.study.costs import Costs, cost_findings, load_costs
 from app.core.plans.study.details import NO_DETAILS, Details, load_details
 from app.core.plans.study.figures import figures
@@ -103,13 +104,15 @@ class StudyReport(PlanReport):
         """Return the contents of the picture."""
         charts, runs, lines = self.figures(), self._runs(), self.lines(with_advice=False)
         level, count = worst_verdict(self.group)
+        with_limit = POWER_LIMIT not in self.result.study.axes
+        names = dict.fromkeys(device_title(run, with_limit=with_limit) for run in runs)
         badge = sentence(f"studies.badge_{level}", count=count, runs=sum(map(is_usable, self.group.runs)))
         return ShareCard(
             title=" · ".join((self.result.title, self._what(runs))),
             headline=lines[0],
             notes=tuple(lines[1:]),
             chart=charts[chart] if 0 <= chart < len(charts) else charts[0],
-            machine=sentence("share.on_this_computer", name=" · ".join(dict.fromkeys(map(device_title, runs)))),
+            machine=sentence("share.on_this_computer", name=" · ".join(names)),
             details=(" · ".join((*computer_parts(runs[0]), *_engines(runs))),),
             badge=(badge, level_title(level)),
             level=level,

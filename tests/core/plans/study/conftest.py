@@ -11,7 +11,7 @@ from app.core.runs import runner as runner_module
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from tests.core.plans.study.storing_studies import Store, store_study
-from workloads.protocol.machine import Machine
+from workloads.protocol.machine import Gpu, Machine
 
 
 @pytest.fixture
@@ -25,6 +25,14 @@ def eight_cores(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
 @pytest.fixture
 def runner(paths: Paths, eight_cores: Machine) -> Runner:
     return Runner(paths, eight_cores)
+
+
+@pytest.fixture
+def with_card(eight_cores: Machine, paths: Paths) -> Runner:
+    """A runner on a computer with a card whose power limit can be set."""
+    card = Gpu("NVIDIA GeForce RTX 3090", "nvidia", 24 * 10**9, compute_capability="8.6")
+    card = replace(card, power_limit_w=370.0, power_default_w=370.0, power_min_w=200.0, power_max_w=390.0)
+    return Runner(paths, replace(eight_cores, os_name="Linux 6.1", gpus=(card,)))
 
 
 @pytest.fixture

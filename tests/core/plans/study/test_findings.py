@@ -109,7 +109,58 @@ def test_one_engine_alone_is_told_so(study: Make) -> None:
     assert said("studies.only_point", point="TensorFlow").is_all_of(lines[0])
 
 
-@pytest.mark.parametrize("key", list(PRESETS))
+# Share of the speed, and examples per joule, by power limit.
+SPEEDS = {370: (1.0, 2.7), 335: (0.98, 2.9), 295: (0.95, 3.2), 260: (0.87, 3.4), 220: (0.62, 3.1)}
+
+
+def power_study(stored: Store, with_card: Runner, database: Database, speeds: dict[int, float]) -> StudyResult:
+    plan = plan_preset("power", with_card)
+
+    def outcome(spec: RunSpec) -> Outcome:
+        return 40.0 / speeds[int(spec.settings["gpu_power_limit_w"])]
+
+    result = stored(plan, outcome, device="gpu:0", device_name="NVIDIA GeForce RTX 3090")
+    for planned, run in zip(plan.runs(), sorted(result.group.runs, key=lambda run: run.id), strict=True):
+        limit_w = int(planned.spec.settings["gpu_power_limit_w"])
+        values = (SPEEDS[limit_w][1], limit_w, 370.0, run.id)
+        sql = "UPDATE runs SET work_per_j = ?, gpu_power_limit_w = ?, gpu_power_default_w = ? WHERE id = ?"
+        database.connection.execute(sql, values)
+    return load_study(database, result.group.id)
+
+
+def test_power_names_the_fastest_the_knee_and_the_most_efficient_limit(
+    stored: Store, with_card: Runner, database: Database
+) -> None:
+    result = power_study(stored, with_card, database, {limit_w: speed for limit_w, (speed, _) in SPEEDS.items()})
+    lines = findings(result)
+    assert said("studies.power_best", limit_w="370").is_all_of(lines[0])
+    assert said("studies.power_knee", limit_w="260", speed_pct="87", power_pct="70").is_all_of(lines[1])
+    work = said("power.work_per_joule", amount="3.40", unit=sentence("headline_unit.examples_per_j"))
+    assert said("studies.power_efficient", limit_w="260", work=work).is_all_of(lines[2])
+    speed, work_figure = figures(result)
+    assert [x for x, _ in speed.marks] == [260.0]
+    (line,) = work_figure.series
+    assert [(spot.x, spot.value) for spot in line.spots if spot] == [
+        (x, SPEEDS[int(x)][1]) for x in sorted(SPEEDS)
+    ]
+    card = StudyReport(result).card()
+    assert card.headline == lines[0]
+    assert card.machine.count("RTX 3090") == 1, "the limits are in the chart"
+
+
+def test_speed_in_proportion_to_power_has_no_knee(stored: Store, with_card: Runner, database: Database) -> None:
+    result = power_study(stored, with_card, database, {limit_w: limit_w / 370 for limit_w in SPEEDS})
+    assert not said("studies.power_knee").is_in(findings(result))
+    assert figures(result)[0].marks == ()
+
+
+def test_a_power_study_says_nothing_of_energy_that_was_not_measured(stored: Store, with_card: Runner) -> None:
+    result = stored(plan_preset("power", with_card), lambda _: 40.0)
+    assert not said("studies.power_efficient").is_in(findings(result))
+    assert len(figures(result)) == 1
+
+
+@pytest.mark.parametrize("key", [key for key in PRESETS if key != "power"])
 def test_every_study_with_a_result_says_something_and_has_a_picture(study: Make, key: str) -> None:
     result = study(key, lambda spec: 40.0 + spec.batch_size / 100)
     assert findings(result)[0].endswith(".")

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from app.core.errors import UsageError
-from app.core.messages import sentence
+from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plans.study.planning import RUNS_LIMIT, make_plan, plan_axes, plan_preset
 from app.core.plans.study.presets import PRESETS, WOOLF
@@ -22,9 +22,9 @@ from workloads.protocol.machine import Gpu
 from workloads.workload import MemoryNeed, Workload
 
 
-def test_every_preset_makes_points_that_a_database_gives_back(runner: Runner, database: Database) -> None:
+def test_every_preset_makes_points_that_a_database_gives_back(with_card: Runner, database: Database) -> None:
     for key in PRESETS:
-        plan = plan_preset(key, runner)
+        plan = plan_preset(key, with_card)
         assert plan.study is not None
         assert len(plan.specs) == len(set(map(msgspec.json.encode, plan.specs))) > 0
         stored = load_group(database, begin_group(database, plan)).plan
@@ -73,6 +73,20 @@ def test_devices_are_all_pairs_of_engine_and_device(runner: Runner, paths: Paths
     assert [(spec.workload, spec.device) for spec in plan.specs] == [
         (workload, device) for workload in ("mnist_mlp", "mnist_cnn") for device in ("cpu", "gpu:0")
     ]
+
+
+def test_power_goes_down_from_the_default_in_steps_that_the_card_takes(with_card: Runner) -> None:
+    plan = plan_preset("power", with_card)
+    limits_w = [370, 335, 295, 260, 220]  # 185 W, a half, is below what it takes
+    assert [spec.settings for spec in plan.specs] == [{"gpu_power_limit_w": limit_w} for limit_w in limits_w]
+    assert {spec.device for spec in plan.specs} == {"gpu:0"}
+    assert [planned.spec for planned in plan.runs()] == list(plan.specs), "each limit is set once"
+
+
+def test_power_without_a_limit_is_refused_with_the_reason(runner: Runner) -> None:
+    with pytest.raises(UsageError) as error:
+        plan_preset("power", runner)
+    assert error.value.message == message("studies.nothing_to_run", reason=message("run.no_power_limit"))
 
 
 def test_cost_runs_the_seven_workloads_of_its_study(runner: Runner) -> None:
