@@ -19,6 +19,8 @@ from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
 
 METRICS = ("peak_memory_bytes", "settled_memory_bytes", "proof_loss", "latency_1_median_s", "latency_16_median_s")
+# A smaller distance from a straight line could be noise.
+KNEE_AT_LEAST = 0.1
 State = Literal["done", "waiting", "out_of_memory", "failed", "refused"]
 
 
@@ -305,15 +307,20 @@ def _said(reason: Message | str) -> str:
 
 
 def power_knee(done: Sequence[Point]) -> Point | None:
-    """Return the configuration at the knee of speed over power limit; None with fewer than three, or without one.
+    """Return the configuration at the knee of speed over power limit; None if there is none.
 
-    At the knee, the share of the highest speed exceeds the share of the highest limit by most (V. Satopää et al.,
-    "Finding a 'Kneedle' in a Haystack", 2011).
+    With both scaled to the range from 0 to 1, the knee is where speed exceeds power by most (V. Satopää et al.,
+    "Finding a 'Kneedle' in a Haystack", 2011). A straight line has no knee.
     """
-    if len(done) < 3:
-        return None
     limits_w = [float(axis_value(POWER_LIMIT, point.spec) or 0) for point in done]
     rates = [point.rate.value if point.rate is not None else 0.0 for point in done]
-    shares = [rate / max(rates) - limit_w / max(limits_w) for rate, limit_w in zip(rates, limits_w, strict=True)]
-    at = shares.index(max(shares))
-    return done[at] if limits_w[at] < max(limits_w) else None
+    if len(set(limits_w)) < 3 or len(set(rates)) < 2:
+        return None
+    above = [rate - power for rate, power in zip(_scaled(rates), _scaled(limits_w), strict=True)]
+    at = above.index(max(above))
+    return done[at] if above[at] >= KNEE_AT_LEAST else None
+
+
+def _scaled(values: Sequence[float]) -> list[float]:
+    low, high = min(values), max(values)
+    return [(value - low) / (high - low) for value in values]
