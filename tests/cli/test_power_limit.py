@@ -1,0 +1,57 @@
+"""A study of power limits on the command line says what to run, waits, and says how to go back."""
+
+import sys
+import threading
+from collections.abc import Generator
+from dataclasses import replace
+
+import pytest
+
+from app.cli import groups, study
+from app.cli.arguments import make_parser
+from app.core.messages import sentence
+from app.core.paths import Paths
+from app.core.runs import power_limit
+from app.core.storage.database import Database
+from app.core.storage.runs import list_runs
+from workloads.protocol.machine import Gpu, Machine
+from workloads.protocol.telemetry import GpuTelemetry, Telemetry
+
+COMMAND = "study run --workload demo --axis power-limit=370,230 --no-cool-down"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_study_of_power_limits(
+    paths: Paths,
+    machine: Machine,
+    options: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    card = Gpu("NVIDIA GeForce RTX 3090", "nvidia", power_limit_w=370.0, power_default_w=370.0)
+    with_card = replace(machine, os_name="Linux 6.1", gpus=(card,))
+    script = [370.0, 370.0, 370.0, 230.0]
+
+    def readings(stop: threading.Event) -> Generator[Telemetry, None, None]:
+        while not stop.is_set():
+            yield Telemetry(gpus=(GpuTelemetry(0, power_limit_w=script.pop(0)),))
+
+    def limits(plan: object, runner: object) -> power_limit.PowerLimits:
+        return power_limit.PowerLimits(with_card, lambda _: 0, readings)
+
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr("app.core.runs.plan_session.power_limits_for", limits)
+    for module in (groups, study):
+        monkeypatch.setattr(module, "detect_machine", lambda **_: with_card)
+    asked = make_parser().parse_args([*COMMAND.split(), *options])
+    assert asked.verb(asked, paths) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told == [
+        sentence("run.set_limit", limit_w=230, now_w=370.0),
+        "    sudo nvidia-smi -i 0 -pl 230",
+        sentence("run.restore_limit"),
+        "    sudo nvidia-smi -i 0 -pl 370",
+    ]
+    with Database(paths.database) as database:
+        assert len([run for run in list_runs(database) if run.status == "completed"]) == 2
