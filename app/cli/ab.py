@@ -28,8 +28,6 @@ def ab(options: argparse.Namespace, paths: Paths) -> int:
     if not asked and load_settings(paths.settings).preset == "sustained":
         options.preset = "quick"  # the user's preset is meant for single runs; an A/B test would take hours
     specs = make_spec(_side(options, "a"), paths), make_spec(_side(options, "b"), paths)
-    if specs[0] == specs[1] and not options.by_hand:
-        raise UsageError(message("cli.sides_are_equal"), message("cli.set_sides_apart"))
     labels = _label(options, "a"), _label(options, "b")
     if labels[0] == labels[1]:
         labels = "A", "B"

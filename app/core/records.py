@@ -338,6 +338,13 @@ class Plan:
         """Whether the plan is a single run, which is stored without a group."""
         return self.count == 1 and self.study is None and self.suite is None
 
+    @property
+    def has_equal_sides(self) -> bool:
+        """Whether an A/B compares a configuration with itself, to find out how much this computer varies."""
+        return (
+            self.order == "pairs" and not self.by_hand and len(self.specs) > 1 and self.specs[0] == self.specs[1]
+        )
+
     def runs(self) -> list[PlannedRun]:
         """Return the planned runs in order."""
         labels = {"A": self.label_a, "B": self.label_b}

@@ -128,8 +128,6 @@ def not_from(option: str, least: int, most: int, given: int) -> Saying:
             said("dataset.not_a_web_address", address="file:///etc/passwd"),
         ),
         (["data", "import", "cifar10", "/no/such/file"], said("files.unreadable", path=Path("/no/such/file"))),
-        (["ab", "demo"], said("cli.sides_are_equal")),
-        (["ab", "demo"], said("cli.set_sides_apart")),
         (["ab", "demo", "--b", "threads"], said("cli.bad_side", option="--b", value="'threads'")),
         (
             ["ab", "demo", "--b", "threads=two"],

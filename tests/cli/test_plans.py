@@ -64,6 +64,16 @@ def test_a_point_that_fails_or_lacks_memory_is_a_result_and_the_rest_goes_on(epo
     assert len(begun) == 2, "only what failed for another reason is tried again"
 
 
+def test_equal_sides_of_an_ab_check_the_computer(epochmark: CommandLine) -> None:
+    done = epochmark("ab", "demo", "--epochs", "1", "--pairs", "2")
+    assert done.returncode == 0, done.stderr
+    assert said("cli.check_title").is_in(done.stdout)
+    plain = json.loads(epochmark("results", "group", "1", "--json").stdout)
+    assert plain["sentence"] in " ".join(done.stdout.split())
+    if not plain["is_shown"]:  # on a busy computer, even equal sides may differ
+        assert plain["smallest_difference_pct"] == pytest.approx(50 * (plain["high"] - plain["low"]))
+
+
 @pytest.mark.long
 @posix_only
 @pytest.mark.parametrize("seed", range(2))

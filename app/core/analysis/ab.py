@@ -48,6 +48,39 @@ class PairResult:
         """Whether the difference is significant: the interval doesn't include 1."""
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
+    @property
+    def smallest_pct(self) -> float | None:
+        """The smallest difference that these pairs can show, in percent; None with fewer than two pairs.
+
+        This is half the width of the interval. If the sides are equal, the interval includes 1, and a difference
+        that moves it by more than this excludes 1.
+        """
+        return None if self.low is None or self.high is None else 100 * (self.high - self.low) / 2
+
+    def check_sentence(self) -> str:
+        """Return the result for equal sides as a sentence."""
+        if self.ratio is None:
+            return sentence("ab.no_pair")
+        if self.low is None or self.high is None or self.smallest_pct is None:
+            return text(message("ab.more_pairs", said=message("ab.check_once")))
+        if self.is_shown:
+            digits = _digits(self.low, self.high, apart=True)
+            low, high = _times(self.low, digits), _times(self.high, digits)
+            said = message("ab.check_differs", low=low, high=high, pairs=self.pairs)
+        else:
+            said = message("ab.check", smallest=percent_text(self.smallest_pct), pairs=self.pairs)
+        return text(said if self.pairs >= ENOUGH_PAIRS else message("ab.more_pairs", said=said))
+
+    def check_headline(self) -> str:
+        """Return a short summary for equal sides."""
+        if self.ratio is None:
+            return sentence("ab.no_pair")
+        if self.smallest_pct is None:
+            return sentence("ab.check_once")
+        if self.is_shown:
+            return sentence("ab.check_differs_shortly")
+        return sentence("ab.check_shortly", smallest=percent_text(self.smallest_pct))
+
     def sentence(self, label_a: str = "A", label_b: str = "B") -> str:
         """Return the result as a sentence. If there is a difference, the faster side comes first."""
         a, b = _quoted(label_a), _quoted(label_b)
@@ -252,6 +285,14 @@ def _is_demo(run: RunSummary) -> bool:
 def is_positive(value: float | None) -> TypeGuard[float]:
     """Return whether a value is a positive, finite number."""
     return value is not None and 0 < value < math.inf
+
+
+def percent_text(value_pct: float) -> str:
+    """Format a percentage with one decimal; without decimals from 10 on, and with more if it would be zero."""
+    if value_pct >= 10:
+        return f"{value_pct:,.0f}"
+    digits = next((digits for digits in (1, 2, 3) if round(value_pct, digits) > 0), 4)
+    return f"{value_pct:.{digits}f}"
 
 
 def _exp(log: float) -> float:

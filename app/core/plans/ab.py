@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from app.core.analysis.ab import Pair, judge_pairs, pairs_of
+from app.core.analysis.ab import Pair, judge_pairs, pairs_of, percent_text
 from app.core.analysis.comparability import run_refusal
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.messages import sentence
@@ -25,14 +25,26 @@ class AbTest(PlanKind):
     specs_at_least = 2
     is_same_work = True
 
+    def name(self, group: Group) -> str:
+        """Return the name of the kind; another one if both sides are equal."""
+        return sentence("group.kind_ab_check") if group.plan.has_equal_sides else super().name(group)
+
+    def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
+        """Return the workload, batch size and preset, and whether both sides are equal."""
+        heading = super().heading(plan, spec, count)
+        return sentence("cli.check_title", title=heading) if plan.has_equal_sides else heading
+
     def headline(self, group: Group) -> str:
-        """Return the speed ratio as text; "n/a" if there is none."""
+        """Return the speed ratio as text, or the smallest difference for equal sides; "n/a" if there is none."""
         ratio = judge_pairs(group).ratio
+        if (smallest_pct := _smallest_pct(group)) is not None:
+            return f"± {percent_text(smallest_pct)} %"
         return "n/a" if ratio is None else f"{max(ratio, 1 / ratio):.2f}×"
 
     def sentence(self, group: Group) -> str:
-        """Return a sentence about which side is faster."""
-        return judge_pairs(group).sentence(*group.labels)
+        """Return a sentence about the faster side or, for equal sides, the smallest measurable difference."""
+        result = judge_pairs(group)
+        return result.check_sentence() if group.plan.has_equal_sides else result.sentence(*group.labels)
 
     def limits(self, group: Group, *, with_interval: bool) -> list[str]:
         """Return the reasons why the sides didn't do the same work."""
@@ -60,13 +72,14 @@ class AbTest(PlanKind):
         return " · ".join(f"{side}: {name}" for side, name in names if side != name)
 
     def as_dict(self, group: Group) -> dict[str, Any]:
-        """Return the ratio, its interval, and the ratio of each pair."""
+        """Return the ratio, its interval, each pair's ratio and, for equal sides, the smallest difference."""
         pairs = judge_pairs(group)
         result = {"pairs": pairs.pairs, "ratio": pairs.ratio, "low": pairs.low, "high": pairs.high}
         return result | {
             "confidence_pct": 100 * CONFIDENCE,
             "ratios": list(pairs.ratios),
             "is_shown": pairs.is_shown,
+            "smallest_difference_pct": _smallest_pct(group),
         }
 
     def check_card(self, run: RunSummary, group: Group) -> None:
@@ -106,6 +119,12 @@ def paired_runs(group: Group) -> list[RunSummary]:
     """Return the runs of the usable pairs, in order."""
     pairs = [pair for pair in pairs_of(group) if pair.is_usable]
     return [run for pair in pairs for run in (pair.a, pair.b) if run is not None]
+
+
+def _smallest_pct(group: Group) -> float | None:
+    """Return the smallest measurable difference in percent; None unless equal sides are level."""
+    result = judge_pairs(group)
+    return result.smallest_pct if group.plan.has_equal_sides and not result.is_shown else None
 
 
 def _difference(group: Group) -> str:

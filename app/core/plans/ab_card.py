@@ -35,12 +35,12 @@ def ab_card(
         remarks: Remarks about the result.
     """
     runs = measured_runs(group, paired)
-    summary, kind = run.summary, headline_kind(run.summary.metric)
+    summary, kind, result = run.summary, headline_kind(run.summary.metric), judge_pairs(group)
     better = sentence("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
     footer = (group.created_at[:10], sentence("share.version", version=summary.app_version))
     return ShareCard(
         title=" · ".join((name, *_common(runs))),
-        headline=judge_pairs(group).headline(),
+        headline=result.check_headline() if group.plan.has_equal_sides else result.headline(),
         notes=(_note(group),),
         chart=Sides(_sides(group, runs), f"{kind.label_within} ({better})"),
         machine=sentence("share.on_this_computer", name=" · ".join(_each(runs, device_title))),

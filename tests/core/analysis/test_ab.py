@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app.core.analysis.ab import PairResult, between_runs, compare_pairs, judge_pairs, judge_repeats, pairs_of
@@ -115,6 +115,50 @@ def test_sentences(
     core = message(f"ab.{code}", **named, b="B", a="A")
     wanted = sentence("ab.more_pairs", said=core) if more else text(core)
     assert compare_pairs(a, b, is_rate=False).sentence() == wanted
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected", "short"),
+    [
+        (
+            [1.0, 1.1, 1.0],
+            [1.0, 1.08, 1.02],
+            message("ab.check", smallest="4.7", pairs=3),
+            message("ab.check_shortly", smallest="4.7"),
+        ),
+        (
+            [1.0, 1.0],
+            [1.0, 1.0002],
+            message("ab.more_pairs", said=message("ab.check", smallest="0.1", pairs=2)),
+            message("ab.check_shortly", smallest="0.1"),
+        ),
+        (
+            [2.0, 2.02, 2.0],
+            [1.6, 1.6, 1.6],
+            message("ab.check_differs", low="1.24", high="1.27", pairs=3),
+            message("ab.check_differs_shortly"),
+        ),
+        ([1.0], [2.0], message("ab.more_pairs", said=message("ab.check_once")), message("ab.check_once")),
+        ([], [], message("ab.no_pair"), message("ab.no_pair")),
+    ],
+)
+def test_equal_sides_show_how_small_a_difference_can_be_shown(
+    a: list[float], b: list[float], expected: Message, short: Message
+) -> None:
+    result = compare_pairs(a, b, is_rate=False)
+    assert (result.check_sentence(), result.check_headline()) == (text(expected), text(short))
+
+
+@given(st.lists(st.floats(0.9, 1.1), min_size=3, max_size=12), st.floats(1.5, 3))
+def test_a_difference_larger_than_the_smallest_is_shown(ratios: list[float], times: float) -> None:
+    """Pairs like those of equal sides, moved by some times the smallest difference, exclude that there is none."""
+    equal = compare_pairs([1.0] * len(ratios), ratios, is_rate=True)
+    centre, smallest = sure(equal.ratio), sure(equal.smallest_pct) / 100
+    assume(1e-6 < smallest < 0.3)
+    moved = compare_pairs(
+        [1.0] * len(ratios), [each / centre * (1 + times * smallest) for each in ratios], is_rate=True
+    )
+    assert moved.is_shown
 
 
 def test_labels_stand_in_the_sentence_and_those_with_spaces_are_quoted() -> None:

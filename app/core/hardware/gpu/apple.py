@@ -1,6 +1,6 @@
 """Reads a Mac's GPUs from `ioreg`, which any user may run. It reads recorded values, so it wakes no GPU.
 
-Power and clocks of Apple's own GPUs are missing, because reading them requires administrator rights.
+Apple's own GPUs have energy counters, which `apple_energy` reads. Their clocks are missing.
 """
 
 import logging
@@ -10,8 +10,10 @@ import threading
 import time
 import xml.parsers.expat
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from app.core.hardware.apple_energy import AppleEnergy
 from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, clean_text, vendor_of, whole, within
 from app.core.hardware.system_files import answer_of
 from app.core.messages import sentence
@@ -55,6 +57,7 @@ class AppleGpus:
         self._clock = clock
         self._asked_s = -math.inf
         self._entries: list[dict[str, Any]] = []
+        self._energy = AppleEnergy("gpu_mj", clock)
         self._look()
         self.vendors = tuple(vendor_from(entry) for entry in self._entries)
 
@@ -72,10 +75,17 @@ class AppleGpus:
         self._look()
         if tuple(vendor_from(entry) for entry in self._entries) != self.vendors:  # changed, or no answer
             return tuple(GpuTelemetry(0) for _ in places)
-        return tuple(telemetry_from(self._entries[place]) for place in places)
+        return tuple(self._telemetry(self._entries[place]) for place in places)
 
     def close(self) -> None:
         """Do nothing; each read runs ioreg again."""
+
+    def _telemetry(self, entry: Mapping[str, Any]) -> GpuTelemetry:
+        telemetry = telemetry_from(entry)
+        if vendor_from(entry) != "apple":
+            return telemetry
+        energy_j, power_w = self._energy.read()
+        return replace(telemetry, energy_j=energy_j, power_w=power_w)
 
     def _look(self) -> None:
         now_s = self._clock()

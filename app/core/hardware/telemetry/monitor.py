@@ -16,6 +16,7 @@ from typing import Self, TypeVar
 
 import psutil
 
+from app.core.hardware.apple_energy import AppleEnergy
 from app.core.hardware.blocking import call_in_thread
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.energy_counters import PackageEnergy
@@ -29,6 +30,7 @@ from workloads.protocol.telemetry import Telemetry
 _logger = logging.getLogger(__name__)
 
 _Value = TypeVar("_Value")
+ROOT = Path("/")
 STOP_LIMIT_S = 3.0
 # Shorter CPU times aren't conclusive, because systems count them in ticks of up to 16 ms and don't update them
 # all at once.
@@ -51,18 +53,18 @@ class TelemetryReader:
         root: Folder that contains Linux's proc and sys.
     """
 
-    def __init__(
-        self, gpus: GpuReader | None = None, worker_pid: int | None = None, root: Path = Path("/")
-    ) -> None:
+    def __init__(self, gpus: GpuReader | None = None, worker_pid: int | None = None, root: Path = ROOT) -> None:
         self._gpus = gpus
         self._own = OwnProcesses(worker_pid, root / "proc")
         self._conditions = ConditionsReader(root)
         self._energy = PackageEnergy(root)
+        self._apple = AppleEnergy("cpu_total_mj") if root == ROOT else None
         self._temperature = CpuTemperature(root)
         self._clock = CpuClock()
         self._disks = DiskCounters(root)
         self._pressure = PressureReader(root)
         self._cpu_times_s: dict[str, float] = {}
+        self._energy_j: float | None = None
         self.prime()
 
     def prime(self) -> None:
@@ -73,7 +75,7 @@ class TelemetryReader:
         self._cpu_times_s = _cpu_times_s()
         self._core_times_s = _core_times_s()
         self._looked_s = time.monotonic()
-        self._energy_j = self._energy.read_j(0.0)
+        self._read_energy(0.0)
         self._disk_bytes = self._disks.read_bytes()
 
     def read(self) -> Telemetry:
@@ -82,7 +84,7 @@ class TelemetryReader:
         cores_before, self._core_times_s = self._core_times_s, _core_times_s()
         looked_s, self._looked_s = self._looked_s, time.monotonic()
         elapsed_s = self._looked_s - looked_s
-        energy_before_j, self._energy_j = self._energy_j, self._energy.read_j(elapsed_s)
+        cpu_energy_j, cpu_power_w = self._read_energy(elapsed_s)
         disk_before, self._disk_bytes = self._disk_bytes, self._disks.read_bytes()
         if not are_believable(before, self._cpu_times_s, own_s, time.process_time()):
             before, cores_before = {}, []  # unknown, not 0
@@ -105,8 +107,8 @@ class TelemetryReader:
             suspended_s=conditions.suspended_s,
             gpus=() if self._gpus is None else self._gpus.read(self._own.pids),
             core_pct=core_shares_pct(cores_before, self._core_times_s),
-            cpu_power_w=_power_w(energy_before_j, self._energy_j, elapsed_s),
-            cpu_energy_j=self._energy_j,
+            cpu_power_w=cpu_power_w,
+            cpu_energy_j=cpu_energy_j,
             disk_read_bytes_per_s=rate_per_s(disk_before[0], self._disk_bytes[0], elapsed_s),
             disk_write_bytes_per_s=rate_per_s(disk_before[1], self._disk_bytes[1], elapsed_s),
             memory_available_bytes=None if memory is None else int(memory.available),
@@ -114,6 +116,13 @@ class TelemetryReader:
             memory_pressure_pct=pressure.memory_pct,
             cpu_held_pct=pressure.held_pct,
         )
+
+    def _read_energy(self, elapsed_s: float) -> tuple[float | None, float | None]:
+        """Return the CPU's energy in joules since the first read, and its mean power in watts since the last."""
+        if self._apple is not None and self._apple.is_there:
+            return self._apple.read()
+        before_j, self._energy_j = self._energy_j, self._energy.read_j(elapsed_s)
+        return self._energy_j, _power_w(before_j, self._energy_j, elapsed_s)
 
     def close(self) -> None:
         """Close Windows' counters and release the GPU driver. The next read opens them again."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import psutil
 
+from app.core.hardware.apple_energy import AppleEnergy
 from app.core.hardware.gpu.windows_pdh import open_counters
 from app.core.hardware.parts.cpu import windows_base_mhz
 from app.core.hardware.system_files import read_count, read_word
@@ -47,7 +48,7 @@ def read_power() -> Power:
 def find_sensors(root: Path = Path("/")) -> Sensors:
     """Find the CPU's sensors. GPU sensors are skipped, because reading them would wake the GPUs."""
     zones = find_zones(root)
-    readable = read_counts(zones) is not None
+    readable = read_counts(zones) is not None or (root == Path("/") and AppleEnergy("cpu_total_mj").is_there)
     return Sensors(readable, bool(zones) and not readable, CpuTemperature(root).read_c() is not None)
 
 

@@ -1,6 +1,14 @@
 """Comparisons of results."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
+    "ab.check": "With {pairs} pairs, this computer can show differences of about {smallest} % or more.",
+    "ab.check_differs": (
+        "Speed changed between equal sides (95 % interval {low} to {high}×, {pairs} pairs). Close other programs and"
+        " run the check again."
+    ),
+    "ab.check_differs_shortly": "Speed changed between equal sides",
+    "ab.check_once": "One pair isn't enough to check this computer.",
+    "ab.check_shortly": "Smallest measurable difference: {smallest} %",
     "ab.difference": "{first} is {times}× as fast as {second} (95 % interval {low} to {high}, {pairs} pairs).",
     "ab.faster_once": "{first} was {faster} % faster than {second} in the only pair",
     "ab.faster_range": "{first} is {faster} % faster than {second} ({low} to {high} %)",
@@ -80,6 +88,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "group.fastest_on": "{engine} ({times} of {workloads})",
     "group.interval": "{low} to {high} ({confidence_pct:.0f} %)",
     "group.kind_ab": "A/B test",
+    "group.kind_ab_check": "Check this computer",
     "group.kind_engines": "All engines",
     "group.kind_repeat": "Repeat",
     "group.kind_study": "Study",

@@ -26,6 +26,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab_page.run_of": "Run {number} of {planned} · {label}",
     "ab_page.running": "A/B test running",
     "ab_page.set_up_side": "Set up side {side} ({label}), then click “Continue” (run {number} of {planned}).",
+    "ab_page.smallest": "smallest difference",
     "ab_page.so_far": "Preliminary: test still running.",
     "ab_page.step_1": "Choose a workload and change a setting on one side, such as engine, device or precision.",
     "ab_page.step_2": "Click “Run A/B”. The sides alternate (A B B A …), so heat slows both equally.",
@@ -33,7 +34,12 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab_page.stop": "Stop here",
     "ab_setup.by_hand": "Pause before each side",
     "ab_setup.by_hand_tip": "For changes that only you can make: power supply, driver, fan …",
-    "ab_setup.equal": "Change a setting on one side, or tick “Pause before each side”.",
+    "ab_setup.check": "Check this computer",
+    "ab_setup.check_anyway": "Check this computer anyway",
+    "ab_setup.equal": (
+        "Both sides are equal, so this measures the smallest difference that this computer can show. To compare,"
+        " change a setting on one side."
+    ),
     "ab_setup.of_side": "{label}, side {side}",
     "ab_setup.pairs": "Pairs",
     "ab_setup.quick_runs": "{runs} runs (A B B A …), about a minute each.",

@@ -268,11 +268,12 @@ class AbPage(PlanPage[AbResult]):
     def _show_group(self, group: Group) -> None:
         result = judge_pairs(group)
         ratio = result.ratio
-        self.value.setText("–" if ratio is None else f"{max(ratio, 1 / ratio):.2f}×")
+        is_check = group.plan.has_equal_sides
+        self.value.setText("–" if ratio is None else KIND.headline(group))
         who = group.labels[1 if ratio is not None and ratio >= 1 else 0]
         who_text = sentence("ab_page.faster", label=who) if result.is_shown else ""
         if not result.is_shown and result.low is not None:
-            who_text = sentence("ab_page.no_difference")
+            who_text = sentence("ab_page.smallest" if is_check else "ab_page.no_difference")
         self.who.show_text(who_text)
         self.value.setAccessibleName(f"{self.value.text()} {who_text}")
         self.sentence.show_text(KIND.sentence(group))

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 
 from app.core.engines.choices import Installed, device_choices
 from app.core.errors import UsageError
-from app.core.messages import Message, message, sentence, text
+from app.core.messages import sentence, text
 from app.core.plans.ab import ab_plan
 from app.core.records import Plan
 from app.core.runs.memory_check import memory_problem
@@ -62,7 +62,6 @@ from workloads.workload import Workload
 ESTIMATE_MS = 150
 PAIRS = 6
 EDITOR_PX, FORM_MAX_PX = 96, 720
-EQUAL = "ab_setup.equal"
 
 
 class SideForm(QObject):
@@ -168,6 +167,7 @@ class AbSetup(PlanSetup):
         super().__init__(sentence("ab_setup.title"))
         self._services = services
         self._busy = ""
+        self._is_check = False  # whether both sides are equal
         self._asked = 0
         self._soon = timer(self, ESTIMATE_MS, once=True)
         self._soon.timeout.connect(self._estimate)
@@ -205,8 +205,6 @@ class AbSetup(PlanSetup):
     def plan(self) -> Plan:
         """Return the plan. Raises UsageError with a message for the user if it can't be run."""
         a, b = (self._spec(side) for side in self.sides)
-        if a == b and not self.by_hand.isChecked():
-            raise UsageError(message(EQUAL))
         labels = [
             " ".join(side.name.text().split()) or differs_in
             for side, differs_in in zip(self.sides, differing(a, b), strict=True)
@@ -253,7 +251,7 @@ class AbSetup(PlanSetup):
         self.pairs.valueChanged.connect(self._on_choice)
         self.by_hand.toggled.connect(self._on_choice)
         self.run_button.clicked.connect(self.run)
-        self.preflight.changed.connect(self._on_preflight)
+        self.preflight.changed.connect(self._show_button)
         for side in self.sides:
             side.changed.connect(self._on_choice)
         self._services.finder.found.connect(self._on_choice)
@@ -280,28 +278,34 @@ class AbSetup(PlanSetup):
         if machine is None:
             self.run_button.setEnabled(False)
             return
-        a, b, is_wrong = "A", "B", True
+        a, b, note = "A", "B", ""
+        self._is_check = False
         try:
             self.preflight.show_choice(self._spec(self.sides[0]), machine)
             plan = self.plan()
             a, b = differing(*plan.specs)
+            self._is_check = plan.has_equal_sides
+            note = sentence("ab_setup.equal") if self._is_check else ""
             variant = self._services.engines.variant
             problems = (memory_problem(spec, machine, variant(spec.engine)) for spec in plan.specs)
             unfit = next(filter(None, problems), None)
             problem = self._busy or (text(unfit) if unfit is not None else "")
         except UsageError as error:
             problem = self._busy or str(error)
-            # Don't show an error before the user has chosen anything.
-            is_wrong = not (isinstance(error.message, Message) and error.message.code == EQUAL)
         for side, differs_in in zip(self.sides, (a, b), strict=True):
             side.name.setPlaceholderText(differs_in)
-        self.problem.setText(problem)
-        self.problem.setVisible(bool(problem))
-        set_tone(self.problem, "invalid" if problem and is_wrong and not self._busy else "")
+        self.problem.setText(problem or note)
+        self.problem.setVisible(bool(problem or note))
+        set_tone(self.problem, "invalid" if problem and not self._busy else "")
         self.run_button.setEnabled(not problem)
+        self._show_button()
 
-    def _on_preflight(self) -> None:
-        self.run_button.setText(sentence("ab_setup.run_anyway" if self.preflight.cautions else "ab_setup.run"))
+    def _show_button(self) -> None:
+        if self._is_check:
+            code = "ab_setup.check_anyway" if self.preflight.cautions else "ab_setup.check"
+        else:
+            code = "ab_setup.run_anyway" if self.preflight.cautions else "ab_setup.run"
+        self.run_button.setText(sentence(code))
 
     def _estimate(self) -> None:
         """Estimate the duration of the runs from earlier runs."""

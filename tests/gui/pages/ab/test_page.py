@@ -14,7 +14,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QComboBox, QSpinBox
 
-from app.core.analysis.ab import PairResult
+from app.core.analysis.ab import PairResult, judge_pairs, percent_text
 from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.records import Group, Plan
@@ -81,9 +81,17 @@ def test_with_nothing_compared_the_page_says_what_to_do(driver: Driver) -> None:
     assert not page.history.isVisible()
     assert said("ab_setup.equal").is_in(page.setup.problem.text())
     assert page.setup.problem.property("tone") == ""
-    assert not page.setup.run_button.isEnabled()
+    button = page.setup.run_button
+    assert button.isEnabled()
+    assert button.text().strip() in (sentence("ab_setup.check"), sentence("ab_setup.check_anyway"))
+    assert page.setup.plan().has_equal_sides
+    page.setup.by_hand.setChecked(True)
+    assert button.text().strip() in (sentence("ab_setup.run"), sentence("ab_setup.run_anyway"))
+    page.setup.by_hand.setChecked(False)
     set_edited(page.setup.sides[1].editors["threads"], 1)
-    assert page.setup.run_button.isEnabled()
+    assert button.text().strip() in (sentence("ab_setup.run"), sentence("ab_setup.run_anyway"))
+    assert not page.setup.problem.isVisible()
+    assert button.isEnabled()
     assert [side.name.placeholderText() for side in page.setup.sides] == ["automatic threads", "1 thread"]
     driver.become(memory_bytes=8_000_000_000)
     batch = only(QSpinBox, page.setup.sides[1].editors["batch_size"])
@@ -118,6 +126,20 @@ def test_sides_are_named_by_what_differs() -> None:
     assert differing(spec(jit=True), spec(threads=1)) == ("compiled, automatic threads", "not compiled, 1 thread")
     assert differing(spec(device="cpu"), spec(device="gpu:1")) == ("CPU", "GPU 1")
     assert differing(spec(onednn=True), spec()) == ("oneDNN", "automatic oneDNN")
+
+
+@pytest.mark.slow
+def test_equal_sides_check_the_computer(driver: Driver) -> None:
+    page = open_page(driver, pairs=2, batch=100)
+    driver.press(page.setup.run_button)
+    driver.until(lambda: driver.services.bridge.planned is not None)
+    driver.until(ended(driver, page))
+    driver.until(lambda: page.group is not None and len(page.group.runs) == 4)  # it is read in the background
+    result = judge_pairs(sure(page.group))
+    assert page.sentence.whole_text == result.check_sentence()
+    if not result.is_shown:  # by chance, or on a busy computer
+        assert page.value.text() == f"± {percent_text(sure(result.smallest_pct))} %"
+        assert page.who.whole_text == sentence("ab_page.smallest")
 
 
 @pytest.mark.slow
