@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.engines.builds import builds_for, cards_for
-from app.core.engines.choices import INCLUDED, device_choices
+from app.core.engines.builds import builds_for, cards_for, idle_cards, no_build
+from app.core.engines.choices import INCLUDED, Choice, device_choices, gpu_help, unused_card
 from tests.conftest import MACHINE
 from workloads.protocol.machine import Gpu, Machine
 
@@ -87,3 +87,27 @@ def test_what_each_engine_uses(
     assert builds_for("jax", machine)[0].variant.name == jax
     assert device_choices(INCLUDED, machine)[-1].device == tensorflow
     assert (len(cards_for("torch", machine)), len(cards_for("jax", machine))) == (torch_idle, jax_idle)
+
+
+@pytest.mark.parametrize("machine", [row[0] for row in COMPUTERS.values()], ids=COMPUTERS)
+@pytest.mark.parametrize("engine", ["tensorflow", "torch", "jax"])
+def test_no_card_is_silently_idle(machine: Machine, engine: str) -> None:
+    known, idle = cards_for(engine, machine), idle_cards(engine, machine)
+    assert {*known, *idle} == {gpu for gpu in machine.gpus if gpu != on(machine.os_name, UHD).gpus[0]}
+    assert not {*known} & {*idle}
+    choice = Choice(engine, "cpu")
+    reason, help_ = unused_card(choice, machine), gpu_help(choice, INCLUDED, machine)
+    assert (reason is None) == (bool(known) or not idle)
+    assert help_ is not None or known or not idle or (reason is not None and reason.code != "engines.no_build")
+
+
+def test_what_would_compute_is_named() -> None:
+    for machine, engine, code, others in (
+        (on(WINDOWS, RTX), "jax", "engines.no_build_but_others", ["PyTorch"]),
+        (mac("M4"), "tensorflow", "engines.no_build_but_others", ["PyTorch"]),
+        (on(LINUX, replace(RX_6700, name="AMD Radeon RX 580")), "torch", "engines.no_build_but_rocm", None),
+        (on(LINUX, replace(B580, name="Intel Iris Xe MAX")), "torch", "engines.no_build", None),
+    ):
+        said = no_build(engine, machine.gpus[0], machine)
+        assert (said.code, said.arguments.get("others")) == (code, others)
+    assert no_build("jax", RTX, on(WINDOWS, RTX), ("jax", "tensorflow")).code == "engines.no_build"
