@@ -27,7 +27,10 @@ SOURCES = {
     FOLDER / "build.txt": ["-"],
     **{
         ENGINES / f"{name}.txt": [f"--group=engine-{name}"]
-        for name in ("torch-base", "torch-cpu", "torch-mps", "torch-cuda", "jax-cpu", "jax-cuda12", "jax-cuda13")
+        for name in (
+            *("torch-base", "torch-cpu", "torch-mps", "torch-cuda", "torch-cuda-windows"),
+            *("jax-cpu", "jax-cuda12", "jax-cuda13"),
+        )
     },
 }
 # GPUtil ships no wheel; these build it, and are installed first.

@@ -1,5 +1,6 @@
 """PyTorch, on the CPU on all systems and on NVIDIA, AMD, Intel and Apple GPUs."""
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -10,10 +11,12 @@ from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Started
 from workloads.engines.keras_feed import Batch, KerasFeed
 from workloads.engines.torch_steps import StepWatch
+from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
 from workloads.protocol.spec import RunSpec
 
-# Compilers for the language that torch.compile generates for CPUs.
+# For C++, which torch.compile generates for the CPU. Triton, which it uses for GPUs, needs one too, except
+# triton-windows with NVIDIA's: it brings a small compiler of its own.
 _COMPILERS = ("cl",) if sys.platform == "win32" else ("c++", "g++", "clang++")
 # On CPUs, torch raises a plain RuntimeError.
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
@@ -52,9 +55,9 @@ class Torch(KerasFeed):
         return vendor in self.vendors and (vendor == "apple") == os_name.startswith("macOS")
 
     def refusal(self, spec: RunSpec) -> Message | None:
-        """Also reject compiled steps if there is no C++ compiler."""
-        if spec.jit and not any(map(shutil.which, _COMPILERS)):
-            return message("engine.no_compiler", engine=self.title, compilers=list(_COMPILERS))
+        """Also refuse compiled steps without a C++ compiler. On Windows, `start` checks it for GPUs."""
+        if spec.jit and (sys.platform != "win32" or spec.device == "cpu") and not _has_compiler():
+            return _no_compiler()
         return super().refusal(spec)
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
@@ -76,6 +79,11 @@ class Torch(KerasFeed):
         if (tf32 := spec.settings.get("tf32")) is not None:
             _use_tf32(torch, allowed=bool(tf32))
         device, self._device, device_name = _choose_device(torch, spec.device)
+        if (
+            spec.jit
+            and (said_no := compile_refusal(self._device.partition(":")[0], torch.version.hip)) is not None
+        ):
+            raise WorkloadError("bad_parameters", said_no)
         os.environ["KERAS_TORCH_DEVICE"] = self._device
         self._seed = spec.seed
         on_cpu = device == "cpu"
@@ -197,6 +205,27 @@ def _choose_device(torch: Any, asked: str) -> tuple[str, str, str | None]:
     if index is None:
         return "cpu", "cpu", None
     return f"gpu:{index}", kind if kind == "mps" else f"{kind}:{index}", names[index]
+
+
+def compile_refusal(kind: str, hip: str | None) -> Message | None:
+    """Return what torch.compile lacks for a kind of device as PyTorch names it; None if it lacks nothing.
+
+    Args:
+        kind: "cpu", "cuda", "xpu" or "mps".
+        hip: The version of AMD's HIP that PyTorch was built for; None for other builds.
+    """
+    if kind in ("cuda", "xpu") and importlib.util.find_spec("triton") is None:
+        return message("engine.no_triton", engine=ENGINE.title)
+    is_self_contained = kind == "mps" or (sys.platform == "win32" and kind == "cuda" and hip is None)
+    return None if is_self_contained or _has_compiler() else _no_compiler()
+
+
+def _has_compiler() -> bool:
+    return any(map(shutil.which, _COMPILERS))
+
+
+def _no_compiler() -> Message:
+    return message("engine.no_compiler", engine=ENGINE.title, compilers=list(_COMPILERS))
 
 
 def gpus_of(torch: Any) -> tuple[str, list[str | None]]:

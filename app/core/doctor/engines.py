@@ -10,7 +10,7 @@ from app.core.doctor.facts import Facts
 from app.core.doctor.rules import REPAIR, failure_of, with_row
 from app.core.doctor.signals import Signal
 from app.core.doctor.trial import Device, Trial, run_trial
-from app.core.engines.builds import BuildFit, builds_for, cards_for
+from app.core.engines.builds import BuildFit, builds_for, cards_for, idle_cards, no_build
 from app.core.engines.locations import engine_folder, installable
 from app.core.engines.stamp import Stamp
 from app.core.messages import Message, message, sentence
@@ -61,6 +61,9 @@ def diagnose_engine(
             listed.remove(device)
             devices.append(_tried(engine, evidence, device, card))
     devices += [_tried(engine, evidence, device, None) for device in listed]
+    tried = {device.name for device in devices}
+    without = idle_cards(engine, machine) if trials else ()
+    devices += [_without_build(engine, machine, card) for card in without if card.name not in tried]
     return EngineDiagnosis(
         engine=engine,
         title=engine_title(engine),
@@ -111,6 +114,12 @@ def _judged(engine: str, plain: DeviceDiagnosis, evidence: Evidence, trial: Tria
         return _by_row(engine, plain, evidence.facts, faults[0].signal)
     said = failure_of(trial)
     return replace(plain, reasons=(said,), fix=sentence("doctor.ask"), is_fault=True)
+
+
+def _without_build(engine: str, machine: Machine, card: Gpu) -> DeviceDiagnosis:
+    """Explain that no known build of an engine uses a GPU, which is no fault of this computer."""
+    said = no_build(engine, card, machine)
+    return DeviceDiagnosis(id=None, name=card.name, vendor=card.vendor, state="not usable", reasons=(said,))
 
 
 def _unlisted(

@@ -1,12 +1,19 @@
 """Determines the build variants of an engine that work on a computer, and the recommended one."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.core.engines.variants import VARIANTS, Variant
+from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import Message, message
-from workloads.engines.registry import ENGINES, engine_named
+from workloads.engines.registry import ENGINES, engine_named, engine_title
+from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Gpu, Machine
+
+_VENDORS = frozenset({"nvidia", "amd", "intel", "apple"})  # of cards that compute; servers have others for screens
+
+_APU = re.compile(r"\bRadeon (?:\d{3}M|\d{4}S)\b")  # AMD's graphics in processors for which it has kernels
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,7 @@ def builds_for(engine: str, machine: Machine) -> tuple[BuildFit, ...]:
 def cards_for(engine: str, machine: Machine) -> tuple[Gpu, ...]:
     """Return the graphics cards that an engine supports on this system, even if they can't be used now.
 
-    Most integrated graphics from AMD and Intel are excluded, because no build of PyTorch supports them.
+    Cards that no variant uses aren't included; see `idle_cards`.
     """
     asked = engine_named(engine)
     cards = [gpu for gpu in machine.gpus if asked.may_use(gpu.vendor, machine.os_name)]
@@ -50,6 +57,50 @@ def cards_for(engine: str, machine: Machine) -> tuple[Gpu, ...]:
         return tuple(cards)
     variants = _variants(engine, machine)
     return tuple(gpu for gpu in cards if not variants or any(is_made_for(variant, gpu) for variant in variants))
+
+
+def idle_cards(engine: str, machine: Machine) -> tuple[Gpu, ...]:
+    """Return the graphics cards that no known build of an engine uses on this system.
+
+    A processor's own graphics are left out if they are for screens only, and no engine uses them.
+    """
+    supported = _cards(engine, machine)
+    by_any = {gpu for name in ENGINES for gpu in _cards(name, machine)}
+    cards = [gpu for gpu in machine.gpus if gpu.vendor in _VENDORS and gpu not in supported]
+    return tuple(gpu for gpu in cards if gpu in by_any or not gpu.shares_memory or _APU.search(gpu.name))
+
+
+def _cards(engine: str, machine: Machine) -> tuple[Gpu, ...]:
+    """Return `cards_for` an engine; () for an unknown or broken one."""
+    try:
+        return cards_for(engine, machine)
+    except (KeyError, WorkloadError):
+        return ()
+
+
+def no_build(engine: str, gpu: Gpu, machine: Machine, engines: Sequence[str] | None = None) -> Message:
+    """Return that no known build of an engine uses a graphics card, and what would.
+
+    Args:
+        engine: Its name.
+        gpu: One of `idle_cards`.
+        machine: This computer.
+        engines: The engines that can run the workload; None for all.
+    """
+    others = [name for name in ENGINES if name != engine and (engines is None or name in engines)]
+    able = [engine_title(name) for name in others if _would_use(name, gpu, machine)]
+    title = engine_title(engine)
+    if able:
+        return message("engines.no_build_but_others", engine=title, gpu=gpu.name, others=able)
+    code = "engines.no_build_but_rocm" if gpu.vendor == "amd" else "engines.no_build"
+    return message(code, engine=title, gpu=gpu.name)
+
+
+def _would_use(engine: str, gpu: Gpu, machine: Machine) -> bool:
+    """Return whether an engine uses a card on this computer, once the right build is installed."""
+    if ENGINES[engine].packages_folder is None:
+        return gpu in usable_gpus(machine, engine)
+    return any(gpu in offer.gpus for offer in builds_for(engine, machine))
 
 
 def _variants(engine: str, machine: Machine) -> list[Variant]:

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.core.engines.builds import builds_for, is_made_for
+from app.core.engines.builds import builds_for, cards_for, idle_cards, is_made_for, no_build
 from app.core.engines.locations import engine_folder, installable, put_back
 from app.core.hardware.gpu.usable import usable_gpus
+from app.core.messages import Message
 from app.core.paths import Paths
 from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_named
 from workloads.protocol.errors import WorkloadError
@@ -110,6 +111,20 @@ def gpu_help(
             if best is not None and best.gpus:  # a usable installed engine would be among the choices
                 return _help(best.gpus[0], name, chosen.engine, machine)
     return None
+
+
+def unused_card(chosen: Choice, machine: Machine, engines: Sequence[str] | None = None) -> Message | None:
+    """Return why the chosen engine uses no graphics card, if it has no known build for this computer's.
+
+    Args:
+        chosen: The choice for the next run.
+        machine: This computer.
+        engines: The engines that can run the workload; None for all.
+    """
+    if chosen.gpu is not None or cards_for(chosen.engine, machine):
+        return None
+    idle = idle_cards(chosen.engine, machine)
+    return no_build(chosen.engine, idle[0], machine, engines) if idle else None
 
 
 def _has_code(choice: Choice) -> bool:

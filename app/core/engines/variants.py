@@ -1,9 +1,9 @@
 """Variants of the installable engines: one for each system and kind of graphics card.
 
 Sizes of fully locked variants, and of the CPU variants on Linux, are sums over the wheels for Python 3.11. Other
-download sizes come from other sources; None means unknown. Requirements for NVIDIA cards come from PyTorch's
-support matrix of 2026 (pytorch/pytorch#172352) and JAX's installation page. Only the CPU variants on Linux have
-been tested.
+download sizes are from other sources; None means unknown. Sizes of variants for both architectures are for x86-64;
+on arm64, downloads are up to 8 % larger. Requirements for NVIDIA cards are from PyTorch's support matrix of 2026
+(pytorch/pytorch#172352) and JAX's installation page. Only the CPU variants on Linux have been run.
 """
 
 import re
@@ -67,6 +67,7 @@ VARIANTS: tuple[Variant, ...] = (
         engine="torch",
         name="cuda",
         system=LINUX,
+        architectures=_BOTH,
         lock="torch-cuda.txt",
         vendor="nvidia",
         oldest_driver=_CUDA_13,
@@ -123,7 +124,7 @@ VARIANTS: tuple[Variant, ...] = (
         engine="torch",
         name="cuda",
         system=WINDOWS,
-        lock="torch-base.txt",
+        lock="torch-cuda-windows.txt",
         pins=("torch==2.13.0+cu130",),
         index=_PYTORCH + "cu130",
         vendor="nvidia",
@@ -135,7 +136,7 @@ VARIANTS: tuple[Variant, ...] = (
         engine="torch",
         name="cuda-legacy",
         system=WINDOWS,
-        lock="torch-base.txt",
+        lock="torch-cuda-windows.txt",
         pins=("torch==2.13.0+cu126",),
         index=_PYTORCH + "cu126",
         vendor="nvidia",
@@ -168,6 +169,7 @@ VARIANTS: tuple[Variant, ...] = (
         engine="jax",
         name="cuda13",
         system=LINUX,
+        architectures=_BOTH,
         lock="jax-cuda13.txt",
         vendor="nvidia",
         oldest_driver=_CUDA_13,
@@ -179,6 +181,7 @@ VARIANTS: tuple[Variant, ...] = (
         engine="jax",
         name="cuda12",
         system=LINUX,
+        architectures=_BOTH,
         lock="jax-cuda12.txt",
         vendor="nvidia",
         oldest_driver=_CUDA_12,

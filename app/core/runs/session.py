@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from app.core.analysis.compare import position
-from app.core.engines.builds import cards_for
+from app.core.engines.builds import cards_for, idle_cards, no_build
 from app.core.errors import AppError
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
@@ -32,6 +32,7 @@ from app.core.storage.owners import Ownership
 from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import list_runs, missing_runs
 from app.core.verdict.boost import is_burstable_instance
+from workloads import CATALOGUE
 from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_named
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -308,15 +309,21 @@ class Session:
             self._error = failure("crashed", said)
 
     def _note_unused_gpu(self, event: events.Environment) -> None:
+        if event.device != "cpu" or self._spec.device != "auto" or event.engine == "none":
+            return
         engine = engine_named(self._spec.engine)
         # Includes GPUs that the driver or the system hides from the engine.
         gpus = [gpu for gpu in self._machine.gpus if gpu.vendor in engine.vendors]
         if ENGINES.get(engine.name, ENGINES[DEFAULT_ENGINE]).packages_folder is not None:
             gpus = [gpu for gpu in gpus if gpu in cards_for(engine.name, self._machine)]
-        if gpus and event.device == "cpu" and self._spec.device == "auto" and event.engine != "none":
+        if gpus:
             # The doctor examines only the default engine.
             code = "run.gpu_not_used" if engine.name == DEFAULT_ENGINE else "run.gpu_not_used_by_other"
             self._store_and_publish(warn("gpu_not_used", message(code, engine=engine.title, gpu=gpus[0].name)))
+        elif idle := idle_cards(engine.name, self._machine):
+            engines = CATALOGUE[self._spec.workload].engines
+            reason = no_build(engine.name, idle[0], self._machine, engines)
+            self._store_and_publish(warn("gpu_not_used", message("run.gpu_has_no_build", reason=reason)))
 
     def _queue_telemetry(self, now_s: float, telemetry: Telemetry) -> None:
         """Queue telemetry. Called in the monitor's thread."""

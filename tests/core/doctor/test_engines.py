@@ -15,7 +15,7 @@ from app.core.doctor.which_engine import Mentions, named_in, tracker_of
 from app.core.engines.stamp import FORMAT, Package, Stamp
 from app.core.messages import sentence
 from tests.conftest import MACHINE
-from tests.saying import said
+from tests.saying import Saying, said
 from workloads.engines.registry import ENGINES
 from workloads.protocol.machine import Gpu, Machine
 
@@ -24,6 +24,7 @@ RTX = Gpu("GeForce RTX 5070", "nvidia", driver="580.95", compute_capability="12.
 OLD = Gpu("GeForce GTX 1060", "nvidia", driver="580.95", compute_capability="6.1")
 RADEON = Gpu("Radeon RX 7800 XT", "amd", source="sysfs")
 ARC = Gpu("Intel Arc B580", "intel", source="sysfs")
+APU = Gpu("AMD Radeon 780M", "amd", source="sysfs")
 APPLE = Gpu("Apple M3", "apple", source="ioreg")
 PLUGIN = "ERROR:jax._src.xla_bridge:444: Jax plugin configuration error: Exception"
 DONE = (Step("matmul", 0.1), Step("gradients", 0.1))
@@ -115,16 +116,40 @@ def test_apples_gpu_needs_a_pytorch_that_is_right_on_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "vendor"),
-    [("Intel UHD Graphics 620", "intel"), ("AMD Radeon Vega 8 Graphics", "amd"), ("AMD Radeon 780M", "amd")],
+    ("name", "vendor"), [("Intel UHD Graphics 620", "intel"), ("AMD Radeon Vega 8 Graphics", "amd")]
 )
-def test_graphics_in_a_processor_are_no_fault(name: str, vendor: str) -> None:
-    assert len(diagnosed(Gpu(name, vendor, source="sysfs"), "cpu", listing(), worked("cpu"))) == 1
+def test_graphics_in_a_processor_are_not_missed(name: str, vendor: str) -> None:
+    gpu = Gpu(name, vendor, source="sysfs", shares_memory=True)
+    assert len(diagnosed(gpu, "cpu", listing(), worked("cpu"))) == 1
 
 
-def test_a_card_that_the_engine_never_uses_is_not_missed() -> None:
-    assert len(diagnosed(RADEON, "cpu", listing(), worked("cpu"), engine="jax")) == 1
-    assert len(diagnosed(RTX, "cpu", listing(), worked("cpu"), engine="jax", os_name="Windows 11")) == 1
+@pytest.mark.parametrize(
+    ("gpu", "engine", "os_name", "sentence"),
+    [
+        (RADEON, "jax", LINUX, said("engines.no_build_but_others", engine="JAX", gpu=RADEON.name)),
+        (RTX, "jax", "Windows 11", said("engines.no_build_but_others", engine="JAX", gpu=RTX.name)),
+        (
+            replace(RADEON, name="Radeon RX 580"),
+            "torch",
+            LINUX,
+            said("engines.no_build_but_rocm", engine="PyTorch"),
+        ),
+        (replace(APU, shares_memory=True), "torch", LINUX, said("engines.no_build_but_rocm", gpu=APU.name)),
+        (replace(ARC, name="Intel Iris Xe MAX"), "torch", LINUX, said("engines.no_build", engine="PyTorch")),
+    ],
+)
+def test_a_card_without_a_build_is_listed_and_no_fault(
+    gpu: Gpu, engine: str, os_name: str, sentence: Saying
+) -> None:
+    _, card = diagnosed(gpu, "cpu", listing(), worked("cpu"), engine=engine, os_name=os_name)
+    assert (card.id, card.name, card.state, card.is_fault) == (None, gpu.name, "not usable", False)
+    assert sentence.is_all_of(card.why)
+
+
+def test_a_card_without_a_build_that_the_engine_lists_is_listed_once() -> None:
+    odd = replace(RADEON, name="Radeon RX 580")
+    trials = (listing(Device("gpu:0", odd.name)), worked("cpu"), worked("gpu:0"))
+    assert [device.state for device in diagnosed(odd, "rocm", *trials)] == ["usable", "usable"]
 
 
 def test_a_missing_card_without_a_reason_asks_for_help() -> None:

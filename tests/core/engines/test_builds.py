@@ -8,6 +8,7 @@ from app.core.engines.builds import builds_for
 from app.core.engines.install import choose_variant
 from app.core.engines.overview import list_engines
 from app.core.engines.variants import LOCKS, VARIANTS
+from app.core.engines.wheels import read_lock
 from app.core.errors import UsageError
 from app.core.messages import text
 from app.core.paths import Paths
@@ -111,3 +112,27 @@ def test_each_variant_has_its_lock_and_no_two_are_the_same() -> None:
     for variant in VARIANTS:
         assert bool(variant.pins) == (variant.index is not None)
         assert all(pin.partition("+")[2] for pin in variant.pins)
+
+
+def test_locks_hold_for_each_architecture_of_their_variants() -> None:
+    names = {"x86_64": "x86_64", "arm64": "aarch64"}  # as markers name them on Linux
+    for variant in VARIANTS:
+        if variant.system == "Linux":
+            pins = [pin for pin in read_lock(LOCKS / variant.lock) if "platform_machine" in pin.marker]
+            lacking = [
+                pin.name for pin in pins if any(names[it] not in pin.marker for it in variant.architectures)
+            ]
+            assert lacking == [], variant
+
+
+def test_triton_for_windows_is_the_version_that_pytorch_brings_on_linux() -> None:
+    linux, windows = (
+        {pin.name: pin.version for pin in read_lock(LOCKS / lock)}
+        for lock in ("torch-cuda.txt", "torch-cuda-windows.txt")
+    )
+    assert windows["triton-windows"].partition(".post")[0] == linux["triton"]
+    cards = [
+        each for each in VARIANTS if (each.engine, each.system, each.vendor) == ("torch", "Windows", "nvidia")
+    ]
+    assert {variant.lock for variant in cards} == {"torch-cuda-windows.txt"}
+    assert all(f"torch=={linux['torch']}" == variant.pins[0].partition("+")[0] for variant in cards)

@@ -175,17 +175,34 @@ say(b'{"type":"end","status":"completed"}\\n')
         (Gpu("A GPU", "nvidia"), "Linux 6.1", ["gpu_not_used"]),
         (Gpu("A GPU", "nvidia", source="sysfs"), "Linux 6.1", ["gpu_not_used"]),  # the driver is another one
         (Gpu("A GPU", "nvidia"), "Windows 11", ["gpu_not_used"]),
-        (Gpu("A GPU", "intel", source="sysfs"), "Linux 6.1", []),
-        (Gpu("A GPU", "apple", source="ioreg"), "macOS 15.1", []),
+        (Gpu("A GPU", "intel", source="sysfs"), "Linux 6.1", ["gpu_not_used"]),
+        (Gpu("UHD Graphics 770", "intel", source="sysfs", shares_memory=True), "Linux 6.1", []),
+        (Gpu("A GPU", "apple", source="ioreg"), "macOS 15.1", ["gpu_not_used"]),
+        (Gpu("A GPU", "other", source="sysfs"), "Linux 6.1", []),  # a server's
     ],
 )
-def test_an_unused_gpu_of_a_supported_vendor_is_reported(
+def test_an_unused_gpu_is_reported(
     ran: Ran, machine: Machine, tmp_path: Path, gpu: Gpu, os_name: str, codes: list[str]
 ) -> None:
     with_gpu, command = dataclasses.replace(machine, gpus=(gpu,), os_name=os_name), fake_worker(tmp_path, ON_CPU)
     for device, expected in (("auto", codes), ("cpu", [])):
         run = ran(msgspec.structs.replace(demo(), device=device), machine=with_gpu, command=command)
         assert [warning.code for warning in run.warnings] == expected, device
+
+
+def test_a_gpu_without_a_build_is_reported_with_what_would_use_it(
+    ran: Ran, machine: Machine, tmp_path: Path
+) -> None:
+    command = fake_worker(tmp_path, ON_CPU)
+    for name, code in (
+        ("AMD Radeon RX 9070 XT", "engines.no_build_but_others"),
+        ("AMD Radeon RX 580", "engines.no_build_but_rocm"),
+    ):
+        with_gpu = dataclasses.replace(
+            machine, gpus=(Gpu(name, "amd", source="sysfs"),), os_name="Linux 6.1", architecture="x86_64"
+        )
+        (warning,) = ran(demo(), machine=with_gpu, command=command).warnings
+        assert said(code, engine="TensorFlow", gpu=name).is_in(warning.message)
 
 
 def test_only_those_whose_engine_the_doctor_examines_are_sent_there(

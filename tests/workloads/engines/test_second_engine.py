@@ -1,10 +1,12 @@
 """Another engine is a file and a row: plain NumPy trains from packages of its own, without TensorFlow."""
 
+import importlib.util
 import shutil
 import sys
 import sysconfig
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,6 +24,8 @@ from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES, EngineEntry, engine_named, engine_title
+from workloads.engines.torch import compile_refusal
+from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import RunSpec
 
@@ -156,6 +160,55 @@ def test_pytorch_compiles_only_with_a_compiler(monkeypatch: pytest.MonkeyPatch) 
         checked_workload(asked("mnist_mlp", "torch", jit=True))
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     checked_workload(asked("mnist_mlp", "torch", jit=True))
+
+
+@pytest.mark.parametrize(
+    ("system", "kind", "hip", "has_triton", "has_compiler", "code"),
+    [
+        ("win32", "cuda", None, True, False, None),  # it brings its own
+        ("win32", "cuda", None, False, True, "engine.no_triton"),
+        ("win32", "cuda", "10.0", True, False, "engine.no_compiler"),
+        ("win32", "xpu", None, True, False, "engine.no_compiler"),
+        ("win32", "cpu", None, True, False, "engine.no_compiler"),
+        ("win32", "cpu", None, False, True, None),
+        ("linux", "cuda", None, True, True, None),
+        ("linux", "cuda", None, True, False, "engine.no_compiler"),
+        ("darwin", "mps", None, False, False, None),
+    ],
+)
+def test_what_pytorch_needs_to_compile_depends_on_the_device(
+    monkeypatch: pytest.MonkeyPatch,
+    system: str,
+    kind: str,
+    hip: str | None,
+    has_triton: bool,
+    has_compiler: bool,
+    code: str | None,
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: name if has_compiler else None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object() if has_triton else None)
+    monkeypatch.setattr(sys, "platform", system)
+    refusal = compile_refusal(kind, hip)
+    assert (None if refusal is None else refusal.code) == code
+
+
+def test_on_windows_a_run_on_a_card_is_refused_only_where_its_device_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(sys, "platform", "win32")
+    for device in ("auto", "gpu:0"):
+        assert engine_named("torch").refusal(asked("mnist_mlp", "torch", jit=True, device=device)) is None
+    refusal = engine_named("torch").refusal(asked("mnist_mlp", "torch", jit=True, device="cpu"))
+    assert refusal is not None
+    card = SimpleNamespace(is_available=lambda: True, device_count=lambda: 1, get_device_name=lambda _: "RTX 5070")
+    fake = SimpleNamespace(
+        cuda=card, version=SimpleNamespace(hip=None), _dynamo=SimpleNamespace(config=SimpleNamespace())
+    )
+    monkeypatch.setitem(sys.modules, "torch", fake)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(WorkloadError, match=r"engine\.no_triton"):
+        engine_named("torch").start(asked("mnist_mlp", "torch", jit=True))
 
 
 def test_jax_has_no_onednn_setting() -> None:

@@ -35,6 +35,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.events_left_out": "The training process sent too many messages ({count:,} skipped). Please report this and include the log.",
     "run.fault": "An error in Epochmark ended the run. See the log.",
     "run.gpu_not_used": "{engine} can't use this computer's {gpu}, so the run uses the CPU. To find out why, open the doctor on the Hardware page or run `{epochmark} doctor`.",
+    "run.gpu_has_no_build": "{reason} The run uses the CPU.",
     "run.gpu_not_used_by_other": "{engine} can't use this computer's {gpu}, so the run uses the CPU.",
     "run.hung": "The training process didn't respond for {silent_s:.0f} s and was terminated.",
     "run.line_without_end": "it's incomplete",

@@ -12,6 +12,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engine.not_fused_and_compiled": "{engine} can't compile a fused LSTM. Turn off one of the two.",
     "engine.gone": "{engine} or its drive was removed during the run. Reinstall it, or choose another engine.",
     "engine.no_compiler": "{engine} needs a C++ compiler to compile steps, but none was found ({compilers:, }).",
+    "engine.no_triton": "{engine} needs Triton to compile steps for a GPU, but this build doesn't include it.",
     "engine.not_for_workload": "{workload} can't run on {engine}. Choose one of: {engines:, }.",
     "engine.not_installed": "{engine} isn't installed on this computer.",
     "engine.not_imported": "{engine} and Keras can't be imported ({reason}).",

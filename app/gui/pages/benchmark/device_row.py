@@ -1,11 +1,11 @@
-"""The engine and device of a run, with a hint if a graphics card would be idle."""
+"""A run's engine and device, with a line on how an idle graphics card could be used, or that nothing uses it."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from app.core.analysis.published import short_name
-from app.core.engines.choices import GpuHelp, device_choices, gpu_help
-from app.core.messages import sentence
+from app.core.engines.choices import GpuHelp, device_choices, gpu_help, unused_card
+from app.core.messages import sentence, text
 from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Button, ClampedLabel, column, give_way, guard_wheel, row
 from app.gui.widgets.device_list import DeviceList
@@ -52,14 +52,21 @@ class DeviceRow(QWidget):
         self.list.offer(device_choices(installed, machine, workload.engines))
         choice = self.list.choice
         self._help = None if choice is None else gpu_help(choice, installed, machine, workload.engines)
+        idle = None if choice is None else unused_card(choice, machine, workload.engines)
         if self._help is not None:
-            # Reserve the space permanently. Otherwise everything below would jump with each choice.
-            policy = self._line.sizePolicy()
-            policy.setRetainSizeWhenHidden(True)
-            self._line.setSizePolicy(policy)
-            self.help_text.show_text(_help_text(self._help, machine))
+            self._show(_help_text(self._help, machine))
             self.help_button.setText(_action(self._help))
-        self._line.setVisible(self._help is not None)
+        elif idle is not None:
+            self._show(text(idle))
+        self.help_button.setVisible(self._help is not None or idle is None)
+        self._line.setVisible(self._help is not None or idle is not None)
+
+    def _show(self, line: str) -> None:
+        # From now on its space is reserved, because otherwise everything below would jump at each choice.
+        policy = self._line.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self._line.setSizePolicy(policy)
+        self.help_text.show_text(line)
 
     def _on_help(self) -> None:
         if self._help is None:

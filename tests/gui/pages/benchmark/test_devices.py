@@ -21,6 +21,8 @@ from workloads.protocol.machine import Gpu
 
 RADEON = Gpu("AMD Radeon RX 9070 XT", "amd", source="sysfs")
 RTX = Gpu("NVIDIA GeForce RTX 5070", "nvidia", driver="580.95", compute_capability="12.0")
+OLD_RADEON = Gpu("AMD Radeon RX 580", "amd", source="registry", shares_memory=False)
+UHD = Gpu("Intel UHD Graphics 770", "intel", source="registry", shares_memory=True)
 WINDOWS = "Windows 11"
 
 
@@ -196,7 +198,13 @@ def test_a_card_that_an_installed_engine_could_use_is_one_click_away(
             {},
             sentence("setup.gpu_needs_engine", instead_of="TensorFlow", gpu="Radeon RX 9070 XT", engine="PyTorch"),
         ),
-        (WINDOWS, RADEON, {}, ""),
+        (WINDOWS, UHD, {}, ""),
+        (
+            WINDOWS,
+            OLD_RADEON,
+            {},
+            sentence("engines.no_build_but_rocm", engine="TensorFlow", gpu="AMD Radeon RX 580"),
+        ),
         ("Linux 6.1", replace(RTX, compute_capability="8.9"), {}, ""),
         (
             "Linux 6.1",
@@ -224,6 +232,14 @@ def test_only_what_helps_is_said(
     row = driver.page.setup.device_row
     on_computer(os_name, gpu, **variants)
     assert (row.help_text.whole_text if row.help_text.isVisible() else "") == said
+
+
+def test_a_card_that_nothing_uses_needs_no_button(driver: Driver, on_computer: Callable[..., None]) -> None:
+    row = driver.page.setup.device_row
+    on_computer(WINDOWS, OLD_RADEON)
+    assert (row.help_text.isVisible(), row.help_button.isVisible()) == (True, False)
+    on_computer("Linux 6.1", RADEON)
+    assert (row.help_text.isVisible(), row.help_button.isVisible()) == (True, True)
 
 
 def test_another_build_of_the_chosen_engine_may_help(driver: Driver, on_computer: Callable[..., None]) -> None:
