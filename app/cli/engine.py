@@ -96,7 +96,12 @@ def offer_text(offer: BuildFit) -> str:
     if variant.download_bytes is None:
         return device
     if variant.disk_bytes is None:
-        return sentence("cli.engine_offer", device=device, download_bytes=variant.download_bytes)
+        offered = sentence("cli.engine_offer", device=device, download_bytes=variant.download_bytes)
+        return (
+            offered
+            if variant.source is None
+            else f"{offered}, {sentence('engines.untried', source=variant.source)}"
+        )
     return sentence(
         "cli.engine_offer_with_disk",
         device=device,
@@ -123,6 +128,7 @@ def _as_json(row: EngineRow) -> dict[str, Any]:
                 "obstacle": text(offer.obstacle) if offer.obstacle is not None else None,
                 "download_bytes": offer.variant.download_bytes,
                 "disk_bytes": offer.variant.disk_bytes,
+                "untried_source": offer.variant.source,
             }
             for offer in row.offers
         ],

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from app.cli import main
+from app.cli.engine import offer_text
+from app.core.engines.builds import builds_for
 from app.core.engines.locations import engine_folder
 from app.core.messages import sentence
 from app.core.paths import Paths
@@ -17,7 +20,7 @@ from app.core.storage.recording import begin_run
 from tests.core.engines.conftest import put_engine
 from tests.saying import Saying, said
 from workloads import CATALOGUE
-from workloads.protocol.machine import Machine
+from workloads.protocol.machine import Gpu, Machine
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +45,14 @@ def test_the_list_names_all_engines_and_what_they_would_cost(
     assert rows["tensorflow"]["included"]
     assert rows["torch"]["installed"]["packages"][0]["name"] == "keras"
     assert [each["recommended"] for each in rows["jax"]["variants"]][:1] == [True]
+
+
+def test_an_untried_build_is_offered_with_its_source(machine: Machine) -> None:
+    radeon = Gpu("AMD Radeon RX 9070 XT", "amd", source="registry")
+    on_windows = replace(machine, os_name="Windows 11", architecture="x86_64", gpus=(radeon,))
+    offered = offer_text(builds_for("torch", on_windows)[0])
+    assert said("cli.engine_offer", download_bytes="1.1 GB").is_in(offered)
+    assert offered.endswith(sentence("engines.untried", source="stable.repo.amd.com"))
 
 
 def test_a_damaged_one_is_listed_with_its_sentence(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,7 +45,9 @@ class TorchTrial(DeviceTrial):
         """Return a product, a convolution, and the gradients of a layer and of a convolution."""
         kind, _, index = device.partition(":")
         if kind == "gpu":
-            kind = gpus_of(torch)[0]
+            kind, names = gpus_of(torch)
+            if int(index) >= len(names):  # otherwise the CPU would do its work
+                return {"matmul": lambda: _missing(device)}
         place = torch.device(kind, int(index)) if index and kind != "mps" else torch.device(kind)
         return {
             "matmul": lambda: _product(place),
@@ -53,6 +55,10 @@ class TorchTrial(DeviceTrial):
             "gradients": lambda: _gradients(place),
             "convolution_gradients": lambda: _convolution_gradients(place),
         }
+
+
+def _missing(device: str) -> tuple[Any, Any]:
+    raise RuntimeError(f"PyTorch lists no {device}.")
 
 
 def _product(place: Any) -> tuple[Any, Any]:

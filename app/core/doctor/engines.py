@@ -134,11 +134,13 @@ def _unlisted(
     other = next((offer for offer in on_offer if card in offer.gpus and offer.variant.name != variant), None)
     own = next((offer for offer in on_offer if offer.variant.name == variant), None)
     if other is not None and (own is None or card not in own.gpus):
-        said = message("doctor.other_build", variant=str(variant), other=other.variant.name)
+        code = "doctor.other_build_untried" if other.variant.is_untried else "doctor.other_build"
+        said = message(code, variant=str(variant), other=other.variant.name)
         command = f"{_install(engine)} --variant {other.variant.name}"
-        return replace(
-            plain, reasons=(said,), fix=sentence("doctor.install_build"), commands=(command,), is_fault=True
-        )
+        # A build uses cards of one vendor. If it uses one, it is a choice that another one idles.
+        is_fault = own is None or not own.gpus
+        fix = sentence("doctor.install_build")
+        return replace(plain, reasons=(said,), fix=fix, commands=(command,), is_fault=is_fault)
     obstacle = _obstacle(on_offer, card)
     if obstacle is not None:
         # A driver can be updated, but an old card can't be fixed.

@@ -56,7 +56,7 @@ def cards_for(engine: str, machine: Machine) -> tuple[Gpu, ...]:
     if ENGINES[engine].packages_folder is None:
         return tuple(cards)
     variants = _variants(engine, machine)
-    return tuple(gpu for gpu in cards if not variants or any(is_made_for(variant, gpu) for variant in variants))
+    return tuple(gpu for gpu in cards if not variants or any(variant.supports(gpu) for variant in variants))
 
 
 def idle_cards(engine: str, machine: Machine) -> tuple[Gpu, ...]:
@@ -120,15 +120,10 @@ def _rank(offer: BuildFit) -> int:
 
 
 def _offer(variant: Variant, machine: Machine) -> BuildFit:
-    cards = [gpu for gpu in machine.gpus if is_made_for(variant, gpu)]
+    cards = [gpu for gpu in machine.gpus if variant.supports(gpu)]
     obstacles = [_obstacle(variant, gpu) for gpu in cards]
     usable = tuple(gpu for gpu, obstacle in zip(cards, obstacles, strict=True) if obstacle is None)
-    return BuildFit(variant, usable, None if usable else next(iter(obstacles), None))
-
-
-def is_made_for(variant: Variant, gpu: Gpu) -> bool:
-    """Return whether a variant supports a graphics card, by vendor and name."""
-    return gpu.vendor == variant.vendor and (variant.cards is None or variant.cards.search(gpu.name) is not None)
+    return BuildFit(variant.made_for(usable), usable, None if usable else next(iter(obstacles), None))
 
 
 def _obstacle(variant: Variant, gpu: Gpu) -> Message | None:

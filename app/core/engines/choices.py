@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.core.engines.builds import builds_for, cards_for, idle_cards, is_made_for, no_build
+from app.core.engines.builds import builds_for, cards_for, idle_cards, no_build
 from app.core.engines.locations import engine_folder, installable, put_back
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import Message
@@ -168,6 +168,6 @@ def numbered_gpus(engine: str, variant: str | None, machine: Machine) -> dict[in
     offer = next((each for each in builds_for(engine, machine) if each.variant.name == variant), None)
     if offer is None or not offer.gpus:
         return {}
-    # An engine also numbers cards that are too old for it.
-    of_vendor = [gpu for gpu in usable if is_made_for(offer.variant, gpu)]
+    # An engine also counts cards that are too old for it.
+    of_vendor = [gpu for gpu in usable if offer.variant.supports(gpu)]
     return {number: gpu for number, gpu in enumerate(of_vendor) if gpu in offer.gpus}

@@ -126,9 +126,11 @@ def _download(wheel: Wheel, target: Path, report: Callable[[int], None]) -> None
 def _download_with_pip(wheel: Wheel, folder: Path, scratch: Path, check: CancelCheck) -> None:
     """Download with pip. It uses the user's logins and certificates but can't resume or report progress."""
     arguments = ["download", "--no-deps", "--only-binary=:all:", "--retries=2", "--timeout=15"]
-    if wheel.index is not None:
-        arguments += ["--extra-index-url", wheel.index]
-    run_pip((*arguments, "--dest", str(folder), f"{wheel.name}==={wheel.version}"), scratch, check)
+    run_pip(
+        (*arguments, *wheel.index_options, "--dest", str(folder), f"{wheel.name}==={wheel.version}"),
+        scratch,
+        check,
+    )
     if not _is_file(folder / wheel.file_name):
         raise AppError(message("engines.odd_offer", file=one_line(wheel.file_name, 100)))
 

@@ -6,18 +6,14 @@ installation remains usable.
 
 import contextlib
 import errno
-import os
 import shutil
-import sys
 import sysconfig
-import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from app.core.children import CommandLine
 from app.core.clock import now_text
 from app.core.engines.builds import builds_for
 from app.core.engines.cancellable import CancelCheck
@@ -25,7 +21,8 @@ from app.core.engines.contents import Contents, check_contents
 from app.core.engines.fetching import fetch, sizes_of
 from app.core.engines.folder import PACKAGES, EngineFolder, State
 from app.core.engines.locations import engine_folder, exclusive
-from app.core.engines.pip import run_child, run_pip
+from app.core.engines.pip import run_pip
+from app.core.engines.proving import try_card, try_import
 from app.core.engines.stamp import FORMAT, Package, Stamp, this_python, write_stamp
 from app.core.engines.variants import Variant
 from app.core.engines.wheels import Wheel, resolve
@@ -41,17 +38,7 @@ Phase = Literal["resolve", "download", "unpack", "check", "try"]
 Progress = Callable[[Phase, int, int], None]  # phase, bytes done, total bytes (0: unknown); may raise to cancel
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NAMES_SHOWN = 3
-_UNPACKED = 4  # assumed ratio of unpacked size to wheel size if no size is known
-_IMPORT = (
-    "import os, sys; sys.path.append(sys.argv[1]);"
-    # As in workloads.engines.cpp_runtime, which this process can't import.
-    "sys.platform == 'win32' and os.add_dll_directory(sys.argv[1]);"
-    # Printed at the end, because an engine may end the process without an error.
-    "import keras, {module}; print({done!r})"
-)
-_IMPORTED = "imported-by-epochmark"
-IMPORT_LIMIT_S = 300.0  # takes a minute on a cold disk with a virus scanner
-_MISLEADING = ("PYTHON", "KERAS_", "PIP_", "LD_PRELOAD", "DYLD_INSERT")
+_UNPACKED = 4  # upper limit for the unpacked size as a multiple of the wheels' size, unless more is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +204,16 @@ def _fill(paths: Paths, variant: Variant, fresh: Path, source: Path | None, prog
     _unpack(files, packages, scratch, lambda: progress("unpack", 0, unpacked_bytes))
     contents = check_contents(packages, lambda: progress("check", 0, unpacked_bytes))
     title = engine_title(variant.engine)
+    check = _cancel_check(progress, "try")
     problem = _content_problem(title, contents, contents.records_sha256) or try_import(
-        variant.engine, packages, paths, _cancel_check(progress, "try")
+        variant.engine, packages, paths, check
     )
+    if (
+        problem is None
+        and variant.is_untried
+        and (failed := try_card(variant, packages, paths, check)) is not None
+    ):
+        raise AppError(failed, message("engines.install_for_cpu", engine=variant.engine))
     if problem is not None:
         raise AppError(problem, message("engines.old_one_kept"))
     shutil.rmtree(scratch)
@@ -371,41 +365,3 @@ def _drive(folder: Path) -> int:
 
 def _existing(folder: Path) -> Path:
     return next(place for place in (folder, *folder.parents) if place.exists())
-
-
-class _TooLongError(Exception):
-    """The import took too long."""
-
-
-def try_import(
-    engine: str, packages: Path, paths: Paths, check: CancelCheck, limit_s: float = IMPORT_LIMIT_S
-) -> Message | None:
-    """Import an engine and Keras from a folder of packages; return the reason for a failure, or None."""
-    asked = engine_named(engine)
-    code = _IMPORT.format(module=asked.backend, done=_IMPORTED)
-    arguments = (sys.executable, "-I", "-S", "-X", "utf8", "-c", code, str(packages))
-    ours = asked.variables() | {"KERAS_HOME": str(paths.keras_home)}
-    end_s = time.monotonic() + limit_s
-
-    def look() -> None:
-        check()
-        if time.monotonic() > end_s:
-            raise _TooLongError
-
-    try:
-        exit_code, text = run_child(CommandLine(arguments, _clean(os.environ, asked.reads) | ours), look)
-    except _TooLongError:
-        return message("engines.import_hangs", title=asked.title, limit_s=limit_s)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if exit_code == 0 and _IMPORTED in lines:
-        return None
-    if exit_code <= 0 or not lines:
-        return message("engines.import_crashed", title=asked.title, exit_code=exit_code)
-    return message("engines.import_failed", title=asked.title, reason=one_line(lines[-1], 300))
-
-
-def _clean(environment: Mapping[str, str], reads: tuple[str, ...]) -> dict[str, str]:
-    """Return an environment without variables that change how Python, Keras or the engine start."""
-    return {
-        name: value for name, value in environment.items() if not name.upper().startswith((*_MISLEADING, *reads))
-    }

@@ -95,6 +95,12 @@ def _is_outdated(stamp: Stamp, variant: Variant) -> bool:
     """Return whether the version of an installed package differs from a variant's lock and pins."""
     versions: dict[str, set[str]] = {}
     pairs = [(pin.name, pin.version) for pin in read_lock(LOCKS / variant.lock)]
-    for name, version in [*pairs, *(tuple(pin.split("==", 1)) for pin in variant.pins)]:
+    for name, version in [*pairs, *(_name_and_version(pin) for pin in variant.pins)]:
         versions.setdefault(plain(name), set()).add(version)
     return any(package.version not in versions.get(package.name, {package.version}) for package in stamp.packages)
+
+
+def _name_and_version(pin: str) -> tuple[str, str]:
+    """Return a pin's parts without its extras: "torch[device-gfx1201]==2.13.0" is torch, 2.13.0."""
+    name, _, version = pin.partition("==")
+    return name.partition("[")[0], version

@@ -117,8 +117,13 @@ def _failed_pages(details: Path) -> str:
     return "".join(f"\n{failed[2]}" for failed in _PAGE_FAILED.finditer(lines))
 
 
-def run_child(command: CommandLine, check: CancelCheck) -> tuple[int, str]:
-    """Run a process to its end; return its exit code and output. If `check` raises, the process is terminated.
+def run_child(command: CommandLine, check: CancelCheck, *, closes_input: bool = True) -> tuple[int, str]:
+    """Run a process to its end; return its exit code and output. If `check` raises, it is terminated.
+
+    Args:
+        command: The command.
+        check: Called while it runs.
+        closes_input: Whether its input ends at once, which some processes take for the end of their parent.
 
     Raises:
         PipError: The process can't be started.
@@ -130,7 +135,8 @@ def run_child(command: CommandLine, check: CancelCheck) -> tuple[int, str]:
         raise PipError(message("engines.not_started", program=command.arguments[0], reason=reason)) from error
     try:
         assert process.stdin is not None
-        process.stdin.close()
+        if closes_input:
+            process.stdin.close()
         reading = call_in_thread(lambda: _read(process), "engine child")
         text = wait_for(reading, check)
         return process.wait(), text
@@ -138,6 +144,8 @@ def run_child(command: CommandLine, check: CancelCheck) -> tuple[int, str]:
         if process.poll() is None:
             process.end(force=True)
             process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
 
 
 def _read(process: "subprocess.Popen[bytes]") -> str:

@@ -7,9 +7,12 @@ on arm64, downloads are up to 8 % larger. Requirements for NVIDIA cards are from
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from app.core.paths import RESOURCES
+from workloads.protocol.machine import Gpu
 
 LOCKS = RESOURCES / "engines"
 LINUX, WINDOWS, MACOS = "Linux", "Windows", "macOS"
@@ -26,11 +29,15 @@ class Variant:
         name: Name of the variant, the same on all systems, such as "cpu" or "cuda".
         system: Prefix of `Machine.os_name` on the supported system.
         architectures: Supported processor architectures.
-        lock: File in `LOCKS` with versions and hashes of the packages from the default package index.
-        pins: Packages from another index, without locked hashes, such as "torch==2.13.0+cpu".
-        index: Address of the other index; None if there is none.
-        asks_for_more: Whether dependencies of `pins` are also installed from the other index.
-        vendor: Vendor of the graphics cards it uses; None if it uses none.
+        lock: File in `LOCKS` with versions and hashes of packages from the default package index.
+        pins: Packages available only from another index, without locked hashes: "torch==2.13.0+cpu".
+        index: Address of that index.
+        asks_for_more: Whether the dependencies of `pins` are also installed from that index.
+        is_alone: Whether that index is the only one for `pins` and their dependencies.
+        sources: Packages that the index offers only as source code, which are built on this computer.
+        kernels: The packages' extras with the code for cards: each one's name, and a pattern of card names.
+        is_untried: Whether nobody has tried the variant for Epochmark. It is installed only if its card computes.
+        vendor: Vendor of the graphics cards it uses; None for none.
         cards: Pattern of supported card names; None for all.
         oldest_driver: Major version of the oldest supported driver; None for any.
         capabilities: Range of NVIDIA compute capabilities, excluding the end; None for all.
@@ -46,6 +53,10 @@ class Variant:
     pins: tuple[str, ...] = ()
     index: str | None = None
     asks_for_more: bool = False
+    is_alone: bool = False
+    sources: tuple[str, ...] = ()
+    kernels: tuple[tuple[str, re.Pattern[str]], ...] = ()
+    is_untried: bool = False
     vendor: str | None = None
     cards: re.Pattern[str] | None = None
     oldest_driver: int | None = None
@@ -53,15 +64,80 @@ class Variant:
     download_bytes: int | None = None
     disk_bytes: int | None = None
 
+    def kernels_for(self, gpu: Gpu) -> str | None:
+        """Return which kernels a card needs; None if there are none for it.
+
+        AMD's architecture decides if it is known, because AMD gives cards with different ones similar names.
+        """
+        if gpu.architecture is not None:
+            return next((name for name, _ in self.kernels if name == gpu.architecture), None)
+        return next((name for name, cards in self.kernels if cards.search(gpu.name)), None)
+
+    def supports(self, gpu: Gpu) -> bool:
+        """Return whether it is made for a graphics card, by vendor, name and architecture."""
+        if gpu.vendor != self.vendor:
+            return False
+        if self.kernels:
+            return self.kernels_for(gpu) is not None
+        return self.cards is None or self.cards.search(gpu.name) is not None
+
+    def made_for(self, cards: Sequence[Gpu]) -> "Variant":
+        """Return the variant with the kernels for these cards, and no others; with all of them for no card."""
+        if not self.kernels:
+            return self
+        names = sorted({name for gpu in cards if (name := self.kernels_for(gpu)) is not None}) or ["all"]
+        extras = ",".join(f"device-{name}" for name in names)
+        return replace(self, pins=tuple(pin.replace("==", f"[{extras}]==", 1) for pin in self.pins))
+
+    @property
+    def source(self) -> str | None:
+        """Where an untried variant is from: its index's host. None for other variants."""
+        return urlsplit(self.index).hostname if self.index is not None and self.is_untried else None
+
 
 _BOTH = frozenset({_X86, _ARM})
 _CUDA_13, _CUDA_12 = 580, 525  # oldest supported drivers of CUDA 13 and 12
 _ARC = re.compile(r"\bArc\b")
 # Radeon and Instinct cards that ROCm supports on Linux: RDNA 2 (some) and newer, without integrated graphics.
 _ROCM = re.compile(r"\bRX (?:6[89]|7\d|9\d)\d\d|\bW(?:6800|7\d00)|\bAI PRO\b|\bInstinct\b|\bMI\d{2,3}\b")
+# AMD's kernels for each architecture, and the cards by name where the system doesn't report it (Windows). AMD has
+# more, but not for cards whose names are certain. An M or S at the end is another chip, in a laptop.
+_KERNELS = (
+    ("gfx1201", re.compile(r"\bRX 9070\b|\bR9700\b")),
+    ("gfx1200", re.compile(r"\bRX 9060\b")),
+    ("gfx1100", re.compile(r"\bRX 7900M?\b|\bW7[89]00\b")),
+    ("gfx1101", re.compile(r"\bRX 7[78]00\b|\bW7700\b")),
+    ("gfx1102", re.compile(r"\bRX 7600\b")),
+    ("gfx1030", re.compile(r"\bRX 6[89][05]0\b|\bW6800\b")),
+    ("gfx1031", re.compile(r"\bRX 67[05]0\b")),
+    ("gfx1151", re.compile(r"\b80[56]0S\b")),
+    ("gfx1150", re.compile(r"\b8[89]0M\b")),
+    ("gfx1152", re.compile(r"\b8[46]0M\b")),
+    ("gfx1153", re.compile("(?!)")),
+)
 _GB = 10**9
 
-# Variants by engine and system, best first.
+# ROCm 10 from AMD's own index, for Windows and for graphics in processors, which PyTorch's builds don't have.
+# Nobody could try it for Epochmark. Index, version and extras are those of AMD's instructions as others quote them
+# (ROCm/TheRock's release tests, Comfy-Org/ComfyUI#16217, amd/playbooks); the index states no checksums, and has
+# `rocm`, which torch imports, only as source code. The size is what users report for one kind of card.
+_ROCM_10 = Variant(
+    engine="torch",
+    name="rocm10",
+    system=WINDOWS,
+    lock="torch-base.txt",
+    pins=("torch==2.13.0+rocm10.0.0",),
+    index="https://stable.repo.amd.com/rocm/whl-next/",
+    asks_for_more=True,
+    is_alone=True,
+    sources=("rocm==10.0.0",),
+    kernels=_KERNELS,
+    is_untried=True,
+    vendor="amd",
+    download_bytes=1_100_000_000,
+)
+
+# Variants for each engine and system, best first.
 VARIANTS: tuple[Variant, ...] = (
     Variant(
         engine="torch",
@@ -98,6 +174,7 @@ VARIANTS: tuple[Variant, ...] = (
         vendor="amd",
         cards=_ROCM,
     ),
+    replace(_ROCM_10, system=LINUX),
     Variant(
         engine="torch",
         name="xpu",
@@ -144,6 +221,7 @@ VARIANTS: tuple[Variant, ...] = (
         capabilities=(5.0, 10.0),
         download_bytes=2_600_000_000,
     ),
+    _ROCM_10,
     Variant(
         engine="torch",
         name="xpu",

@@ -36,10 +36,11 @@ class Wheel:
     """A file to install.
 
     Attributes:
-        url: Address of the file: http, https or file.
-        sha256: Checksum stated by the index; None if there is none.
-        allowed: Checksums that the lock allows; empty if the file isn't in the lock.
-        index: Additional index to search; None if there is none.
+        url: Its address: http, https or file.
+        sha256: Checksum stated by the index; None if not stated.
+        allowed: Checksums that the lock allows; empty for a file that isn't in the lock.
+        index: Additional index that may have it.
+        is_alone: Whether no other index may have it.
     """
 
     name: str
@@ -48,6 +49,12 @@ class Wheel:
     sha256: str | None
     allowed: frozenset[str] = frozenset()
     index: str | None = None
+    is_alone: bool = False
+
+    @property
+    def index_options(self) -> tuple[str, ...]:
+        """Pip's options for its index."""
+        return index_options(self.index, is_alone=self.is_alone)
 
     @property
     def file_name(self) -> str:
@@ -116,9 +123,10 @@ def resolve(variant: Variant, scratch: Path, check: CancelCheck, source: Path | 
     if variant.pins:
         limits = scratch / "limits.txt"
         limits.write_text("".join(f"{pin.name}=={pin.version} {pin.marker}\n" for pin in pins), encoding="utf-8")
-        others = _ask(_unlocked(variant, limits, source), scratch, check, source)
+        built = _build(variant, scratch, check, source)
+        others = _ask([*_unlocked(variant, limits, source), *built], scratch, check, source)
         done = {wheel.name for wheel in wheels}
-        noted = [replace(_noted(item), index=variant.index) for item in others]
+        noted = [replace(_noted(item), index=variant.index, is_alone=variant.is_alone) for item in others]
         wheels += [wheel for wheel in noted if wheel.name not in done]
     names = [wheel.file_name for wheel in wheels]
     for name in names:
@@ -128,12 +136,42 @@ def resolve(variant: Variant, scratch: Path, check: CancelCheck, source: Path | 
 
 
 def _unlocked(variant: Variant, limits: Path, source: Path | None) -> list[str]:
-    """Return pip's options and requirements for packages that only the variant's index offers."""
-    options = ["--constraint", str(limits)] if variant.asks_for_more else ["--no-deps"]
-    if source is None and variant.index is not None:
-        options += ["--extra-index-url", variant.index]
-    # "===" includes the local part of the version ("2.13.0+cpu"), which no other index offers.
-    return [*options, *(pin.replace("==", "===") for pin in variant.pins)]
+    """Return pip's requirements for packages that only the variant's own index offers."""
+    # An index that is asked alone has other versions of the lock's packages. They are left out afterwards.
+    dependencies = [] if variant.is_alone else ["--constraint", str(limits)]
+    options = dependencies if variant.asks_for_more else ["--no-deps"]
+    if source is None:
+        options = [*options, *index_options(variant.index, is_alone=variant.is_alone)]
+    # The version with its local part, which no other index can have ("2.13.0+cpu").
+    return [*options, *map(_exactly, variant.pins)]
+
+
+def _build(variant: Variant, scratch: Path, check: CancelCheck, source: Path | None) -> tuple[str, ...]:
+    """Build what the index has only as source code; return pip's options for using the wheels.
+
+    Building uses Epochmark's own setuptools, so that no other package has to be trusted.
+    """
+    if not variant.sources:
+        return ()
+    folder = scratch / "built"
+    arguments = ["wheel", "--no-deps", "--no-build-isolation", "--retries=2", "--timeout=15"]
+    arguments += ["--wheel-dir", str(folder), *map(_exactly, variant.sources)]
+    if source is None:
+        run_pip([*arguments, *index_options(variant.index, is_alone=variant.is_alone)], scratch, check)
+    else:
+        run_pip([*arguments, "--no-index"], scratch, check, find_links=source.absolute().as_uri())
+    return ("--find-links", folder.absolute().as_uri())
+
+
+def index_options(index: str | None, *, is_alone: bool) -> tuple[str, ...]:
+    """Return pip's options for an index besides the user's own, or instead of it."""
+    if index is None:
+        return ()
+    return ("--index-url" if is_alone else "--extra-index-url", index)
+
+
+def _exactly(pin: str) -> str:
+    return pin.replace("==", "===")
 
 
 def _ask(what: Sequence[str], scratch: Path, check: CancelCheck, source: Path | None) -> list[_Item]:

@@ -74,6 +74,25 @@ def test_a_build_for_the_cpu_beside_a_card_names_the_right_one(gpu: Gpu, other: 
     assert card.commands == (f"python3 start.py engine install torch --variant {other}",)
 
 
+def test_a_build_that_nobody_tried_is_named_as_such() -> None:
+    _, card = diagnosed(RADEON, "cpu", listing(), worked("cpu"), os_name="Windows 11")
+    assert said("doctor.other_build_untried", variant="cpu", other="rocm10").is_all_of(card.why)
+    assert card.commands == ("python3 start.py engine install torch --variant rocm10",)
+
+
+def test_of_two_vendors_cards_one_idles_by_choice() -> None:
+    machine = replace(MACHINE, gpus=(RTX, RADEON), os_name=LINUX, architecture="x86_64")
+    trials = (listing(Device("gpu:0", RTX.name, "12.0")), worked("cpu"), worked("gpu:0"))
+    facts = Facts(system="linux", gpus=machine.gpus)
+    diagnosis = diagnose_engine("torch", stamp("cuda"), facts, machine, trials)
+    assert [(device.name, device.state) for device in diagnosis.devices[1:]] == [
+        (RTX.name, "usable"),
+        (RADEON.name, "not usable"),
+    ]
+    assert said("doctor.other_build", variant="cuda", other="rocm").is_all_of(diagnosis.devices[2].why)
+    assert not diagnosis.has_fault
+
+
 def test_a_driver_that_is_too_old_is_named() -> None:
     *_, card = diagnosed(replace(RTX, driver="470.10"), "cuda", listing(cuda=True), worked("cpu"))
     assert card.is_fault

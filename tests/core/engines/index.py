@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import io
+import tarfile
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
@@ -38,6 +39,23 @@ def make_wheel(name: str, version: str, code: str = "") -> tuple[str, bytes]:
     return f"{name}-{version}-py3-none-any.whl", raw.getvalue()
 
 
+def make_sources(name: str, version: str) -> tuple[str, bytes]:
+    """Return the file name and the content of a package's source code."""
+    arguments = f"name={name!r}, version={version!r}, py_modules=[{name!r}]"
+    files = {
+        "PKG-INFO": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        "setup.py": f"import setuptools\nsetuptools.setup({arguments})\n",
+        f"{name}.py": f"__version__ = {version!r}\n",
+    }
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w:gz") as archive:
+        for path, text in files.items():
+            entry = tarfile.TarInfo(f"{name}-{version}/{path}")
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    return f"{name}-{version}.tar.gz", raw.getvalue()
+
+
 class Handler(BaseHTTPRequestHandler):
     """Answers for pages of packages and for wheels."""
 
@@ -53,7 +71,8 @@ class Handler(BaseHTTPRequestHandler):
         elif parts[0] == "files" and self.server.file_status != 200:
             self._give(self.server.file_status, b"", "text/plain")
         elif parts[0] == "files" and parts[-1] in self.server.wheels:
-            self._give_wheel(self.server.wheels[parts[-1]])
+            kind = "application/gzip" if parts[-1].endswith(".gz") else "application/zip"
+            self._give_file(self.server.wheels[parts[-1]], kind)
         else:
             self._give(404, b"", "text/plain")
 
@@ -63,15 +82,15 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self._give(self.server.head_status, b"", "text/plain")
 
-    def _give_wheel(self, content: bytes) -> None:
+    def _give_file(self, content: bytes, kind: str) -> None:
         first, _, last = self.headers.get("Range", "").removeprefix("bytes=").partition("-")
         whole = len(content)
         if self.headers.get("Range") is None:
-            self._give(200, content, "application/zip", sent_bytes=self.server.breaks_after_bytes)
+            self._give(200, content, kind, sent_bytes=self.server.breaks_after_bytes)
             return
         start = int(first) if first else whole - int(last)
         end = min(int(last) + 1, whole) if first and last else whole
-        self._give(206, content[start:end], "application/zip", Content_Range=f"bytes {start}-{end - 1}/{whole}")
+        self._give(206, content[start:end], kind, Content_Range=f"bytes {start}-{end - 1}/{whole}")
 
     def _give(self, status: int, body: bytes, kind: str, sent_bytes: int | None = None, **headers: str) -> None:
         self.send_response(status)

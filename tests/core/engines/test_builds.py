@@ -3,16 +3,19 @@
 from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace as replace_stamp
 
 from app.core.engines.builds import builds_for
 from app.core.engines.install import choose_variant
 from app.core.engines.overview import list_engines
+from app.core.engines.stamp import Package, write_stamp
 from app.core.engines.variants import LOCKS, VARIANTS
 from app.core.engines.wheels import read_lock
 from app.core.errors import UsageError
 from app.core.messages import text
 from app.core.paths import Paths
 from tests.conftest import MACHINE
+from tests.core.engines.conftest import put_engine
 from tests.saying import Saying, said
 from tests.sure import sure
 from workloads.protocol.machine import Gpu, Machine
@@ -51,7 +54,7 @@ def computer(os_name: str, *gpus: Gpu, architecture: str = "x86_64") -> Machine:
         (computer(WINDOWS, RTX_5070), "cuda", "cpu"),
         (computer(WINDOWS, GTX_1080), "cuda-legacy", "cpu"),
         (computer(WINDOWS, ARC), "xpu", "cpu"),
-        (computer(WINDOWS, RADEON), "cpu", "cpu"),
+        (computer(WINDOWS, RADEON), "rocm10", "cpu"),
         (computer(MAC, M2, architecture="arm64"), "mps", "cpu"),
     ],
 )
@@ -103,6 +106,16 @@ def test_engines_that_use_a_card_come_first(paths: Paths) -> None:
 
     assert order(computer(LINUX)) == ["tensorflow", "torch", "jax"]
     assert order(computer(WINDOWS, RTX_5070)) == ["torch", "tensorflow", "jax"]
+
+
+@pytest.mark.parametrize(("version", "is_outdated"), [("2.12.0+rocm7.14.0", True), ("2.13.0+rocm10.0.0", False)])
+def test_a_build_with_extras_can_be_outdated(version: str, is_outdated: bool, paths: Paths) -> None:
+    folder = paths.engines / "torch"
+    stamp = replace_stamp(put_engine(folder, version), variant="rocm10")
+    (folder / "engine.json").unlink()
+    write_stamp(folder, replace_stamp(stamp, packages=(Package("torch", version, "0" * 64, is_locked=False),)))
+    (row,) = [row for row in list_engines(paths, computer(WINDOWS, RADEON)) if row.engine == "torch"]
+    assert (row.offers[0].variant.name, row.is_outdated) == ("rocm10", is_outdated)
 
 
 def test_each_variant_has_its_lock_and_no_two_are_the_same() -> None:

@@ -52,13 +52,13 @@ COMPUTERS = {
     "RTX 50, Windows": (on(WINDOWS, RTX), "cuda", "cpu", "cpu", 1, 0),
     "DGX Spark": (on(LINUX, GB10, architecture="arm64"), "cuda", "cuda13", "gpu:0", 1, 1),
     "RX 9070 XT, Linux": (on(LINUX, RX_9070), "rocm", "cpu", "cpu", 1, 0),
-    "RX 9070 XT, Windows": (on(WINDOWS, RX_9070), "cpu", "cpu", "cpu", 0, 0),
+    "RX 9070 XT, Windows": (on(WINDOWS, RX_9070), "rocm10", "cpu", "cpu", 1, 0),
     "RX 7900 XTX, Linux": (on(LINUX, RX_7900), "rocm", "cpu", "cpu", 1, 0),
-    "RX 7900 XTX, Windows": (on(WINDOWS, RX_7900), "cpu", "cpu", "cpu", 0, 0),
-    "Strix Halo, Linux": (on(LINUX, HALO), "cpu", "cpu", "cpu", 0, 0),
-    "Strix Halo, Windows": (on(WINDOWS, HALO), "cpu", "cpu", "cpu", 0, 0),
-    "RX 6700 XT, Linux": (on(LINUX, RX_6700), "cpu", "cpu", "cpu", 0, 0),
-    "RX 6700 XT, Windows": (on(WINDOWS, RX_6700), "cpu", "cpu", "cpu", 0, 0),
+    "RX 7900 XTX, Windows": (on(WINDOWS, RX_7900), "rocm10", "cpu", "cpu", 1, 0),
+    "Strix Halo, Linux": (on(LINUX, HALO), "rocm10", "cpu", "cpu", 1, 0),
+    "Strix Halo, Windows": (on(WINDOWS, HALO), "rocm10", "cpu", "cpu", 1, 0),
+    "RX 6700 XT, Linux": (on(LINUX, RX_6700), "rocm10", "cpu", "cpu", 1, 0),
+    "RX 6700 XT, Windows": (on(WINDOWS, RX_6700), "rocm10", "cpu", "cpu", 1, 0),
     "Arc B580, Linux": (on(LINUX, B580), "xpu", "cpu", "cpu", 1, 0),
     "Arc B580, Windows": (on(WINDOWS, B580), "xpu", "cpu", "cpu", 1, 0),
     "Arc 140V, Linux": (on(LINUX, ARC_140V), "xpu", "cpu", "cpu", 1, 0),
@@ -66,12 +66,12 @@ COMPUTERS = {
     **{f"Apple M{number}": (mac(f"M{number}"), "mps", "cpu", "cpu", 1, 0) for number in range(1, 6)},
     "Apple M4 Max": (mac("M4 Max"), "mps", "cpu", "cpu", 1, 0),
     "RTX 50 and RX 9070 XT, Linux": (on(LINUX, RTX, RX_9070), "cuda", "cuda13", "gpu:0", 2, 1),
-    "RTX 50 and RX 9070 XT, Windows": (on(WINDOWS, RTX, RX_9070), "cuda", "cpu", "cpu", 1, 0),
+    "RTX 50 and RX 9070 XT, Windows": (on(WINDOWS, RTX, RX_9070), "cuda", "cpu", "cpu", 2, 0),
     "RX 9070 XT and Arc B580, Linux": (on(LINUX, RX_9070, B580), "rocm", "cpu", "cpu", 2, 0),
     "RTX 50 and UHD, Windows": (on(WINDOWS, RTX, UHD), "cuda", "cpu", "cpu", 1, 0),
     "RTX 50 and Strix Point, Linux": (
         on(LINUX, RTX, replace(HALO, name="AMD Radeon 890M Graphics", architecture="gfx1150")),
-        *("cuda", "cuda13", "gpu:0", 1, 1),
+        *("cuda", "cuda13", "gpu:0", 2, 1),
     ),
     "UHD, Windows": (on(WINDOWS, UHD), "cpu", "cpu", "cpu", 0, 0),
 }
@@ -87,6 +87,41 @@ def test_what_each_engine_uses(
     assert builds_for("jax", machine)[0].variant.name == jax
     assert device_choices(INCLUDED, machine)[-1].device == tensorflow
     assert (len(cards_for("torch", machine)), len(cards_for("jax", machine))) == (torch_idle, jax_idle)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "kernels"),
+    [
+        (Gpu("AMD Radeon RX 9070 XT", "amd"), "gfx1201"),
+        (Gpu("AMD Radeon RX 9060 XT", "amd"), "gfx1200"),
+        (Gpu("AMD Radeon RX 7900 XTX", "amd"), "gfx1100"),
+        (Gpu("AMD Radeon RX 7800 XT", "amd"), "gfx1101"),
+        (Gpu("AMD Radeon RX 7600", "amd"), "gfx1102"),
+        (Gpu("AMD Radeon RX 6950 XT", "amd"), "gfx1030"),
+        (Gpu("AMD Radeon RX 6750 XT", "amd"), "gfx1031"),
+        (Gpu("AMD Radeon 8060S Graphics", "amd"), "gfx1151"),
+        (Gpu("AMD Radeon 890M Graphics", "amd"), "gfx1150"),
+        (Gpu("AMD Radeon 860M Graphics", "amd"), "gfx1152"),
+        (Gpu("AMD Radeon Graphics", "amd", architecture="gfx1153"), "gfx1153"),
+        (Gpu("AMD Radeon Graphics", "amd"), None),
+        (Gpu("AMD Radeon RX 7700S", "amd"), None),  # another chip
+        (Gpu("AMD Radeon RX 6800M", "amd"), None),
+        (Gpu("AMD Radeon RX 6800M", "amd", architecture="gfx1031"), "gfx1031"),
+        (Gpu("AMD Radeon RX 9070", "amd", architecture="gfx9999"), None),
+        (Gpu("AMD Radeon RX 580", "amd"), None),
+    ],
+)
+def test_amds_own_build_gets_the_kernels_of_the_card(gpu: Gpu, kernels: str | None) -> None:
+    machine = on(LINUX, gpu)
+    (offer,) = [each for each in builds_for("torch", machine) if each.variant.name == "rocm10"]
+    assert offer.gpus == (() if kernels is None else (gpu,))
+    assert offer.variant.pins == (f"torch[device-{kernels or 'all'}]==2.13.0+rocm10.0.0",)
+    assert (offer.variant.source, offer.variant.sources) == ("stable.repo.amd.com", ("rocm==10.0.0",))
+
+
+def test_amds_own_build_gets_the_kernels_of_all_cards() -> None:
+    (offer,) = [each for each in builds_for("torch", on(LINUX, RX_9070, HALO)) if each.variant.name == "rocm10"]
+    assert offer.variant.pins == ("torch[device-gfx1151,device-gfx1201]==2.13.0+rocm10.0.0",)
 
 
 @pytest.mark.parametrize("machine", [row[0] for row in COMPUTERS.values()], ids=COMPUTERS)

@@ -4,19 +4,21 @@ import shutil
 import sysconfig
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from app.core import locks
-from app.core.engines.install import Phase, check_engine, install_engine, remove_engine, try_import
+from app.core.engines.install import Phase, check_engine, install_engine, remove_engine
 from app.core.engines.locations import engine_folder
+from app.core.engines.proving import trial_failure, try_import
 from app.core.engines.stamp import Stamp, this_python
 from app.core.engines.variants import Variant
 from app.core.errors import AppError, UsageError
 from app.core.paths import Paths
 from tests.core.engines.conftest import make_variant, put_engine
-from tests.core.engines.index import Index, make_wheel, sha256
+from tests.core.engines.index import Index, make_sources, make_wheel, serving, sha256
 from tests.saying import Saying, said
 from tests.sure import sure
 from tests.waiting import wait_until
@@ -90,6 +92,85 @@ def test_what_no_lock_vouches_for_is_pinned_by_build_and_noted(paths: Paths, ind
     noted = {each.name: (each.version, each.is_locked) for each in stamp.packages}
     assert noted == {"keras": ("1.0", True), "torch": ("2.0+cpu", False)}
     assert check_engine(paths, "torch").state == "ready"
+
+
+def make_untried(index: Index, amd: Index, lock: Path) -> Variant:
+    """Offer a build whose own index has a package only as source code, and others have the same names."""
+    lock.write_text(f"keras==1.0 --hash=sha256:{index.add('keras', '1.0')}\n", encoding="utf-8")
+    index.add("torch", "2.0+rocm1")
+    index.add("rocm", "1.0")
+    amd.states = None
+    amd.add("torch", "2.0+rocm1", "# AMD's")
+    name, content = make_sources("rocm", "1.0")
+    amd.wheels[name] = content
+    return Variant(
+        engine="torch",
+        name="rocm1",
+        system="Linux",
+        lock=str(lock),
+        pins=("torch==2.0+rocm1", "rocm==1.0"),
+        index=amd.url,
+        asks_for_more=True,
+        is_alone=True,
+        sources=("rocm==1.0",),
+    )
+
+
+def test_sources_are_built_and_only_their_own_index_is_asked(paths: Paths, index: Index, tmp_path: Path) -> None:
+    with serving() as amd:
+        variant = make_untried(index, amd, tmp_path / "lock.txt")
+        stamp = install_engine(paths, variant)
+    noted = {each.name: (each.version, each.is_locked) for each in stamp.packages}
+    assert noted == {"keras": ("1.0", True), "torch": ("2.0+rocm1", False), "rocm": ("1.0", False)}
+    packages = paths.engines / "torch" / "packages"
+    assert "# AMD's" in (packages / "torch" / "__init__.py").read_text(encoding="utf-8")
+    assert (packages / "rocm.py").is_file()
+    assert not {name for _, name, _ in index.asked} & {"torch", "rocm"}
+
+
+@pytest.mark.long
+def test_sources_are_built_from_a_folder_too(paths: Paths, index: Index, tmp_path: Path) -> None:
+    folder = tmp_path / "all packages"
+    folder.mkdir()
+    with serving() as amd:
+        variant = make_untried(index, amd, tmp_path / "lock.txt")
+        for name, content in {**index.wheels, **amd.wheels}.items():
+            if not name.startswith("rocm-1.0-"):
+                (folder / name).write_bytes(content)
+        asked = len(index.asked), len(amd.asked)
+        install_engine(paths, variant, folder)
+        assert (len(index.asked), len(amd.asked)) == asked
+    assert (paths.engines / "torch" / "packages" / "rocm.py").is_file()
+
+
+def test_an_untried_build_is_installed_only_if_its_card_computes(
+    paths: Paths, old: str, index: Index, tmp_path: Path
+) -> None:
+    with serving() as amd:
+        variant = replace(make_untried(index, amd, tmp_path / "lock.txt"), is_untried=True)
+        with pytest.raises(AppError, match=said("engines.card_failed", title="PyTorch", variant="rocm1").pattern):
+            install_engine(paths, variant)
+    assert version_of(paths) == old
+
+
+@pytest.mark.parametrize(
+    ("output", "failure"),
+    [
+        ('{"type": "import", "error": null, "duration_s": 1}\nnoise\n{"type": "end", "good": true}', None),
+        (
+            '{"type": "step", "name": "matmul", "error": "hipErrorInvalidImage"}\n{"type": "end", "good": false}',
+            "hip",
+        ),
+        ('{"type": "import", "error": "ImportError: no rocm_sdk", "duration_s": null}', "ImportError"),
+        ('{"type": "step", "name": "matmul", "error": null}\nSegmentation fault', ""),
+        ('{"type": "end", "good": false}', ""),
+        ("", ""),
+    ],
+)
+def test_a_trial_counts_only_if_it_ended_well(output: str, failure: str | None) -> None:
+    found = trial_failure(output)
+    assert found is None if failure is None else sure(found).startswith(failure)
+    assert bool(found) == bool(failure)
 
 
 def lying_index(index: Index) -> None:

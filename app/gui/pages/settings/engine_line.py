@@ -200,4 +200,6 @@ def _offered(offer: BuildFit, *, is_other: bool) -> str:
     if variant.disk_bytes is not None:
         sizes = {"download_bytes": variant.download_bytes, "disk_bytes": variant.disk_bytes}
         cost = sentence("engines_card.cost_with_disk", **sizes)
+    if variant.source is not None:
+        cost = f"{cost} · {sentence('engines.untried', source=variant.source)}"
     return f"{use} · {cost}"

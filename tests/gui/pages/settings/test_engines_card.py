@@ -23,7 +23,7 @@ from tests.conftest import pretend_installed
 from tests.core.engines.conftest import index as index  # noqa: PLC0414 - a fixture
 from tests.core.engines.conftest import make_variant, put_engine
 from tests.core.engines.index import Index
-from tests.core.engines.test_builds import GTX_1080, LINUX, RTX_5070, RTX_5070_OLD_DRIVER, WINDOWS
+from tests.core.engines.test_builds import GTX_1080, LINUX, RADEON, RTX_5070, RTX_5070_OLD_DRIVER, WINDOWS
 from tests.gui.driving import Driver
 from tests.gui.keyboard import is_control, round_trip
 from tests.gui.pages.settings.using import answer, pick, press
@@ -31,6 +31,7 @@ from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu
 
+AMD = "stable.repo.amd.com"
 Opened = Callable[..., EnginesCard]
 
 
@@ -77,6 +78,12 @@ def test_each_engine_says_what_it_would_use_here_and_what_that_costs(opened: Ope
     assert not tensorflow.install_button.isVisible()
     assert said("engines_card.offer", device=device_and_cost("", 200_000_000)).is_all_of(jax.note.whole_text)
     assert not jax.variant.isEnabled()
+
+
+def test_an_untried_build_is_offered_with_its_source(opened: Opened) -> None:
+    card = opened(WINDOWS, RADEON)
+    cost = f"{device_and_cost(RADEON.name, 1_100_000_000)} · {sentence('engines.untried', source=AMD)}"
+    assert said("engines_card.offer", device=cost).is_all_of(card.rows["torch"].note.whole_text)
 
 
 def test_another_build_can_be_chosen_and_says_why_it_does_not_fit(opened: Opened) -> None:

@@ -1,0 +1,124 @@
+"""Proves that unpacked packages work: imports the engine, and lets a card compute."""
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+import workloads
+from app.core.children import CommandLine
+from app.core.engines.cancellable import CancelCheck
+from app.core.engines.pip import run_child
+from app.core.engines.variants import Variant
+from app.core.messages import Message, message
+from app.core.paths import Paths
+from app.core.plain_text import one_line
+from workloads.engines.registry import engine_named
+
+_IMPORT = (
+    "import os, sys; sys.path.append(sys.argv[1]);"
+    # Same as in workloads.engines.cpp_runtime, which this process can't import.
+    "sys.platform == 'win32' and os.add_dll_directory(sys.argv[1]);"
+    # If an engine ends the process without an error, the import failed as well.
+    "import keras, {module}; print({done!r})"
+)
+_IMPORTED = "imported-by-epochmark"
+IMPORT_LIMIT_S = 300.0  # on a cold disk, with a virus scanner, it takes a minute
+CARD_LIMIT_S = 300.0  # at the first use of a card, its driver compiles
+_LAUNCH = str(Path(workloads.__file__).resolve().with_name("launch.py"))
+_MISLEADING = ("PYTHON", "KERAS_", "PIP_", "LD_PRELOAD", "DYLD_INSERT")
+# They choose a card, as for runs.
+_CHOICES = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+
+
+class _TooLongError(Exception):
+    """A process took too long."""
+
+
+def try_import(
+    engine: str, packages: Path, paths: Paths, check: CancelCheck, limit_s: float = IMPORT_LIMIT_S
+) -> Message | None:
+    """Import an engine and Keras from a folder of packages; return why it fails, or None if it succeeds."""
+    asked = engine_named(engine)
+    code = _IMPORT.format(module=asked.backend, done=_IMPORTED)
+    arguments = (sys.executable, "-I", "-S", "-X", "utf8", "-c", code, str(packages))
+    ours = asked.variables() | {"KERAS_HOME": str(paths.keras_home)}
+    command = CommandLine(arguments, _clean(os.environ, asked.reads) | ours)
+    try:
+        exit_code, text = run_child(command, _limited(check, limit_s))
+    except _TooLongError:
+        return message("engines.import_hangs", title=asked.title, limit_s=limit_s)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if exit_code == 0 and _IMPORTED in lines:
+        return None
+    if exit_code <= 0 or not lines:
+        return message("engines.import_crashed", title=asked.title, exit_code=exit_code)
+    return message("engines.import_failed", title=asked.title, reason=one_line(lines[-1], 300))
+
+
+class _Answer(msgspec.Struct):
+    """A line of a trial's output; see workloads.trial. Other lines have other types."""
+
+    type: Literal["import", "step", "end"]
+    error: str | None = None
+    good: bool = False
+
+
+def try_card(
+    variant: Variant, packages: Path, paths: Paths, check: CancelCheck, limit_s: float = CARD_LIMIT_S
+) -> Message | None:
+    """Let an engine's first card do the doctor's work; return what fails, or None if all results are correct."""
+    asked = engine_named(variant.engine)
+    trial = ("workloads.trial", variant.engine, "device", "gpu:0")
+    arguments = (sys.executable, "-I", "-S", "-X", "utf8", _LAUNCH, str(packages), *trial)
+    ours = asked.variables() | {"KERAS_HOME": str(paths.keras_home)}
+    ours |= {name: os.environ[name] for name in _CHOICES if name in os.environ}
+    command = CommandLine(arguments, _clean(os.environ, asked.reads) | ours)
+    try:
+        _, text = run_child(command, _limited(check, limit_s), closes_input=False)
+    except _TooLongError:
+        reason: Message | str = message("engines.card_too_slow", limit_s=limit_s)
+    else:
+        failed = trial_failure(text)
+        if failed is None:
+            return None
+        reason = one_line(failed, 300) if failed else message("engines.card_crashed")
+    return message("engines.card_failed", title=asked.title, variant=variant.name, reason=reason)
+
+
+def trial_failure(output: str) -> str | None:
+    """Return the error in the output of a device's trial; "" if it ended early, None if all steps were correct."""
+    answers = []
+    for line in output.splitlines():
+        try:
+            answers.append(msgspec.json.decode(line, type=_Answer))
+        except msgspec.DecodeError:  # the engine's own output, or another kind of answer
+            continue
+    errors = [answer.error for answer in answers if answer.error]
+    is_good = any(answer.type == "end" and answer.good for answer in answers)
+    if errors:
+        return errors[0]
+    return None if is_good else ""
+
+
+def _limited(check: CancelCheck, limit_s: float) -> CancelCheck:
+    """Return a check that also raises _TooLongError after a time."""
+    end_s = time.monotonic() + limit_s
+
+    def look() -> None:
+        check()
+        if time.monotonic() > end_s:
+            raise _TooLongError
+
+    return look
+
+
+def _clean(environment: Mapping[str, str], reads: tuple[str, ...]) -> dict[str, str]:
+    """Remove variables that change how Python, Keras or the engine start."""
+    return {
+        name: value for name, value in environment.items() if not name.upper().startswith((*_MISLEADING, *reads))
+    }
