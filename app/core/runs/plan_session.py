@@ -9,6 +9,7 @@ from typing import Protocol
 from app.core.errors import AppError, UsageError
 from app.core.messages import message
 from app.core.records import Group, Plan, PlannedRun, PlanPlace, RunSummary, Side
+from app.core.runs.awake import stay_awake
 from app.core.runs.cool_down import CoolDown, CooledStart
 from app.core.runs.power_limit import PowerLimits, power_limits_for
 from app.core.runs.runner import Runner
@@ -183,7 +184,8 @@ class PlanSession:
             self._power_limits.wait(planned.spec, self._cancel, on_waiting)
         if self._cool_down is None:
             return None
-        return self._cool_down.wait(planned.spec, self._cancel, on_waiting)
+        with stay_awake():
+            return self._cool_down.wait(planned.spec, self._cancel, on_waiting)
 
     def _run(self, planned: PlannedRun, start: CooledStart | None) -> str:
         begun = threading.Event()

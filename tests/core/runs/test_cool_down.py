@@ -1,7 +1,8 @@
 """Waiting until a device has cooled down: what is waited for, for how long, and what is kept of it."""
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.records import Plan, PlannedRun
+from app.core.runs import plan_session
 from app.core.runs.cool_down import (
     LIMIT_S,
     MARGIN_C,
@@ -171,6 +173,29 @@ def test_a_plan_waits_between_its_runs_and_keeps_how_long(paths: Paths, machine:
     assert again.wait(60)
     with Database(paths.database) as database:
         assert load_run(database, again.run_id).metrics["start_temperature_c"] == 45.0
+
+
+@pytest.mark.slow
+def test_the_computer_stays_awake_during_a_wait(
+    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    awake = list[bool]()
+
+    @contextmanager
+    def stay_awake() -> Iterator[None]:
+        awake.append(True)
+        yield
+        awake.append(False)
+
+    def readings(_: threading.Event) -> Generator[Telemetry, None, None]:
+        assert awake[-1:] == [True]
+        yield Telemetry(cpu_temperature_c=50.0)
+
+    monkeypatch.setattr(plan_session, "stay_awake", stay_awake)
+    cool_down = CoolDown(lambda _: None, readings, lambda: 0.0)
+    session = run_plan(plan(demo()), Runner(paths, machine), None, cool_down)
+    assert session.wait(60)
+    assert (session.status, awake) == ("completed", [True, False] * 2)
 
 
 @pytest.mark.slow
