@@ -179,12 +179,24 @@ def _gpu_details(gpu: Gpu) -> dict[str, str | None]:
     return {
         "architecture": ", ".join(word for word in (gpu.architecture, capability) if word) or None,
         "driver": gpu.driver,
-        "power_limit": f"{gpu.power_limit_w:.0f} W" if gpu.power_limit_w else None,
+        "power_limit": _power_limit(gpu),
         "link": f"PCIe {gpu.pcie_generation}.0 × {gpu.pcie_lanes}"
         if gpu.pcie_generation and gpu.pcie_lanes
         else None,
         "display": display,
     }
+
+
+def _power_limit(gpu: Gpu) -> str | None:
+    """Return the limit in force, with the default and the accepted range as far as they are known."""
+    if not gpu.power_limit_w:
+        return None
+    parts = [f"{gpu.power_limit_w:.0f} W"]
+    if gpu.power_default_w:
+        parts.append(sentence("part.power_default", default_w=gpu.power_default_w))
+    if gpu.power_min_w and gpu.power_max_w:
+        parts.append(sentence("part.power_range", least_w=gpu.power_min_w, most_w=gpu.power_max_w))
+    return ", ".join(parts)
 
 
 _DISK_KINDS = {

@@ -160,6 +160,15 @@ def test_a_reason_is_given_once_for_all_its_parts(machine: Machine) -> None:
     assert len({line.partition(": ")[2] for line in lines}) == len(lines)
 
 
+def test_a_power_limit_comes_with_its_default_and_its_range(machine: Machine) -> None:
+    card = replace(CARD, power_limit_w=230.0, power_default_w=370.0, power_min_w=100.0, power_max_w=390.0)
+    values = {part.name: part.value for part in machine_parts(replace(machine, gpus=(card,)))}
+    default = sentence("part.power_default", default_w=370.0)
+    limits = sentence("part.power_range", least_w=100.0, most_w=390.0)
+    name = sentence("part.gpu_power_limit", gpu=sentence("part_group.gpu"))
+    assert values[name] == f"230 W, {default}, {limits}"
+
+
 def test_what_is_not_known_of_a_card(machine: Machine) -> None:
     assert gpu_reason(Gpu("AMD Radeon", "amd", source="sysfs"), "power_limit").code == "unknown.gpu_sysfs"
     assert gpu_reason(Gpu("Apple M1", "apple", source="ioreg"), "driver").code == "unknown.gpu"

@@ -32,6 +32,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "part.gpu_link": "{gpu} link",
     "part.gpu_memory": "{gpu} memory",
     "part.gpu_of_several": "GPU {number}",
+    "part.power_default": "default {default_w:.0f} W",
+    "part.power_range": "adjustable from {least_w:.0f} to {most_w:.0f} W",
     "part.gpu_power_limit": "{gpu} power limit",
     "part.gpu_with_memory": "{name}, {memory_bytes:gpu_memory}",
     "part.gpu_with_shared_memory": "{name}, {memory_bytes:gpu_memory} shared with the CPU",
