@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QWidget
 
 from app.core.errors import AppError
@@ -82,6 +83,7 @@ class KindPage(PlanPage[PlanReport]):
         self._shown: PlanReport | None = None
         self.charts = ChoiceBox()
         self.more = label(muted=True, wrap=True)
+        self.more.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.view = FigureView(services.theme)
         self._make_buttons()
         self.charts.activated.connect(self._show_figure)
@@ -208,7 +210,16 @@ class KindPage(PlanPage[PlanReport]):
         if bridge.planned is not None and self._shown is not None:  # update the report once per run, not per tick
             count = bridge.planned_runs
             current = self._shown.current(bridge.planned, min(count, len(bridge.done) + 1), count)
+        if bridge.waiting is not None and bridge.waiting.command is not None:
+            self._show_wait(bridge.waiting.text, bridge.waiting.command)
         self.foot.show_plan(bridge, current, bridge.left_s())
+
+    def _show_wait(self, text: str, command: str) -> None:
+        """Show what the user has to do, in place of the sentences about the plan, because the foot is narrow."""
+        if isinstance(self.headline, QLabel):
+            self.headline.setText(safe_text(text))
+            self.more.setText(safe_text(command))
+            self.more.show()
 
     def _show_charts(self, figures: Sequence[Figure]) -> None:
         """Offer the given charts, and keep showing the one of the same name, or else show the first."""

@@ -59,6 +59,8 @@ def test_the_window_shows_the_command_and_the_way_back(driver: Driver, monkeypat
     foot, bridge = page.foot, driver.services.bridge
     driver.until(foot.copy_button.isVisible)
     assert foot.progress_text.whole_text == sentence("run.set_limit", limit_w=230, now_w=370.0)
+    driver.until(lambda: page.more.text() == "set 0 230")
+    assert page.headline.text() == foot.progress_text.whole_text
     driver.press(foot.copy_button)
     assert QGuiApplication.clipboard().text() == "set 0 230"
     card.lowered.set()

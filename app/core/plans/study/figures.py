@@ -4,7 +4,6 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.core.analysis.power import work_metric
 from app.core.analysis.published import PublishedRow, comparable_rows, short_name
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
@@ -151,7 +150,7 @@ def _step_times(result: StudyResult, done: Sequence[Point]) -> Figure:
 
 
 def _work(result: StudyResult, done: Sequence[Point]) -> Figure:
-    axis, metric = result.study.axes[0], work_metric(done[0].metric)
+    axis, metric = result.study.axes[0], done[0].work_metric
 
     def spot(point: Point) -> Spot | None:
         if point.work_per_j is None:

@@ -1,10 +1,9 @@
 """Describes the findings of a study as sentences with numbers. Pure functions."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from app.core.analysis.ab import compare_pairs, is_usable
-from app.core.analysis.power import work_per_joule
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.plans.study.axes import POWER_LIMIT, axis_value
@@ -129,8 +128,8 @@ def _power(_: StudyResult, done: list[Point]) -> list[str]:
     measured = [point for point in done if point.work_per_j is not None]
     if measured:
         top = max(measured, key=lambda point: point.work_per_j or 0.0)
-        run = replace(top.runs[-1], work_per_j=top.work_per_j)
-        work = work_per_joule(run)
+        unit = headline_kind(top.work_metric).unit
+        work = sentence("power.work_per_joule", amount=top.work_per_j, unit=unit)
         lines.append(sentence("studies.power_efficient", limit_w=axis_value(POWER_LIMIT, top.spec), work=work))
     return lines
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app.core.analysis.ab import between_runs, is_usable
+from app.core.analysis.power import work_metric
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import headline_kind
@@ -114,6 +115,13 @@ class Point:
         """Median work per joule of the usable runs; None if their energy wasn't measured."""
         values = [run.work_per_j for run in self.runs if is_usable(run) and run.work_per_j is not None]
         return statistics.median(values) if values else None
+
+    @property
+    def work_metric(self) -> str:
+        """The metric of `work_per_j`, which counts the same as the speed does."""
+        metric = work_metric(self.metric)
+        counts_images = CATALOGUE[self.spec.workload].counts_images
+        return "images_per_j" if metric == "examples_per_j" and counts_images else metric
 
     @property
     def energy_per_epoch_j(self) -> float | None:

@@ -28,6 +28,7 @@ def study_table(result: StudyResult) -> Table:
         sentence("studies.column_headline"),
         sentence("studies.column_step"),
         sentence("studies.column_memory"),
+        sentence("heading.work_per_j"),
         sentence("studies.column_state"),
     )
     best = {
@@ -42,7 +43,7 @@ def study_table(result: StudyResult) -> Table:
 
 def _row(point: Point, *, several_units: bool) -> tuple[str, ...]:
     unit, rate = unit_of([point]), point.rate
-    speed = interval = headline = step = memory = ""
+    speed = interval = headline = step = memory = work = ""
     if rate is not None:
         speed = count_text(rate.value * unit.scale) + (f" {unit.text}" if several_units else "")
         if rate.low is not None and rate.high is not None:
@@ -53,7 +54,10 @@ def _row(point: Point, *, several_units: bool) -> tuple[str, ...]:
         step = sentence("studies.step_ms", step_ms=1e3 * point.step_s)
     if "peak_memory_bytes" in point.metrics:
         memory = sentence("studies.memory", memory_bytes=point.metrics["peak_memory_bytes"])
-    return (*point.place, speed, interval, headline, step, memory, state_text(point))
+    if point.work_per_j is not None:
+        kind = headline_kind(point.work_metric)
+        work = f"{format_value(kind.key, point.work_per_j)} {kind.short_unit}"
+    return (*point.place, speed, interval, headline, step, memory, work, state_text(point))
 
 
 def state_text(point: Point) -> str:
@@ -126,6 +130,7 @@ def _point_as_dict(point: Point, result: StudyResult, costs: Costs | None) -> di
         "peak_memory_bytes": point.metrics.get("peak_memory_bytes"),
         "memory_growth_bytes": point.memory_growth_bytes,
         "energy_per_epoch_j": point.energy_per_epoch_j,
+        "work_per_j": point.work_per_j,
         "usd_per_hour": price,
         "usd_per_epoch": epoch_cost(per_epoch, price) if per_epoch is not None else None,
         "rounds": list(point.rounds),
@@ -138,7 +143,7 @@ COLUMNS = (
     *("place", "workload", "engine", "device", "batch_size", "precision", "threads", "state", "metric"),
     *("value", "value_low", "value_high", "per_s", "per_s_low", "per_s_high", "per_s_unit", "step_median_s"),
     *("peak_memory_bytes", "memory_growth_bytes", "energy_per_epoch_j", "usd_per_hour", "usd_per_epoch"),
-    *("rounds", "run_ids", "reason"),
+    *("rounds", "run_ids", "reason", "work_per_j"),
 )
 
 
