@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
+import msgspec
+
 from app.core.engines.choices import installed_variant, numbered_gpus
 from app.core.engines.locations import engine_folder, is_busy, put_back
 from app.core.errors import UsageError
@@ -165,6 +167,15 @@ def checked_workload(spec: RunSpec) -> Workload:
     except UnicodeEncodeError as error:  # for example, from the name of a folder
         raise UsageError(message("run.not_utf8"), message("run.rename_it")) from error
     return workload
+
+
+def exact_spec(spec: RunSpec) -> RunSpec:
+    """Check a spec, and return it with the exact types of its fields. Raises UsageError if a value is invalid."""
+    checked_workload(spec)
+    try:
+        return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
+    except msgspec.ValidationError as error:
+        raise UsageError(message("setting.out_of_range", problem=str(error))) from error
 
 
 def _near(typed: str) -> list[str]:

@@ -11,9 +11,10 @@ import msgspec
 import psutil
 import pytest
 
+from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.paths import Paths
-from app.core.runs.runner import Runner
+from app.core.runs.runner import Runner, exact_spec
 from app.core.runs.session import Limits
 from app.core.storage.database import Database
 from tests.conftest import pretend_installed
@@ -227,3 +228,11 @@ def test_two_runs_side_by_side_are_kept_apart(paths: Paths, machine: Machine) ->
     runs = [stored(paths, session) for session in sessions]
     assert [(run.summary.status, len(run.epochs)) for run in runs] == [("completed", 3)] * 2
     assert (runs[0].summary.value or 0) < (runs[1].summary.value or 0)
+
+
+@pytest.mark.parametrize("values", [{"seed": 2**70}, {"epochs": 2**40}, {"threads": 10**9}])
+def test_a_value_that_no_spec_can_hold_is_refused_in_a_sentence(values: dict[str, Any]) -> None:
+    spec = CATALOGUE["mnist_mlp"].default_spec(**values)
+    with pytest.raises(UsageError) as error:
+        exact_spec(spec)
+    assert error.value.message.code == "setting.out_of_range"

@@ -1,6 +1,5 @@
 """The setup of an A/B test: workload, and settings of each side."""
 
-import msgspec
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
@@ -19,7 +18,7 @@ from app.core.plans.ab import ab_plan
 from app.core.records import Plan
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.plan_session import LABEL_LIMIT, PAIRS_LIMIT
-from app.core.runs.runner import checked_workload
+from app.core.runs.runner import exact_spec
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.core.titles import differing, workload_title
@@ -242,8 +241,7 @@ class AbSetup(PlanSetup):
             "quick" if self.preset.value == "quick" else "standard",
             **({"data": self._services.preferences.settings.data} | side.values()),
         )
-        checked_workload(spec)
-        return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
+        return exact_spec(spec)
 
     def _connect(self) -> None:
         self.workload.currentIndexChanged.connect(self._on_workload)

@@ -1,6 +1,5 @@
 """The setup of a run: workload, preset, device and data, with more settings in a collapsible form."""
 
-import msgspec
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -11,7 +10,7 @@ from app.core.formats import format_gpu_memory, format_installed_memory
 from app.core.messages import message, sentence, text
 from app.core.records import Plan
 from app.core.runs.memory_check import memory_problem
-from app.core.runs.runner import checked_workload
+from app.core.runs.runner import exact_spec
 from app.core.runs.workload_estimates import probe_key
 from app.core.storage.queries import expected_duration_s
 from app.core.titles import cores_title
@@ -211,12 +210,7 @@ class SetupView(QWidget):
         chosen |= {"engine": self.device.engine, "device": self.device.device, "data": self.dataset.data}
         if preset != "standard":
             chosen |= {"epochs": 1, "steps": None}
-        spec = workload.default_spec(preset, **chosen, parameters=own)
-        checked_workload(spec)
-        try:
-            return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
-        except msgspec.ValidationError as error:
-            raise UsageError(message("setting.out_of_range", problem=str(error))) from error
+        return exact_spec(workload.default_spec(preset, **chosen, parameters=own))
 
     def _connect(self) -> None:
         self.workload.currentIndexChanged.connect(self._on_workload)
