@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import pytest
 
-from app.core.analysis.published import reference_rows
+from app.core.analysis.published import reference_rows, short_name
 from app.core.messages import ENGLISH
 from workloads import CATALOGUE
 from workloads.datasets import DATASETS
@@ -22,7 +22,7 @@ _NAMES = re.compile(
     r"Epochmark|TensorFlow|PyTorch|JAX|Keras|oneDNN|TF32|XLA|CPU|TPU|GPU|\bvCPU|\bx86_64|\bext4|\bdocker|\bL[123]\b|"
     r"(?:mixed_)?b?float(?:16|32)|AVX\S*|VNNI|BF16|EPYC|AMD|Colab|GTX|RTX|GRID|Tesla|Titan|\bTi\b|"
     r"MX150|Demo|[iKMP]\d\S*|"
-    r"Linux|Debian|GNU|\b(?:cuda\w*|cuda-legacy|rocm|xpu|cpu)\b|\b[kKMG]?B(?:/s)?\b|\bGHz|\bms|\bkWh|n/a|https?://\S*|"
+    r"Linux|Debian|GNU|\b(?:cuda\w*|cuda-legacy|rocm|xpu|cpu)\b|\b[kKMG]?B(?:/s)?\b|\bGHz|\bms|\bk?Wh|\bkJ|n/a|https?://\S*|"
     r"\S+\.(?:json|txt|py)\b|/\S+|\b[0-9A-F]{4}-[0-9A-F]{4}\b|\b[0-9a-f]{16,}\b"
 )
 _ACCENTED = str.maketrans("aceinouyACEINOUY", "áčéíñóúýÁČÉÍÑÓÚÝ")
@@ -78,7 +78,7 @@ def english_in(text: str, names: Iterable[str]) -> str:
     """Return what of a text is neither from the catalogue nor a name, if there are letters in it."""
     left = re.sub(r"https?://\S*", " ", unmarked(text))
     known = (*names, *CATALOGUE, *STUDIES.values(), *(workload.source for workload in CATALOGUE.values()))
-    known += tuple(name for row in reference_rows() for name in (row.short_name, row.device))
+    known += tuple(name for row in reference_rows() for name in (row.short_name, short_name(row.device)))
     for name in sorted((*known, *(data.SOURCE.title for data in DATASETS.values())), key=len, reverse=True):
         left = left.replace(name, " ")
     return left if re.search(r"[A-Za-z]{2}", _NAMES.sub(" ", left)) else ""

@@ -48,6 +48,16 @@ def switch_title(name: str, is_on: bool | None) -> str:
     return "" if is_on is None else text(message(f"setting_value.{name}_{'on' if is_on else 'off'}"))
 
 
+def throttle_title(reason: str) -> str:
+    """Return why a GPU's clock is limited, such as "power cap"."""
+    return _known(throttle_message(reason), reason)
+
+
+def throttle_message(reason: str) -> Message:
+    """Return the same as `throttle_title` as a message, for a reason that this version knows."""
+    return message(f"throttle.{reason.replace(' ', '_')}")
+
+
 def choice_title(choice: str) -> str:
     """Return a value as shown in a drop-down list: "on", "off" and "auto" are translated, names are unchanged."""
     return _known(message(f"value.{choice}"), choice) if choice in ("on", "off", "auto") else choice

@@ -11,26 +11,39 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
     QComboBox,
+    QDialogButtonBox,
     QHeaderView,
     QLabel,
     QLineEdit,
     QMenu,
+    QPlainTextEdit,
+    QPushButton,
     QWidget,
 )
 
 from app.core.messages import sentence
 from app.core.storage.database import Database
+from app.core.verdict.conditions import CONDITIONS
+from app.core.verdict.context import TelemetryWindow
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
+from app.gui.run.log_dialog import LogDialog
 from app.gui.run.share_dialog import ShareDialog
+from app.gui.run.verdict_dialog import CautionsDialog
+from app.gui.shell.help_dialogs import ReportDialog, problem_report
+from app.gui.shell.log_preview import LogPreview
 from app.gui.shell.pages import PAGES
 from app.gui.widgets.basics import ClampedLabel, ElidedLabel
+from app.gui.widgets.dialogs import FaultDialog, about_dialog
 from tests.gui.driving import Driver, replay
 from tests.gui.full_pages import FULL
 from tests.gui.test_texts import SIZES, faults, show_result
 from tests.pseudo import english_in, names_of, speak_pseudo
 from tests.recording import recorded_events, store_recording, until_epoch
+from workloads.protocol.telemetry import Telemetry
 
 ROWS = 30
+# The names of keys, which Qt translates itself.
+_KEYS = re.compile(r"\b(?:Ctrl|Shift|Alt|Return|Enter|Del|Esc|F\d+|PgUp|PgDown|Tab|Space|Left|Right)\b")
 WIDE = SIZES[1:]
 
 
@@ -78,6 +91,43 @@ def show_chooser(driver: Driver) -> None:
     driver.until(lambda: bool(chooser.table.entries.rows))
 
 
+def show_prices(driver: Driver) -> None:
+    show(driver, "studies")
+    driver.window.studies.setup.prices_requested.emit()
+
+
+def show_log(driver: Driver) -> None:
+    show_finished(driver)
+    LogDialog(driver.window, list, lambda: None).show()
+
+
+def show_log_preview(driver: Driver) -> None:
+    LogPreview(driver.window, (45.2, 90.1, 135.4), "", "mnist_mlp").show()
+
+
+def show_shortcuts(driver: Driver) -> None:
+    driver.window.action("menu.shortcuts").trigger()
+
+
+def show_report(driver: Driver) -> None:
+    ReportDialog(driver.window, problem_report(driver.machine, driver.services.paths.data / "none.log")).show()
+
+
+def show_fault(driver: Driver) -> None:
+    FaultDialog(driver.window, "", "").show()
+
+
+def show_about(driver: Driver) -> None:
+    about_dialog(driver.window).show()
+
+
+def show_cautions(driver: Driver) -> None:
+    window = TelemetryWindow((Telemetry(on_battery=True, other_cpu_pct=34.0, swap_bytes_per_s=1e9),), (0.0,))
+    reasons = [reason for each in CONDITIONS if (reason := each.before(window)) is not None]
+    assert len(reasons) == 3
+    CautionsDialog(driver.services.theme, reasons, driver.window).show()
+
+
 def show_more_settings(driver: Driver) -> None:
     driver.page.setup.advanced_button.setChecked(True)
 
@@ -89,7 +139,19 @@ PAGE_STATES |= FULL | {
     "finished": show_finished,
     "tables": show_tables,
 }
-DIALOGS = {"verdict": show_verdict, "share": show_share, "chooser": show_chooser}
+DIALOGS = {
+    "verdict": show_verdict,
+    "share": show_share,
+    "chooser": show_chooser,
+    "prices": show_prices,
+    "log": show_log,
+    "log preview": show_log_preview,
+    "shortcuts": show_shortcuts,
+    "report": show_report,
+    "fault": show_fault,
+    "about": show_about,
+    "cautions": show_cautions,
+}
 
 
 @pytest.mark.slow
@@ -135,10 +197,14 @@ def shown(widget: QWidget) -> Iterator[str]:
     match widget:
         case ElidedLabel() | ClampedLabel():
             yield widget.whole_text
+        case QPushButton() if is_qts_own(widget):
+            return
         case QLabel() | QAbstractButton():
-            yield widget.text()
+            yield _KEYS.sub(" ", widget.text())
         case QLineEdit():
             yield widget.placeholderText()
+        case QPlainTextEdit():
+            yield widget.toPlainText()
         case QComboBox():
             yield from map(widget.itemText, range(widget.count()))
         case QMenu():
@@ -148,6 +214,12 @@ def shown(widget: QWidget) -> Iterator[str]:
         # The fields of a result file, as they are called in it.
         case QAbstractItemView() if widget.accessibleName() != sentence("imports_page.all_fields"):
             yield from cells(widget)
+
+
+def is_qts_own(button: QPushButton) -> bool:
+    """Return whether it is a button such as Close, which Qt translates itself."""
+    box = button.parent()
+    return isinstance(box, QDialogButtonBox) and box.standardButton(button) != box.StandardButton.NoButton
 
 
 def cells(view: QAbstractItemView) -> Iterator[str]:

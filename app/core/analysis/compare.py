@@ -13,6 +13,7 @@ from app.core.analysis.published import (
     FIRST_SOURCE_IDS,
     PublishedRow,
     comparable_rows,
+    compiled_word,
     distinguishing_remarks,
     row_remarks,
     row_variant,
@@ -354,7 +355,7 @@ def place(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | N
 def _conditions(chart: Sequence[Bar]) -> list[str]:
     """Return the precisions of published bars, plus "compiled" or "eager" if all bars agree."""
     rows = [bar.row for bar in chart if bar.row is not None]
-    compiled = {part for row in rows for part in row.software_parts if part in ("compiled", "eager")}
+    compiled = {compiled_word(row.compiled) for row in rows if row.compiled is not None}
     return [*dict.fromkeys(row.precision_words for row in rows), *(compiled if len(compiled) == 1 else ())]
 
 

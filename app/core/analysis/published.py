@@ -103,7 +103,7 @@ class PublishedRow:
         if not self.engine:
             return (short_software(self.software),)
         parts = [self.software.split(",")[0].split(" (")[0]]
-        parts += [] if self.compiled is None else ["compiled" if self.compiled else "eager"]
+        parts += [] if self.compiled is None else [compiled_word(self.compiled)]
         return (*parts, *(["NHWC"] if self.software.endswith(", NHWC") else []))
 
 
@@ -160,13 +160,18 @@ _NUMBERS: dict[str, Callable[[str], Any]] = {
 }
 
 
+def compiled_word(is_compiled: bool) -> str:
+    """Return "compiled" or "eager"."""
+    return sentence("setting_value.jit_on" if is_compiled else "compare.eager")
+
+
 def short_software(software: str) -> str:
     """Return the software's name up to the first bracket, cut at a comma if it is still long.
 
     Whether it was compiled for its CPU is kept, because this can account for half of a difference.
     """
     short, _, remark = software.partition(" (")
-    short += ", compiled" if remark.startswith("compiled") else ""
+    short += f", {compiled_word(True)}" if remark.startswith("compiled") else ""
     return short if len(short) <= 40 else short[:40].rpartition(",")[0] or f"{short[:37]}..."
 
 
@@ -211,7 +216,7 @@ def _distinct(said: Mapping[str, Sequence[str]], kinds: Sequence[int]) -> int:
 def _said(row: PublishedRow) -> tuple[str, ...]:
     """Return a row's candidate remarks, most distinguishing kind first; "" for details that aren't stated."""
     batch = sentence("share.batch", batch_size=row.batch_size) if row.batch_size else ""
-    compiled = next((part for part in row.software_parts if part in ("compiled", "eager")), "")
+    compiled = "" if row.compiled is None else compiled_word(row.compiled)
     order = "NHWC" if "NHWC" in row.software_parts else ""
     match = sentence("compare.close") if row.match == "close" else ""
     return batch, row.precision_words, compiled, order, match, row.software_parts[0], str(row.year or "")

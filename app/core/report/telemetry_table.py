@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from app.core.messages import sentence
 from app.core.records import Run
+from app.core.titles import throttle_title
 from app.core.verdict.judged_run import JudgedRun
 
 
@@ -107,4 +108,4 @@ def _held_down(run: Run) -> Iterator[Row]:
                 held.update((gpu.index, word) for word in gpu.throttle_reasons)
     for (index, word), count in held.items():
         share = sentence("telemetry.share_of_time", share_pct=100 * count / answers[index])
-        yield sentence("telemetry.gpu_held_down", gpu=index, reason=word), "", share, ""
+        yield sentence("telemetry.gpu_held_down", gpu=index, reason=throttle_title(word)), "", share, ""

@@ -26,7 +26,7 @@ _ERROR = RUN_COLUMNS.index("error_message")
 # Replacements for unreadable values of required fields. Other fields become 0 or "n/a".
 _STAND_INS = {"epochs": 1, "steps_per_epoch": 1, "batch_size": 1, "jit": False, "metric": "seconds_per_epoch_s"}
 _INFINITE = (math.inf, -math.inf)
-_BOOLEANS = ("jit", "virtual_machine")
+_BOOLEANS = ("jit", "virtual_machine", "on_battery")
 _Record = TypeVar("_Record")
 _UNKNOWN = dataclasses.asdict(UNKNOWN_MACHINE)
 

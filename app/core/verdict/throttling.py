@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.core.messages import Message, message
+from app.core.titles import throttle_message
 from app.core.verdict.context import Evidence, Rule, TelemetryWindow
 from workloads.protocol.telemetry import Telemetry
 
@@ -39,7 +40,7 @@ def _throttled(evidence: Evidence) -> Message | None:
     if held_pct <= THROTTLED_PCT:
         return None
     word = max(_HELD_DOWN_BY, key=lambda each: held[each])
-    return message("verdict.throttled_gpu", share_pct=held_pct, reason=word)
+    return message("verdict.throttled_gpu", share_pct=held_pct, reason=throttle_message(word))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def throttling(evidence: Evidence) -> Throttling | None:
     if readable and 100 * len(times_s) / len(readable) > THROTTLED_PCT:
         word = Counter(word for word in readable if word).most_common(1)[0][0]
         code = "bottleneck.cpu_held_down" if window.gpu is None else "bottleneck.gpu_held_down"
-        said = message(code, share_pct=100 * len(times_s) / len(readable), reason=word)
+        said = message(code, share_pct=100 * len(times_s) / len(readable), reason=throttle_message(word))
         return Throttling(max(0.0, times_s[0]), said, word in _HEAT)
     fallen = _fallen_mhz(evidence)
     if fallen is None:

@@ -3,7 +3,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_type_hints
 
 import psutil
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from app.core.errors import UsageError
 from app.core.messages import message, text
 from app.core.paths import Paths
-from app.core.records import RUN_COLUMNS, EpochColumns
+from app.core.records import DAMAGED, RUN_COLUMNS, EpochColumns, RunSummary
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import Query, find_ids, own_runs, purge_trash, restore_runs, set_comment, trash_runs
@@ -314,3 +314,16 @@ def test_what_is_deleted_is_gone_from_the_file_with_every_sqlite(
         delete_runs(database, [run_id])
         database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert b"my secret project" not in paths.database.read_bytes()
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_every_switch_of_a_run_comes_back_as_it_was_stored(
+    database: Database, machine: Machine, value: bool
+) -> None:
+    switches = {name for name, hint in get_type_hints(RunSummary).items() if hint in (bool, bool | None)}
+    assert {"jit", "on_battery"} < switches
+    run_id = store(database, machine, 70.0, columns=dict.fromkeys(switches - {"virtual_machine"}, value))
+    run = load_run(database, run_id)
+    assert run.damage == ()
+    assert {getattr(run.summary, name) for name in switches - {"virtual_machine"}} == {value}
+    assert next(list_runs(database)).status != DAMAGED

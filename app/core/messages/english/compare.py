@@ -39,6 +39,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.batch_not_stated": "batch not stated",
     "compare.close": "close match",
     "compare.converted": "converted from {unit}",
+    "compare.eager": "eager",
     "compare.estimate": "estimate",
     "compare.higher_is_better": "higher is better",
     "compare.imported_numbered": "{name} (imported {number})",

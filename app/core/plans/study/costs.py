@@ -173,7 +173,7 @@ def relative_rows(result: StudyResult, costs: Costs, what: str) -> list[Relative
 
 def published_name(row: PublishedRow) -> str:
     """Return a published row's device under its name in study 000, which distinguishes compiled builds."""
-    compiled = "compiled" in row.software_words
+    compiled = row.compiled or "(compiled" in row.software
     return sentence("studies.compiled_device", device=row.short_name) if compiled else row.short_name
 
 

@@ -13,6 +13,7 @@ from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
 from app.core.hardware.unknown import reason
 from app.core.messages import sentence, text
+from app.core.titles import throttle_title
 from app.gui.charts.telemetry_chart import TelemetryChart
 from app.gui.charts.training_charts import Legend
 from app.gui.services.bundle import Services
@@ -270,7 +271,7 @@ def _gpu_figures(gpu: GpuTelemetry) -> tuple[tuple[str, str], ...]:
     held = (
         None
         if gpu.throttle_reasons is None
-        else ", ".join(gpu.throttle_reasons) or sentence("live.gpu_not_limited")
+        else ", ".join(map(throttle_title, gpu.throttle_reasons)) or sentence("live.gpu_not_limited")
     )
     return (
         ("live.gpu_use", _number(gpu.utilization_pct, "%")),
