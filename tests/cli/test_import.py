@@ -213,11 +213,11 @@ def test_a_table_of_result_files_is_built_and_checked(epochmark: CommandLine, tm
     refused = said("table.not_taken", place=place, problem=said("table.no_workload", workload="demo"))
     assert refused.is_all_of(done.stderr.strip())
     table = tmp_path / "table.json"
-    built = epochmark("table", "build", str(GOLDEN.parent), "--output", str(table))
+    built = epochmark("table", "build", str(GOLDEN), "--output", str(table))
     assert built.returncode == 0
     assert said("table.written", count="3", path=table).is_in(built.stderr)
     assert len(json.loads(table.read_text())["rows"]) == 3
-    assert json.loads(epochmark("table", "build", str(GOLDEN.parent), "--output", "-").stdout)["rows"]
+    assert json.loads(epochmark("table", "build", str(GOLDEN), "--output", "-").stdout)["rows"]
     empty = epochmark("table", "build", str(tmp_path / "none"))
     assert (empty.returncode, empty.stdout) == (1, "")
     assert said("table.empty").is_in(empty.stderr)
@@ -226,7 +226,7 @@ def test_a_table_of_result_files_is_built_and_checked(epochmark: CommandLine, tm
 def test_a_table_is_fetched_and_its_bars_are_the_communitys(epochmark: CommandLine, tmp_path: Path) -> None:
     nothing = epochmark("table", "get")
     assert (nothing.returncode, said("table.no_address").is_in(nothing.stderr)) == (2, True)
-    built = epochmark("table", "build", str(GOLDEN.parent), "--output", "-").stdout
+    built = epochmark("table", "build", str(GOLDEN), "--output", "-").stdout
     with serving() as server:
         # As many servers send files: packed, in chunks, without a size.
         server.answer = chunked([gzip.compress(built.encode())], Content_Encoding="gzip")

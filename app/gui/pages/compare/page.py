@@ -220,13 +220,14 @@ class ComparePage(QWidget):
             label(sentence("compare_page.baseline"), muted=True),
             self.baseline,
             None,
+            self.rank,
             self.scale,
         )
         for number in (1, 3):
             first.setStretch(number, 1)
         for combo in (self.workload, self.baseline):
             combo.setMaximumWidth(COMBO_MAX_PX)
-        filters = row(self.device, self.several, self.match, self.year, self.limit, self.rank, None)
+        filters = row(self.device, self.several, self.match, self.year, self.limit, None)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         whole = column(head, first, filters, self.card, spacing_px=GAP_PX + 4)
@@ -305,8 +306,8 @@ class ComparePage(QWidget):
         newest = runs[0] if runs else None
         others, workload = (runs[1:], self._imported), self.workload.currentData()
         self.all_bars = bars(workload, newest, *others, community=self._community, with_several=True)
-        self.rank.setEnabled(bool(by_work(self.all_bars)))
-        if not self.rank.isEnabled():
+        self.rank.setVisible(bool(by_work(self.all_bars)))
+        if self.rank.isHidden():
             self.rank.setCurrentIndex(0)
         self.several.setEnabled(any(bar.row is not None and bar.row.has_several for bar in self.all_bars))
         self._fill_baselines()
