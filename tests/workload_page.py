@@ -25,7 +25,8 @@ window also shows what each workload needs on your computer.
 
 """
 TODAY = """
-Current networks aren't based on a study. Most of them have published results, for cards up to 2026:
+Current networks aren't based on a study. For most of them, there are published results for cards up to
+2026:
 
 - `gpt_mini`, `gpt_tiny` and `gpt_small` are defined and timed as in Languini Kitchen, and `nanogpt_char` as in
   nanoGPT. Their headline is tokens per second. The GPTs read random tokens, from which nothing can be learned.
@@ -106,8 +107,8 @@ DIFFERENCES = """
   because {study_001} doesn't state a solver. Weight decay is applied as in Keras, separately from the
   gradient.
 - `fcn_s` has the three hidden layers that the study measured, although its paper says four.
-- The flower networks start from random weights instead of weights trained on ImageNet. Nothing needs to be
-  downloaded for this, and training takes the same time.
+- The flower networks start from random weights instead of weights trained on ImageNet. This makes a download
+  unnecessary and doesn't change the training time.
 - `nanogpt_char` is trained on Nietzsche with 57 different characters instead of Shakespeare with 65. nanoGPT's
   figure of 10.65 million parameters doesn't include the 98,304 position parameters, which are counted here.
 - With every engine, transformers compute attention as two products and a plain softmax in float32, without a fused
