@@ -60,7 +60,7 @@ class PlanCommand(ABC):
         return 0
 
     def conclusion(self, paths: Paths) -> Conclusion:
-        """Return the output for the end of a plan."""
+        """Return the functions that output the result when a plan ends."""
 
         def load(group: Group) -> PlanReport:
             with Database(paths.database) as database:
