@@ -124,7 +124,7 @@ def _download(wheel: Wheel, target: Path, report: Callable[[int], None]) -> None
 
 
 def _download_with_pip(wheel: Wheel, folder: Path, scratch: Path, check: CancelCheck) -> None:
-    """Download with pip. It uses the user's logins and certificates but can't resume or report progress."""
+    """Download with pip, which uses the user's logins and certificates but can't resume or report progress."""
     arguments = ["download", "--no-deps", "--only-binary=:all:", "--retries=2", "--timeout=15"]
     run_pip(
         (*arguments, *wheel.index_options, "--dest", str(folder), f"{wheel.name}==={wheel.version}"),

@@ -125,7 +125,7 @@ class EngineFolder:
         return any(path.suffix == _OLD for path in self._besides()) and not os.path.lexists(self.path)
 
     def tidy(self) -> bool:
-        """Restore a half-replaced engine and delete leftovers of killed programs; return whether there were any.
+        """Restore a half-replaced engine, and delete files left by killed programs; return whether there were any.
 
         Call this only while holding the engine's lock. After a failure, the next call tries again.
         """
