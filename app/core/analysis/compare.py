@@ -161,9 +161,9 @@ def bars(
 
 
 def by_work(chart: Iterable[Bar]) -> list[Bar]:
-    """Return the bars whose energy was measured, with their work per joule as the value, best first.
+    """Return the bars with measured energy, best first. Their value is the work per joule.
 
-    Published results don't state it.
+    Published results don't state their energy.
     """
     measured = []
     for bar in chart:
@@ -359,7 +359,7 @@ def _conditions(chart: Sequence[Bar]) -> list[str]:
 
 
 def _with_year(bar: Bar) -> Message:
-    """Return a published bar's name with the year of its software, because software strongly affects speed."""
+    """Return a published bar's name with the year of its software, which strongly affects speed."""
     if bar.row is None:
         return message("position.baseline_of_own", name=bar.name)
     if bar.row.year is None:

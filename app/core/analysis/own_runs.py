@@ -41,7 +41,7 @@ def runs_like(
 def best_first(runs: Sequence[RunSummary]) -> list[RunSummary]:
     """Return runs with the most representative one first, even if the newest was disturbed.
 
-    The representative is the best among the most trustworthy runs that did the same work as the newest.
+    The representative is the best of the most trustworthy runs that did the same work as the newest run.
 
     Args:
         runs: Runs of one workload with a headline, newest first.

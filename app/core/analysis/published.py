@@ -129,7 +129,7 @@ def comparable_rows(workload: str) -> list[PublishedRow]:
 
 
 def rows_of_usual_batch(workload: str) -> list[PublishedRow]:
-    """Return a workload's rows, only those with the default batch size if batch sizes are compared."""
+    """Return a workload's rows; if batch sizes are compared, only those with the default batch size."""
     rows = comparable_rows(workload)
     if not says_precision(workload) or "batch_size" in CATALOGUE[workload].published_differ:
         return rows
@@ -163,7 +163,7 @@ _NUMBERS: dict[str, Callable[[str], Any]] = {
 def short_software(software: str) -> str:
     """Return the software's name up to the first bracket, cut at a comma if it is still long.
 
-    Whether it was compiled for its CPU is kept, because this can account for half of a difference.
+    The information whether it was compiled for its CPU is kept, because this can account for half of a difference.
     """
     short, _, remark = software.partition(" (")
     short += ", compiled" if remark.startswith("compiled") else ""
@@ -223,7 +223,7 @@ def says_precision(workload: str) -> bool:
 
 
 def disagreement(row: PublishedRow) -> str:
-    """Describe how much the CPUs in a row's table differ; "" if core counts can explain the difference.
+    """Describe by how much the CPUs in a row's table differ; "" if their core counts can explain the difference.
 
     If they can't, nominally identical software was built or configured differently, so the table is unsuitable for
     comparing CPUs.

@@ -1,4 +1,4 @@
-"""Statistics of raw durations, the only place where headlines are computed. Pure functions."""
+"""Computes statistics of raw durations. Headlines are computed only here. Pure functions."""
 
 import bisect
 import itertools

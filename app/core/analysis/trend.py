@@ -1,4 +1,4 @@
-"""Compares a run with the user's best and latest ones, and lists changes to the computer in between."""
+"""Compares a run with the user's best and latest runs, and lists changes to the computer between runs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
