@@ -1,6 +1,6 @@
 """Reads NVIDIA's GPUs through NVML, or through nvidia-smi if NVML is unavailable.
 
-Values that the driver doesn't report are None. Depending on the card, drivers refuse single values, return all
+Values that the driver doesn't report are None. Depending on the card, drivers refuse individual values, return all
 ones for "not available", or lose whole GPUs.
 """
 

@@ -1,4 +1,4 @@
-"""Measures the CPU time of a run's own processes, to separate it from that of other programs."""
+"""Measures the CPU time of a run's own processes, to separate it from the CPU time of other programs."""
 
 import os
 import sys
