@@ -43,7 +43,7 @@ def peak_share(share: PeakShare | None) -> Message | None:
 
 
 def power_limit(run: RunSummary) -> Message | None:
-    """Describe a changed power limit, which is a fact because it is the owner's choice; None for the default."""
+    """Describe a changed power limit; None for the default. It is a fact because it is the owner's choice."""
     at = changed_limit(run)
     return None if at is None else message("note.power_limit", **at.arguments)
 
