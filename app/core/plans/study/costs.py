@@ -1,4 +1,4 @@
-"""Pure functions for costs: hourly prices, costs of an epoch and a run, and when renting pays off."""
+"""Pure functions for costs: hourly prices, the cost of an epoch or a run, and when renting pays off."""
 
 import csv
 import math
@@ -151,7 +151,7 @@ def relative_rows(result: StudyResult, costs: Costs, what: str) -> list[Relative
     Args:
         result: Study of workloads whose headline is in seconds per epoch.
         costs: The user's prices.
-        what: "time" or "cost", of an epoch.
+        what: "time" or "cost" (both of an epoch).
     """
     rows = []
     for workload in result.workloads:
@@ -172,7 +172,7 @@ def relative_rows(result: StudyResult, costs: Costs, what: str) -> list[Relative
 
 
 def published_name(row: PublishedRow) -> str:
-    """Return a published row's device under its name in study 000, which distinguishes compiled builds."""
+    """Return the name of a published row's device in study 000, which distinguishes compiled builds."""
     compiled = "compiled" in row.software_words
     return sentence("studies.compiled_device", device=row.short_name) if compiled else row.short_name
 
