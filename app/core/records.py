@@ -434,7 +434,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastRun:
-    """A past run with conditions that may change between runs. None means unknown."""
+    """A past run, with the conditions that may differ between runs. None means unknown."""
 
     run: RunSummary
     gpu_driver: str | None = None  # of the first GPU

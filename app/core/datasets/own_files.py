@@ -30,7 +30,7 @@ _NOT_EMPTY_OR_GONE = frozenset({errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY})
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The contents of a folder that may be a data set's.
+    """The contents of a folder that may belong to a data set.
 
     Attributes:
         own: Names of our files and folders, in deletion order; None if nothing is ours.
