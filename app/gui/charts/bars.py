@@ -91,7 +91,7 @@ def bar_key(bar: Bar) -> str:
 
 
 def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
-    """Return the text after a bar: its value, and its ratio to the baseline.
+    """Return the text after a bar: the value, and its ratio to the baseline.
 
     Args:
         bar: The bar.

@@ -105,7 +105,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         return bool(super().close())
 
     def minimumSizeHint(self) -> QSize:
-        """Return a small size, because charts share a window that may be small."""
+        """Return a small size, because several charts share a window that may be small."""
         return QSize(120, self._least_px)
 
     def sizeHint(self) -> QSize:

@@ -299,7 +299,7 @@ class Button(QPushButton):
         self._colour()
 
     def _stop_here(self, *, checked: bool) -> None:
-        """Make Tab stop only at the checked button of a group. Qt does this only after one has had the focus."""
+        """Make Tab stop only at a group's checked button. Qt does so only once a button has had the focus."""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if checked else Qt.FocusPolicy.ClickFocus)
 
     def _colour(self) -> None:

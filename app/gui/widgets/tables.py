@@ -1,4 +1,4 @@
-"""Common parts of all tables: headings, column widths, alignment and row heights."""
+"""Features shared by all tables: headings, column widths, alignment and row heights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
