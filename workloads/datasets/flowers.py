@@ -1,6 +1,7 @@
 """3,670 photos of flowers from the official archive, and a synthetic twin. Reads local files, never the network.
 
-The study read the photos from sixteen record files with one image size. `flower_records` creates these files once.
+The study read the photos from sixteen record files that contain images of one size. `flower_records` creates these
+files once.
 """
 
 import hashlib

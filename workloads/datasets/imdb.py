@@ -54,8 +54,8 @@ class Reviews:
     """Reviews as word ids. Review n is `ids[offsets[n] : offsets[n + 1]]`; label 0 is negative, 1 positive.
 
     Attributes:
-        words: Word ids are below this, ids of word pairs above it.
-        vocabulary: All ids are below this. An embedding needs this many rows.
+        words: Word ids are below this number, ids of word pairs above it.
+        vocabulary: All ids are below this number. An embedding needs this many rows.
     """
 
     train_ids: "NDArray[np.int32]"

@@ -284,7 +284,7 @@ def _in_batches(calls: Iterable[Callable[[], Example]], batch_size: int, classes
 
 
 def _rest(examples: Examples, batch_size: int) -> list[Batch]:
-    """Return one dummy batch of the last batch's length in a list; [] if all batches have the same length."""
+    """Return a list with one dummy batch of the last batch's length; [] if all batches have the same length."""
     import numpy as np
 
     rest = examples.count % batch_size

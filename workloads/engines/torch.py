@@ -55,7 +55,7 @@ class Torch(KerasFeed):
         return vendor in self.vendors and (vendor == "apple") == os_name.startswith("macOS")
 
     def refusal(self, spec: RunSpec) -> Message | None:
-        """Also refuse compiled steps without a C++ compiler. On Windows, `start` checks it for GPUs."""
+        """Also reject compiled steps if there is no C++ compiler. On Windows, `start` checks this for GPUs."""
         if spec.jit and (sys.platform != "win32" or spec.device == "cpu") and not _has_compiler():
             return _no_compiler()
         return super().refusal(spec)
@@ -208,11 +208,11 @@ def _choose_device(torch: Any, asked: str) -> tuple[str, str, str | None]:
 
 
 def compile_refusal(kind: str, hip: str | None) -> Message | None:
-    """Return what torch.compile lacks for a kind of device as PyTorch names it; None if it lacks nothing.
+    """Explain what torch.compile lacks for a kind of device; None if nothing is missing.
 
     Args:
-        kind: "cpu", "cuda", "xpu" or "mps".
-        hip: The version of AMD's HIP that PyTorch was built for; None for other builds.
+        kind: Kind of device, as named by PyTorch: "cpu", "cuda", "xpu" or "mps".
+        hip: Version of AMD's HIP that PyTorch was built for; None for other builds.
     """
     if kind in ("cuda", "xpu") and importlib.util.find_spec("triton") is None:
         return message("engine.no_triton", engine=ENGINE.title)

@@ -1,4 +1,4 @@
-"""Language models that predict the next token: three GPTs from Languini Kitchen, and nanoGPT on characters."""
+"""Language models that predict the next token: three GPTs from Languini Kitchen, and nanoGPT with characters."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Texts of events and errors as a code with arguments. They are turned into sentences for display."""
+"""Texts of events and errors, each as a code with arguments. For display, they are converted to sentences."""
 
 from typing import Annotated, Any
 

@@ -183,7 +183,7 @@ class _Measurement:
         return paths
 
     def _rate(self, data: Any, paths: list[Path], use: Use) -> float:
-        """Return the images per second of several passes that read from the drive within the time budget."""
+        """Return the images per second over several passes that read from the drive within the time budget."""
         self._case += 1
         reads = use is _look
         # For training and prediction, an incomplete batch would have to be compiled.

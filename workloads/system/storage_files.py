@@ -85,7 +85,7 @@ def own_folder(parent: Path, warn: Callable[[Message], None]) -> Iterator[Path]:
 
 
 def remove_leftovers(parent: Path) -> None:
-    """Delete only test files whose process has exited."""
+    """Delete test files whose process has exited, and nothing else."""
     with suppress(OSError):
         for folder in list(parent.glob(f"{PREFIX}*")):
             with suppress(OSError):
