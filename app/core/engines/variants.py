@@ -38,7 +38,7 @@ class Variant:
         kernels: Extras of the packages that contain code for certain cards: the name of each, and a pattern of
             card names.
         is_untried: Whether the variant is untested. It is then installed only if computations on its card succeed.
-        vendor: Vendor of the graphics cards it uses; None for none.
+        vendor: Vendor of the graphics cards that it uses; None if it uses only the processor.
         cards: Pattern of supported card names; None for all.
         oldest_driver: Major version of the oldest supported driver; None for any.
         capabilities: Range of NVIDIA compute capabilities, excluding the end; None for all.
