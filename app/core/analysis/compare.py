@@ -53,7 +53,7 @@ class Bar:
         remarks: Known differences from the run that the chart is about, as text.
         apart: Number of remarks, counted from the first, needed to distinguish the bar from others with the same
             name.
-        is_like: Whether its precision and batch size are similar enough to those of that run for a ranking. Other
+        is_like: Whether its precision and batch size are similar enough for it to be ranked with that run. Other
             bars are drawn below and never ranked.
     """
 
@@ -81,7 +81,7 @@ class Bar:
 
     @property
     def verdict(self) -> str | None:
-        """The verdict of an imported result or of one of the user's runs; None for other kinds."""
+        """The verdict on an imported result or one of the user's runs; None for other kinds."""
         run = self.imported.summary if self.imported is not None else self.run
         return run.verdict if run is not None else None
 

@@ -116,7 +116,7 @@ def summarise(
 
     Args:
         workload: Workload id. For an unknown workload, the headline counts plain examples.
-        variant: Difference from the default network; "" for none.
+        variant: Difference from the default network; "" if there is none.
         metric: Metric of the headline.
         batch_size: Examples per step.
         per_epoch: Statistics of whole epochs; None if there are none.

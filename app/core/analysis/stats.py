@@ -24,7 +24,7 @@ Basis = Literal["later_epochs", "first_epoch", "estimate", "repetitions"]
 
 @dataclass(frozen=True, slots=True)
 class DurationStatistics:
-    """Statistics of durations in seconds, of whole epochs or of steps.
+    """Statistics of the durations (in seconds) of whole epochs or of steps.
 
     Attributes:
         basis: "later_epochs"; "first_epoch" if it is the only one, including tracing and warm-up; or "estimate".
