@@ -1,8 +1,8 @@
 """Lists and reads GPUs from all vendors.
 
 NVIDIA's GPUs come first, in the order of their driver and TensorFlow, followed by others in the system's order. If
-NVIDIA's driver lists no GPU (nouveau, no driver, or a broken one), the NVIDIA GPUs that the system lists come
-last. They can't be used for computing.
+NVIDIA's driver lists no GPU (because it is missing or broken, or nouveau is used), the NVIDIA GPUs listed by the
+system come last. They can't be used for computing.
 """
 
 import sys
