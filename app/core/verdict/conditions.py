@@ -58,7 +58,7 @@ class Condition:
         in_records: Whether the condition can be detected in a record. Some can't, because the run itself keeps CPU
             and GPU busy.
         recorded: Function that returns the value for records; None to use `figure`.
-        unless: Code of a more specific condition that replaces this one; "" for none.
+        unless: Code of a more specific condition that replaces this one; "" if there is none.
     """
 
     code: str

@@ -80,7 +80,7 @@ class Rule:
 
     Attributes:
         find: Function that returns the finding with the measured value, or None.
-        advice: Message code of the advice; "" for none.
+        advice: Message code of the advice; "" if there is none.
         instead: Message codes of alternative advice, by the message code of the finding.
         at_end: Whether the rule applies only to finished runs.
     """
