@@ -295,7 +295,7 @@ def _device_findings(cheapest: Point, costs: Costs, *, with_advice: bool) -> lis
 
 
 def _against_baseline(result: StudyResult, costs: Costs, what: str) -> list[str]:
-    """Compare this computer's fastest or cheapest device with the baseline, over all workloads."""
+    """Compare this computer's fastest or cheapest device with the baseline, across all workloads."""
     best = [min(row.values[name] for name in row.own) for row in relative_rows(result, costs, what)]
     if not best:
         return []

@@ -44,7 +44,7 @@ class Place:
         can_limit_cpus: Whether a run can be pinned to some of the CPUs.
         preset: Preset of each run; None for the study's default.
         choice: Other settings of each run, as for `Workload.default_spec`.
-        folders: Folders to read from; () for none.
+        folders: Folders to read from; () if there are none.
     """
 
     machine: Machine
