@@ -44,7 +44,8 @@ class Headline:
         seconds_per_epoch_s: Duration of an epoch, even if `value` is another quantity.
         basis: "later_epochs", "first_epoch", "estimate" or "repetitions".
         minimum_s, maximum_s: Range of the duration of an epoch, or of a step if the headline is based on steps.
-        spread_pct: Sample standard deviation of epochs, or of parts of the steps, as a percentage of the value.
+        spread_pct: Sample standard deviation of the epochs (or of parts of the steps), as a percentage of the
+            value.
         step_median_s: Median duration of all steps, of every kind.
         value_low, value_high: Confidence interval of `value`, in its unit.
         confidence_pct: Confidence level of the interval; below 95 with too few epochs.

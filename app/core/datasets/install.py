@@ -85,9 +85,9 @@ def fetch_dataset(
     Args:
         paths: The app's folders.
         dataset_id: Id of the data set.
-        url: Mirror of its file or, if there are several, of the folder with its files; None for the official
+        url: Mirror of its file or, if it has several, of the folder that contains them; None for the official
             server.
-        progress: Called with the bytes done and the total of all files.
+        progress: Called with the number of bytes processed and the total number for all files.
         waits: Called while another instance of Epochmark works on the data set. If that instance installs it,
             it isn't downloaded again.
 

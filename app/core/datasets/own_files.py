@@ -118,7 +118,7 @@ def named(names: Collection[str]) -> str:
 
 
 def _entries(folder: Path, prefix: str, owns: Callable[[str], bool]) -> Iterator[tuple[str, bool]]:
-    """Yield each name and whether it is ours, contents before their folder. Folders of others aren't searched."""
+    """Yield each name and whether it is ours, contents before their folder. Other folders aren't searched."""
     with os.scandir(folder) as entries:
         in_order = sorted(entries, key=lambda entry: entry.name)
     for entry in in_order:
