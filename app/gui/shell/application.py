@@ -187,7 +187,7 @@ def _start_up(window: MainWindow, services: Services, *, prepares_charts: bool) 
 
 
 def _import_numpy() -> None:
-    """Import everything that pyqtgraph needs besides Qt."""
+    """Import everything that pyqtgraph needs, except for Qt."""
     import numpy as np  # noqa: F401
 
 
