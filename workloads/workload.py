@@ -100,7 +100,7 @@ class Workload:
 
     Attributes:
         version: Incremented by changes that make new results incomparable with old ones.
-        study: The published study it reproduces, "000" to "004"; "" for none.
+        study: The published study that it reproduces, "000" to "004"; "" if there is none.
         source: Publication that describes the network.
         epoch_text: Short definition of an epoch; None for the demo.
         metric: Metric of the headline.
@@ -277,7 +277,7 @@ class Workload:
 
     @property
     def study_name(self) -> str:
-        """Authors and year of the study; "" for none."""
+        """Authors and year of the study; "" if there is none."""
         return STUDIES.get(self.study, self.study)
 
     def step_operations(self, variant: str) -> int | None:

@@ -158,5 +158,5 @@ def _pass(x: Any, y: Any, size: int, order: Any) -> Iterator[Batch]:
 
 
 def _rows(y: Any, rows: Any) -> Any:
-    """Return some rows of one array, or of each of several arrays."""
+    """Return some rows from one array, or from each of several arrays."""
     return [part[rows] for part in y] if isinstance(y, list | tuple) else y[rows]
