@@ -1,4 +1,4 @@
-"""Base of the commands for plans, with actions to resume, show, share and export stored plans."""
+"""Base class of the commands for plans, with actions to resume, show, share and export stored plans."""
 
 import argparse
 import json
