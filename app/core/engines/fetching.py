@@ -59,7 +59,7 @@ def fetch(
         progress: Callback that may raise an exception to cancel; nothing is written after that.
 
     Raises:
-        AppError: A file can't be downloaded, saved or read, or is wrong.
+        AppError: A file can't be downloaded, saved or read, or isn't the expected one.
     """
     make_folder(folder)
     total_bytes = sum(size or 0 for size in sizes.values())
