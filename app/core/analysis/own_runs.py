@@ -22,7 +22,7 @@ def runs_like(
 ) -> list[RunSummary]:
     """Return the best run that matches a setup, then the latest one if it is a different run.
 
-    Doubtful runs are used only if there are no valid ones, invalid runs only if there are neither.
+    Doubtful runs are used only if there are no valid ones, and invalid runs only if there are no others.
 
     Args:
         runs: Runs of the setup's workload, newest first.

@@ -108,7 +108,7 @@ class PublishedRow:
 
 
 def short_name(device: str) -> str:
-    """Return a device's name without vendor and without remarks in brackets."""
+    """Return a device's name without its vendor and without remarks in brackets."""
     name = device.split(" (", maxsplit=1)[0]
     for prefix in _PREFIXES:
         if name.startswith(prefix):
@@ -163,7 +163,7 @@ _NUMBERS: dict[str, Callable[[str], Any]] = {
 def short_software(software: str) -> str:
     """Return the software's name up to the first bracket, cut at a comma if it is still long.
 
-    The information whether it was compiled for its CPU is kept, because this can account for half of a difference.
+    A note that it was compiled for its CPU is kept, because this can account for half of a difference.
     """
     short, _, remark = software.partition(" (")
     short += ", compiled" if remark.startswith("compiled") else ""

@@ -90,7 +90,7 @@ def estimate_epoch(
         steps: The timed steps.
         steps_per_epoch: Number of steps of a whole epoch.
         validation_batches: Number of batches of a whole validation pass.
-        rest_s: Time of an epoch outside its steps and validation.
+        rest_s: Time that an epoch spends outside its steps and validation.
     """
     estimation = steps.estimation()
     if estimation is None:
@@ -229,7 +229,8 @@ def run_statistics(
         epoch_durations_s: Durations of whole epochs, in order.
         timed_steps: All timed steps.
         validation_batches: Number of batches of a whole validation pass.
-        rest_s: For an estimate, time of an epoch outside its steps and validation; None if it wasn't measured.
+        rest_s: For an estimate, the time that an epoch spends outside its steps and validation; None if it wasn't
+            measured.
     """
     if preset == "sustained" and len(epoch_durations_s) < 2:
         return estimate_epoch(timed_steps, steps_per_epoch) if timed_steps.usual_s else None
