@@ -17,7 +17,7 @@ SPREAD_PCT = 5.0
 
 
 def derived_epoch(run: RunSummary) -> Message | None:
-    """Return the duration of an epoch if the headline is another quantity; None without epochs."""
+    """Return the duration of an epoch if the headline is a different quantity; None without epochs."""
     if run.metric == "seconds_per_epoch_s" or not run.samples_per_epoch:
         return None
     duration_s = run.seconds_per_epoch_s
