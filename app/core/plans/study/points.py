@@ -239,7 +239,7 @@ def followed(
 
     Args:
         plan: Plan of the study.
-        runs: Number in the plan, spec, and whether it is final, for each started run in order.
+        runs: For each started run, in order: its number in the plan, its spec, and whether it is final.
     """
     waiting = {planned.number: planned for planned in plan.runs()}
     specs = {number: planned.spec for number, planned in waiting.items()}

@@ -113,7 +113,7 @@ def batches(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def threads(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return specs with 1, 2, 4 … and all CPUs, and with the number of physical cores; one thread per CPU."""
+    """Return specs that use 1, 2, 4 … and all CPUs, and the number of physical cores, with one thread per CPU."""
     (workload,) = workloads
     limits = place.can_limit_cpus
     specs = []
@@ -124,7 +124,7 @@ def threads(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def cpu_counts(place: Place) -> list[int]:
-    """Return 1, 2, 4 … and the number of usable CPUs, and the number of physical cores, in order."""
+    """Return 1, 2, 4 …, the number of usable CPUs, and the number of physical cores, in ascending order."""
     there = max(1, place.usable_cpus)
     counts = {2**power for power in range(there.bit_length()) if 2**power <= there} | {there}
     physical = place.machine.physical_cores
@@ -132,7 +132,7 @@ def cpu_counts(place: Place) -> list[int]:
 
 
 def software(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return specs for each engine on the CPU: default, without oneDNN, and compiled, as supported."""
+    """Return specs for each engine on the CPU: default and, if supported, without oneDNN and compiled."""
     (workload,) = workloads
     specs = []
     for choice in place.choices(workload):
