@@ -88,8 +88,8 @@ def fetch_dataset(
         url: Mirror of its file or, if it has several, of the folder that contains them; None for the official
             server.
         progress: Called with the number of bytes processed and the total number for all files.
-        waits: Called while another instance of Epochmark works on the data set. If that instance installs it,
-            it isn't downloaded again.
+        waits: Called while another instance of Epochmark works on the data set. If that instance installs the data
+            set, it isn't downloaded again.
 
     Raises:
         AppError: The data set can't be downloaded, checked or installed. A partial download is kept for the next

@@ -1,4 +1,4 @@
-"""Finds strings that identify this computer or a user, and so must not appear in shared texts."""
+"""Finds strings that identify this computer or a user and therefore must not appear in shared texts."""
 
 import contextlib
 import os

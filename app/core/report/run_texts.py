@@ -315,7 +315,7 @@ def _valid_for(measured_s: float) -> str:
 
 
 def _few_words(reason: events.Reason) -> str:
-    """Return a reason in a few words with its number, or else the short text of its code."""
+    """Return a reason in a few words with its number, or else the short text for its code."""
     said = reason.said
     given = said.arguments if said is not None else {}
     arguments = {name: value for name, value in given.items() if value is not None}
