@@ -132,7 +132,7 @@ def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> f
 
     Args:
         room: Total width of bars and texts.
-        shares: Length of each bar as a share of the width for bars.
+        shares: Length of each bar as a share of the width available for bars.
         texts: Width of each bar's text.
     """
     longest = min(

@@ -60,7 +60,7 @@ class PlanSetup(Card):
 
 
 class PlanActions(Protocol):
-    """The bar at the bottom of a page that displays the progress of a plan."""
+    """The bar that displays the progress of a plan at the bottom of a page."""
 
     @property
     def cancel_button(self) -> Button:

@@ -27,7 +27,7 @@ LINES = 2  # reserved, so that the button below doesn't move
 
 
 class PreflightLine(QWidget):
-    """Checks the computer every ten seconds while it is visible and no run is in progress.
+    """Checks the computer every ten seconds while the line is visible and no run is in progress.
 
     GPUs aren't checked, because this would wake them up.
 

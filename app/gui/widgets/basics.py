@@ -380,7 +380,7 @@ def column(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QVBoxL
 
 
 def instructions(heading: str, steps: Iterable[tuple[str, str]]) -> QWidget:
-    """Return the content of an empty page, with a heading, and steps with an icon each."""
+    """Return the content of an empty page: a heading, and steps with an icon each."""
     lines = []
     for sign_text, step_text in steps:
         sign = label(sign_text, TITLE_PX, QFont.Weight.DemiBold)

@@ -151,7 +151,7 @@ class AbPage(PlanPage[AbResult]):
 
     @property
     def group(self) -> Group | None:
-        """The displayed stored A/B test; None while one is running."""
+        """The stored A/B test that is displayed; None while one is running."""
         return self.result.group if self.result is not None and not self.is_live else None
 
     def run_again(self, plan: Plan, machine: Machine) -> None:

@@ -79,7 +79,7 @@ class BenchmarkPage(QWidget):
 
     @property
     def run(self) -> Run | None:
-        """The displayed stored run; None if there is none."""
+        """The stored run that is displayed; None if there is none."""
         return self.judged.run if self.judged is not None else None
 
     @property

@@ -33,7 +33,7 @@ from app.gui.widgets.basics import Button, Card, column, label, row, title
 
 
 class EmptyCard(Card):
-    """Explains why there are no rows. If there are no runs at all, it offers to run something."""
+    """Explains why there are no rows. If there are no runs at all, it offers to start one."""
 
     def __init__(self, first_button: Button) -> None:
         super().__init__()

@@ -162,7 +162,7 @@ class DataCard(Card):
 
 
 class DatasetLine(QWidget):
-    """A data set with its state and with buttons to download, import or remove it."""
+    """A data set, its state, and buttons to download, import or remove it."""
 
     def __init__(self, services: Services, dataset: InstalledDataset) -> None:
         super().__init__()
