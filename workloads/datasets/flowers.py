@@ -81,8 +81,8 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
     """Extract only the photos and their licence from the archive.
 
     Raises:
-        HostileArchiveError: Not a tar.gz, beyond the limits, or a photo is duplicated, missing, too large, not a
-            regular file or not a JPEG.
+        HostileArchiveError: The archive isn't a tar.gz or exceeds the limits, or a photo is duplicated, missing,
+            too large, not a regular file or not a JPEG.
     """
     names: set[str] = set()
     for label in CLASSES:

@@ -1,4 +1,4 @@
-"""TensorFlow, on the CPU on all systems and on NVIDIA GPUs on Linux."""
+"""TensorFlow, for CPUs on all systems and for NVIDIA GPUs on Linux."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator

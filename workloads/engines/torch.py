@@ -1,4 +1,4 @@
-"""PyTorch, on the CPU on all systems and on NVIDIA, AMD, Intel and Apple GPUs."""
+"""PyTorch, for CPUs on all systems and for NVIDIA, AMD, Intel and Apple GPUs."""
 
 import importlib.util
 import os
@@ -51,7 +51,7 @@ class Torch(KerasFeed):
         return ours
 
     def may_use(self, vendor: str, os_name: str) -> bool:
-        """Return whether PyTorch can use a vendor's GPUs: Apple's only on macOS, all others only elsewhere."""
+        """Return whether PyTorch can use a vendor's GPUs: on macOS only Apple's, on other systems all others."""
         return vendor in self.vendors and (vendor == "apple") == os_name.startswith("macOS")
 
     def refusal(self, spec: RunSpec) -> Message | None:
@@ -131,7 +131,7 @@ class Torch(KerasFeed):
         return int(getattr(getattr(torch, kind), name)(self._device))
 
     def native(self, batch: Batch) -> Batch:
-        """Convert a batch to tensors. For CUDA devices, use pinned memory, from which they can copy directly."""
+        """Convert a batch to tensors. For CUDA devices, use pinned memory, which they can copy from directly."""
         import torch
 
         pinned = self._device.startswith("cuda")

@@ -89,7 +89,7 @@ def _length(tensors: Any) -> int:
 
 @dataclass(slots=True)
 class _Call:
-    """A call of an operation: its operation count, its number type, and the calls it depends on."""
+    """A call to an operation: its operation count, its number type, and the calls that it depends on."""
 
     count: int
     kind: str
