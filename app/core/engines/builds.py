@@ -79,7 +79,7 @@ def _cards(engine: str, machine: Machine) -> tuple[Gpu, ...]:
 
 
 def no_build(engine: str, gpu: Gpu, machine: Machine, engines: Sequence[str] | None = None) -> Message:
-    """Return a message that no known build of an engine uses a graphics card, and which other engines can use it.
+    """Return a message stating that no known build of an engine uses a graphics card, and naming alternatives.
 
     Args:
         engine: Name of the engine.

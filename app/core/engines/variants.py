@@ -37,7 +37,8 @@ class Variant:
         sources: Packages that the index offers only as source code, which are built on this computer.
         kernels: Extras of the packages that contain code for certain cards: the name of each, and a pattern of
             card names.
-        is_untried: Whether the variant is untested. It is then installed only if computations on its card succeed.
+        is_untried: Whether the variant is untested. If so, it is installed only if computations on its card
+            succeed.
         vendor: Vendor of the graphics cards that it uses; None if it uses only the processor.
         cards: Pattern of supported card names; None for all.
         oldest_driver: Major version of the oldest supported driver; None for any.
