@@ -45,7 +45,7 @@ class AppleEnergy:
 
     @property
     def is_there(self) -> bool:
-        """Whether this computer has the counter. This is determined on first use."""
+        """Whether this computer has the counter, as determined on first use."""
         if self._has_counter is None:
             self._has_counter = self._count_mj() is not None
         return self._has_counter

@@ -1,6 +1,7 @@
-"""Reads a Mac's GPUs using `ioreg`, which needs no special rights and wakes no GPU: it prints recorded values.
+"""Reads a Mac's GPUs using `ioreg`. This needs no special rights and wakes no GPU.
 
-Apple's own GPUs have energy counters, which `apple_energy` reads. Their clock speeds aren't available.
+`ioreg` prints recorded values. Apple's own GPUs have energy counters, which `apple_energy` reads. Their clock
+speeds aren't available.
 """
 
 import logging

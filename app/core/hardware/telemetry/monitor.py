@@ -118,7 +118,7 @@ class TelemetryReader:
         )
 
     def _read_energy(self, elapsed_s: float) -> tuple[float | None, float | None]:
-        """Return the CPU's energy since the first read in joules, and its mean power since the last in watts."""
+        """Return the CPU's energy in joules since the first read, and mean power in watts since the last one."""
         if self._apple is not None and self._apple.is_there:
             return self._apple.read()
         before_j, self._energy_j = self._energy_j, self._energy.read_j(elapsed_s)
