@@ -153,7 +153,7 @@ def temperature_c(telemetry: Telemetry, gpu: int | None) -> float | None:
 
 
 def cool_down_for(plan: Plan, runner: Runner) -> CoolDown | None:
-    """Return a CoolDown for a plan; None if none of its runs ever waits: single runs, Quick runs and demos."""
+    """Return a CoolDown for a plan; None if its runs never wait, as with single runs, Quick runs and demos."""
     if plan.is_single or not any(map(_is_long, plan.specs)):
         return None
     return CoolDown(lambda spec: likely_gpu(spec, runner.machine, installed_variant(runner.paths, spec.engine)))
