@@ -156,7 +156,7 @@ def _remove_own(folder: Path, warn: Callable[[Message], None]) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove only files created by the test; the marker is last, so that an interrupted removal can be resumed."""
+    """Remove only files created by the test, with the marker last, so that an interrupted removal can resume."""
     for name in (PICTURES, SHARDS):
         with suppress(FileNotFoundError):
             shutil.rmtree(folder / name)  # doesn't follow links
