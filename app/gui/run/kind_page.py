@@ -34,7 +34,7 @@ class PageTexts:
         running: Message stating that one of its plans is in progress.
         earlier: Name of the list of stored plans.
         table: Name of the table.
-        nothing, steps: Heading of the instructions, and icon and sentence of each step.
+        nothing, steps: Heading of the instructions, and the icon and sentence for each step.
         export, exported: Title of the file dialog for exports, and the final notification.
     """
 
