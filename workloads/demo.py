@@ -52,7 +52,7 @@ class Demo(Workload):
     )
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Report epochs of steps that sleep. The requested outcome happens after the first epoch."""
+        """Report epochs whose steps only sleep. The requested outcome happens after the first epoch."""
         spec = job.spec
         outcome = str(spec.parameters.get("outcome", "ok"))
         step_s = float(spec.parameters.get("step_s", 0.01)) * (50 if outcome == "slow" else 1)

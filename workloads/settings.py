@@ -33,7 +33,7 @@ class Setting:
         flag: Command-line option.
         choices: Returns the values of a "choice".
         minimum, maximum: Limits of an "int".
-        zero_is_named: Whether 0 has a special meaning in a form, such as "all", for an "int".
+        zero_is_named: For an "int", whether 0 has a special meaning in a form, such as "all".
         may_be_auto: Whether None is allowed. It lets the engine choose.
         comparability: How results with different values are compared: not at all ("must_match"), with a remark
             ("noted"), or without ("ignored").
@@ -330,7 +330,7 @@ def settings_by_key() -> dict[str, Setting]:
 
 
 def split_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert values by setting name to RunSpec fields. Values without a field are put into `settings`."""
+    """Convert values by setting name to RunSpec fields. Values without their own field are put into `settings`."""
     fields = {name: value for name, value in values.items() if name in RunSpec.__struct_fields__}
     others = {setting.name: setting for setting in all_settings() if setting.name not in RunSpec.__struct_fields__}
     extra = {

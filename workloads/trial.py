@@ -3,7 +3,7 @@
     python -m workloads.trial tensorflow list            build and devices
     python -m workloads.trial tensorflow device gpu:0    a matrix product, a convolution and gradients
 
-Each answer is a line of JSON on the original stdout. Answers are written immediately, so that they are available
+Each answer is one line of JSON on the original stdout. Answers are written immediately, so that they are available
 even if the process is killed. If stdin is closed, the parent process has exited, and this process exits too.
 """
 

@@ -46,7 +46,7 @@ class Proof:
     """Expected losses that prove training, for the default batch size and network on any device.
 
     Attributes:
-        steps: Number of first training steps to average the loss over.
+        steps: Number of training steps, from the first one, over which the loss is averaged.
         bands: Range of the mean loss by data source ("real", "synthetic").
         origins: How each band was determined, by data source.
         unlearned: Mean loss on synthetic data with a learning rate of zero; None if unknown.
@@ -100,7 +100,7 @@ class Workload:
 
     Attributes:
         version: Incremented by changes that make new results incomparable with old ones.
-        study: The published study it reproduces, "000" to "004"; "" for none.
+        study: The published study that it reproduces, "000" to "004"; "" if there is none.
         source: Publication that describes the network.
         epoch_text: Short definition of an epoch; None for the demo.
         metric: Metric of the headline.
@@ -123,7 +123,7 @@ class Workload:
         is_demo: Whether the times are unrelated to the computer's speed.
         trains: Whether the workload trains, and therefore has losses.
         has_epochs: Whether the workload runs in epochs or rounds. If not, it determines its own duration.
-        can_sustain: Whether the workload can run for a given time.
+        can_sustain: Whether the workload can run for a specified time.
         counts_steps: Whether a Standard run must execute exactly the requested number of steps.
         steps_alike: Whether all steps do the same work and are therefore comparable.
         reports_headline: Whether the workload measures its headline itself, because its steps differ in kind.
@@ -277,7 +277,7 @@ class Workload:
 
     @property
     def study_name(self) -> str:
-        """Authors and year of the study; "" for none."""
+        """Authors and year of the study; "" if there is none."""
         return STUDIES.get(self.study, self.study)
 
     def step_operations(self, variant: str) -> int | None:

@@ -36,11 +36,11 @@ def main(
     """Run a command and return its exit code: 0 done, 1 failed, 2 invalid usage or environment, 130 cancelled.
 
     Args:
-        arguments: Command-line arguments; None for the arguments of this process.
-        draw_share: Saves the picture of a result with an embedded result file, in light or dark colours.
-            Supplied by the caller, because drawing needs Qt.
+        arguments: Command-line arguments; None for this process's arguments.
+        draw_share: Function that saves a result as a picture with an embedded result file, in light or dark
+            colours. It is supplied by the caller, because drawing needs Qt.
         notice: Text to print before anything else.
-        scan_picture: Reads the QR code in a picture. Supplied by the caller for the same reason.
+        scan_picture: Function that reads the QR code in a picture, supplied by the caller for the same reason.
     """
     ending = Ending()
     try:

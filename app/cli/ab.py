@@ -45,7 +45,7 @@ def _label(options: argparse.Namespace, side: str) -> str:
 
 
 def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
-    """Return the options after applying the settings of one side."""
+    """Return the options with one side's settings applied."""
     changed = argparse.Namespace(**vars(options))
     changed.settings = list(options.settings)
     parameters = [parameter.name for parameter in known_workload(options.workload).parameters]
@@ -73,7 +73,7 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
 
 
 def _typed(setting: Setting, name: str, text: str) -> Any:
-    """Parse a side's setting like the command-line option of the same name."""
+    """Parse a side's setting in the same way as the command-line option with that name."""
     if setting.kind != "int" or (setting.may_be_auto and text == AUTO):
         setting.parse(text, name)
         return text

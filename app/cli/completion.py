@@ -55,7 +55,7 @@ def _program() -> list[str]:
 
 
 def _descent(all_places: Sequence[Place]) -> str:
-    """Return a shell pattern of all commands followed by one of their subcommands."""
+    """Return a shell pattern that matches each command followed by one of its subcommands."""
     return "|".join(shlex.quote(f"{place.path} {verb}") for place in all_places for verb in place.verbs)
 
 

@@ -89,7 +89,7 @@ def remove(options: argparse.Namespace, paths: Paths) -> int:
 
 
 class _Waiting:
-    """Reports, once, that another instance of Epochmark is using the data set."""
+    """Reports once that another instance of Epochmark is using the data set."""
 
     def __init__(self, dataset_id: str) -> None:
         self._dataset_id = dataset_id

@@ -77,7 +77,7 @@ def _state(row: EngineRow) -> str:
 
 
 def _use(row: EngineRow) -> str:
-    """Describe the devices that an engine uses or could use on this computer, with its size if not installed."""
+    """Describe the devices that an engine uses or could use here, and its size if it isn't installed."""
     if row.is_included or row.state == "ready":
         return _device([gpu.name for gpu in row.gpus])
     if not row.offers:
@@ -90,7 +90,7 @@ def _device(gpus: list[str]) -> str:
 
 
 def offer_text(offer: BuildFit) -> str:
-    """Describe the devices that a variant would use on this computer, with its size."""
+    """Describe the devices that a variant would use on this computer, and its size."""
     variant = offer.variant
     device = _device([gpu.name for gpu in offer.gpus])
     if variant.download_bytes is None:

@@ -56,7 +56,7 @@ def add_json(parser: argparse.ArgumentParser, default: bool | str = False) -> No
 
 
 def add_watching(parser: argparse.ArgumentParser, default: bool | str = False) -> None:
-    """Add the options for a plan in progress. For `default`, see `add_json`."""
+    """Add the options for running a plan. For `default`, see `add_json`."""
     parser.add_argument("--json", action="store_true", default=default, help=sentence("help.json_events"))
     parser.add_argument("--quiet", action="store_true", default=default, help=sentence("help.run_quiet"))
     add_cool_down(parser, default)

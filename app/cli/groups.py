@@ -119,7 +119,7 @@ def follow(
         runner: Starts the runs.
         view: Shows the runs.
         resumed: See `carry_out`.
-        cool_down: How runs wait for their device to cool down; None if they don't.
+        cool_down: Makes runs wait for their device to cool down; None to start them immediately.
     """
     with Interrupts() as interrupts:
         callbacks = PlanCallbacks(
@@ -265,7 +265,7 @@ class TextPlanView(View):
 
 
 class Hands:
-    """Asks the user on the terminal to set up the next side. Can be interrupted while waiting."""
+    """Asks the user in the terminal to set up the next side. The wait can be interrupted."""
 
     def __init__(self, interrupts: Interrupts) -> None:
         self._interrupts = interrupts

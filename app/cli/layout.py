@@ -157,7 +157,7 @@ def _row(
 
 
 def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None) -> list[Line]:
-    """Return bars on a logarithmic scale with their values, fastest first. The user's own bars stand out."""
+    """Return bars on a logarithmic scale with their values, fastest first. The user's own bars are highlighted."""
     if not bars:
         return []
     low, high = min(bar.value for bar in bars), max(bar.value for bar in bars)
@@ -216,7 +216,7 @@ def _remarks(bar: Bar, baseline: Bar | None) -> list[str]:
 
 
 def _apart(bar: Bar, remarks: Sequence[str]) -> str:
-    """Return the shortest prefix of remarks that distinguishes bars of the same name; "" if the name is unique."""
+    """Return the first remarks, as many as needed to distinguish bars of the same name; "" if none are needed."""
     return " · ".join(remarks[: len(remarks) - len(bar.remarks) + bar.apart]) if bar.apart else ""
 
 

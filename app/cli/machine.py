@@ -92,7 +92,7 @@ def hardware(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def reason_lines(parts: Iterable[MachinePart]) -> list[str]:
-    """Return one line per reason, with all components that it applies to."""
+    """Return one line for each reason, with all components that it applies to."""
     names: dict[str, list[str]] = {}
     for part in parts:
         if part.reason:
@@ -137,7 +137,7 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _compare_work(options: argparse.Namespace, workload: str, run: RunSummary | None, chart: list[Bar]) -> int:
-    """Compare results by their work per joule."""
+    """Compare results by work per joule."""
     baseline = find_baseline(chart, options.baseline, workload)
     if options.json:
         say_json(json.dumps(_comparison(workload, run, chart, baseline) | {"sentence": None}, indent=2))

@@ -1,4 +1,4 @@
-"""Parsers of the commands for plans of several runs, namely studies and suites."""
+"""Parsers for the commands `study` and `suite`, which run plans of several runs."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Base of the commands for plans, with actions to resume, show, share and export stored plans."""
+"""Base class of the commands for plans, with actions to resume, show, share and export stored plans."""
 
 import argparse
 import json
@@ -60,7 +60,7 @@ class PlanCommand(ABC):
         return 0
 
     def conclusion(self, paths: Paths) -> Conclusion:
-        """Return the output for the end of a plan."""
+        """Return the functions that output the result when a plan ends."""
 
         def load(group: Group) -> PlanReport:
             with Database(paths.database) as database:

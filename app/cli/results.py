@@ -124,7 +124,7 @@ def _list_imported(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _say_list(runs: Sequence[RunSummary], places: Mapping[int, str]) -> None:
-    """Print a table of runs, with a legend of its marks.
+    """Print a table of runs, with a legend for its marks.
 
     Args:
         runs: The user's own runs or imported results.

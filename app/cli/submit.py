@@ -20,7 +20,7 @@ _COLUMNS = (Column("column.field"), Column("column.value", least=20))
 
 
 def submit(options: argparse.Namespace, paths: Paths) -> int:
-    """Write a run's result file, print every field in it, and explain where to submit it and what to paste."""
+    """Write a run's result file, print all its fields, and explain where to submit it and what to paste."""
     check_place(options.output)
     hidden = [name.strip() for name in (options.without or "").split(",") if name.strip()]
     with Database(paths.database) as database:

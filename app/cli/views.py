@@ -1,4 +1,4 @@
-"""Views of a run in the terminal, as a stream of events or as text."""
+"""Displays a run in the terminal, as a stream of events or as text."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -60,7 +60,7 @@ class View:
         self._attempt(lambda: self.show(event))
 
     def wait(self, planned: PlannedRun, wait: Wait) -> None:
-        """Process the state of a run of the plan that waits before it starts."""
+        """Process a run's wait before it starts. A new command that the user must run is printed."""
         if wait.command is not None and wait.command != self._command:
             self._command = wait.command
             complain(in_line(wait.text))
@@ -68,7 +68,7 @@ class View:
         self._attempt(lambda: self.show_waiting(planned, wait))
 
     def show_waiting(self, planned: PlannedRun, wait: Wait) -> None:
-        """Show that a run waits."""
+        """Show that a run is waiting."""
 
     def _attempt(self, show: Callable[[], None]) -> None:
         if self._closed:

@@ -1,4 +1,4 @@
-"""Writes users' files safely: completely or not at all, following links, and to pipes."""
+"""Writes users' files safely: completely or not at all. Links are followed, and pipes are supported."""
 
 import contextlib
 import errno
@@ -38,8 +38,8 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
     """Write a file completely, or leave the old file unchanged.
 
     Links are followed. An existing file keeps its permissions and owner; a new file follows the umask. Devices and
-    pipes are written to directly; a pipe without a reader blocks. Other hard links to the file keep the old
-    content.
+    pipes are written to directly; writing to a pipe without a reader blocks. Other hard links to the file keep the
+    old content.
 
     Raises:
         OSError: The file can't be written. Exceptions from `chunks` are passed on. The old file is unchanged.

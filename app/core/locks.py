@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Hold:
-    """A lock held by this process until `release` or the end of a `with` block."""
+    """A lock held by this process until `release` is called or a `with` block ends."""
 
     def __init__(self, lock: "BaseFileLock") -> None:
         self._lock = lock

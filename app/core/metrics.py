@@ -14,7 +14,7 @@ class Metric:
     """The format of a number.
 
     Attributes:
-        name: Message with its name; None for `metric.<key>` in the catalogue.
+        name: Message with its name; None to use `metric.<key>` from the catalogue.
     """
 
     unit: str = ""

@@ -25,7 +25,7 @@ class _Shown(dict[int, str]):
 class _ShownInJson(_Shown):
     @staticmethod
     def escape(code: int) -> str:
-        """Return the JSON escape of a character. It preserves the value."""
+        """Return the JSON escape of a character, which preserves the document's value."""
         units = chr(code).encode("utf-16-be", "surrogatepass")
         return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
 

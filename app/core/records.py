@@ -44,7 +44,8 @@ class Headline:
         seconds_per_epoch_s: Duration of an epoch, even if `value` is another quantity.
         basis: "later_epochs", "first_epoch", "estimate" or "repetitions".
         minimum_s, maximum_s: Range of the duration of an epoch, or of a step if the headline is based on steps.
-        spread_pct: Sample standard deviation of epochs, or of parts of the steps, as a percentage of the value.
+        spread_pct: Sample standard deviation of the epochs (or of parts of the steps), as a percentage of the
+            value.
         step_median_s: Median duration of all steps, of every kind.
         value_low, value_high: Confidence interval of `value`, in its unit.
         confidence_pct: Confidence level of the interval; below 95 with too few epochs.
@@ -340,7 +341,7 @@ class Plan:
 
     @property
     def has_equal_sides(self) -> bool:
-        """Whether an A/B compares a configuration with itself, to find out how much this computer varies."""
+        """Whether an A/B compares a configuration with itself, to find out how much the speed here varies."""
         return (
             self.order == "pairs" and not self.by_hand and len(self.specs) > 1 and self.specs[0] == self.specs[1]
         )
@@ -434,7 +435,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastRun:
-    """A past run with conditions that may change between runs. None means unknown."""
+    """A past run, with the conditions that may differ between runs. None means unknown."""
 
     run: RunSummary
     gpu_driver: str | None = None  # of the first GPU

@@ -136,7 +136,7 @@ def stored_zoom_pct(path: Path) -> int:
 
 
 def checked_address(text: str) -> str:
-    """Return a web address without surrounding spaces, or "" for none. Raises UsageError if it is invalid."""
+    """Return a web address without surrounding spaces; "" if it is blank. Raises UsageError if it is invalid."""
     address = text.strip()
     try:
         return msgspec.convert(address, WebAddress)

@@ -1,4 +1,4 @@
-"""Reads untrusted archives: limits sizes, extracts regular files only, and chooses the names of the files."""
+"""Reads untrusted archives: limits sizes, extracts only regular files, and chooses the file names itself."""
 
 import gzip
 import tarfile

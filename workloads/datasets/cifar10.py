@@ -54,8 +54,8 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
     """Extract only the six data files from the archive, and write their checksum to the same folder.
 
     Raises:
-        HostileArchiveError: Not a tar.gz, or a data file is missing, duplicated, not a regular file or the wrong
-            size.
+        HostileArchiveError: The archive isn't a tar.gz, or a data file is missing, duplicated, not a regular file
+            or the wrong size.
     """
     wanted = {f"{_FOLDER_IN_ARCHIVE}/{name}": name for name in FILES}
     seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""Flower photos packed into sixteen record files, once per image size, for training to read."""
+"""Packs flower photos into sixteen record files, once per image size, which training then reads."""
 
 import contextlib
 import os

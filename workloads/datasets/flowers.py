@@ -1,6 +1,7 @@
 """3,670 photos of flowers from the official archive, and a synthetic twin. Reads local files, never the network.
 
-The study read the photos from sixteen record files with one image size. `flower_records` creates these files once.
+The study read the photos from sixteen record files that contain images of one size. `flower_records` creates these
+files once.
 """
 
 import hashlib
@@ -80,8 +81,8 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
     """Extract only the photos and their licence from the archive.
 
     Raises:
-        HostileArchiveError: Not a tar.gz, beyond the limits, or a photo is duplicated, missing, too large, not a
-            regular file or not a JPEG.
+        HostileArchiveError: The archive isn't a tar.gz or exceeds the limits, or a photo is duplicated, missing,
+            too large, not a regular file or not a JPEG.
     """
     names: set[str] = set()
     for label in CLASSES:

@@ -54,8 +54,8 @@ class Reviews:
     """Reviews as word ids. Review n is `ids[offsets[n] : offsets[n + 1]]`; label 0 is negative, 1 positive.
 
     Attributes:
-        words: Word ids are below this, ids of word pairs above it.
-        vocabulary: All ids are below this. An embedding needs this many rows.
+        words: Word ids are below this number, ids of word pairs above it.
+        vocabulary: All ids are below this number. An embedding needs this many rows.
     """
 
     train_ids: "NDArray[np.int32]"
@@ -74,8 +74,8 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
     """Store the labelled reviews in one file per split and label, one review per line, ordered by review number.
 
     Raises:
-        HostileArchiveError: Not a tar.gz, beyond the limits, or a review is duplicated, missing, too long, not a
-            regular file or not UTF-8 text.
+        HostileArchiveError: The archive isn't a tar.gz or exceeds the limits, or a review is duplicated, missing,
+            too long, not a regular file or not UTF-8 text.
     """
     by_file: dict[str, dict[str, str]] = {name: {} for name in FILES}
     with tar_members(files[SOURCE.files[0].name], SOURCE.title, LIMITS) as members:

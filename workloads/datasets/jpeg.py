@@ -13,7 +13,7 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
     """Return width and height in pixels, read from the frame header.
 
     Raises:
-        UnfitError: Not a JPEG, or truncated or damaged before the frame header.
+        UnfitError: The file isn't a JPEG, or it is truncated or damaged before the frame header.
     """
     if data[:2] != bytes((0xFF, _START)):
         raise UnfitError(message("jpeg.bad_start"))

@@ -15,7 +15,7 @@ def read_regular(path: Path, limit_bytes: int | None = None) -> bytes:
         limit_bytes: Maximum size; None for no limit.
 
     Raises:
-        OSError: It can't be read, isn't a regular file, or exceeds the limit.
+        OSError: The file can't be read, isn't a regular file, or exceeds the limit.
     """
     with open_regular(path) as file:
         _check(os.fstat(file.fileno()), path, limit_bytes)
@@ -33,7 +33,7 @@ def open_regular(path: Path, buffer_bytes: int = -1) -> BinaryIO:
         buffer_bytes: Size of the buffer; -1 for the default.
 
     Raises:
-        OSError: It can't be opened or isn't a regular file.
+        OSError: The file can't be opened or isn't a regular file.
     """
     _check(path.stat(), path, None)  # check first, because opening a device may have side effects
 

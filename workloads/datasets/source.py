@@ -93,7 +93,7 @@ class StoredFiles:
         return self._names
 
     def owns(self, name: str, noted: Collection[str] | None) -> bool:
-        """Return whether `install` or a later run creates a file of this name. All other files are the user's.
+        """Return whether `install` or a later run creates a file with this name. All other files are the user's.
 
         Args:
             name: Path relative to the data set's folder, with forward slashes. Folder names end with a slash.

@@ -32,7 +32,7 @@ def shuffled(seed: list[int], count: int) -> "NDArray[np.intp]":
 def patterns(seed: list[int], classes: int, coarse: int, channels: int, shifts: int) -> "NDArray[np.uint8]":
     """Return blurred, shifted patterns with values 0..95.
 
-    The shape is (classes, shifts ** 2, 4 × coarse, 4 × coarse, channels).
+    Their shape is (classes, shifts ** 2, 4 × coarse, 4 × coarse, channels).
 
     Args:
         seed: Seed of the patterns.
@@ -57,7 +57,7 @@ def patterns(seed: list[int], classes: int, coarse: int, channels: int, shifts: 
 def pictures(
     seed: list[int], count: int, shapes: "NDArray[np.uint8]", doubt_bits: int
 ) -> "tuple[NDArray[np.uint8], NDArray[np.uint8]]":
-    """Return images and their labels. Each image is a pattern of its class at a random position, plus noise.
+    """Return images and their labels. Each image is a pattern from its class at a random position, plus noise.
 
     One label in 2 ** doubt_bits is redrawn at random, so that the loss has a lower bound, as with real images.
     """

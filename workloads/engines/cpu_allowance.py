@@ -15,7 +15,7 @@ _SPREADS_SINCE_BUILD = 20_348
 
 
 def visible_cpus() -> int | None:
-    """Return the number of logical CPUs that this process may run on; None if the system doesn't report it."""
+    """Return the number of logical CPUs on which this process may run; None if the system doesn't report it."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     if sys.platform == "win32":

@@ -69,16 +69,16 @@ class StepWatch(Protocol):
 class Engine:
     """Runs Keras networks on one of Keras's backends. Subclasses may override every step.
 
-    The app also calls the first group of methods. They must not import the engine, because it may not be installed
-    in the app's environment. All other methods are for the worker, after `start`.
+    The first group of methods is also called by the app. These must not import the engine, because it may not be
+    installed in the app's environment. All other methods are for the worker, after `start`.
 
     Attributes:
         name: Name used in specs and results.
         title: Official name.
         backend: Name of the Keras backend.
         vendors: Vendors of supported GPUs, given the right system and driver.
-        reads: Prefixes of environment variables that affect it.
-        settings: Engine-specific run settings it supports.
+        reads: Prefixes of the names of environment variables that affect it.
+        settings: Engine-specific run settings that it supports.
         capabilities: Range of supported NVIDIA compute capabilities, excluding the upper bound; None if it depends
             on the installed build.
         compiler: Name of the compiler used for steps if compilation is requested.
@@ -152,7 +152,7 @@ class Engine:
         return None
 
     def gpu_memory_reserved_bytes(self) -> int | None:
-        """Return the most GPU memory that the engine has reserved, in bytes; None on the CPU or if unknown."""
+        """Return the peak GPU memory reserved by the engine, in bytes; None on the CPU or if unknown."""
         return None
 
     def gpus(self) -> int:
@@ -249,11 +249,11 @@ class Engine:
         return self.with_rows(self.generated(lambda: _again(x, y)), x)
 
     def in_order(self, x: Any, y: Any, batch_size: int) -> Any:
-        """Return the batches of arrays in order, for one pass."""
+        """Return the batches from arrays in order, for one pass."""
         return _Batches(x, y, batch_size)
 
     def shuffled(self, x: Any, y: Any, batch_size: int, seed: int) -> Any:
-        """Return endless batches of arrays, reshuffled for each pass."""
+        """Return endless batches from arrays, reshuffled for each pass."""
         return self.with_rows(self.generated(lambda: _shuffled(x, y, batch_size, seed)), x)
 
     def pieces(self, x: Any, y: Any) -> Any:
@@ -273,7 +273,7 @@ class Engine:
 
         Args:
             make: Returns a new iterator of batches.
-            others: Returns one batch of each further shape, for engines that compile a step per shape.
+            others: Returns one batch for each further shape, for engines that compile a step per shape.
         """
         return make()
 

@@ -1,4 +1,4 @@
-"""Image operations with Pillow and NumPy that match TensorFlow's, for engines that have none."""
+"""Image operations with Pillow and NumPy that match TensorFlow's, for engines without their own."""
 
 import errno
 import io
@@ -148,7 +148,7 @@ def varied(jpeg: bytes, side_px: int, variation: Variation) -> "NDArray[np.float
 
 
 def _rotation(angle: float, side_px: int, margin: int) -> tuple[float, ...]:
-    """Return Pillow's six coefficients for rotating the centre of a square that has a margin."""
+    """Return the six coefficients with which Pillow rotates the centre of a square that has a margin."""
     cosine, sine = math.cos(angle), math.sin(angle)
     middle = side_px / 2
     right = margin + middle - middle * cosine + middle * sine

@@ -57,7 +57,7 @@ class Pictures:
 
     Args:
         feed: Returns batches for the engine's `fit`. Called with a function that returns a new iterator of
-            batches, the number of batches (None if endless), and a function that returns one batch of each other
+            batches, the number of batches (None if endless), and a function that returns one batch for each other
             length.
     """
 
@@ -284,7 +284,7 @@ def _in_batches(calls: Iterable[Callable[[], Example]], batch_size: int, classes
 
 
 def _rest(examples: Examples, batch_size: int) -> list[Batch]:
-    """Return one dummy batch of the last batch's length in a list; [] if all batches have the same length."""
+    """Return a list with one dummy batch of the last batch's length; [] if all batches have the same length."""
     import numpy as np
 
     rest = examples.count % batch_size

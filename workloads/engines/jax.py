@@ -1,4 +1,4 @@
-"""JAX, on the CPU on all systems and on NVIDIA GPUs on Linux."""
+"""JAX, for CPUs on all systems and for NVIDIA GPUs on Linux."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -134,7 +134,7 @@ def _behind_weights(program: Any, shapes: Any) -> Any:
 
 
 def matrix_operations(program: Any) -> Counter[str]:
-    """Count the operations of a traced program's products and convolutions by number type. Additions count too.
+    """Count the operations of products and convolutions in a traced program by number type, including additions.
 
     Raises:
         UncountableError: It contains a loop of unknown length or an operation whose contents are unknown.

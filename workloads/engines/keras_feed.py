@@ -39,7 +39,7 @@ class KerasFeed(Engine):
     _seed = 0
 
     def native(self, batch: Batch) -> Batch:
-        """Convert a batch to the engine's own types. Called in the thread."""
+        """Convert a batch to the engine's own types. Called in the prefetching thread."""
         return batch
 
     def warm_up(self, model: Any, trained: Sequence[Batch], validated: Sequence[Batch]) -> None:
@@ -150,7 +150,7 @@ def _warm_up(engine: KerasFeed, train: Batches, checked: Batches | None, steps: 
 
 
 def _pass(x: Any, y: Any, size: int, order: Any) -> Iterator[Batch]:
-    """Yield the batches of one pass over arrays, in the given order; None keeps their own order."""
+    """Yield the batches of one pass over arrays in the given order; None keeps the arrays' own order."""
     for first in range(0, len(x), size):
         rows = slice(first, first + size)
         rows = rows if order is None else order[rows]
@@ -158,5 +158,5 @@ def _pass(x: Any, y: Any, size: int, order: Any) -> Iterator[Batch]:
 
 
 def _rows(y: Any, rows: Any) -> Any:
-    """Return some rows of one array, or of each of several arrays."""
+    """Return some rows from one array, or from each of several arrays."""
     return [part[rows] for part in y] if isinstance(y, list | tuple) else y[rows]

@@ -1,4 +1,4 @@
-"""The registry of engines, with the module and the packages folder of each."""
+"""The registry of engines, with each engine's module and packages folder."""
 
 import importlib
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""TensorFlow, on the CPU on all systems and on NVIDIA GPUs on Linux."""
+"""TensorFlow, for CPUs on all systems and for NVIDIA GPUs on Linux."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -213,9 +213,8 @@ def leave_untuned() -> None:
     """Disable tf.data's autotuning for all data read by `fit`, for the lifetime of this process.
 
     At the end of each epoch, Keras discards its iterator. With TensorFlow 2.21, this may block for up to a minute,
-    until the tuner wakes up again. In a test, four of ten epochs of 47 s took 29 to 38 s longer. For data in
-    memory, the tuner only sets the number of threads that slice arrays into batches. This made no measurable
-    difference.
+    until the tuner wakes up again. In a test, four of ten 47 s epochs took 29 to 38 s longer. For data in memory,
+    the tuner only sets the number of threads that slice arrays into batches. This made no measurable difference.
     """
     from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
     from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter

@@ -327,7 +327,7 @@ class _Count(Reach):
         return Counter({operation.inputs[-1].dtype.name: count}) if count else Counter()
 
     def _of_loop(self, graph: Any, loop: Any, goal: Goal) -> Counter[str]:
-        """Return the number of operations of a loop, or of the reversed loop that computes its gradients."""
+        """Return the number of operations in a loop, or in the reversed loop that computes its gradients."""
         _, limit, *others = loop.inputs
         if others and others[0].op.type in CALL["loops"]:
             # A gradient loop has unknown sizes, because it reads from lists. Each of its products is a gradient of

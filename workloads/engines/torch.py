@@ -1,4 +1,4 @@
-"""PyTorch, on the CPU on all systems and on NVIDIA, AMD, Intel and Apple GPUs."""
+"""PyTorch, for CPUs on all systems and for NVIDIA, AMD, Intel and Apple GPUs."""
 
 import importlib.util
 import os
@@ -51,11 +51,11 @@ class Torch(KerasFeed):
         return ours
 
     def may_use(self, vendor: str, os_name: str) -> bool:
-        """Return whether PyTorch can use a vendor's GPUs: Apple's only on macOS, all others only elsewhere."""
+        """Return whether PyTorch can use a vendor's GPUs: on macOS only Apple's, on other systems all others."""
         return vendor in self.vendors and (vendor == "apple") == os_name.startswith("macOS")
 
     def refusal(self, spec: RunSpec) -> Message | None:
-        """Also refuse compiled steps without a C++ compiler. On Windows, `start` checks it for GPUs."""
+        """Also reject compiled steps if there is no C++ compiler. On Windows, `start` checks this for GPUs."""
         if spec.jit and (sys.platform != "win32" or spec.device == "cpu") and not _has_compiler():
             return _no_compiler()
         return super().refusal(spec)
@@ -131,7 +131,7 @@ class Torch(KerasFeed):
         return int(getattr(getattr(torch, kind), name)(self._device))
 
     def native(self, batch: Batch) -> Batch:
-        """Convert a batch to tensors. For CUDA devices, use pinned memory, from which they can copy directly."""
+        """Convert a batch to tensors. For CUDA devices, use pinned memory, which they can copy from directly."""
         import torch
 
         pinned = self._device.startswith("cuda")
@@ -208,11 +208,11 @@ def _choose_device(torch: Any, asked: str) -> tuple[str, str, str | None]:
 
 
 def compile_refusal(kind: str, hip: str | None) -> Message | None:
-    """Return what torch.compile lacks for a kind of device as PyTorch names it; None if it lacks nothing.
+    """Explain what torch.compile lacks for a kind of device; None if nothing is missing.
 
     Args:
-        kind: "cpu", "cuda", "xpu" or "mps".
-        hip: The version of AMD's HIP that PyTorch was built for; None for other builds.
+        kind: Kind of device, as named by PyTorch: "cpu", "cuda", "xpu" or "mps".
+        hip: Version of AMD's HIP that PyTorch was built for; None for other builds.
     """
     if kind in ("cuda", "xpu") and importlib.util.find_spec("triton") is None:
         return message("engine.no_triton", engine=ENGINE.title)

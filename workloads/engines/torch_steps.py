@@ -16,8 +16,9 @@ _OPAQUE = ("_cudnn_rnn", "mkldnn_rnn_layer", "_thnn_fused_lstm_cell", "lstm_mps"
 class StepWatch:
     """Counts the examples of all training steps, and the operations of a few unpredictable ones.
 
-    Counting slows a step with small operations by about 10 %. Therefore only the first step and a negligible
-    number of others are counted, each chosen at random before the number of steps doubles.
+    Counting slows a step with small operations by about 10 %. Therefore, operations are counted only in the first
+    step and in a negligible number of others. After the nth step has been counted, the next one is chosen at
+    random from the following n steps.
 
     Args:
         model: A compiled model whose steps aren't compiled by torch.compile.
@@ -88,7 +89,7 @@ def _length(tensors: Any) -> int:
 
 @dataclass(slots=True)
 class _Call:
-    """A call of an operation: its operation count, its number type, and the calls it depends on."""
+    """A call to an operation: its operation count, its number type, and the calls that it depends on."""
 
     count: int
     kind: str
@@ -161,7 +162,7 @@ def _written(call: Any, args: Any, named: Any) -> list[Any]:
 
 
 def _count_of(operation: Any, args: Any, named: Any, result: Any) -> tuple[int, str]:
-    """Return the number of operations of a call and their number type."""
+    """Return the number of operations in a call and their number type."""
     import torch
     from torch.utils.flop_counter import flop_registry
 
@@ -175,7 +176,7 @@ def _count_of(operation: Any, args: Any, named: Any, result: Any) -> tuple[int, 
 
 
 def _of_gradients(arguments: Any) -> int | None:
-    """Return the number of operations of a convolution's gradients; None for a transposed convolution.
+    """Return the number of operations for a convolution's gradients; None for a transposed convolution.
 
     Each of the two gradients costs as much as the convolution. PyTorch's own count is too high for grouped
     convolutions.

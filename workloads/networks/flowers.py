@@ -21,7 +21,7 @@ _RAMP_EPOCHS, _DECAY = 5, 0.8
 
 
 class Flowers(Training):
-    """A network from keras.applications with five outputs. All its layers are trained.
+    """A network from keras.applications with five outputs. All of its layers are trained.
 
     Attributes:
         network: The network's name in keras.applications.

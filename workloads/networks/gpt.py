@@ -1,4 +1,4 @@
-"""Language models that predict the next token: three GPTs from Languini Kitchen, and nanoGPT on characters."""
+"""Language models that predict the next token: three GPTs from Languini Kitchen, and nanoGPT with characters."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,7 +82,7 @@ class _Languini(_Language):
         return tables + self.blocks * block + 2 * width
 
     def results(self, spec: RunSpec) -> float:
-        """Return the number of activations of all blocks and of the scores."""
+        """Return the number of activations in all blocks and in the scores."""
         sequence, vocabulary = (int(self.value_of(spec, name)) for name in ("sequence", "vocabulary"))
         return self.blocks * _block_results(sequence, self.width, self.heads) + 3 * sequence * vocabulary
 
@@ -199,7 +199,7 @@ class NanoGptChar(_Language):
         return blocks * (12 * width**2 + 2 * width) + (nietzsche.SYMBOLS + sequence + 1) * width
 
     def results(self, spec: RunSpec) -> float:
-        """Return the number of activations of all blocks."""
+        """Return the number of activations in all blocks."""
         blocks, heads, width, sequence = (int(self.value_of(spec, each.name)) for each in self.parameters)
         return blocks * _block_results(sequence, width, heads)
 

@@ -1,4 +1,4 @@
-"""Feeds of images in memory, and of a single generated batch that is repeated."""
+"""Feeds for images in memory, and for a single generated batch that is repeated."""
 
 import math
 from pathlib import Path

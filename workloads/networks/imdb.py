@@ -85,7 +85,7 @@ class ImdbFastTextUnigram(_Imdb):
 class ImdbFastText(ImdbFastTextUnigram):
     """The same network with an additional embedding for each pair of adjacent words.
 
-    The number of pairs depends on the reviews, and so does the size of the network.
+    The number of pairs, and thus the size of the network, depends on the reviews.
     """
 
     id = "imdb_fasttext"

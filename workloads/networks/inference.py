@@ -1,4 +1,4 @@
-"""Inference workloads for the studies' networks: throughput with a large batch, latency with small ones."""
+"""Inference with the studies' networks: measures throughput with a large batch and latency with small ones."""
 
 import statistics
 import time

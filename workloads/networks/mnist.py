@@ -83,7 +83,7 @@ class MnistCnn(_Mnist):
         return _digits_network(dropout=True)
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return Adadelta with the default learning rate of Keras 2, 1.0. The default of Keras 3 is 0.001."""
+        """Return Adadelta with Keras 2's default learning rate (1.0). Keras 3's default is 0.001."""
         from keras import optimizers
 
         optimizer = optimizers.Adadelta(1.0, rho=0.95)

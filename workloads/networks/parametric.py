@@ -52,7 +52,7 @@ class FcParametric(_Parametric):
         return 2_001 * width + (depth - 1) * (width + 1) * width + (width + 1) * self.classes
 
     def results(self, spec: RunSpec) -> float:
-        """Return the number of activations of all layers, before and after the activation functions."""
+        """Return the number of activations in all layers, before and after the activation functions."""
         depth, width = self.sizes(spec)
         return 2_000 + 2 * depth * width + 3 * self.classes
 
@@ -92,7 +92,7 @@ class CnnParametric(_Parametric):
         return count + (given + 1) * self.classes
 
     def results(self, spec: RunSpec) -> float:
-        """Return the number of activations of all convolutions.
+        """Return the number of activations in all convolutions.
 
         Each stage has twice the filters and a quarter of the pixels.
         """
@@ -142,7 +142,7 @@ class RnnParametric(_Parametric):
         return (2 * _VOCABULARY + depth * 4 * (2 * width + 1)) * width + _VOCABULARY
 
     def results(self, spec: RunSpec) -> float:
-        """Return the number of activations of all time steps: gates and states of each layer, and scores."""
+        """Return the number of activations in all time steps: gates and states of each layer, and scores."""
         depth, width, sequence = self.sizes(spec)
         return sequence * (8 * depth * width + 3 * _VOCABULARY)
 

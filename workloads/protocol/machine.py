@@ -1,4 +1,4 @@
-"""The computer that executes a run, as a record for the app, the event stream and the database."""
+"""Records that describe the computer executing a run, for the app, the event stream and the database."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Texts of events and errors as a code with arguments. They are turned into sentences for display."""
+"""Texts of events and errors, each as a code with arguments. For display, they are converted to sentences."""
 
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ class Message(msgspec.Struct, frozen=True):
     """A message.
 
     Attributes:
-        code: Key of the sentence in the catalogue (see app.core.messages), such as "run.batch_too_large".
+        code: Key of the sentence in the catalogue (see app.core.messages), such as "workload.batch_too_large".
         arguments: Values to insert in the sentence, with units in their names: numbers, strings, booleans, other
             messages, or lists of these.
     """

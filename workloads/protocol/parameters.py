@@ -24,7 +24,7 @@ class Parameter:
         in_variant: Whether non-default values change the network, so that results are compared only within the
             same variant.
         zero: Label for 0, such as "automatic", if it has a special meaning; otherwise None.
-        required: Whether a run needs at least one folder, for "folders".
+        required: For "folders", whether a run needs at least one folder.
     """
 
     name: str

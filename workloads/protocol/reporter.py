@@ -164,7 +164,7 @@ class Reporter:
         self._flush(None)
 
     def _send_parts(self, rest_s: float) -> None:
-        """Report the time of an epoch outside its training steps: validation batches and everything else."""
+        """Report the time that an epoch spends outside its training steps: on validation and everything else."""
         if self._batches_s:
             batches_s = tuple(self._batches_s)
             self.send(events.Steps(phase="validate", epoch=self._epoch, first_index=0, durations_s=batches_s))

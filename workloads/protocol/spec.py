@@ -17,9 +17,9 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """A request for a run.
 
     Attributes:
-        epochs: Passes over the training data. Always 1 for Quick, which estimates one epoch, and for Sustained,
-            which has a fixed duration instead.
-        steps: Training steps of a shortened epoch; None for full epochs.
+        epochs: Number of passes over the training data. It is always 1 for Quick, which estimates one epoch, and
+            for Sustained, which has a fixed duration instead.
+        steps: Number of training steps in a shortened epoch; None for full epochs.
         duration_s: Minimum training time of Sustained, or maximum time of Quick after the engine has started; None
             for the preset's default.
         measure_s: Duration of a probe in seconds. Probes time steps without validation. None for a normal run.

@@ -30,7 +30,7 @@ def take_stdout() -> BinaryIO:
 
 
 def read_lines(descriptor: int) -> Iterator[bytes]:
-    """Yield lines directly from a file descriptor, without a buffer whose lock a dying thread might hold."""
+    """Yield lines directly from a file descriptor, without a buffer whose lock might be held by a dying thread."""
     rest = b""
     while chunk := os.read(descriptor, 65_536):
         *whole, rest = (rest + chunk).split(b"\n")

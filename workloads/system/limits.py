@@ -1,4 +1,4 @@
-"""The computer's limits: matrix products, memory bandwidth, and transfers to and from the GPU."""
+"""Measures the computer's limits: matrix products, memory bandwidth, and transfers to and from the GPU."""
 
 import statistics
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The effect of the drive: writes, preprocesses, reads and trains on the same images in several folders."""
+"""Measures the effect of the drive: writes, prepares, reads and trains on the same images in several folders."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -183,7 +183,7 @@ class _Measurement:
         return paths
 
     def _rate(self, data: Any, paths: list[Path], use: Use) -> float:
-        """Return the images per second of several passes that read from the drive within the time budget."""
+        """Return the images per second over several passes that read from the drive within the time budget."""
         self._case += 1
         reads = use is _look
         # For training and prediction, an incomplete batch would have to be compiled.
@@ -204,7 +204,7 @@ class _Measurement:
     def _pass(
         self, data: Iterable[Any], use: Use, steps: int | None, budget_s: float = math.inf
     ) -> tuple[int, float]:
-        """Use batches until the time is up. Return images and seconds, including the pipeline's start."""
+        """Use batches until the time is up. Return the images and the seconds, including the pipeline's start."""
         self._reporter.epoch_begin(self._case)
         images, duration_s = 0, 0.0
         # Don't assign the iterator to a variable. It must be released, and its files closed, before the files

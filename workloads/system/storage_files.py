@@ -85,7 +85,7 @@ def own_folder(parent: Path, warn: Callable[[Message], None]) -> Iterator[Path]:
 
 
 def remove_leftovers(parent: Path) -> None:
-    """Delete only test files whose process has exited."""
+    """Delete test files whose process has exited, and nothing else."""
     with suppress(OSError):
         for folder in list(parent.glob(f"{PREFIX}*")):
             with suppress(OSError):
@@ -156,7 +156,7 @@ def _remove_own(folder: Path, warn: Callable[[Message], None]) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove only files created by the test, and the marker last, so that interrupted removal can be resumed."""
+    """Remove only files created by the test, with the marker last, so that an interrupted removal can resume."""
     for name in (PICTURES, SHARDS):
         with suppress(FileNotFoundError):
             shutil.rmtree(folder / name)  # doesn't follow links

@@ -10,9 +10,9 @@ TRAINING_PASSES = 3
 
 
 def forward_flops(model: Any) -> int | None:
-    """Return the operations of the forward pass per example; None if a layer's operations can't be counted.
+    """Return the operations in the forward pass per example; None if a layer's operations can't be counted.
 
-    The result is also None for networks with sequences of any length.
+    The result is also None for networks whose sequences may have any length.
 
     Counts matrix products and convolutions. A multiplication and an addition count as two operations. As usual,
     activations, pooling and normalisation are excluded, because they are memory-bound.

@@ -1,4 +1,4 @@
-"""Measurements of networks during training. The workloads' declarations use them.
+"""Measurements of networks during training, for use in the workloads' declarations.
 
 Losses of the first steps, synthetic: measured with `python -m tests.benchmarks.proof` on a CPU with TensorFlow
 2.21, on the twins, with three seeds (two for networks whose steps take many seconds). Each side was widened by
@@ -10,8 +10,8 @@ twin (`mnist_mlp`: 0.44 compared with 1.9); on images in random colours, they le
 bands are wide. They start at half the lowest plausible loss. They end halfway between the highest one and the loss
 with a learning rate of zero, if that is distinct on all data tried; otherwise well above both. `python -m
 tests.benchmarks.proof --real` measures the data included in packages: real digits and all of Fashion-MNIST.
-CIFAR-10, IMDb, Nietzsche, Penn Treebank and the flowers weren't available; their bands are based on the twin and
-on other data (Fashion-MNIST in colour, other English prose).
+CIFAR-10, IMDb, Nietzsche, Penn Treebank and the flowers weren't available; their bands are based on their twins
+and on other data (Fashion-MNIST in colour, other English prose).
 
 Memory: peak resident memory of the worker on a CPU, measured at two batch sizes with TensorFlow 2.21, PyTorch 2.13
 and JAX 0.10, and interpolated linearly (`python -m tests.benchmarks.workloads`). At half the default batch size,
@@ -19,9 +19,10 @@ which wasn't used for the fit, four networks needed 0.91 to 1.04 times the predi
 GPTs and timm's networks were measured only at small batch sizes, up to a quarter to three eighths of the default,
 so their requirements at the default batch size are extrapolated.
 
-Operations: products and convolutions that the gradients depend on, with a multiplication and an addition as two,
-counted in the graphs traced by TensorFlow 2.21 (`python -m tests.benchmarks.operations`). They don't depend on the
-batch size or the precision. Only `ptb_lstm_mxnet` has no count, because its sentences differ in length.
+Operations: products and convolutions that the gradients depend on, counted in the graphs traced by TensorFlow
+2.21, with a multiplication and an addition as two operations (`python -m tests.benchmarks.operations`). They don't
+depend on the batch size or the precision. Only `ptb_lstm_mxnet` has no count, because its sentences vary in
+length.
 """
 
 from collections.abc import Mapping

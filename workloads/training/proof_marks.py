@@ -68,7 +68,7 @@ def report_distinct(distinct: int | None, declared: int, reporter: Reporter) -> 
 def least_examples(
     steps: int, batch_size: int, examples: int, steps_per_pass: int, *, is_stream: bool = False
 ) -> int:
-    """Return the minimum number of examples used by this many training steps.
+    """Return the minimum number of examples that this many training steps use.
 
     Args:
         steps: Number of completed steps.

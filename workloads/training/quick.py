@@ -1,4 +1,4 @@
-"""Quick: times steps until the parent has measured enough or the time is up, then the other parts of an epoch."""
+"""The Quick preset: times steps until the parent has enough or time is up, then the other parts of an epoch."""
 
 import time
 from collections import deque
@@ -88,7 +88,7 @@ class Quick:
             self._time_parts(batches, slow=(budget.step_s or 0.0) > SLOW_STEP_S)
 
     def probe(self) -> None:
-        """Time steps for the duration in the spec, starting at the end of the first step."""
+        """Time steps for the duration stated in the spec, starting at the end of the first step."""
         duration_s = self.spec.measure_s or 0.0
         ends_s: list[float] = []
 

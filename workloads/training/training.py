@@ -46,7 +46,7 @@ class Training(Workload):
         raise NotImplementedError
 
     def build_for_inference(self, spec: RunSpec) -> Any:
-        """Return the model for inference, without layers used only in training."""
+        """Return the model for inference, without layers that are used only in training."""
         return self.build(spec)
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:

@@ -50,15 +50,15 @@ class PairResult:
 
     @property
     def smallest_pct(self) -> float | None:
-        """The smallest difference that these pairs can show, in percent; None with fewer than two pairs.
+        """The smallest difference that these pairs can reveal, in percent; None with fewer than two pairs.
 
-        This is half the width of the interval. If the sides are equal, the interval includes 1, and a difference
-        that moves it by more than this excludes 1.
+        This is half the width of the interval. If the sides are equal, the interval is expected to include 1. A
+        larger difference would shift it so far that it excludes 1.
         """
         return None if self.low is None or self.high is None else 100 * (self.high - self.low) / 2
 
     def check_sentence(self) -> str:
-        """Return the result for equal sides as a sentence."""
+        """Return the result of comparing equal sides as a sentence."""
         if self.ratio is None:
             return sentence("ab.no_pair")
         if self.low is None or self.high is None or self.smallest_pct is None:
@@ -72,7 +72,7 @@ class PairResult:
         return text(said if self.pairs >= ENOUGH_PAIRS else message("ab.more_pairs", said=said))
 
     def check_headline(self) -> str:
-        """Return a short summary for equal sides."""
+        """Return a short summary of comparing equal sides."""
         if self.ratio is None:
             return sentence("ab.no_pair")
         if self.smallest_pct is None:
@@ -288,7 +288,7 @@ def is_positive(value: float | None) -> TypeGuard[float]:
 
 
 def percent_text(value_pct: float) -> str:
-    """Format a percentage with one decimal; without decimals from 10 on, and with more if it would be zero."""
+    """Format a percentage with one decimal; with none from 10 on, and with more if it would otherwise be zero."""
     if value_pct >= 10:
         return f"{value_pct:,.0f}"
     digits = next((digits for digits in (1, 2, 3) if round(value_pct, digits) > 0), 4)

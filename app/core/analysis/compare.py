@@ -54,7 +54,7 @@ class Bar:
         remarks: Known differences from the run that the chart is about, as text.
         apart: Number of remarks, counted from the first, needed to distinguish the bar from others with the same
             name.
-        is_like: Whether its precision and batch size are similar enough to those of that run for a ranking. Other
+        is_like: Whether its precision and batch size are similar enough for it to be ranked with that run. Other
             bars are drawn below and never ranked.
     """
 
@@ -82,7 +82,7 @@ class Bar:
 
     @property
     def verdict(self) -> str | None:
-        """The verdict of an imported result or of one of the user's runs; None for other kinds."""
+        """The verdict on an imported result or one of the user's runs; None for other kinds."""
         run = self.imported.summary if self.imported is not None else self.run
         return run.verdict if run is not None else None
 
@@ -162,9 +162,9 @@ def bars(
 
 
 def by_work(chart: Iterable[Bar]) -> list[Bar]:
-    """Return the bars whose energy was measured, with their work per joule as the value, best first.
+    """Return the bars with measured energy, best first. Their value is the work per joule.
 
-    Published results don't state it.
+    Published results don't state their energy.
     """
     measured = []
     for bar in chart:
@@ -360,7 +360,7 @@ def _conditions(chart: Sequence[Bar]) -> list[str]:
 
 
 def _with_year(bar: Bar) -> Message:
-    """Return a published bar's name with the year of its software, because software strongly affects speed."""
+    """Return a published bar's name with the year of its software, which strongly affects speed."""
     if bar.row is None:
         return message("position.baseline_of_own", name=bar.name)
     if bar.row.year is None:

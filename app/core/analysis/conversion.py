@@ -17,8 +17,8 @@ ROW_METRICS = {
 def converted(row: PublishedRow, metric: str) -> tuple[float, str] | None:
     """Return a row's value in another metric, with a remark; None if the conversion isn't exact.
 
-    Seconds per mini-batch and images per second are equivalent if the batch size is known, seconds per epoch and
-    images per second only if there is no validation pass.
+    Seconds per mini-batch and images per second are equivalent if the batch size is known; seconds per epoch and
+    images per second are equivalent only if there is no validation pass.
     """
     own = ROW_METRICS.get(row.metric)
     if own == metric:

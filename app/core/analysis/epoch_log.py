@@ -1,4 +1,4 @@
-"""Converts an epoch log into a result with the workload's default spec, the epoch times and the headline."""
+"""Converts an epoch log to a result with the workload's default spec, the epoch times and a headline."""
 
 import itertools
 import statistics

@@ -78,7 +78,7 @@ class Estimation:
             None with fewer than two blocks.
         warmup_steps: Number of steps excluded at the beginning.
         steps: Number of steps used.
-        blocks: Number of blocks that contain these steps.
+        blocks: Number of blocks into which these steps are divided.
         parts_s: Mean step durations of up to ten consecutive parts of the measurement.
         interruptions: Interruptions after the warm-up, including those that weren't excluded.
         is_enough: Whether the interval is within ±3 % and the measurement is long enough to reveal changes that
@@ -107,8 +107,8 @@ def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Esti
     """Estimate the typical step from a series of step durations; None if the series is empty.
 
     Args:
-        steps_s: Durations of steps of one kind, without the first steps of epochs, because they also set up the
-            input.
+        steps_s: Durations of steps that do the same work. They don't include the first step of each epoch, which
+            also sets up the input.
         has_warmup: Whether the first steps may be slower than the rest.
     """
     if not steps_s:
@@ -151,7 +151,7 @@ def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Esti
 
 
 def find_interruptions(steps_s: Sequence[float]) -> tuple[Interruption, ...]:
-    """Find the interruptions in a series of steps of one kind, without warm-up and first steps of epochs."""
+    """Find interruptions among steps that do the same work, excluding warm-up and first steps of epochs."""
     if not steps_s:
         return ()
     size = block_size(steps_s)
@@ -252,7 +252,7 @@ def interrupted(blocks_s: Sequence[float]) -> list[bool]:
 
 
 def half_width(values: Sequence[float]) -> float | None:
-    """Return half the width of the 95 % confidence interval of the mean of a correlated series.
+    """Return half the width of the 95 % confidence interval for the mean of an autocorrelated series.
 
     The result is the widest of six estimates: one from the effective sample size, based on autocorrelation, and
     five from batch means. None with fewer than two values.

@@ -116,7 +116,7 @@ def summarise(
 
     Args:
         workload: Workload id. For an unknown workload, the headline counts plain examples.
-        variant: Difference from the default network; "" for none.
+        variant: Difference from the default network; "" if there is none.
         metric: Metric of the headline.
         batch_size: Examples per step.
         per_epoch: Statistics of whole epochs; None if there are none.
@@ -188,7 +188,7 @@ def _ends(value: float, reported: tuple[float | None, ...]) -> tuple[float | Non
 def estimate_so_far(run: RunSummary, steps: StepTimes, *, on_shared_host: bool = False) -> events.Estimate | None:
     """Return the current estimate of the headline of a run in progress; None if steps don't yield one.
 
-    The part of an epoch outside its steps is excluded, because it is known only at the end.
+    The time that an epoch spends outside its steps is excluded, because it is known only at the end.
 
     Args:
         run: The run's record.
@@ -227,8 +227,8 @@ def estimate_so_far(run: RunSummary, steps: StepTimes, *, on_shared_host: bool =
 def half_interval_pct(metric: str, value: float | None, low: float | None, high: float | None) -> float | None:
     """Return the ± of a headline, as used for display and verdicts; None without an interval.
 
-    This is the distance from the value to the farther end of the 95 % interval, as a percentage of the duration,
-    even if the headline is a rate, because Quick narrows the interval of the duration.
+    This is the distance from the value to the farther end of the 95 % interval, as a percentage of the duration.
+    It refers to the duration even if the headline is a rate, because Quick narrows the duration's interval.
     """
     if value is None or low is None or high is None or low <= 0 or high <= 0 or value <= 0:
         return None
@@ -266,5 +266,5 @@ def own_half_pct(run: Run, steps: StepTimes | None = None) -> float | None:
 
 
 def _reports(workload: str) -> bool:
-    """Return whether a workload reports its headline itself because its steps are of many different kinds."""
+    """Return whether a workload reports its own headline because its steps do many different kinds of work."""
     return workload in CATALOGUE and CATALOGUE[workload].reports_headline

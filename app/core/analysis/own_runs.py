@@ -22,7 +22,7 @@ def runs_like(
 ) -> list[RunSummary]:
     """Return the best run that matches a setup, then the latest one if it is a different run.
 
-    Doubtful runs are used only if there are no valid ones, invalid runs only if there are neither.
+    Doubtful runs are used only if there are no valid ones, and invalid runs only if there are no others.
 
     Args:
         runs: Runs of the setup's workload, newest first.
@@ -41,7 +41,7 @@ def runs_like(
 def best_first(runs: Sequence[RunSummary]) -> list[RunSummary]:
     """Return runs with the most representative one first, even if the newest was disturbed.
 
-    The representative is the best among the most trustworthy runs that did the same work as the newest.
+    The representative is the best of the most trustworthy runs that did the same work as the newest run.
 
     Args:
         runs: Runs of one workload with a headline, newest first.

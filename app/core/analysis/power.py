@@ -1,6 +1,6 @@
 """Power limits, power draw and work per joule of a run's device.
 
-A card's speed depends on its power limit, so results at different limits are different results.
+A card's speed depends on its power limit, so results at different limits are kept apart.
 """
 
 from app.core.messages import Message, message, text
@@ -18,14 +18,14 @@ def is_gpu(run: RunSummary) -> bool:
 
 
 def limit_class_pct(limit_w: float | None, default_w: float | None) -> int | None:
-    """Return a power limit in percent of its default, rounded to STEP_PCT; None if either is unknown."""
+    """Return a power limit as a percentage of its default, rounded to STEP_PCT; None if either is unknown."""
     if not limit_w or not default_w:
         return None
     return STEP_PCT * round(100 * limit_w / default_w / STEP_PCT)
 
 
 def changed_limit(run: RunSummary) -> Message | None:
-    """Return "at 230 of 370 W" for a GPU whose power limit isn't its default; None for the default or unknown."""
+    """Return "at 230 of 370 W" for a GPU with a changed power limit; None if it is the default or unknown."""
     share_pct = limit_class_pct(run.gpu_power_limit_w, run.gpu_power_default_w)
     if share_pct is None or share_pct == 100:
         return None
@@ -33,18 +33,18 @@ def changed_limit(run: RunSummary) -> Message | None:
 
 
 def limit_text(run: RunSummary) -> str:
-    """Return "at 230 of 370 W" as text; "" for the default limit, an unknown one, or a CPU."""
+    """Return "at 230 of 370 W" as text; "" if the limit is the default or unknown, or for a CPU."""
     said = changed_limit(run)
     return "" if said is None else text(said)
 
 
 def device_at_limit(run: RunSummary, name: str) -> str:
-    """Return a device's name, followed by its power limit if that isn't the default."""
+    """Return a device's name, followed by its power limit if the limit isn't the default."""
     return " ".join(filter(None, (name, limit_text(run))))
 
 
 def other_limit(run: RunSummary, other: RunSummary) -> str:
-    """Return the power limit of `other` as text if it differs from that of `run`; "" if equal or unknown."""
+    """Return the power limit of `other` as text if it differs from `run`'s; "" if they are equal or unknown."""
     mine_w, theirs_w = run.gpu_power_limit_w, other.gpu_power_limit_w
     if mine_w is None or theirs_w is None or not differs(mine_w, theirs_w, run.gpu_power_default_w):
         return ""
@@ -63,10 +63,11 @@ def differs(limit_w: float, other_w: float, default_w: float | None) -> bool:
 
 
 def work_per_s(run: RunSummary) -> float | None:
-    """Return the speed behind a headline in units of work per second; None without a usable headline.
+    """Return the speed, in units of work per second, for a run's headline; None if the headline isn't usable.
 
-    The units are examples for epochs and batches, otherwise those of the metric: images, words or tokens. The
-    first epoch alone includes start-up, and a workload that reports its own headline measures several things.
+    The units are examples for epochs and batches, otherwise the metric's own: images, words or tokens. A headline
+    isn't usable if it is from the first epoch, which includes start-up, or if the workload reports it itself,
+    because such workloads measure several things.
     """
     workload = CATALOGUE.get(run.workload)
     if not run.value or run.basis == "first_epoch" or (workload is not None and workload.reports_headline):
@@ -79,7 +80,7 @@ def work_per_s(run: RunSummary) -> float | None:
 
 
 def work_metric(metric: str) -> str:
-    """Return the metric of the work per joule of runs with this headline metric, a key of HEADLINES."""
+    """Return the metric for work per joule (a key of HEADLINES) of runs with this headline metric."""
     of_work = metric.removesuffix("_s") + "_j"
     return of_work if headline_kind(metric).is_rate and of_work in HEADLINES else "examples_per_j"
 

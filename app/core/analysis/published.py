@@ -108,7 +108,7 @@ class PublishedRow:
 
 
 def short_name(device: str) -> str:
-    """Return a device's name without vendor and without remarks in brackets."""
+    """Return a device's name without its vendor and without remarks in brackets."""
     name = device.split(" (", maxsplit=1)[0]
     for prefix in _PREFIXES:
         if name.startswith(prefix):
@@ -129,7 +129,7 @@ def comparable_rows(workload: str) -> list[PublishedRow]:
 
 
 def rows_of_usual_batch(workload: str) -> list[PublishedRow]:
-    """Return a workload's rows, only those with the default batch size if batch sizes are compared."""
+    """Return a workload's rows; if batch sizes are compared, only those with the default batch size."""
     rows = comparable_rows(workload)
     if not says_precision(workload) or "batch_size" in CATALOGUE[workload].published_differ:
         return rows
@@ -168,7 +168,7 @@ def compiled_word(is_compiled: bool) -> str:
 def short_software(software: str) -> str:
     """Return the software's name up to the first bracket, cut at a comma if it is still long.
 
-    Whether it was compiled for its CPU is kept, because this can account for half of a difference.
+    A note that it was compiled for its CPU is kept, because this can account for half of a difference.
     """
     short, _, remark = software.partition(" (")
     short += f", {compiled_word(True)}" if remark.startswith("compiled") else ""
@@ -228,7 +228,7 @@ def says_precision(workload: str) -> bool:
 
 
 def disagreement(row: PublishedRow) -> str:
-    """Describe how much the CPUs in a row's table differ; "" if core counts can explain the difference.
+    """Describe by how much the CPUs in a row's table differ; "" if their core counts can explain the difference.
 
     If they can't, nominally identical software was built or configured differently, so the table is unsuitable for
     comparing CPUs.

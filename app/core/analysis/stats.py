@@ -1,4 +1,4 @@
-"""Statistics of raw durations, the only place where headlines are computed. Pure functions."""
+"""Computes statistics of raw durations. Headlines are computed only here. Pure functions."""
 
 import bisect
 import itertools
@@ -24,7 +24,7 @@ Basis = Literal["later_epochs", "first_epoch", "estimate", "repetitions"]
 
 @dataclass(frozen=True, slots=True)
 class DurationStatistics:
-    """Statistics of durations in seconds, of whole epochs or of steps.
+    """Statistics of the durations (in seconds) of whole epochs or of steps.
 
     Attributes:
         basis: "later_epochs"; "first_epoch" if it is the only one, including tracing and warm-up; or "estimate".
@@ -90,7 +90,7 @@ def estimate_epoch(
         steps: The timed steps.
         steps_per_epoch: Number of steps of a whole epoch.
         validation_batches: Number of batches of a whole validation pass.
-        rest_s: Time of an epoch outside its steps and validation.
+        rest_s: Time that an epoch spends outside its steps and validation.
     """
     estimation = steps.estimation()
     if estimation is None:
@@ -229,7 +229,8 @@ def run_statistics(
         epoch_durations_s: Durations of whole epochs, in order.
         timed_steps: All timed steps.
         validation_batches: Number of batches of a whole validation pass.
-        rest_s: For an estimate, time of an epoch outside its steps and validation; None if it wasn't measured.
+        rest_s: For an estimate, the time that an epoch spends outside its steps and validation; None if it wasn't
+            measured.
     """
     if preset == "sustained" and len(epoch_durations_s) < 2:
         return estimate_epoch(timed_steps, steps_per_epoch) if timed_steps.usual_s else None

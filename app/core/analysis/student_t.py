@@ -1,4 +1,4 @@
-"""Quantiles of Student's t distribution, for confidence intervals of means of few values.
+"""Quantiles of Student's t distribution, for confidence intervals of the mean of a few values.
 
 Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 (odd degrees of freedom), 26.7.4
 (even) and 26.7.5 (many).

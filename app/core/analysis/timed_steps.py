@@ -35,7 +35,7 @@ class Disturbance:
 
 @dataclass(slots=True)
 class StepTimes:
-    """Durations of a run's steps in seconds, in order. Arrays are used because a long run has millions of steps.
+    """Durations of a run's steps in seconds, in order. Stored as arrays, because a long run has millions of them.
 
     Attributes:
         durations_s: All measured steps.

@@ -1,4 +1,4 @@
-"""Compares a run with the user's best and latest ones, and lists changes to the computer in between."""
+"""Compares a run with the user's best and latest runs, and lists changes to the computer between runs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Trend:
 
     @property
     def changed(self) -> tuple[TrendPoint, ...]:
-        """The points before which the computer changed."""
+        """The points that follow a change to the computer."""
         return tuple(point for point in self.points if point.changes)
 
     def sentence(self) -> str:
@@ -62,7 +62,7 @@ class Trend:
         return " ".join((text(said), *self.change_lines()))
 
     def change_lines(self) -> list[str]:
-        """Return a line for each point before which the computer changed, numbered from 1."""
+        """Return a line for each point that follows a change to the computer, numbered from 1."""
         return [
             sentence(
                 "trend.changes",

@@ -1,8 +1,8 @@
 """The folder of one data set: installs, replaces and removes it.
 
-The location may be chosen by the user, so it may contain a `mnist` or a `.mnist-backup` of another program, and
-other processes may start, work or be killed at any moment. New files are unpacked next to the final location, in
-`.<data set>-????????.epochmark-new`. The files they replace are moved to `.<data set>-????????.epochmark-old`.
+The location may be chosen by the user, so it may contain another program's `mnist` or `.mnist-backup`, and other
+processes may start, work or be killed at any moment. New files are unpacked next to the final location, in `.<data
+set>-????????.epochmark-new`. The files they replace are moved to `.<data set>-????????.epochmark-old`.
 """
 
 import contextlib
@@ -209,7 +209,7 @@ def _undisturbed(datasets: Path) -> Iterator[None]:
 
 
 def _is_hardly_begun(folder: Path) -> bool:
-    """Return whether a folder contains only our lock and mark, as after its process was killed at the start."""
+    """Return whether a folder contains only our lock and mark, because its process was killed at the start."""
     return {path.name for path in folder.iterdir()} <= {LOCK, MARK}
 
 

@@ -85,11 +85,11 @@ def fetch_dataset(
     Args:
         paths: The app's folders.
         dataset_id: Id of the data set.
-        url: Mirror of its file or, if there are several, of the folder with its files; None for the official
+        url: Mirror of its file or, if it has several, of the folder that contains them; None for the official
             server.
-        progress: Called with the bytes done and the total of all files.
-        waits: Called while another instance of Epochmark works on the data set. If that instance installs it,
-            it isn't downloaded again.
+        progress: Called with the number of bytes processed and the total number for all files.
+        waits: Called while another instance of Epochmark works on the data set. If that instance installs the data
+            set, it isn't downloaded again.
 
     Raises:
         AppError: The data set can't be downloaded, checked or installed. A partial download is kept for the next

@@ -30,7 +30,7 @@ _NOT_EMPTY_OR_GONE = frozenset({errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY})
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The contents of a folder that may be a data set's.
+    """The contents of a folder that may belong to a data set.
 
     Attributes:
         own: Names of our files and folders, in deletion order; None if nothing is ours.
@@ -118,7 +118,7 @@ def named(names: Collection[str]) -> str:
 
 
 def _entries(folder: Path, prefix: str, owns: Callable[[str], bool]) -> Iterator[tuple[str, bool]]:
-    """Yield each name and whether it is ours, contents before their folder. Folders of others aren't searched."""
+    """Yield each name and whether it is ours, contents before their folder. Other folders aren't searched."""
     with os.scandir(folder) as entries:
         in_order = sorted(entries, key=lambda entry: entry.name)
     for entry in in_order:

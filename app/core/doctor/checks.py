@@ -1,4 +1,4 @@
-"""Derives the checks, in order: driver, TensorFlow, its devices, and a computation on each. A pure function."""
+"""Derives the checks, in order: driver, TensorFlow, its devices, and a computation on each device."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

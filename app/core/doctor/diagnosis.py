@@ -1,4 +1,4 @@
-"""Records of a diagnosis: of a device, of an engine, and the whole."""
+"""Records of a diagnosis: for a device, for an engine, and for the whole computer."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias

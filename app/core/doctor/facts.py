@@ -103,7 +103,7 @@ def numbers(text: str | None) -> tuple[int, ...] | None:
 
 
 def is_too_old(capability: str | None) -> bool:
-    """Return whether a GPU is known to be too old for TensorFlow."""
+    """Return whether a GPU is known to be too old for TensorFlow to use."""
     capability_numbers = numbers(capability)
     return capability_numbers is not None and capability_numbers < OLDEST_CAPABILITY
 
@@ -137,7 +137,7 @@ def gather_facts(
 
 
 def system_name(root: Path = Path("/")) -> SystemName:
-    """Return the system's name as in the table. WSL counts as a system of its own."""
+    """Return the system's name as in the table. WSL counts as a separate system."""
     if not sys.platform.startswith("linux"):
         return "windows" if sys.platform == "win32" else "macos"
     wsl = wsl_version(_read(root / "proc/sys/kernel/osrelease"))

@@ -1,4 +1,4 @@
-"""Finds the reason why a device can't be used: the first row supported by the facts or a log, causes first."""
+"""Finds the reason why a device can't be used: the first row, causes first, that the facts or a log support."""
 
 import re
 from collections.abc import Callable

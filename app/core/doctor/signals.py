@@ -57,8 +57,8 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     The {placeholders} in its texts are fields of `which_engine.Words`.
 
     Attributes:
-        seen: An example of the text, for readers of the table.
-        rank: The matching row with the lowest rank is the cause.
+        seen: An example of a matching text, for readers of the table.
+        rank: Rank of the row. Of all matching rows, the one with the lowest rank is the cause.
         together: Expressions that must all match, on any lines; used instead of `patterns`.
         unless: Expressions that make the row harmless if they match anywhere in the log.
         by_engine: Overrides by engine name.

@@ -1,6 +1,6 @@
 """Tests engines in disposable processes: lists their devices and does real work on each.
 
-No process can hang forever or outlive the test.
+No process can hang forever or continue running after the test.
 """
 
 import contextlib
@@ -84,7 +84,7 @@ class Trial:
         target: "list", or the tested device.
         status: "completed": all steps succeeded. "failed": an error was reported. Other values: how the process
             ended.
-        exit_code: The process's exit code, negative for a signal; None if we ended it.
+        exit_code: The process's exit code, negative for a signal; None if we terminated it.
         import_s: Duration of the engine's import in seconds; None if it wasn't reached.
         log: The first and last parts of the process's output.
     """

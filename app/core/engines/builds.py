@@ -18,11 +18,11 @@ _APU = re.compile(r"\bRadeon (?:\d{3}M|\d{4}S)\b")  # AMD's graphics in processo
 
 @dataclass(frozen=True, slots=True)
 class BuildFit:
-    """A variant, and how well it fits a computer.
+    """A variant, and how well it suits a computer.
 
     Attributes:
         variant: The variant.
-        gpus: Graphics cards that the variant would use; empty if it would use the processor.
+        gpus: Graphics cards that the variant would use; empty if it would use only the processor.
         obstacle: Reason why it can't use a card that it is built for; None if it can, or if there is none.
         is_recommended: Whether it is the best variant for this computer.
     """
@@ -62,7 +62,7 @@ def cards_for(engine: str, machine: Machine) -> tuple[Gpu, ...]:
 def idle_cards(engine: str, machine: Machine) -> tuple[Gpu, ...]:
     """Return the graphics cards that no known build of an engine uses on this system.
 
-    A processor's own graphics are left out if they are for screens only, and no engine uses them.
+    Integrated graphics that only drive displays are excluded if no engine can use them.
     """
     supported = _cards(engine, machine)
     by_any = {gpu for name in ENGINES for gpu in _cards(name, machine)}
@@ -71,7 +71,7 @@ def idle_cards(engine: str, machine: Machine) -> tuple[Gpu, ...]:
 
 
 def _cards(engine: str, machine: Machine) -> tuple[Gpu, ...]:
-    """Return `cards_for` an engine; () for an unknown or broken one."""
+    """Return the result of `cards_for`; () if the engine is unknown or broken."""
     try:
         return cards_for(engine, machine)
     except (KeyError, WorkloadError):
@@ -79,11 +79,11 @@ def _cards(engine: str, machine: Machine) -> tuple[Gpu, ...]:
 
 
 def no_build(engine: str, gpu: Gpu, machine: Machine, engines: Sequence[str] | None = None) -> Message:
-    """Return that no known build of an engine uses a graphics card, and what would.
+    """Return a message stating that no known build of an engine uses a graphics card, and naming alternatives.
 
     Args:
-        engine: Its name.
-        gpu: One of `idle_cards`.
+        engine: Name of the engine.
+        gpu: One of the cards returned by `idle_cards`.
         machine: This computer.
         engines: The engines that can run the workload; None for all.
     """
@@ -97,7 +97,7 @@ def no_build(engine: str, gpu: Gpu, machine: Machine, engines: Sequence[str] | N
 
 
 def _would_use(engine: str, gpu: Gpu, machine: Machine) -> bool:
-    """Return whether an engine uses a card on this computer, once the right build is installed."""
+    """Return whether an engine can use a card on this computer once the right build is installed."""
     if ENGINES[engine].packages_folder is None:
         return gpu in usable_gpus(machine, engine)
     return any(gpu in offer.gpus for offer in builds_for(engine, machine))
@@ -127,7 +127,7 @@ def _offer(variant: Variant, machine: Machine) -> BuildFit:
 
 
 def _obstacle(variant: Variant, gpu: Gpu) -> Message | None:
-    """Return the reason why a variant can't use a card of its vendor. Unknown properties aren't an obstacle."""
+    """Return the reason why a variant can't use a card from its vendor. Unknown properties aren't obstacles."""
     if gpu.vendor == "nvidia" and gpu.source == "sysfs":  # found without its driver
         return message("engines.no_driver", gpu=gpu.name)
     capability = _number(gpu.compute_capability)
@@ -144,6 +144,6 @@ def _obstacle(variant: Variant, gpu: Gpu) -> Message | None:
 
 
 def _number(version: str | None) -> float | None:
-    """Return the first two parts of a version as a number: 580.95 for "580.95.05"."""
+    """Return the first two parts of a version as a number, such as 580.95 for "580.95.05"."""
     match = re.match(r"\d{1,4}(\.\d{1,3})?", version or "")
     return float(match[0]) if match else None

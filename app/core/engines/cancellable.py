@@ -1,4 +1,4 @@
-"""Waits for work in another thread and allows cancelling it."""
+"""Waits for work in another thread, and allows the user to cancel it."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, wait

@@ -80,7 +80,7 @@ def device_choices(
 
 
 def automatic_choice(choices: Sequence[Choice], engine: str | None = None) -> Choice | None:
-    """Return the choice likely to be fastest; prefers graphics cards to the processor, then the default engine.
+    """Return the choice that is likely to be fastest. Graphics cards and the default engine are preferred.
 
     Args:
         choices: The available choices.
@@ -114,7 +114,7 @@ def gpu_help(
 
 
 def unused_card(chosen: Choice, machine: Machine, engines: Sequence[str] | None = None) -> Message | None:
-    """Return why the chosen engine uses no graphics card, if it has no known build for this computer's.
+    """Explain why the chosen engine uses no graphics card if no known build of it supports this computer's cards.
 
     Args:
         chosen: The choice for the next run.
@@ -128,7 +128,7 @@ def unused_card(chosen: Choice, machine: Machine, engines: Sequence[str] | None 
 
 
 def _has_code(choice: Choice) -> bool:
-    """Return whether an engine supports the graphics card, as far as is known; True for the processor."""
+    """Return whether an engine is known or assumed to support the graphics card; True for the processor."""
     capabilities = engine_named(choice.engine).capabilities
     if choice.gpu is None or capabilities is None or choice.gpu.compute_capability is None:
         return True

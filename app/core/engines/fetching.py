@@ -59,7 +59,7 @@ def fetch(
         progress: Callback that may raise an exception to cancel; nothing is written after that.
 
     Raises:
-        AppError: A file can't be downloaded, saved or read, or is wrong.
+        AppError: A file can't be downloaded, saved or read, or isn't the expected one.
     """
     make_folder(folder)
     total_bytes = sum(size or 0 for size in sizes.values())
@@ -124,7 +124,7 @@ def _download(wheel: Wheel, target: Path, report: Callable[[int], None]) -> None
 
 
 def _download_with_pip(wheel: Wheel, folder: Path, scratch: Path, check: CancelCheck) -> None:
-    """Download with pip. It uses the user's logins and certificates but can't resume or report progress."""
+    """Download with pip, which uses the user's logins and certificates but can't resume or report progress."""
     arguments = ["download", "--no-deps", "--only-binary=:all:", "--retries=2", "--timeout=15"]
     run_pip(
         (*arguments, *wheel.index_options, "--dest", str(folder), f"{wheel.name}==={wheel.version}"),

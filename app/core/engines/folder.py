@@ -38,7 +38,7 @@ class Seen:
     """The state of an engine's folder.
 
     Attributes:
-        state: The state; "other_python" if it was installed for another Python than the one running Epochmark.
+        state: The state; "other_python" if it was installed for a different Python from the one running Epochmark.
         stamp: The stamp; None if there is no valid one.
         problem: Reason why it isn't ready; None if it is ready or absent.
     """
@@ -125,7 +125,7 @@ class EngineFolder:
         return any(path.suffix == _OLD for path in self._besides()) and not os.path.lexists(self.path)
 
     def tidy(self) -> bool:
-        """Restore a half-replaced engine and delete leftovers of killed programs; return whether there were any.
+        """Restore a half-replaced engine, and delete files left by killed programs; return whether there were any.
 
         Call this only while holding the engine's lock. After a failure, the next call tries again.
         """

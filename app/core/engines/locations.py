@@ -1,6 +1,6 @@
 """Locations of installed engines, and a lock that lets only one process at a time change them.
 
-Separate from `install` because every run and the start of the window need this module, but not the imports
+This module is separate from `install` because every run and the start of the window need it, but not the imports
 required for installing.
 """
 

@@ -101,6 +101,6 @@ def _is_outdated(stamp: Stamp, variant: Variant) -> bool:
 
 
 def _name_and_version(pin: str) -> tuple[str, str]:
-    """Return a pin's parts without its extras: "torch[device-gfx1201]==2.13.0" is torch, 2.13.0."""
+    """Return the package (without extras) and the version in a pin such as "torch[device-gfx1201]==2.13.0"."""
     name, _, version = pin.partition("==")
     return name.partition("[")[0], version

@@ -106,7 +106,7 @@ def run_pip(
 
 
 def _failed_pages(details: Path) -> str:
-    """Return the reasons why pip couldn't read any index page, from its log; "" if it could read one."""
+    """Return the reasons stated in pip's log for not reading any index page; "" if pip could read one."""
     try:
         with details.open(encoding="utf-8", errors="replace") as file:
             lines = file.read(_DETAILS_LIMIT_BYTES)
@@ -123,7 +123,7 @@ def run_child(command: CommandLine, check: CancelCheck, *, closes_input: bool = 
     Args:
         command: The command.
         check: Called while it runs.
-        closes_input: Whether its input ends at once, which some processes take for the end of their parent.
+        closes_input: Whether to close its input immediately. Some processes exit when their input is closed.
 
     Raises:
         PipError: The process can't be started.

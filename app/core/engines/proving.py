@@ -1,4 +1,4 @@
-"""Proves that unpacked packages work: imports the engine, and lets a card compute."""
+"""Tests whether unpacked packages work, by importing the engine and running computations on a card."""
 
 import os
 import sys
@@ -61,7 +61,7 @@ def try_import(
 
 
 class _Answer(msgspec.Struct):
-    """A line of a trial's output; see workloads.trial. Other lines have other types."""
+    """A line of a trial's output; see workloads.trial. Lines of other types are skipped."""
 
     type: Literal["import", "step", "end"]
     error: str | None = None
@@ -71,7 +71,7 @@ class _Answer(msgspec.Struct):
 def try_card(
     variant: Variant, packages: Path, paths: Paths, check: CancelCheck, limit_s: float = CARD_LIMIT_S
 ) -> Message | None:
-    """Let an engine's first card do the doctor's work; return what fails, or None if all results are correct."""
+    """Run the doctor's computations on an engine's first card; return what fails, or None if all are correct."""
     asked = engine_named(variant.engine)
     trial = ("workloads.trial", variant.engine, "device", "gpu:0")
     arguments = (sys.executable, "-I", "-S", "-X", "utf8", _LAUNCH, str(packages), *trial)
@@ -106,7 +106,7 @@ def trial_failure(output: str) -> str | None:
 
 
 def _limited(check: CancelCheck, limit_s: float) -> CancelCheck:
-    """Return a check that also raises _TooLongError after a time."""
+    """Return a check that also raises _TooLongError after a time limit."""
     end_s = time.monotonic() + limit_s
 
     def look() -> None:
@@ -118,7 +118,7 @@ def _limited(check: CancelCheck, limit_s: float) -> CancelCheck:
 
 
 def _clean(environment: Mapping[str, str], reads: tuple[str, ...]) -> dict[str, str]:
-    """Remove variables that change how Python, Keras or the engine start."""
+    """Remove variables that change how Python, Keras or the engine starts."""
     return {
         name: value for name, value in environment.items() if not name.upper().startswith((*_MISLEADING, *reads))
     }

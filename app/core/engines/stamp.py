@@ -65,12 +65,12 @@ class Stamp(msgspec.Struct, frozen=True):
     installed_at: _Word
 
     def is_for_this_python(self) -> bool:
-        """Return whether the Python that runs Epochmark can import the engine."""
+        """Return whether the Python running Epochmark can import the engine."""
         return (self.python, self.platform) == (this_python(), sysconfig.get_platform())
 
 
 def this_python() -> str:
-    """Return the Python version as "major.minor", on which packages depend."""
+    """Return the part of the Python version that packages depend on, as "major.minor"."""
     return "{}.{}".format(*sys.version_info)
 
 

@@ -26,18 +26,20 @@ class Variant:
 
     Attributes:
         engine: Name of the engine.
-        name: Name of the variant, the same on all systems, such as "cpu" or "cuda".
+        name: Name of the variant, such as "cpu" or "cuda"; it is the same on all systems.
         system: Prefix of `Machine.os_name` on the supported system.
         architectures: Supported processor architectures.
         lock: File in `LOCKS` with versions and hashes of packages from the default package index.
         pins: Packages available only from another index, without locked hashes: "torch==2.13.0+cpu".
         index: Address of that index.
         asks_for_more: Whether the dependencies of `pins` are also installed from that index.
-        is_alone: Whether that index is the only one for `pins` and their dependencies.
+        is_alone: Whether that index is the only source of `pins` and their dependencies.
         sources: Packages that the index offers only as source code, which are built on this computer.
-        kernels: The packages' extras with the code for cards: each one's name, and a pattern of card names.
-        is_untried: Whether nobody has tried the variant for Epochmark. It is installed only if its card computes.
-        vendor: Vendor of the graphics cards it uses; None for none.
+        kernels: Extras of the packages that contain code for certain cards: the name of each, and a pattern of
+            card names.
+        is_untried: Whether the variant is untested. If so, it is installed only if computations on its card
+            succeed.
+        vendor: Vendor of the graphics cards that it uses; None if it uses only the processor.
         cards: Pattern of supported card names; None for all.
         oldest_driver: Major version of the oldest supported driver; None for any.
         capabilities: Range of NVIDIA compute capabilities, excluding the end; None for all.
@@ -65,16 +67,16 @@ class Variant:
     disk_bytes: int | None = None
 
     def kernels_for(self, gpu: Gpu) -> str | None:
-        """Return which kernels a card needs; None if there are none for it.
+        """Return the name of the kernels for a card; None if there are none.
 
-        AMD's architecture decides if it is known, because AMD gives cards with different ones similar names.
+        The architecture is used if it is known, because AMD cards with different architectures have similar names.
         """
         if gpu.architecture is not None:
             return next((name for name, _ in self.kernels if name == gpu.architecture), None)
         return next((name for name, cards in self.kernels if cards.search(gpu.name)), None)
 
     def supports(self, gpu: Gpu) -> bool:
-        """Return whether it is made for a graphics card, by vendor, name and architecture."""
+        """Return whether the variant supports a graphics card, judging by vendor, name and architecture."""
         if gpu.vendor != self.vendor:
             return False
         if self.kernels:
@@ -82,7 +84,7 @@ class Variant:
         return self.cards is None or self.cards.search(gpu.name) is not None
 
     def made_for(self, cards: Sequence[Gpu]) -> "Variant":
-        """Return the variant with the kernels for these cards, and no others; with all of them for no card."""
+        """Return the variant with only the kernels for these cards; with all kernels if there are no cards."""
         if not self.kernels:
             return self
         names = sorted({name for gpu in cards if (name := self.kernels_for(gpu)) is not None}) or ["all"]
@@ -91,7 +93,7 @@ class Variant:
 
     @property
     def source(self) -> str | None:
-        """Where an untried variant is from: its index's host. None for other variants."""
+        """Host of the index that provides an untested variant; None for other variants."""
         return urlsplit(self.index).hostname if self.index is not None and self.is_untried else None
 
 

@@ -36,11 +36,11 @@ class Wheel:
     """A file to install.
 
     Attributes:
-        url: Its address: http, https or file.
+        url: Address (http, https or file).
         sha256: Checksum stated by the index; None if not stated.
         allowed: Checksums that the lock allows; empty for a file that isn't in the lock.
-        index: Additional index that may have it.
-        is_alone: Whether no other index may have it.
+        index: Additional index that may provide it.
+        is_alone: Whether that index is the only permitted source.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Wheel:
 
     @property
     def index_options(self) -> tuple[str, ...]:
-        """Pip's options for its index."""
+        """The pip options that select its index."""
         return index_options(self.index, is_alone=self.is_alone)
 
     @property
@@ -136,7 +136,7 @@ def resolve(variant: Variant, scratch: Path, check: CancelCheck, source: Path | 
 
 
 def _unlocked(variant: Variant, limits: Path, source: Path | None) -> list[str]:
-    """Return pip's requirements for packages that only the variant's own index offers."""
+    """Return the pip requirements for packages that only the variant's own index provides."""
     # An index that is asked alone has other versions of the lock's packages. They are left out afterwards.
     dependencies = [] if variant.is_alone else ["--constraint", str(limits)]
     options = dependencies if variant.asks_for_more else ["--no-deps"]
@@ -147,9 +147,9 @@ def _unlocked(variant: Variant, limits: Path, source: Path | None) -> list[str]:
 
 
 def _build(variant: Variant, scratch: Path, check: CancelCheck, source: Path | None) -> tuple[str, ...]:
-    """Build what the index has only as source code; return pip's options for using the wheels.
+    """Build packages that the index provides only as source code; return the pip options for using these wheels.
 
-    Building uses Epochmark's own setuptools, so that no other package has to be trusted.
+    Epochmark's own setuptools is used, so that no other package has to be trusted.
     """
     if not variant.sources:
         return ()
@@ -164,7 +164,7 @@ def _build(variant: Variant, scratch: Path, check: CancelCheck, source: Path | N
 
 
 def index_options(index: str | None, *, is_alone: bool) -> tuple[str, ...]:
-    """Return pip's options for an index besides the user's own, or instead of it."""
+    """Return the pip options for using an index in addition to the user's own, or instead of it."""
     if index is None:
         return ()
     return ("--index-url" if is_alone else "--extra-index-url", index)

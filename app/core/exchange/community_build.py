@@ -67,7 +67,7 @@ class Row:
         kind: "cpu" or "gpu".
         settings: Settings that differ from their defaults, as "name=value …".
         median, low, high: Median and range over the computers, each represented by the median of its results.
-        machines: Number of computers, as far as they can be told apart without an ID.
+        machines: Number of computers, as far as they can be distinguished without an ID.
         results: Number of results that count.
         cautions: Number of these results with the verdict "caution".
         codes: Short checksums of the results, in order.

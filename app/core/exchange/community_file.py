@@ -181,7 +181,7 @@ def _fetched(address: str, time_limit_s: float) -> bytes:
 
 
 def use_previous(paths: Paths) -> int:
-    """Swap the previous and the current table; return the number of rows of the new current table.
+    """Swap the previous and the current table; return the number of rows in the new current table.
 
     Raises:
         UsageError: There is no previous table.

@@ -98,7 +98,7 @@ def _of_machine(*names: str) -> Callable[[Result], Result]:
 
 
 def _without_cores(result: Result) -> Result:
-    """Remove the core counts, and also the run's CPUs and threads, because they reveal the core counts."""
+    """Remove the core counts, and also the run's CPUs and threads, because these reveal the core counts."""
     environment = msgspec.structs.replace(result.environment, visible_cpus=None, intra_op_threads=None)
     whole = msgspec.structs.replace(result, environment=environment)
     return _of_machine("physical_cores", "logical_cores")(whole)

@@ -1,8 +1,9 @@
-"""Reads the energy counters of Apple's chips through zeus-apple-silicon, which any user may do.
+"""Reads the energy counters of Apple's chips through zeus-apple-silicon. This needs no special rights.
 
-macOS estimates the energy from use, clock speed and voltage (IOReport, "Energy Model"). Depending on the chip, a
-counter is updated at each read or only every two seconds. In the first versions of macOS 27, the CPU's counter may
-stand still until the next restart (vladkens/macmon#76). So a counter that hasn't changed is unknown, not zero.
+macOS estimates the energy from utilization, clock speed and voltage (IOReport, "Energy Model"). Depending on the
+chip, a counter is updated at each read or only every two seconds. In the first versions of macOS 27, the CPU's
+counter may stop until the next restart (vladkens/macmon#76). Therefore, if a counter hasn't changed, the energy is
+considered unknown, not zero.
 """
 
 import logging
@@ -25,7 +26,7 @@ _FAILURES = (ImportError, OSError, RuntimeError, AttributeError)
 
 
 class AppleEnergy:
-    """Accumulates the increase of a counter, from one thread. The counter is opened at the first use.
+    """Accumulates the increases of a counter, for use from one thread. The counter is opened on first use.
 
     Args:
         channel: The counter.
@@ -44,15 +45,16 @@ class AppleEnergy:
 
     @property
     def is_there(self) -> bool:
-        """Whether this computer has the counter, as found at the first use."""
+        """Whether this computer has the counter, as determined on first use."""
         if self._has_counter is None:
             self._has_counter = self._count_mj() is not None
         return self._has_counter
 
     def read(self) -> tuple[float | None, float | None]:
-        """Return the energy in joules since the counter first changed, and the mean power in watts since then.
+        """Return the energy in joules since the counter first changed, and the latest mean power in watts.
 
-        The power is the mean since the previous change. Both are None if the counter is unknown or hasn't changed.
+        The power is the mean since the previous change. Both are None if the counter can't be read or hasn't
+        changed since the previous read.
         """
         now_s, count_mj = self._clock(), self._count_mj()
         before_mj, self._before_mj = self._before_mj, count_mj
@@ -84,7 +86,7 @@ class AppleEnergy:
 def _open() -> Any:
     """Return a zeus_apple_silicon.AppleEnergyMonitor; None on other computers and in virtual machines.
 
-    In a virtual machine, macOS may have no such counters, for which the package isn't prepared.
+    In a virtual machine, macOS may lack these counters, and the package can't handle that.
     """
     if sys.platform != "darwin" or answer_of(["sysctl", "-n", "kern.hv_vmm_present"], _LIMIT_S) != b"0\n":
         return None

@@ -14,7 +14,7 @@ _Value = TypeVar("_Value")
 def call_in_thread(call: Callable[[], _Value], name: str) -> Future[_Value]:
     """Call a function in a new thread.
 
-    `result(limit_s)` of the future returns the value, or raises the function's exception or TimeoutError.
+    The future's `result(limit_s)` returns the value, or raises the function's exception or TimeoutError.
     """
     outcome: Future[_Value] = Future()
 

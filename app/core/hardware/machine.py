@@ -187,7 +187,7 @@ def windows_name(build: int, *, server: bool) -> str:
 
 
 def firmware_kind(vendor_and_product: str) -> str | None:
-    """Return the hypervisor for the vendor and product in the firmware; None if there is none."""
+    """Return the hypervisor that the vendor and product in the firmware indicate; None if there is none."""
     names = " ".join(vendor_and_product.lower().split())
     if names.startswith("amazon ec2") and names.endswith("metal"):
         return None
@@ -195,7 +195,7 @@ def firmware_kind(vendor_and_product: str) -> str | None:
 
 
 def container_kind(cgroup: str) -> str | None:
-    """Return the kind of container for /proc/1/cgroup; None if there is none."""
+    """Return the kind of container that /proc/1/cgroup indicates; None if there is none."""
     return next((kind for pattern, kind in _CONTAINER_KINDS if re.search(pattern, cgroup)), None)
 
 

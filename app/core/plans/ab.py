@@ -26,7 +26,7 @@ class AbTest(PlanKind):
     is_same_work = True
 
     def name(self, group: Group) -> str:
-        """Return the name of the kind; another one if both sides are equal."""
+        """Return the name of the kind, which is a different one if both sides are equal."""
         return sentence("group.kind_ab_check") if group.plan.has_equal_sides else super().name(group)
 
     def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
@@ -122,7 +122,7 @@ def paired_runs(group: Group) -> list[RunSummary]:
 
 
 def _smallest_pct(group: Group) -> float | None:
-    """Return the smallest measurable difference in percent; None unless equal sides are level."""
+    """Return the smallest measurable difference in percent if the sides are equal and tied; otherwise None."""
     result = judge_pairs(group)
     return result.smallest_pct if group.plan.has_equal_sides and not result.is_shown else None
 

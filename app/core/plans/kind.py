@@ -87,7 +87,7 @@ class PlanKind:
     def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
         """Return a one-line description of a plan.
 
-        `spec` is the spec of the first run, and `count` the number of remaining runs.
+        `spec` is the first run's spec, and `count` is the number of remaining runs.
         """
         del plan, count
         workload = workload_title(spec.workload)
@@ -145,7 +145,7 @@ class PlanKind:
         return self.sentence(group)
 
     def limits(self, group: Group, *, with_interval: bool) -> list[str]:
-        """Return notes on limitations of the result, except for missing runs; "" entries are ignored."""
+        """Return notes on limitations of the result other than missing runs; "" entries are ignored."""
         del group, with_interval
         return []
 

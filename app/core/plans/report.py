@@ -126,6 +126,6 @@ class PlanReport(ABC):
         """Return a table for export."""
 
     def current(self, planned: PlannedRun, number: int, count: int) -> str:
-        """Describe the current run, number `number` of `count`."""
+        """Describe the current run, which is number `number` of `count`."""
         del planned
         return sentence("cli.run_of", number=number, planned=count)

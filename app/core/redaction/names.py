@@ -1,4 +1,4 @@
-"""Finds strings that identify this computer or a user, and so must not appear in shared texts."""
+"""Finds strings that identify this computer or a user and therefore must not appear in shared texts."""
 
 import contextlib
 import os
@@ -88,7 +88,7 @@ def _users() -> Iterable[str]:
 
 
 def account_names() -> Iterable[str]:
-    """Yield this user's login name and full name as known to the system; nothing on Windows."""
+    """Yield this user's login name and full name according to the system; nothing on Windows."""
     with contextlib.suppress(
         ImportError, AttributeError, KeyError, OSError
     ):  # Windows, and users without a passwd entry

@@ -1,4 +1,4 @@
-"""The contents of a picture to share: its texts, and a chart of bars, two sides, or configurations."""
+"""The contents of a picture to share: its texts, and a chart with bars, two sides, or configurations."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -18,7 +18,7 @@ DEFAULT_FORMAT = csv_table.FORMAT
 
 
 def plan_lines(table: PlanTable, name: str) -> Iterator[str]:
-    """Yield the file of a plan piece by piece, in one of PLAN_FORMATS."""
+    """Yield the contents of a plan's export file piece by piece, in one of PLAN_FORMATS."""
     lines = PLAN_FORMATS[name].plan_lines
     assert lines is not None
     return lines(table)

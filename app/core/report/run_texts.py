@@ -74,7 +74,7 @@ class Several:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note on a result: a fact, or a caution if the result may be misleading."""
+    """A note about a result: a fact, or a caution if the result may be misleading."""
 
     kind: Literal["fact", "caution"]
     text: str
@@ -315,7 +315,7 @@ def _valid_for(measured_s: float) -> str:
 
 
 def _few_words(reason: events.Reason) -> str:
-    """Return a reason in a few words with its number, or else the short text of its code."""
+    """Return a reason in a few words with its number, or else the short text for its code."""
     said = reason.said
     given = said.arguments if said is not None else {}
     arguments = {name: value for name, value in given.items() if value is not None}
@@ -332,7 +332,7 @@ def reason_name(code: str) -> str:
 
 
 def result_text(run: JudgedRun, several: Several | None = None) -> str:
-    """Return a result as about eight lines of plain text to post, without names of users, computers or folders.
+    """Return a result as about eight lines of plain text for posting, without user, computer or folder names.
 
     Args:
         run: The run whose details are included.

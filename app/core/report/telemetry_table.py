@@ -98,7 +98,7 @@ def _row(label: str, unit: _Unit, values: list[float]) -> list[Row]:
 
 
 def _held_down(run: Run) -> Iterator[Row]:
-    """Yield the reasons why each GPU's clock was limited, with the share of time for each."""
+    """Yield the reasons why each GPU's clock was limited, with the share of time for each reason."""
     answers: Counter[int] = Counter()
     held: Counter[tuple[int, str]] = Counter()
     for event in run.telemetry:

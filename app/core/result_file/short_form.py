@@ -1,9 +1,9 @@
 """Compact text form of a result, short enough for a QR code or for typing.
 
-Its characters are those of the alphanumeric mode of QR codes (ISO/IEC 18004): digits, capitals, space and
-$%*+-./:. An underscore is written as "-", which doesn't occur in identifiers; all other characters as a space. The
-fields, separated by ":", are: mark, workload, its version, preset, batch size, precision, metric, value, ends of
-the interval (empty if unknown), verdict, engine, its version, device, names of processor and graphics card, first
+Only the characters of QR codes' alphanumeric mode (ISO/IEC 18004) are used: digits, capitals, space and $%*+-./:.
+An underscore is written as "-", which doesn't occur in identifiers; all other characters as a space. The fields,
+separated by ":", are: mark, workload, its version, preset, batch size, precision, metric, value, ends of the
+interval (empty if unknown), verdict, engine, its version, device, names of processor and graphics card, first
 digits of the digest, and a checksum of the whole (CRC-16/XMODEM). Several short forms are separated by spaces.
 """
 
@@ -102,7 +102,7 @@ def read_short_form(typed: str) -> Result:
 
     Raises:
         UsageError: The text isn't a short form, contains a wrong character, or refers to something that this
-            version doesn't know.
+            version doesn't support.
     """
     text = " ".join(typed[: _LONGEST + 1].upper().split())
     if not text.startswith(f"{MARK}:"):

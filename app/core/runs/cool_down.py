@@ -1,7 +1,7 @@
 """Waits before each run of a plan until the device is about as cool as before the plan's first run.
 
-A run that begins on a warm device may be slower than the first one. Waiting by temperature rather than for a fixed
-time costs nothing if the device has stayed cool.
+A run that begins on a warm device may be slower than the first one. Waiting for a temperature rather than for a
+fixed time costs nothing if the device has stayed cool.
 """
 
 import queue
@@ -60,7 +60,7 @@ class CooledStart:
 
     Attributes:
         waited_s: How long the run waited for the device to cool down.
-        temperature_c: The device's temperature after that.
+        temperature_c: The device's temperature after the wait.
     """
 
     waited_s: float
@@ -91,11 +91,11 @@ def telemetry_until(stop: threading.Event) -> Generator[Telemetry, None, None]:
 
 
 class CoolDown:
-    """Waits before the runs of one plan, in one thread.
+    """Waits before each run of one plan, in one thread.
 
     Args:
         gpu_of: Returns the index of the GPU that a run will use; None for the CPU.
-        readings: Thermometer.
+        readings: Function that yields telemetry until an event is set.
         clock: Function that returns monotonic time in seconds.
         limit_s: Maximum duration of a wait.
     """
@@ -121,7 +121,7 @@ class CoolDown:
         Args:
             spec: Spec of the run.
             stop: Ends the wait when set.
-            on_waiting: Called with each temperature that is too high.
+            on_waiting: Called with each reading that is too warm.
 
         Returns:
             The start of the run; None if the temperature is unknown or the wait was stopped.
@@ -153,7 +153,7 @@ def temperature_c(telemetry: Telemetry, gpu: int | None) -> float | None:
 
 
 def cool_down_for(plan: Plan, runner: Runner) -> CoolDown | None:
-    """Return how the runs of a plan wait; None for single runs, Quick runs and demos, which never wait."""
+    """Return a CoolDown for a plan; None if its runs never wait, as with single runs, Quick runs and demos."""
     if plan.is_single or not any(map(_is_long, plan.specs)):
         return None
     return CoolDown(lambda spec: likely_gpu(spec, runner.machine, installed_variant(runner.paths, spec.engine)))

@@ -77,7 +77,7 @@ class LiveVerdict:
         self.is_enough = False
 
     def follow(self, event: events.Event) -> None:
-        """Process an event: restart the intervals when a phase starts, and keep telemetry of the measurement."""
+        """Process an event: restart the intervals when a phase starts, and keep the measurement's telemetry."""
         if isinstance(event, events.Phase):
             self._wait()
         elif isinstance(event, events.TelemetryEvent) and self._state.is_measuring:

@@ -19,7 +19,7 @@ def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) 
     Args:
         spec: Spec of the run.
         machine: This computer.
-        variant: Installed variant of the engine; None as for `numbered_gpus`.
+        variant: Installed variant of the engine; for None, see `numbered_gpus`.
     """
     workload = CATALOGUE[spec.workload]
     need = workload.memory_need_of(spec)

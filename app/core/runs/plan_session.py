@@ -25,7 +25,7 @@ LABEL_LIMIT = 60
 
 
 class Wait(Protocol):
-    """What a run waits for before it starts."""
+    """A condition that a run waits for before it starts."""
 
     @property
     def text(self) -> str:
@@ -46,8 +46,8 @@ class PlanCallbacks:
         on_run_ended: Called with the planned run and the stored run when it has ended.
         confirm_side: In plans with manual changes, called before each change of side, including the first. If it
             returns False, the plan ends. It must return soon after `PlanSession.cancel`.
-        on_waiting: Called with the planned run while it waits for its power limit, or for its device to cool down,
-            about twice a second.
+        on_waiting: Called regularly with the planned run while it waits for its power limit or for its device to
+            cool down.
     """
 
     on_event: Listener = lambda _: None
@@ -74,8 +74,8 @@ class PlanSession:
         group_id: Id of the stored group; None for a single run.
         runs: Planned runs to execute.
         ownership: Lock of the group, released at the end; None if there is none.
-        cool_down: How runs wait for their device to cool down; None if they don't.
-        power_limits: How runs wait for their power limit; None for the default.
+        cool_down: Makes runs wait for their device to cool down; None to start them immediately.
+        power_limits: Makes runs wait for their power limit; None for the default, `power_limits_for`.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class PlanSession:
 
     @property
     def restore_command(self) -> str | None:
-        """The command that restores the GPU's default power limit; None if it has its default, or if unknown."""
+        """The command that restores the GPU's default power limit; None if the limit is the default or unknown."""
         return self._power_limits.restore_command if self._power_limits is not None else None
 
     @property
@@ -232,8 +232,8 @@ def run_plan(
         plan: Plan to execute.
         runner: Runner that starts the runs.
         callbacks: Callbacks of the plan; None if there are none.
-        cool_down: How runs wait for their device to cool down; None if they don't.
-        power_limits: How runs wait for their power limit; None for the default.
+        cool_down: Makes runs wait for their device to cool down; None to start them immediately.
+        power_limits: Makes runs wait for their power limit; None for the default, `power_limits_for`.
 
     Raises:
         UsageError: A run can't be started. Nothing has been stored.
@@ -277,10 +277,10 @@ def resume_plan(
         runs: Planned runs to execute.
         runner: Runner that starts the runs.
         callbacks: Callbacks of the plan; None if there are none.
-        cool_down: How runs wait for their device to cool down; None if they don't.
+        cool_down: Makes runs wait for their device to cool down; None to start them immediately.
 
     Raises:
-        UsageError: The plan is running already, or the group doesn't exist any more.
+        UsageError: The plan is already running, or the group no longer exists.
     """
     ownership = own_group(runner.paths.database, group.id)
     try:

@@ -1,4 +1,4 @@
-"""Waits before a run until the user has set the power limit that the run is to be measured at."""
+"""Waits before a run until the user has set the power limit required by the run."""
 
 import threading
 from collections.abc import Callable
@@ -24,9 +24,9 @@ class LimitWait:
     """A wait in progress.
 
     Attributes:
-        limit_w: Power limit that the run needs.
-        now_w: The limit in force; None if unknown, as while the card sleeps.
-        command: Command that sets it; None if there is none on this system.
+        limit_w: Power limit required by the run.
+        now_w: Power limit in force; None if unknown, for example while the card is asleep.
+        command: Command that sets the required limit; None if there is none on this system.
     """
 
     limit_w: float
@@ -42,16 +42,16 @@ class LimitWait:
 
 
 class PowerLimits:
-    """Waits before the runs of one plan, in one thread.
+    """Waits before each run of one plan, in one thread.
 
     Attributes:
-        restore_command: Command that restores the card's default limit; None if it has its default, or if there
-            is no command.
+        restore_command: Command that restores the card's default limit; None if the default is in force or there
+            is no such command.
 
     Args:
         machine: This computer.
         gpu_of: Returns the index of the GPU that a run will use; None for the CPU.
-        readings: Source of the limits in force.
+        readings: Function that yields telemetry until an event is set.
         command_of: Returns the command that sets the limit of a GPU.
     """
 
@@ -76,10 +76,10 @@ class PowerLimits:
         Args:
             spec: Spec of the run.
             stop: Ends the wait when set.
-            on_waiting: Called with each reading of another limit.
+            on_waiting: Called with each reading until the limit is in force.
 
         Raises:
-            UsageError: The limit can't be read any more.
+            UsageError: The limit can no longer be read.
         """
         limit_w, index = spec.settings.get("gpu_power_limit_w"), self._gpu_of(spec)
         if not isinstance(limit_w, int) or index is None:
@@ -105,7 +105,7 @@ class PowerLimits:
 
 
 def power_limits_for(plan: Plan, runner: Runner) -> PowerLimits | None:
-    """Return how the runs of a plan wait for power limits; None if none of them has one."""
+    """Return the PowerLimits for a plan; None if none of its runs requires a power limit."""
     if not any("gpu_power_limit_w" in spec.settings for spec in plan.specs):
         return None
     return PowerLimits(

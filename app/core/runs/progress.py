@@ -65,7 +65,7 @@ class Progress:
 
     @property
     def fraction(self) -> float | None:
-        """The completed share of the phase by steps or time, 0 to 1; None before training starts."""
+        """The completed share of the phase, by steps or time, from 0 to 1; None before training starts."""
         if self._budget_s and self._by_time:
             return min(1.0, (self._now_s - self._begin_s) / self._budget_s)
         if not self.steps_per_epoch:

@@ -1,4 +1,4 @@
-"""A run in progress. Worker and monitor fill a queue, and one thread stores the events and passes them on."""
+"""A run in progress. The worker and the monitor fill a queue; a thread stores the events and passes them on."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""Estimates of all workloads for the chooser: duration, memory and data on this computer."""
+"""Estimates for all workloads, shown in the chooser: duration, memory and data on this computer."""
 
 from dataclasses import dataclass
 

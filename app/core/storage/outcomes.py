@@ -74,7 +74,7 @@ def _store_outcome(database: Database, run_id: int, status: str, error: events.E
 def recover_runs(database: Database) -> list[int]:
     """Mark runs whose owner no longer exists as interrupted, keeping their epochs; return their ids.
 
-    Runs are processed separately. A run that can't be ended now is retried at the next start.
+    Runs are processed separately. If a run can't be ended now, the attempt is repeated at the next start.
     """
     with database.complaints():
         rows = database.connection.execute(

@@ -41,7 +41,7 @@ _FACTS = f"""
 
 
 def past_runs(database: Database, workload: str) -> list[PastRun]:
-    """Return the completed runs of a workload that have a headline, newest first and at most PAST_RUNS."""
+    """Return at most PAST_RUNS completed runs of a workload that have a headline, newest first."""
     with database.snapshot():
         runs = own_runs(database, workload, PAST_RUNS)
         rows = database.connection.execute(_FACTS, (ids_text([run.id for run in runs]),)).fetchall()

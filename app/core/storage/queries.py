@@ -247,7 +247,7 @@ _COMPARABLE = """
 
 
 def _grouped(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[list[int], dict[int, list[int]]]:
-    """Return the rows of a history, and its groups. A run whose group isn't stored is a row of its own."""
+    """Return the rows of a history, and its groups. A run whose group isn't stored has its own row."""
     # The index contains both columns. Reading whole rows would take longer than the rest of the query.
     sql = (
         "SELECT id, -group_id FROM runs INDEXED BY runs_by_group"

@@ -187,7 +187,7 @@ def missing_runs(ids: Sequence[int]) -> UsageError:
 
 
 def ids_text(ids: Sequence[int]) -> str:
-    """Return any number of ids as one SQL value for json_each."""
+    """Return any number of ids as a single SQL value for use with json_each."""
     return json.dumps(list(ids))
 
 

@@ -157,7 +157,7 @@ class _Copier:
             low = self._after(end) if leaps else end + 1
 
     def _after(self, end: int) -> int:
-        """Return the next existing key, or a number above all keys if there is none."""
+        """Return the next existing key, or a number larger than all keys if there is none."""
         sql = f"SELECT min({self._key}) FROM old.{self._table} WHERE {self._key} > ?"  # noqa: S608
         try:
             next_rowid = self._connection.execute(sql, (end,)).fetchone()[0]

@@ -22,7 +22,7 @@ _BURSTABLE = re.compile(r"t[234][a-z]*\.")
 
 
 def is_burstable_instance(root: Path = Path("/")) -> bool:
-    """Return whether this computer is a burstable instance at Amazon, such as a t3.micro.
+    """Return whether this computer is a burstable Amazon instance, such as a t3.micro.
 
     Other clouds don't report the type of an instance.
     """

@@ -209,7 +209,7 @@ def _load(evidence: Evidence) -> _Load | None:
 
 
 def _physical(run: Run, load: _Load) -> float | None:
-    """Return the number of physical cores if each has two threads and the run may use all CPUs, otherwise None."""
+    """Return the number of physical cores if each has two threads and the run may use all CPUs; otherwise None."""
     physical = run.machine.physical_cores
     doubled = physical is not None and physical > 1 and load.there >= 2 * physical and load.allowed >= load.there
     return physical if doubled else None

@@ -58,7 +58,7 @@ class Condition:
         in_records: Whether the condition can be detected in a record. Some can't, because the run itself keeps CPU
             and GPU busy.
         recorded: Function that returns the value for records; None to use `figure`.
-        unless: Code of a more specific condition that replaces this one; "" for none.
+        unless: Code of a more specific condition that replaces this one; "" if there is none.
     """
 
     code: str
@@ -176,7 +176,7 @@ def _memory_spilled(evidence: Evidence) -> Message | None:
 
 
 def _shared_bytes(evidence: Evidence, capacity_bytes: float) -> float:
-    """Return how much of the computer's memory the run used because the GPU was full, as counted by Windows."""
+    """Return how much of the computer's memory Windows used for the run because the GPU's memory was full."""
     shared = evidence.telemetry.gpu_values("own_shared_bytes")
     used = evidence.telemetry.gpu_values("memory_used_bytes")
     if not shared or (used and 100 * statistics.median(used) < GPU_FULL_PCT * capacity_bytes):
@@ -186,7 +186,7 @@ def _shared_bytes(evidence: Evidence, capacity_bytes: float) -> float:
 
 
 def _excess_bytes(evidence: Evidence, capacity_bytes: float) -> float:
-    """Return by how much the engine's reserved memory exceeded the memory that other programs left on the GPU."""
+    """Return by how much the memory reserved by the engine exceeded the GPU memory not used by other programs."""
     reserved_bytes = evidence.run.metrics.get("peak_gpu_reserved_bytes") or 0.0
     others = evidence.telemetry.gpu_values("other_memory_bytes")
     return reserved_bytes - max(0.0, capacity_bytes - min(others, default=0.0))

@@ -80,7 +80,7 @@ class Rule:
 
     Attributes:
         find: Function that returns the finding with the measured value, or None.
-        advice: Message code of the advice; "" for none.
+        advice: Message code of the advice; "" if there is none.
         instead: Message codes of alternative advice, by the message code of the finding.
         at_end: Whether the rule applies only to finished runs.
     """
@@ -153,7 +153,7 @@ def shared_part_of(evidence: Evidence) -> Shared | None:
 
 
 def timed_span(run: Run) -> tuple[float, float] | None:
-    """Return when a run's first timed step began and its last one ended; None without timed steps."""
+    """Return the times at which a run's first timed step began and its last one ended; None if there are none."""
     blocks = [block for block in run.steps if block.phase == "measure"]
     return (blocks[0].t_s - sum(blocks[0].durations_s), blocks[-1].t_s) if blocks else None
 

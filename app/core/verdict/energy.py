@@ -1,8 +1,8 @@
 """Computes the energy of a run and its epochs from the stored telemetry.
 
-Hardware counters are preferred. Without a counter (NVIDIA GPUs before Volta), the power of each second is
-integrated (trapezoidal rule). Unknown values are None; nothing is estimated from rated power. Idle consumption is
-included. Memory, fans and the power supply aren't included, because no counter covers them.
+Hardware counters are preferred. Without a counter (NVIDIA GPUs before Volta), power readings taken every second
+are integrated (trapezoidal rule). Unknown values are None; nothing is estimated from rated power. Idle consumption
+is included. Memory, fans and losses of the power supply aren't, because no counter covers them.
 """
 
 import bisect
@@ -94,7 +94,7 @@ def epoch_energies(run: Run) -> list[dict[str, float | None]]:
 
 
 def energy_columns(run: Run) -> dict[str, float | str | None]:
-    """Return the energy as values for the columns of RunSummary."""
+    """Return the values for RunSummary's energy columns."""
     columns: dict[str, float | str | None] = {}
     for part, energy in energy_of(run).items():
         columns |= {f"{part}_energy_j": energy.total_j, f"{part}_energy_per_epoch_j": energy.per_epoch_j}
@@ -102,9 +102,9 @@ def energy_columns(run: Run) -> dict[str, float | str | None]:
 
 
 def power_columns(run: Run) -> dict[str, float | bool | None]:
-    """Return power draw, power limit, power source and work per joule as columns of RunSummary.
+    """Return the values for RunSummary's columns about power draw, power limit, power source and work per joule.
 
-    All describe the timed steps: a laptop raises its limit only under load.
+    All of them refer to the timed steps, because a laptop raises its power limit only under load.
     """
     evidence, index = evidence_of(run), used_gpu(run)
     drawn_w = {part: _mean_w(run, _curve(run, part)) for part, _ in _PARTS}
@@ -139,7 +139,7 @@ def energy_used(run: RunSummary) -> Message | None:
 
 
 def _mean_w(run: Run, curve: EnergyCurve | None) -> float | None:
-    """Return the mean draw from the first timed step to the last; None if unknown for a part of them."""
+    """Return the mean power draw from the first timed step to the last; None if it isn't known for all of them."""
     span = timed_span(run)
     if span is None or curve is None:
         return None
@@ -159,7 +159,7 @@ def _curve(run: Run, part: str) -> EnergyCurve | None:
 
 
 def _counted(records: list[tuple[float, Telemetry | GpuTelemetry]], key: str) -> EnergyCurve | None:
-    """Return the curve of a counter; None if the counter doesn't increase, as on some GPUs."""
+    """Return the curve of a counter; None if the counter doesn't increase, as is the case on some GPUs."""
     by_time = [(time_s, value) for time_s, record in records if (value := getattr(record, key)) is not None]
     rising = all(later[1] >= earlier[1] for earlier, later in itertools.pairwise(by_time))
     if len(by_time) < 2 or not rising or by_time[-1][1] <= by_time[0][1]:

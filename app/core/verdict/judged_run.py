@@ -15,7 +15,7 @@ from workloads.protocol import events
 class JudgedRun:
     """A run for views, dialogs, pictures, texts and exports, all of which show the same data.
 
-    Deriving data takes up to a second for a run with a million steps, so the window calls `prepared` in the
+    Deriving the data of a run with a million steps takes up to a second, so the window calls `prepared` in the
     background.
 
     Attributes:
@@ -37,7 +37,7 @@ class JudgedRun:
 
     @cached_property
     def bars(self) -> tuple[Bar, ...]:
-        """The run's bar among other results, best first."""
+        """The bars of the run and of the results it is compared with, best first."""
         return tuple(bars(self.summary.workload, self.summary))
 
     @cached_property

@@ -17,7 +17,7 @@ SPREAD_PCT = 5.0
 
 
 def derived_epoch(run: RunSummary) -> Message | None:
-    """Return the duration of an epoch if the headline is another quantity; None without epochs."""
+    """Return the duration of an epoch if the headline is a different quantity; None without epochs."""
     if run.metric == "seconds_per_epoch_s" or not run.samples_per_epoch:
         return None
     duration_s = run.seconds_per_epoch_s
@@ -43,7 +43,7 @@ def peak_share(share: PeakShare | None) -> Message | None:
 
 
 def power_limit(run: RunSummary) -> Message | None:
-    """Describe a changed power limit, which is a fact because it is the owner's choice; None for the default."""
+    """Describe a changed power limit; None for the default. It is a fact because it is the owner's choice."""
     at = changed_limit(run)
     return None if at is None else message("note.power_limit", **at.arguments)
 

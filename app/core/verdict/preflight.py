@@ -25,7 +25,7 @@ def preflight(
         spec: Spec of the run that is about to start.
         machine: This computer.
         telemetry: Two or three records from app.core.hardware.telemetry.monitor.read_telemetry.
-        variant: Installed variant of the engine; None as for `numbered_gpus`.
+        variant: Installed variant of the engine; for None, see `numbered_gpus`.
     """
     return tuple(_cautions(spec, machine, telemetry, likely_gpu(spec, machine, variant)))
 

@@ -242,7 +242,7 @@ def _interval_wide(evidence: Evidence) -> Message | None:
 
 
 def _shared_host(evidence: Evidence) -> Message | None:
-    """Return a caution about how much the next run may differ, unless the run's own uncertainty is larger."""
+    """Return a caution stating how much the next run may differ, unless this run's own uncertainty is larger."""
     part, run, half_pct = shared_part_of(evidence), evidence.run.summary, _half_interval_pct(evidence)
     if part is None or run.value is None or run.basis == "first_epoch":
         return None

@@ -175,7 +175,7 @@ class BarList(QWidget):
         return QSize(420, (self._row_max_px if self._detailed else ROW_PX) * rows + AXIS_PX)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the minimum size for readable rows: of all bars in detailed lists, otherwise of a few."""
+        """Return the minimum size at which rows are readable: all rows in detailed lists, otherwise a few."""
         rows = len(self._all) + (1 if self._slot else 0)
         if self._detailed:
             return QSize(240, round(max(ROW_PX, self._remarks_height_px()) * rows) + AXIS_PX)

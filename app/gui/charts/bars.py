@@ -91,7 +91,7 @@ def bar_key(bar: Bar) -> str:
 
 
 def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
-    """Return the text after a bar: its value, and its ratio to the baseline.
+    """Return the text after a bar: the value, and its ratio to the baseline.
 
     Args:
         bar: The bar.
@@ -132,7 +132,7 @@ def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> f
 
     Args:
         room: Total width of bars and texts.
-        shares: Length of each bar as a share of the width for bars.
+        shares: Length of each bar as a share of the width available for bars.
         texts: Width of each bar's text.
     """
     longest = min(

@@ -84,7 +84,7 @@ def _spots(figure: Figure) -> Iterable[Spot]:
 
 
 def label_step(places: Sequence[tuple[float, float]]) -> int:
-    """Return n so that labels don't touch if only every nth is drawn.
+    """Return the smallest n for which labels don't touch if only every nth label is drawn.
 
     Args:
         places: Start and end of each label in pixels, from left to right.

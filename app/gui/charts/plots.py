@@ -1,6 +1,6 @@
 """Base classes of live charts: plots in the theme's colours that are created once and then updated.
 
-Import this module late. It imports pyqtgraph and NumPy, and this takes longer than the rest of the GUI.
+Import this module late, because it imports pyqtgraph and NumPy, which takes longer than the rest of the GUI.
 """
 
 import contextlib
@@ -87,7 +87,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self._is_made = True
 
     def event(self, event: QEvent) -> bool:
-        """Preserve line widths when moving to a screen with another pixel density."""
+        """Preserve line widths when moving to a screen with a different pixel density."""
         if self._is_made and event.type() == QEvent.Type.DevicePixelRatioChange:
             self.colour()
         return bool(super().event(event))
@@ -105,7 +105,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         return bool(super().close())
 
     def minimumSizeHint(self) -> QSize:
-        """Return a small size, because charts share a window that may be small."""
+        """Return a small size, because several charts share a window that may be small."""
         return QSize(120, self._least_px)
 
     def sizeHint(self) -> QSize:
@@ -283,7 +283,7 @@ class _LineItem(pyqtgraph.PlotCurveItem):  # type: ignore[misc]
 
 
 class ValueAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
-    """An axis with as many round values as fit, with their unit."""
+    """An axis that shows as many round values as fit, and their unit."""
 
     def __init__(self, side: str, unit: str = "") -> None:
         super().__init__(side)

@@ -1,4 +1,4 @@
-"""Charts of the estimate with its shrinking interval and of sustained speed."""
+"""Charts that show the estimate with its shrinking interval, or the sustained speed."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -92,7 +92,7 @@ class EstimateChart(Plot):
         self.set_range("y", *self._view)
 
     def _in_view(self, *curves: Curve) -> list[Curve]:
-        """Return the curves from the time when all are within the view. A clipped band would look broken."""
+        """Return the curves, starting when all of them are in view, because a clipped band would look broken."""
         bottom, top = self._view
         moments = list(zip(*(curve.y for curve in curves), strict=True))
         unseen = [any(y is not None and not bottom <= y <= top for y in moment) for moment in moments]
@@ -172,7 +172,7 @@ class SustainedChart(DoublePlot):
 
 
 def in_percent(curve: Curve) -> Curve:
-    """Convert a curve to percent of the median of its first third; empty if it has no values there."""
+    """Convert a curve to percentages of the median of its first third; empty if it has no values there."""
     first = [value for value in curve.y[: max(1, len(curve.y) // 3)] if value is not None]
     whole = statistics.median(first) if first else 0.0
     return _scaled(curve, 100 / whole) if whole else Curve()

@@ -122,7 +122,7 @@ class EpochChart(Plot):
             durations_s: Durations of the finished epochs.
             planned: Total number of epochs.
             current_s: Duration of the current epoch so far; None between epochs.
-            whole: Whether epochs are full. The median of shortened epochs is meaningless.
+            whole: Whether these are full epochs. The median of shortened epochs is meaningless.
             apart: Whether the first value is set apart. If False, the values are of runs instead of epochs,
                 and may have any unit.
             live: Whether more epochs may follow.

@@ -1,4 +1,4 @@
-"""A chart of the results of the same workload over time, with marks where the computer changed."""
+"""A chart of a workload's results over time, with marks at changes to the computer."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ class TrendChart(Plot):
     """Results with their intervals, evenly spaced, oldest first.
 
     Attributes:
-        marks: Numbered lines at changes of the computer.
+        marks: Numbered lines at changes to the computer.
     """
 
     def __init__(self, theme: Theme) -> None:

@@ -1,4 +1,4 @@
-"""Actions on stored results, available in all views: saving and copying pictures and text, and exporting."""
+"""Actions for stored results, available in all views: saving and copying pictures and text, and exporting."""
 
 import contextlib
 import re
@@ -112,7 +112,7 @@ class ResultActions:
         self._services.notify(sentence("result.copied"), "", "", None)
 
     def export_plan(self, codes: tuple[str, str], name: str, table: "Callable[[], PlanTable]") -> None:
-        """Ask for a file, and export a plan to it in the format of its suffix.
+        """Ask for a file, and export a plan to it in the format indicated by its suffix.
 
         Args:
             codes: Message codes of the question and of the final notification.
@@ -270,7 +270,7 @@ def _endings(kinds: str) -> list[str]:
 
 
 def _write(target: Path, database: Database, ids: Sequence[int]) -> int:
-    """Write runs to a file in the format of its suffix, and return how many were written."""
+    """Write runs to a file in the format indicated by its suffix, and return how many were written."""
     from app.core.report.export import format_of, write_lines
     from app.core.report.formats.result_document import FORMAT as RESULT_FILE
     from app.core.report.formats.result_document import results_of

@@ -150,7 +150,7 @@ class RunCharts(QWidget):
         return self._with_speed(EngineTable())
 
     def fit_into(self, height_px: int) -> None:
-        """Allow slightly lower charts if this avoids scrolling at this height, and limit the bars to it."""
+        """Limit the bars to this height, and allow slightly lower charts if this avoids scrolling."""
         self._least_px = LOWEST_PX if TIGHT_PX <= height_px < ROOMY_PX else LOW_PX
         for plot in self.findChildren(Plot):
             plot.allow_height(self._least_px)
@@ -212,7 +212,7 @@ class RunCharts(QWidget):
         self.epochs_card.note.show_text(sentence("chart.median_of_runs", median=median) if median else "")
 
     def show_limit(self, text: str) -> None:
-        """Show what limited the run. The charts don't move."""
+        """Show what limited the run, without moving the charts."""
         self.limit.show_text(text)
 
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None, rank: str) -> None:

@@ -114,7 +114,7 @@ class HeadlineCard(Card):
             self.progress_bar.setValue(round(PROGRESS_STEPS * (progress.fraction or 0.0)))
 
     def show_waiting(self, text: str) -> None:
-        """Show that the next run hasn't started yet, and why."""
+        """Show that the next run hasn't started yet, and the reason."""
         self.progress_text.show_text(text)
         self.remaining.setText("")
         self._where.place()

@@ -32,10 +32,10 @@ class PageTexts:
 
     Attributes:
         title, purpose: Title and purpose of the page.
-        running: Message that one of its plans is in progress.
+        running: Message stating that one of its plans is in progress.
         earlier: Name of the list of stored plans.
         table: Name of the table.
-        nothing, steps: Heading of the instructions, and icon and sentence of each step.
+        nothing, steps: Heading of the instructions, and the icon and sentence for each step.
         export, exported: Title of the file dialog for exports, and the final notification.
     """
 
@@ -96,7 +96,7 @@ class KindPage(PlanPage[PlanReport]):
         return not self.is_live and self.result is not None and self.result.has_result
 
     def resume(self) -> None:
-        """Resume the plan on display."""
+        """Resume the displayed plan."""
         shown, machine = self.result, self._services.finder.machine
         if shown is None or machine is None or self._services.bridge.is_running:
             return
@@ -117,28 +117,28 @@ class KindPage(PlanPage[PlanReport]):
         self._services.query(lambda database: self._load(database, group_id), done, failed)
 
     def save_picture(self) -> None:
-        """Save the picture of the plan on display."""
+        """Save the picture of the displayed plan."""
         if (card := self.card()) is not None and self.result is not None:
             self.actions_on_result.save_card(card, self._file_name(self.result), self.result.shared_ids)
 
     def copy_picture(self) -> None:
-        """Copy the picture of the plan on display to the clipboard."""
+        """Copy the picture of the displayed plan to the clipboard."""
         if (card := self.card()) is not None:
             self.actions_on_result.copy_card(card)
 
     def copy_text(self) -> None:
-        """Copy the plan on display to the clipboard as text."""
+        """Copy the displayed plan to the clipboard as text."""
         if self.result is not None and self.can_share:
             self.actions_on_result.copy_plain(self.result.text())
 
     def export(self) -> None:
-        """Export the plan on display to a file."""
+        """Export the displayed plan to a file."""
         if self.result is not None:
             codes = self._texts.export, self._texts.exported
             self.actions_on_result.export_plan(codes, self._file_name(self.result), self.result.export)
 
     def card(self) -> ShareCard | None:
-        """Return the picture of the plan on display, with the selected chart; None if there is no result."""
+        """Return the picture of the displayed plan, with the selected chart; None if there is no result."""
         shown = self.result
         return shown.card(self.charts.currentIndex()) if shown is not None and self.can_share else None
 
@@ -222,7 +222,7 @@ class KindPage(PlanPage[PlanReport]):
             self.more.show()
 
     def _show_charts(self, figures: Sequence[Figure]) -> None:
-        """Offer the given charts, and keep showing the one of the same name, or else show the first."""
+        """Offer the given charts, and show the one with the same name as before or, without one, the first."""
         self._figures = figures
         shown = self.charts.currentText()
         self.charts.clear()

@@ -1,4 +1,4 @@
-"""The layout of pages for plans, with the setup next to a card that shows the result."""
+"""The layout of pages for plans: the setup next to a card that shows the result."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Base classes of the pages that run several runs as a plan: start, follow, show and resume plans."""
+"""Base classes for pages that run plans of several runs: they start, follow, show and resume plans."""
 
 import time
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ class PlanSetup(Card):
 
 
 class PlanActions(Protocol):
-    """The bar at the bottom of a page that displays the progress of a plan."""
+    """The bar that displays the progress of a plan at the bottom of a page."""
 
     @property
     def cancel_button(self) -> Button:
@@ -117,7 +117,7 @@ class PlanPage(QWidget, Generic[Result]):
 
     @property
     def result(self) -> Result | None:
-        """The plan on display with its results; None if there is none."""
+        """The displayed plan with its results; None if there is none."""
         if self.is_live and (running := self._services.bridge.whole_group()) is not None:
             return self._of_running(*running)
         return self._results.get(self.history.currentData() or 0)
@@ -133,19 +133,19 @@ class PlanPage(QWidget, Generic[Result]):
         return self.can_share
 
     def share(self) -> None:
-        """Share the plan on display by saving its picture with an embedded result file of its runs."""
+        """Share the displayed plan by saving its picture with an embedded result file of its runs."""
         self.save_picture()
 
     def save_picture(self) -> None:
-        """Save the picture of the plan on display."""
+        """Save the picture of the displayed plan."""
         raise NotImplementedError
 
     def copy_picture(self) -> None:
-        """Copy the picture of the plan on display to the clipboard."""
+        """Copy the picture of the displayed plan to the clipboard."""
         raise NotImplementedError
 
     def copy_text(self) -> None:
-        """Copy the plan on display to the clipboard as text."""
+        """Copy the displayed plan to the clipboard as text."""
         raise NotImplementedError
 
     def showEvent(self, event: QShowEvent) -> None:

@@ -27,7 +27,7 @@ LINES = 2  # reserved, so that the button below doesn't move
 
 
 class PreflightLine(QWidget):
-    """Checks the computer every ten seconds while it is visible and no run is in progress.
+    """Checks the computer every ten seconds while the line is visible and no run is in progress.
 
     GPUs aren't checked, because this would wake them up.
 
@@ -72,7 +72,7 @@ class PreflightLine(QWidget):
         return self._stop is not None
 
     def show_choice(self, spec: RunSpec, machine: Machine) -> None:
-        """Judge the telemetry for another setup."""
+        """Judge the telemetry again for another setup."""
         self._choice = (spec, machine)
         self._judge()
 
@@ -92,7 +92,7 @@ class PreflightLine(QWidget):
         self._check()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop checking, and discard the telemetry, because it will be outdated."""
+        """Stop checking, and discard the telemetry, because it will be outdated by the time of the next check."""
         super().hideEvent(event)
         self._timer.stop()
         self._forget()

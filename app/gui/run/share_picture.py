@@ -69,7 +69,7 @@ def save_share_picture(card: ShareCard, tokens: Tokens, path: Path, enclosed: by
         card: Content of the picture.
         tokens: Colours of the theme.
         path: Path of the file.
-        enclosed: Result file to embed, unless it is too large; b"" for none.
+        enclosed: Result file to embed, unless it is too large; b"" to embed none.
 
     Raises:
         UsageError: The file name doesn't end in .png.
@@ -162,7 +162,7 @@ def _notes(notes: tuple[str, ...], chosen: QFont) -> list[str]:
 
 
 def _paint_texts(painter: QPainter, card: ShareCard, tokens: Tokens, width: float) -> float:
-    """Paint the computer, the engine and other notes as far as they fit, and return their top."""
+    """Paint the computer, the engine and as many other notes as fit; return the position of their upper edge."""
     heavy, light = type_of(20, QFont.Weight.DemiBold), type_of(18)
     name_width = width_of(card.machine, heavy) + _GAP_PX
     if len(card.details) == 1 and name_width + width_of(card.details[0], light) <= width:

@@ -11,7 +11,7 @@ from app.gui.services.tasks import Latest, Tasks
 
 
 class EngineFinder(QObject):
-    """Finds the engines available for runs. Until this is done, only bundled engines are listed.
+    """Finds the engines available for runs. Until the search is done, only bundled engines are listed.
 
     Args:
         paths: Returns the folders of the app.

@@ -15,7 +15,7 @@ class MachineFinder(QObject):
 
     Args:
         tasks: Runs the detection in the background.
-        data_folder: Returns the data set folder. Its disks are included.
+        data_folder: Returns the data set folder, whose disks are also described.
 
     Signals:
         found: `machine` and `power` have been detected or updated.
@@ -31,7 +31,7 @@ class MachineFinder(QObject):
         self.power = Power()
 
     def look(self) -> None:
-        """Detect the computer, even if this was done before."""
+        """Detect the computer, even if it has been detected before."""
         folder = self._data_folder()
         # Detection raises no AppError, and bugs are re-raised anyway.
         self._tasks.start(lambda: _detect(folder), self._on_found, lambda _: None)

@@ -90,7 +90,7 @@ def _is_usual(size: QSize) -> bool:
 
 
 def _bytes_per_pixel(reader: QImageReader, path: Path) -> int:
-    """Return the maximum memory in bytes per pixel needed while reading an image."""
+    """Return the maximum memory, in bytes per pixel, that is needed while reading an image."""
     if bytes(reader.format().data()) == b"jpeg":
         try:
             return _JPEG_WHOLE_BYTES if _has_several_scans(path.read_bytes()) else 0

@@ -29,7 +29,7 @@ class Preferences(QObject):
         self._take(msgspec.structs.replace(load_settings(self._path), **changes))
 
     def reset(self) -> None:
-        """Restore the default settings. Raises AppError like `change`."""
+        """Restore the default settings. Raises AppError, as `change` does."""
         self._take(Settings())
 
     def _take(self, settings: Settings) -> None:

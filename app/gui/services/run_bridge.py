@@ -1,4 +1,4 @@
-"""Connects the thread of a session with the GUI. A timer processes the queue of events."""
+"""Connects a session's thread with the GUI. A timer processes the queue of events."""
 
 import queue
 import statistics
@@ -50,7 +50,8 @@ class RunBridge(QObject):
         tasks: Starts plans in the background.
         limits: Time limits of runs; None for the defaults.
         parent: Parent object.
-        cool_down: Returns how the runs of a plan wait for their device to cool down; None if they don't.
+        cool_down: Returns the object that makes a plan's runs wait for their device to cool down; None if they
+            don't wait.
 
     Attributes:
         state: State of the current or latest run; None before the first run.
@@ -59,8 +60,9 @@ class RunBridge(QObject):
         planned: The current run of the plan; None before the first run.
         done: Finished runs of the plan.
         asks: The run that waits for `answer`; None if there is none.
-        waiting: What a run waits for before it starts; None if none waits.
-        restore_command: Command that restores the GPU's default power limit after the plan; None if not needed.
+        waiting: The condition that a run waits for before it starts; None if no run is waiting.
+        restore_command: Command that restores the GPU's default power limit after the plan; None if none is
+            needed.
         group_id: Number of the plan's stored group; None until it is stored, and for single runs.
 
     Signals:
@@ -140,7 +142,7 @@ class RunBridge(QObject):
 
     @property
     def _within(self) -> float:
-        """Completed share of the current run, 0 to 1. A run that already counts as done has 0."""
+        """Completed share of the current run, 0 to 1; 0 for a run that already counts as done."""
         state, latest = self.state, self.done[-1].id if self.done else None
         if state is None or (state.summary is not None and state.summary.id == latest):
             return 0.0
@@ -179,7 +181,7 @@ class RunBridge(QObject):
     def start(
         self, plan: Plan, machine: Machine, *, allow_concurrent: bool = False, resumed: Resumed | None = None
     ) -> None:
-        """Start the runs of a plan in the background, one after another. Emits `refused` if this fails.
+        """Start the runs of a plan in the background, one after another. If this fails, `refused` is emitted.
 
         Args:
             plan: The plan.

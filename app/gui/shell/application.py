@@ -133,8 +133,9 @@ def open_window(
     Args:
         theme: Theme of the app. The settings are applied to it.
         paths: Folders of the app.
-        limits: Limits of sessions; for tests.
-        prepares_charts: Whether to create the charts of a run while idle. If not, the first run does.
+        limits: Time limits of sessions; for tests.
+        prepares_charts: Whether to create the charts of a run while idle. If not, they are created by the first
+            run.
     """
     warnings = BannerHandler()
     logging.getLogger("app").addHandler(warnings)
@@ -186,7 +187,7 @@ def _start_up(window: MainWindow, services: Services, *, prepares_charts: bool) 
 
 
 def _import_numpy() -> None:
-    """Import everything that pyqtgraph needs besides Qt."""
+    """Import everything that pyqtgraph needs, except for Qt."""
     import numpy as np  # noqa: F401
 
 
@@ -270,7 +271,7 @@ class _Thrown(QObject):
 class SignalCatcher(QObject):
     """Closes the window on Ctrl-C, Ctrl-Break and SIGTERM.
 
-    Without it, Python would handle signals only when the next event arrives.
+    Without this class, Python would handle signals only when the next event arrives.
     """
 
     def __init__(self, window: MainWindow) -> None:

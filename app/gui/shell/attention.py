@@ -1,4 +1,4 @@
-"""Shows the progress of runs outside of the window's content: in its title, the taskbar and notifications."""
+"""Shows the progress of runs outside the window's content: in its title, in the taskbar, and in notifications."""
 
 import time
 

@@ -27,7 +27,7 @@ _PAGE_KEYS = (
 
 
 class ShortcutSheet(QDialog):
-    """Lists all keyboard shortcuts, both of the menu and of individual pages."""
+    """Lists all keyboard shortcuts, both in the menu and on individual pages."""
 
     def __init__(self, parent: QWidget, actions: Iterable[QAction]) -> None:
         super().__init__(parent)

@@ -24,7 +24,8 @@ class LogPreview(QDialog):
     Args:
         durations_s: Duration of each epoch in the log, in seconds.
         name: Suggested name of the computer.
-        workload: ID of the suggested workload. If it doesn't support logs, the first that does is suggested.
+        workload: ID of the suggested workload. If it doesn't support logs, the first workload that does is
+            suggested.
     """
 
     def __init__(self, parent: QWidget, durations_s: tuple[float, ...], name: str, workload: str) -> None:

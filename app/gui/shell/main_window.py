@@ -342,7 +342,7 @@ class MainWindow(QMainWindow):
         ReportDialog(self, problem_report(self._services.finder.machine, log_file)).open()
 
     def _shown(self) -> "BenchmarkPage | ResultsPage | PlanPage[Any]":
-        """Return the page whose result is on display."""
+        """Return the page whose result is displayed."""
         return self.results if self._code == "results" else self._result_page(self._code)
 
     def _result_page(self, code: str) -> "BenchmarkPage | PlanPage[Any]":

@@ -1,4 +1,4 @@
-"""Zoom of the whole app. Qt scales everything, including painted content, but only at start-up."""
+"""Zoom for the whole app. Qt scales everything, including painted content, but only at start-up."""
 
 import contextlib
 import os

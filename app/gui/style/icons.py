@@ -1,4 +1,4 @@
-"""Lucide icons from resources/icons in the theme's colours."""
+"""Lucide icons from resources/icons, in the theme's colours."""
 
 from functools import cache
 

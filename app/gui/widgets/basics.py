@@ -299,7 +299,7 @@ class Button(QPushButton):
         self._colour()
 
     def _stop_here(self, *, checked: bool) -> None:
-        """Make Tab stop only at the checked button of a group. Qt does this only after one has had the focus."""
+        """Make Tab stop only at a group's checked button. Qt does so only once a button has had the focus."""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if checked else Qt.FocusPolicy.ClickFocus)
 
     def _colour(self) -> None:
@@ -380,7 +380,7 @@ def column(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QVBoxL
 
 
 def instructions(heading: str, steps: Iterable[tuple[str, str]]) -> QWidget:
-    """Return the content of an empty page, with a heading, and steps with an icon each."""
+    """Return the content of an empty page: a heading, and steps with an icon each."""
     lines = []
     for sign_text, step_text in steps:
         sign = label(sign_text, TITLE_PX, QFont.Weight.DemiBold)

@@ -1,4 +1,4 @@
-"""Lists of engines and devices, either in pairs for a run or separately for a side of an A/B test."""
+"""Lists of engines and devices, either as pairs (for a run) or separately (for a side of an A/B test)."""
 
 from collections.abc import Sequence
 

@@ -71,7 +71,7 @@ class Switch(QCheckBox):
         self._own: tuple[bool, str] | None = None  # state and tooltip to restore
 
     def keep_on(self, reason: str) -> None:
-        """Check and lock the box without emitting signals, giving a reason; "" restores its previous state."""
+        """Check and lock the box for this reason, without emitting signals; "" restores its previous state."""
         if reason and self._own is None:
             self._own = (self.isChecked(), self.accessibleDescription())
             self._show(checked=True, tip=reason)

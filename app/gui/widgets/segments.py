@@ -1,4 +1,4 @@
-"""A segmented control for two or three choices, all of which are visible."""
+"""A segmented control that shows two or three choices at once."""
 
 from collections.abc import Sequence
 

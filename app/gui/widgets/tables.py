@@ -1,4 +1,4 @@
-"""Common parts of all tables: headings, column widths, alignment and row heights."""
+"""Features shared by all tables: headings, column widths, alignment and row heights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -185,7 +185,7 @@ class TextTable(QTableWidget):
             headings: Heading of each column.
             rows: Rows with one cell per heading.
             numbers: Indices of columns that are right-aligned, and hidden if empty.
-            bold: Whether each row is bold; () for none.
+            bold: Whether each row is bold; () if none is.
             tips: Tooltip of each row. If it is "", each cell shows its own text.
         """
         self.setColumnCount(len(headings))

@@ -1,6 +1,7 @@
-"""Reads a Mac's GPUs from `ioreg`, which any user may run. It reads recorded values, so it wakes no GPU.
+"""Reads a Mac's GPUs using `ioreg`. This needs no special rights and wakes no GPU.
 
-Apple's own GPUs have energy counters, which `apple_energy` reads. Their clocks are missing.
+`ioreg` prints recorded values. Apple's own GPUs have energy counters, which `apple_energy` reads. Their clock
+speeds aren't available.
 """
 
 import logging
@@ -115,8 +116,8 @@ def describe(entries: Sequence[Mapping[str, Any]], cards: Sequence[Mapping[str, 
 
     Args:
         entries: Accelerators.
-        cards: PCI devices, which include the graphics cards of Intel Macs. A vendor's first card is matched with
-            the vendor's first accelerator.
+        cards: PCI devices, which include the graphics cards of Intel Macs. Each vendor's first card is matched
+            with its first accelerator, and so on.
     """
     waiting = [card for card in cards if _data(card.get("class-code"))[2:3] == b"\x03"]
     gpus = []

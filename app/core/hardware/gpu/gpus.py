@@ -1,8 +1,8 @@
-"""Lists and reads the GPUs of all vendors.
+"""Lists and reads GPUs from all vendors.
 
 NVIDIA's GPUs come first, in the order of their driver and TensorFlow, followed by others in the system's order. If
-NVIDIA's driver lists no GPU (nouveau, no driver, or a broken one), the NVIDIA GPUs that the system lists come
-last. They can't be used for computing.
+NVIDIA's driver lists no GPU (because it is missing or broken, or nouveau is used), the NVIDIA GPUs listed by the
+system come last. They can't be used for computing.
 """
 
 import sys
@@ -47,7 +47,7 @@ def list_gpus(root: Path = Path("/")) -> tuple[Gpu, ...]:
     """List the GPUs; empty if none are found.
 
     This takes milliseconds, or up to 3 s if NVIDIA's driver hangs. It wakes sleeping NVIDIA GPUs unless all of
-    them are asleep. In that case, it returns the values that NVML reported earlier in this process, or else only
+    them are asleep. In that case, the values that NVML reported earlier in this process are returned, or else only
     name and driver. Other GPUs are never woken; for a GPU that hasn't been seen awake, link, power limit and
     displays are missing.
 
@@ -106,9 +106,10 @@ class GpuReader:
 
 
 def _with_shared(nvidias: Sequence[GpuTelemetry], seen: Sequence[GpuTelemetry]) -> tuple[GpuTelemetry, ...]:
-    """Return the telemetry of NVIDIA's driver with the shared memory that the system counts for the same cards.
+    """Return telemetry from NVIDIA's driver, combined with the shared memory that the system reports.
 
-    The two orders may differ, so with several cards, each gets the highest value. A run uses only one card.
+    The driver and the system may list cards in different orders. If there are several cards, each is therefore
+    given the highest value, because a run uses only one card.
     """
     most = max((gpu.own_shared_bytes for gpu in seen if gpu.own_shared_bytes is not None), default=None)
     return tuple(replace(gpu, own_shared_bytes=most) for gpu in nvidias)

@@ -1,8 +1,8 @@
-"""The commands with which users change the power limit of a graphics card. Epochmark never runs them itself.
+"""The commands that users can run to change a graphics card's power limit. Epochmark never runs them itself.
 
-NVIDIA: https://docs.nvidia.com/deploy/nvidia-smi/ (`-pl`, in watts). Linux: the `power1_cap` of amdgpu and the
-`power1_max` of i915 and xe are writable by administrators, in microwatts:
-https://docs.kernel.org/gpu/amdgpu/thermal.html
+For NVIDIA cards, nvidia-smi sets the limit in watts (`-pl`): https://docs.nvidia.com/deploy/nvidia-smi/. For other
+cards on Linux, administrators can write the limit in microwatts to `power1_cap` (amdgpu) or `power1_max` (i915 and
+xe): https://docs.kernel.org/gpu/amdgpu/thermal.html
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""Describes the GPUs of all vendors on Linux from sysfs.
+"""Describes GPUs from all vendors on Linux, using sysfs.
 
-No GPU is woken. For a sleeping GPU, only values that the kernel caches are read, because reading its link speed,
+No GPU is woken. For a sleeping GPU, only values cached by the kernel are read, because reading its link speed,
 sensors or displays would wake it.
 """
 
@@ -225,7 +225,7 @@ def power_limit_w(card: Card, *names: str) -> float | None:
 
     Args:
         card: The card.
-        names: Its files' names, in order of preference, without "power1_".
+        names: Names of its files without "power1_", in order of preference.
     """
     paths = (path for name in names for path in sorted(card.folder.glob(f"hwmon/hwmon*/power1_{name}")))
     limits_w = (within(scaled(read_number(path), 1e6), 1, 10_000) for path in paths)

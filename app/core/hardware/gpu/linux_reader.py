@@ -1,6 +1,6 @@
-"""Reads telemetry of GPUs on Linux from their drivers' sysfs files, without waking sleeping cards.
+"""Reads GPU telemetry on Linux from the drivers' sysfs files, without waking sleeping cards.
 
-If sysfs has no utilization for a GPU (Intel), the utilization by the run's own processes is read from
+If sysfs doesn't contain a GPU's utilization (Intel), its utilization by the run's own processes is read from
 /proc/PID/fdinfo: https://docs.kernel.org/gpu/drm-usage-stats.html
 """
 
@@ -31,7 +31,7 @@ _CLIENTS_LIMIT = 100
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Use of a GPU through one open file since it was opened, by GPU engine."""
+    """GPU use through one open file since it was opened, by GPU engine."""
 
     busy_ns: Mapping[str, int] = field(default_factory=dict)
     cycles: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # used and total clock cycles
@@ -221,7 +221,7 @@ def busiest_pct(before: Mapping[str, Client], after: Mapping[str, Client], elaps
 
 
 def starred_mhz(text: str) -> float | None:
-    """Return the current clock in amdgpu's list, marked by a star ("1: 1000Mhz *"), in MHz."""
+    """Return the current clock in MHz, which is marked by a star in amdgpu's list ("1: 1000Mhz *")."""
     match = re.search(r"^\s*\S+:\s*(\d{1,6})\s*mhz\s*\*", text, re.MULTILINE | re.IGNORECASE)
     return within(float(match[1]), 1, 10_000) if match else None
 

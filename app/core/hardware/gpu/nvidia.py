@@ -1,6 +1,6 @@
 """Reads NVIDIA's GPUs through NVML, or through nvidia-smi if NVML is unavailable.
 
-Values that the driver doesn't report are None. Depending on the card, drivers refuse single values, return all
+Values that the driver doesn't report are None. Depending on the card, drivers refuse individual values, return all
 ones for "not available", or lose whole GPUs.
 """
 
@@ -316,7 +316,8 @@ def other_utilization_pct(samples: Iterable[tuple[int, int]], own_pids: Collecti
     """Return the percentage of time in which other processes use the GPU; None if unknown.
 
     Args:
-        samples: Process IDs with utilization in percent; several for a process that was sampled repeatedly.
+        samples: Process IDs with utilization in percent. A process that was sampled repeatedly has several
+            entries.
         own_pids: The run's own processes.
     """
     shares_pct: dict[int, list[float]] = {}

@@ -1,8 +1,8 @@
 """Tests NVIDIA's library in a disposable process before it is used.
 
 A broken library crashes the process that loads or calls it, and one that hangs while loading blocks all threads of
-Python. Therefore this process uses the library only after another process has survived using it. The test takes
-tens of milliseconds, once, and is run only on computers with the library.
+Python. Therefore this process uses the library only after another process has survived using it. The test is run
+once, only on computers with the library, and takes tens of milliseconds.
 """
 
 import contextlib

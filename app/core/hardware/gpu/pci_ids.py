@@ -1,4 +1,4 @@
-"""Looks up the names of PCI devices in the lists that come with Linux."""
+"""Looks up the names of PCI devices in the lists that Linux distributions include."""
 
 from pathlib import Path
 

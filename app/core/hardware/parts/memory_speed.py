@@ -1,4 +1,4 @@
-"""Reads the speed of the memory modules from the firmware's SMBIOS table if every user may read it."""
+"""Reads the speed of the memory modules from the firmware's SMBIOS table if every user may read the table."""
 
 import ctypes
 import re

@@ -1,4 +1,4 @@
-"""Reads the CPU's energy counters (RAPL) if Linux lets every user read them."""
+"""Reads the CPU's energy counters (RAPL) if Linux allows every user to read them."""
 
 from dataclasses import dataclass
 from pathlib import Path

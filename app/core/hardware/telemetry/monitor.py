@@ -47,7 +47,7 @@ class TelemetryReader:
     """Collects telemetry when called, for use from one thread. CPU use and changes refer to the previous call.
 
     Args:
-        gpus: Reader of the GPUs; None to omit them, without waking them.
+        gpus: Reader of the GPUs; None to omit them, so that they aren't woken.
         worker_pid: Process whose load counts as the run's own, together with its descendants and this process;
             None if unknown, in which case other programs' load is unknown as well.
         root: Folder that contains Linux's proc and sys.
@@ -118,7 +118,7 @@ class TelemetryReader:
         )
 
     def _read_energy(self, elapsed_s: float) -> tuple[float | None, float | None]:
-        """Return the CPU's energy in joules since the first read, and its mean power in watts since the last."""
+        """Return the CPU's energy in joules since the first read, and mean power in watts since the last one."""
         if self._apple is not None and self._apple.is_there:
             return self._apple.read()
         before_j, self._energy_j = self._energy_j, self._energy.read_j(elapsed_s)
@@ -257,7 +257,7 @@ def read_telemetry(
     stop: threading.Event | None = None,
     patience_s: float = STOP_LIMIT_S,
 ) -> tuple[Telemetry, ...]:
-    """Collect telemetry for some time, such as before a run. All other processes count as other load.
+    """Collect telemetry for some time, for example before a run. All other processes count as other load.
 
     If a driver hangs, the function returns up to `patience_s` later, without the telemetry that was delayed.
 

@@ -77,7 +77,7 @@ def waited_us(text: str) -> int | None:
 
 
 def periods(text: str) -> tuple[int, int] | None:
-    """Parse the numbers of all quota periods and of exhausted ones from cpu.stat; None if missing."""
+    """Parse the number of quota periods, and how many of them were exhausted, from cpu.stat; None if missing."""
     both, held = _PERIODS.search(text), _HELD_PERIODS.search(text)
     return (int(both[1]), int(held[1])) if both and held else None
 

@@ -1,4 +1,4 @@
-"""Measures the CPU time of a run's own processes, to separate it from that of other programs."""
+"""Measures the CPU time of a run's own processes, to separate it from the CPU time of other programs."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ _FAILURES = (psutil.Error, RuntimeError, OSError, ValueError, AttributeError)
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """CPU time in seconds of one process since its start, and of its ended children."""
+    """CPU time (in seconds) of a process since its start, and of its children that have ended."""
 
     own_s: float = 0.0
     gone_s: float = 0.0

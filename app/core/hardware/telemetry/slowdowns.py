@@ -130,7 +130,7 @@ class ConditionsReader:
 
 
 def read_clocks(clock: Clock | None = None, sleepless: Clock | None = None) -> Clocks:
-    """Read the clocks at the same moment. Retry after a delay, because it would look like a clock step.
+    """Read the clocks at the same moment. Retry if there was a delay, which would look like a clock step.
 
     Args:
         clock: Clock that stops while the computer sleeps; None for this system's clocks.

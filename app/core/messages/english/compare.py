@@ -1,12 +1,12 @@
 """Comparisons of results."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "ab.check": "With {pairs} pairs, this computer can show differences of about {smallest} % or more.",
+    "ab.check": "With {pairs} pairs, this computer can reveal differences of about {smallest} % or more.",
     "ab.check_differs": (
-        "Speed changed between equal sides (95 % interval {low} to {high}×, {pairs} pairs). Close other programs and"
+        "The two equal sides differed in speed (95 % interval {low} to {high}×, {pairs} pairs). Close other programs and"
         " run the check again."
     ),
-    "ab.check_differs_shortly": "Speed changed between equal sides",
+    "ab.check_differs_shortly": "Equal sides differed in speed",
     "ab.check_once": "One pair isn't enough to check this computer.",
     "ab.check_shortly": "Smallest measurable difference: {smallest} %",
     "ab.difference": "{first} is {times}× as fast as {second} (95 % interval {low} to {high}, {pairs} pairs).",

@@ -142,7 +142,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.not_ready": "Can't be used",
     "doctor.old_mps": "PyTorch {version} may silently compute wrong results on it. Version {oldest} fixes this.",
     "doctor.other_build": "The build “{variant}” can't use it; “{other}” can.",
-    "doctor.other_build_untried": "The build “{variant}” can't use it; “{other}” may, but nobody has tested it for Epochmark.",
+    "doctor.other_build_untried": "The build “{variant}” can't use it; “{other}” may, but hasn't been tested with Epochmark.",
     "doctor.passed_work": "Products, convolutions and gradients were correct ({took_s:.1f} s).",
     "doctor.starting_engine": "Starting {engine} …",
     "doctor.testing_with": "Testing {device} with {engine} …",

@@ -78,7 +78,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "unknown.clock_macos": "Apple doesn't report its CPUs' clock speeds.",
     "unknown.cpu_power_forbidden": "Since version 5.10, Linux lets only administrators read the energy counters (RAPL), because they leak data from other programs (CVE-2020-8694). To let everyone read them, add this line to /etc/udev/rules.d/60-rapl.rules and restart: {rule}",
     "unknown.cpu_power_linux": "The CPU has no energy counter (RAPL), or the kernel doesn't expose it.",
-    "unknown.cpu_power_macos": "Only Apple's chips have an energy counter, and in the first versions of macOS 27 it may stand still.",
+    "unknown.cpu_power_macos": "Only Apple's chips have an energy counter, and in the first versions of macOS 27 it may stop.",
     "unknown.cpu_power_windows": "Windows reports it only to kernel drivers, and Epochmark installs none.",
     "unknown.cpu_temperature_linux": "No driver for the CPU's temperature sensor is loaded.",
     "unknown.cpu_temperature_macos": "macOS reports temperatures only to administrators.",

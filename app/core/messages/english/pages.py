@@ -37,7 +37,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab_setup.check": "Check this computer",
     "ab_setup.check_anyway": "Check this computer anyway",
     "ab_setup.equal": (
-        "Both sides are equal, so this measures the smallest difference that this computer can show. To compare,"
+        "Both sides are equal, so this measures the smallest difference that this computer can reveal. To compare,"
         " change a setting on one side."
     ),
     "ab_setup.of_side": "{label}, side {side}",
@@ -217,7 +217,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "settings.collection_note": "The page that “Submit” opens in your browser. Leave empty for none.",
     "settings.cool_down": "Cool down between runs",
     "settings.cool_down_note": (
-        "Before each of several runs, wait up to 3 min until the GPU or CPU is as cool as before the first. Quick"
+        "Before each run in a series, wait up to 3 min until the GPU or CPU is as cool as before the first. Quick"
         " runs never wait."
     ),
     "settings.cool_down_off": "Off",

@@ -49,7 +49,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.silent": "The training process hasn't responded for {silent_s:.0f} s. It may be compiling, or may have hung.",
     "run.limit_not_read": "The GPU no longer reports its power limit.",
     "run.limit_out_of_range": "{gpu} accepts power limits from {least_w:.0f} to {most_w:.0f} W, not {limit_w} W.",
-    "run.no_power_limit": "No GPU used here reports its power limits.",
+    "run.no_power_limit": "This run doesn't use a GPU that reports its power limit.",
     "run.too_many_cpus": "{cpus} CPUs were requested, but the maximum here is {there}.",
     "run.unknown_event": "Unknown event type.",
     "run.worker_not_started": "The training process couldn't be started ({reason}).",

@@ -122,16 +122,16 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "Twelve transformer blocks over the 196 patches of a 224 × 224 image: 5,717,416 parameters."
     ),
     "summary.resnet50_224": (
-        "50 layers with shortcuts, the variant common today, on 224 × 224 images: 25,557,032 trained parameters."
+        "50 layers with shortcuts, the variant common today, on 224 × 224 images: 25,557,032 trainable parameters."
     ),
     "summary.convnext_tiny_224": (
         "Wide depthwise convolutions between dense layers on 224 × 224 images: 28,589,128 parameters."
     ),
     "summary.efficientnet_b0_224": (
-        "Thin depthwise convolutions with gates on 224 × 224 images: 5,288,548 trained parameters."
+        "Thin depthwise convolutions with gates on 224 × 224 images: 5,288,548 trainable parameters."
     ),
     "summary.mobilenetv3_large_224": (
-        "Thin blocks designed for mobile phones, on 224 × 224 images: 5,483,032 trained parameters."
+        "Thin blocks designed for mobile phones, on 224 × 224 images: 5,483,032 trainable parameters."
     ),
     "summary.fc_parametric": (
         "As many dense layers as you like, as wide as you like, for studies of what a computer is good at."
@@ -216,7 +216,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setting_help.device": "Device that runs the network; gpu:0 is the first GPU.",
     "setting_help.engine": "Software that trains the network.",
     "setting_help.epochs": "Number of epochs in a Standard run.",
-    "setting_help.gpu_power_limit_w": "Power limit of the GPU in watts. Epochmark shows how to set it and waits until it is in force.",
+    "setting_help.gpu_power_limit_w": "Power limit of the GPU in watts. Epochmark shows how to set it and waits until it takes effect.",
     "setting_help.jit": "Compile the training step with XLA, or with torch.compile for PyTorch. The published studies didn't compile it.",
     "setting_help.onednn": "Use oneDNN kernels on the CPU.",
     "setting_help.precision": "Floating-point precision of the network.",
@@ -369,7 +369,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "metric.steps_counted": "Steps with counted operations",
     "metric.operations_per_example": "Operations per example and step",
     "metric.worker_clock_s": "Early to late steps, training process clock",
-    "metric.parent_clock_s": "The same, Epochmark's clock",
+    "metric.parent_clock_s": "Early to late steps, Epochmark's clock",
     "metric.validation_batches": "Validation batches",
     "metric.vocabulary_words": "Vocabulary",
     "metric.latency_1_median_s": "Latency for 1 image, median",
@@ -393,7 +393,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "metric.prefill_tokens_per_s": "Prompt processing",
     "metric.peak_memory_bytes": "Peak memory of the training process",
     "metric.settled_memory_bytes": "Peak memory after 50 steps",
-    "metric.cooled_s": "Cooled down before the run",
+    "metric.cooled_s": "Cool-down before the run",
     "metric.start_temperature_c": "Temperature at the start",
     "metric.peak_gpu_memory_bytes": "Peak GPU memory",
     "metric.peak_gpu_reserved_bytes": "Peak GPU memory reserved",

@@ -158,7 +158,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "verdict.memory_full": "Only {free_bytes:memory} of memory was free.",
     "verdict.memory_pressure": "Programs waited {share_pct:.0f} % of the time because memory was full.",
     "verdict.memory_spilled": (
-        "The GPU's memory was full, so {memory_bytes:memory} of its data was in the computer's slower memory."
+        "The GPU's memory was full, so {memory_bytes:memory} of data was in the computer's slower memory."
     ),
     "verdict.no_interval": (
         "One step is too few for a confidence interval.",
@@ -181,7 +181,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "verdict.operations_missing": (
         "A step did {done_mflop:,.4g} million operations per example instead of {declared_mflop:,.4g} million."
     ),
-    "verdict.operations_unknown": "The operations of a step couldn't be counted.",
+    "verdict.operations_unknown": "The operations in a step couldn't be counted.",
     "verdict.other_load": "Other programs used {share_pct:.0f} % of the CPU.",
     "verdict.part_of_time": " for {share_pct:.0f} % of the time",
     "verdict.precision_differs": "{share_pct:.0f} % of the training operations weren't computed in {number}.",

@@ -1,4 +1,4 @@
-"""Pure functions for costs: hourly prices, costs of an epoch and a run, and when renting pays off."""
+"""Pure functions for costs: hourly prices, the cost of an epoch or a run, and when renting pays off."""
 
 import csv
 import math
@@ -129,7 +129,7 @@ def read_prices(text: str) -> tuple[Price, ...]:
 
 
 def read_amount(typed: str, name: str) -> float:
-    """Parse a non-negative amount. Raises UsageError with its name if it is invalid."""
+    """Parse a non-negative amount. If it is invalid, raise UsageError with the amount's name."""
     try:
         value = float(typed)
     except ValueError:
@@ -151,7 +151,7 @@ def relative_rows(result: StudyResult, costs: Costs, what: str) -> list[Relative
     Args:
         result: Study of workloads whose headline is in seconds per epoch.
         costs: The user's prices.
-        what: "time" or "cost", of an epoch.
+        what: "time" or "cost" (both of an epoch).
     """
     rows = []
     for workload in result.workloads:
@@ -172,7 +172,7 @@ def relative_rows(result: StudyResult, costs: Costs, what: str) -> list[Relative
 
 
 def published_name(row: PublishedRow) -> str:
-    """Return a published row's device under its name in study 000, which distinguishes compiled builds."""
+    """Return the name of a published row's device in study 000, which distinguishes compiled builds."""
     compiled = row.compiled or "(compiled" in row.software
     return sentence("studies.compiled_device", device=row.short_name) if compiled else row.short_name
 
@@ -238,7 +238,7 @@ def break_even_hours(own: OwnComputer, rented_usd_per_hour: float, times_as_fast
     electricity, and None without prices.
 
     Args:
-        own: Costs of this computer, including its purchase.
+        own: Costs of this computer, including its purchase price.
         rented_usd_per_hour: Hourly price of the rented device.
         times_as_fast: Speed of the rented device relative to this computer.
     """
@@ -250,7 +250,7 @@ def break_even_hours(own: OwnComputer, rented_usd_per_hour: float, times_as_fast
 
 
 def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True) -> list[str]:
-    """Return sentences on times and costs: relative to the baseline, per epoch, and when renting pays off.
+    """Return sentences on times and costs relative to the baseline, on the cost of an epoch, and on renting.
 
     Args:
         result: A study of costs.
@@ -272,7 +272,7 @@ def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True
 
 
 def _device_findings(cheapest: Point, costs: Costs, *, with_advice: bool) -> list[str]:
-    """Return sentences on a device's costs with its cheapest configuration, and on when renting pays off."""
+    """Return sentences on a device's costs with its cheapest configuration, and on when it pays off to rent."""
     own = prices_on(costs.own, own_device(cheapest))
     price = own_usd_per_hour(cheapest, costs.own)
     if price is None:
@@ -295,7 +295,7 @@ def _device_findings(cheapest: Point, costs: Costs, *, with_advice: bool) -> lis
 
 
 def _against_baseline(result: StudyResult, costs: Costs, what: str) -> list[str]:
-    """Compare this computer's fastest or cheapest device with the baseline, over all workloads."""
+    """Compare this computer's fastest or cheapest device with the baseline, across all workloads."""
     best = [min(row.values[name] for name in row.own) for row in relative_rows(result, costs, what)]
     if not best:
         return []
@@ -305,7 +305,7 @@ def _against_baseline(result: StudyResult, costs: Costs, what: str) -> list[str]
 
 
 def _rent(point: Point, own: OwnComputer, rented: Sequence[Price]) -> list[str]:
-    """Return a sentence on when renting the fastest published device with a price pays off."""
+    """Return a sentence on when it pays off to rent the fastest published device that has a price."""
     rows = [
         row
         for row in comparable_rows(point.spec.workload)

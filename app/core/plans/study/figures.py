@@ -50,7 +50,7 @@ def figures(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | N
 
 
 def _over_axis(result: StudyResult, done: Sequence[Point]) -> tuple[Figure, ...]:
-    """Return charts of speed, duration of a step and, if energy was measured, work per joule."""
+    """Return charts of the speed, the step duration and, if energy was measured, the work per joule."""
     steps = () if result.study.axes[0] == POWER_LIMIT else (_step_times(result, done),)
     work = (_work(result, done),) if any(point.work_per_j is not None for point in done) else ()
     return (_lines(result, done), *steps, *work)
@@ -64,7 +64,7 @@ def _is_numeric(result: StudyResult) -> bool:
 
 
 def _over_numbers(result: StudyResult, name: str, value_title: str, series: Sequence[Series]) -> Figure:
-    """Return a chart with lines over a study's first axis."""
+    """Return a chart with lines along a study's first axis."""
     axis = result.study.axes[0]
     planned = {float(axis_value(axis, point.spec)) for point in result.points}
     drawn = {spot.x for each in series for spot in each.spots if spot is not None}
@@ -126,7 +126,7 @@ def _lines(result: StudyResult, done: Sequence[Point]) -> Figure:
 
 
 def _phase(result: StudyResult, done: Sequence[Point], case: str, details: Details) -> Figure:
-    """Return a chart of the speed of a phase: lines over CPUs, one per folder, or a bar per configuration."""
+    """Return a chart of a phase's speed: a line over CPUs for each folder, or a bar for each configuration."""
     points = [
         replace(point, value=statistics.median(rates), low=min(rates), high=max(rates))
         for point in done
@@ -163,7 +163,7 @@ def _work(result: StudyResult, done: Sequence[Point]) -> Figure:
 
 
 def published_lines(workloads: Sequence[str], axis: str, unit: Unit) -> list[Series]:
-    """Return published results as lines over batch sizes or CPUs, one per device and software."""
+    """Return published results as lines over batch sizes or numbers of CPUs, one for each device and software."""
     lines: dict[tuple[str, str], dict[float, float]] = {}
     for workload in workloads[:1]:
         for row in comparable_rows(workload):
@@ -249,7 +249,7 @@ def convergence(done: Sequence[Point], epochs: Mapping[int, Sequence[Epoch]]) ->
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """An epoch with the time in seconds from the start of training to its end."""
+    """An epoch, and the time in seconds from the start of training to the end of the epoch."""
 
     at_s: float
     epoch: Epoch
@@ -304,7 +304,7 @@ def _shown_accuracy(epoch: Epoch) -> float | None:
 
 
 def _relative(result: StudyResult, costs: Costs) -> list[Figure]:
-    """Return charts of each workload's time and cost relative to the published baseline."""
+    """Return charts of the time and cost of each workload relative to the published baseline."""
     charts = []
     for what in ("time", "cost"):
         rows = relative_rows(result, costs, what)

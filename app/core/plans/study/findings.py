@@ -25,7 +25,7 @@ GROWTH_BYTES = 32 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class _Gain:
-    """Speed of the best configuration relative to another, with its 95 % interval; None if unknown."""
+    """Speed of the best configuration relative to another one, with a 95 % interval; None if unknown."""
 
     times: float
     low: float | None = None
@@ -52,7 +52,7 @@ class _Gain:
 
 
 def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: bool = False) -> list[str]:
-    """Return the findings as sentences, most important first; before the first result, a sentence stating that.
+    """Return the findings as sentences, most important first. Without results, the first sentence states that.
 
     Args:
         result: The study.
@@ -114,7 +114,7 @@ def _batch(result: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _power(_: StudyResult, done: list[Point]) -> list[str]:
-    """Return sentences on the fastest, the best and the most efficient power limit."""
+    """Return sentences on the fastest power limit, the best trade-off, and the most efficient limit."""
     best = fastest(done)
     rate = rate_text(best.rate, unit_of(done))
     lines = [sentence("studies.power_best", limit_w=axis_value(POWER_LIMIT, best.spec), rate=rate)]
@@ -202,7 +202,7 @@ def _own_place(point: Point) -> str:
 
 
 def _leaders(points: Sequence[Point]) -> list[Point]:
-    """Return the fastest configuration, followed by those that are indistinguishable from it."""
+    """Return the fastest configuration, followed by any that are indistinguishable from it."""
     best = fastest(points)
     level = [point for point in points if point is not best and _gain(best, point).is_level]
     return [best, *sorted(level, key=_rate_of, reverse=True)]
@@ -221,7 +221,7 @@ def _gain(best: Point, point: Point) -> _Gain:
 
 
 def _phases(result: StudyResult, done: list[Point]) -> list[str]:
-    """Return the ranking of each phase, and whether the ranking differs between phases."""
+    """Return the ranking for each phase, and whether it differs between phases."""
     lines = _configurations(result, done)
     of_workloads = [
         [point for point in done if point.spec.workload == workload]
@@ -294,7 +294,7 @@ def _precision(result: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _convergence(result: StudyResult, done: list[Point], details: Details) -> list[str]:
-    """Return sentences on the highest accuracy that all configurations reach, and which reach it first."""
+    """Return sentences on the highest accuracy that all configurations reach, and on how soon they reach it."""
     del result
     reached: dict[str, list[tuple[float, float]]] = {}
     for point in done:
@@ -343,7 +343,7 @@ def _missing(result: StudyResult) -> list[str]:
 
 
 def _doubts(result: StudyResult) -> list[str]:
-    """Return sentences on runs that aren't valid, or a note that results of a demo are meaningless."""
+    """Return sentences on runs that aren't valid, or a note that a demo's results are meaningless."""
     if all(CATALOGUE[name].is_demo for name in result.workloads):
         return [sentence("verdict.demo")]
     counted = [run for run in result.group.runs if is_usable(run)]

@@ -39,7 +39,7 @@ def phase_title(case: str) -> str:
 
 
 def reading_findings(done: Sequence[Point], details: Details) -> list[str]:
-    """Return sentences on the number of CPUs that suffices for all phases, and on each phase."""
+    """Return sentences on the number of CPUs that is sufficient for all phases, and on each phase."""
     lines: list[str] = []
     enough: list[set[tuple[int, str]]] = []
     for case in PHASES:

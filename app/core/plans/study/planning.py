@@ -48,7 +48,7 @@ def plan_preset(
         preset: Preset of each run; None for the study's default.
         rounds: Number of runs per configuration; None for the study's default.
         choice: Other settings of all configurations, as for `Workload.default_spec`.
-        folders: Folders to read from, used as values of an additional axis; () for none.
+        folders: Folders to read from, used as values of an additional axis; () if there are none.
 
     Raises:
         UsageError: The study or a workload doesn't exist, or this computer can run no configuration.

@@ -34,7 +34,7 @@ class Rate:
     high: float | None = None
 
     def is_above(self, other: "Rate") -> bool:
-        """Return whether this rate is higher, with non-overlapping intervals."""
+        """Return whether this rate is higher than another and their intervals don't overlap."""
         return self.low is not None and other.high is not None and self.low > other.high
 
 
@@ -49,7 +49,7 @@ class Point:
         reason: Reason why there is no result; "" if there is one or a run remains.
         rounds: Headline of each round; None for a round that is unusable or hasn't been run.
         value, low, high: Median of the headlines with its interval, or with the interval of the only run.
-        metrics: Largest value of each of METRICS over its runs.
+        metrics: Largest value of each of METRICS in its runs.
     """
 
     spec: RunSpec
@@ -76,7 +76,7 @@ class Point:
 
     @property
     def has_spilled(self) -> bool:
-        """Whether each usable run moved data from the full GPU memory to the computer's memory."""
+        """Whether in every usable run the GPU's memory was full and the computer's memory was used instead."""
         counted = [run for run in self.runs if is_usable(run)]
         return bool(counted) and all("memory_spilled" in (run.reasons or "").split() for run in counted)
 
@@ -106,13 +106,13 @@ class Point:
 
     @property
     def memory_growth_bytes(self) -> float | None:
-        """Increase of the peak memory after the first steps; None if unknown or no run was long enough."""
+        """Increase in peak memory after the first steps; None if unknown or if no run was long enough."""
         peak, settled = (self.metrics.get(key) for key in ("peak_memory_bytes", "settled_memory_bytes"))
         return None if peak is None or settled is None else max(0.0, peak - settled)
 
     @property
     def work_per_j(self) -> float | None:
-        """Median work per joule of the usable runs; None if their energy wasn't measured."""
+        """Median work per joule of the usable runs; None if no energy was measured."""
         values = [run.work_per_j for run in self.runs if is_usable(run) and run.work_per_j is not None]
         return statistics.median(values) if values else None
 
@@ -125,7 +125,7 @@ class Point:
 
     @property
     def energy_per_epoch_j(self) -> float | None:
-        """Energy of CPU and GPU for an epoch, as far as counters report it; None if they don't."""
+        """Energy of CPU and GPU per epoch in joules, as far as it is known; None if neither is known."""
         run = self.best_run
         parts = (run.cpu_energy_per_epoch_j, run.gpu_energy_per_epoch_j) if run is not None else ()
         there = [part for part in parts if part is not None]
@@ -241,13 +241,13 @@ def is_final(run: RunSummary) -> bool:
 def followed(
     plan: Plan, runs: Sequence[tuple[int, RunSpec, bool]]
 ) -> tuple[tuple[PlannedRun, ...], list[int | None]]:
-    """Match runs with their study's plan; return the remaining planned runs, and the round of each run.
+    """Match runs with their study's plan; return the planned runs that remain, and the round of each run.
 
-    Rounds are numbered from 0; a run that wasn't planned has None.
+    Rounds are numbered from 0; None stands for a run that wasn't planned.
 
     Args:
         plan: Plan of the study.
-        runs: Number in the plan, spec, and whether it is final, for each started run in order.
+        runs: For each started run, in order: its number in the plan, its spec, and whether it is final.
     """
     waiting = {planned.number: planned for planned in plan.runs()}
     specs = {number: planned.spec for number, planned in waiting.items()}
@@ -315,10 +315,10 @@ def _said(reason: Message | str) -> str:
 
 
 def power_knee(done: Sequence[Point]) -> Point | None:
-    """Return the configuration at the knee of speed over power limit; None if there is none.
+    """Return the configuration at the knee of the curve of speed over power limit; None if there is no knee.
 
-    With both scaled to the range from 0 to 1, the knee is where speed exceeds power by most (V. Satopää et al.,
-    "Finding a 'Kneedle' in a Haystack", 2011). A straight line has no knee.
+    With speed and limit scaled to the range from 0 to 1, the knee is the point where speed exceeds the limit the
+    most (V. Satopää et al., "Finding a 'Kneedle' in a Haystack", 2011). A straight line has no knee.
     """
     limits_w = [float(axis_value(POWER_LIMIT, point.spec) or 0) for point in done]
     rates = [point.rate.value if point.rate is not None else 0.0 for point in done]

@@ -35,7 +35,7 @@ CONVERGENCE_BATCHES = (0.5, 1, 4)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Everything on which the configurations of a study depend.
+    """Everything that the configurations of a study depend on.
 
     Attributes:
         machine: This computer.
@@ -44,7 +44,7 @@ class Place:
         can_limit_cpus: Whether a run can be pinned to some of the CPUs.
         preset: Preset of each run; None for the study's default.
         choice: Other settings of each run, as for `Workload.default_spec`.
-        folders: Folders to read from; () for none.
+        folders: Folders to read from; () if there are none.
     """
 
     machine: Machine
@@ -113,7 +113,7 @@ def batches(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def threads(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return specs with 1, 2, 4 … and all CPUs, and with the number of physical cores; one thread per CPU."""
+    """Return specs that use 1, 2, 4 … and all CPUs, and the number of physical cores, with one thread per CPU."""
     (workload,) = workloads
     limits = place.can_limit_cpus
     specs = []
@@ -124,7 +124,7 @@ def threads(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def cpu_counts(place: Place) -> list[int]:
-    """Return 1, 2, 4 … and the number of usable CPUs, and the number of physical cores, in order."""
+    """Return 1, 2, 4 …, the number of usable CPUs, and the number of physical cores, in ascending order."""
     there = max(1, place.usable_cpus)
     counts = {2**power for power in range(there.bit_length()) if 2**power <= there} | {there}
     physical = place.machine.physical_cores
@@ -132,7 +132,7 @@ def cpu_counts(place: Place) -> list[int]:
 
 
 def software(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return specs for each engine on the CPU: default, without oneDNN, and compiled, as supported."""
+    """Return specs for each engine on the CPU: default and, if supported, without oneDNN and compiled."""
     (workload,) = workloads
     specs = []
     for choice in place.choices(workload):
@@ -179,7 +179,7 @@ def devices(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def phases(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return specs for training and prediction with the same network on each combination of engine and device."""
+    """Return specs for training and prediction with the same network, for each pair of engine and device."""
     pairs = [
         each
         for workload in workloads
@@ -190,7 +190,7 @@ def phases(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def sizes(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return specs with 1, 2, 4 … CPUs (for each folder, if any) for a network whose pictures the CPU prepares."""
+    """Return specs with 1, 2, 4 … CPUs (for each folder, if any) for a network with images prepared by the CPU."""
     (workload,) = workloads
     if not place.folders:
         return [with_values(place.spec(workload), {"cpus": count}) for count in cpu_counts(place)]
@@ -203,7 +203,7 @@ def sizes(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def convergence(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return specs of a few whole epochs with smaller and larger batches."""
+    """Return specs for a few whole epochs with smaller and larger batches."""
     (workload,) = workloads
     usual = {"epochs": CONVERGENCE_EPOCHS} if "epochs" not in place.choice else {}
     sizes_wanted = [max(1, round(workload.batch_size * factor)) for factor in CONVERGENCE_BATCHES]
@@ -224,10 +224,10 @@ def costs(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def power_limits(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return specs with shares of the card's default power limit, highest first, within the limits it accepts.
+    """Return specs with fractions of the card's default power limit that the card accepts, highest first.
 
-    The current limit is used if the computer has no GPU whose default limit is known, so that the plan says why it
-    can't be run.
+    If no GPU has a known default limit, the only spec has a limit that is rejected, so that the plan states the
+    reason.
     """
     (workload,) = workloads
     usable = (choice for choice in place.choices(workload) if choice.gpu is not None)

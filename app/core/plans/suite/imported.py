@@ -35,7 +35,7 @@ class ImportedScore:
 
 
 def imported_scores(database: Database) -> list[ImportedScore]:
-    """Return the scores of imported files that contain all tests of a suite from one computer and engine.
+    """Return the scores from imported files that contain all tests of a suite for one computer and engine.
 
     Scores of newer suites come first.
     """

@@ -111,7 +111,7 @@ class SuiteReport(PlanReport):
         return suite_notes(self.result)
 
     def figures(self) -> tuple[Figure, ...]:
-        """Return a chart of the points of all tests and, if others are loaded, a chart of all scores."""
+        """Return a chart of all tests' points and, if other suites are loaded, a chart of all scores."""
         scores = None if self.others is None else scores_figure(self.result, self.others, self.imported)
         return suite_figure(self.result), *([scores] if scores is not None else ())
 

@@ -95,7 +95,7 @@ class SuiteResult:
         return min(counted, default=0)
 
     def mean(self, purpose: Purpose | None) -> Score | None:
-        """Return the geometric mean of the tests with this purpose, or of all tests if it is None.
+        """Return the geometric mean of the tests with this purpose, or of all tests if `purpose` is None.
 
         None while a test has no points, or if the runs used different computers or engine versions.
         """

@@ -128,7 +128,7 @@ def state_text(part: PartScore) -> str:
 
 
 def suite_figure(result: SuiteResult) -> Figure:
-    """Return a chart of the points of all tests, with a line for the reference computer."""
+    """Return a chart of all tests' points, with a line for the reference computer."""
     spots = [
         None
         if (score := each.score) is None

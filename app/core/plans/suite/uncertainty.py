@@ -89,7 +89,7 @@ def _together(rounds: Sequence[Sequence[float]], shared: float) -> float | None:
 
 
 def _half_width(scores: Sequence[Score], ends: Sequence[float | None]) -> float | None:
-    """Return the uncertainty of the mean's logarithm on one side; None if an interval is unknown."""
+    """Return the uncertainty of the logarithm of the mean in one direction; None if an interval is unknown."""
     squares = []
     for score, end in zip(scores, ends, strict=True):
         if end is None or end <= 0:

@@ -59,7 +59,7 @@ def csv_lines(
     """Yield CSV text piece by piece, with constant memory use for any number of runs.
 
     Args:
-        rows: Values of RUN_COLUMNS followed by those of EpochColumns, as returned by runs.rows_for_export.
+        rows: Values of RUN_COLUMNS, followed by values of EpochColumns, as returned by runs.rows_for_export.
         private: Strings to replace in messages; None for the private texts of this user and computer.
         style: Options for spreadsheet programs.
     """

@@ -16,7 +16,7 @@ class PlanTable:
     Attributes:
         format_version: Version of the columns and keys.
         plain: All data as plain JSON types.
-        rows: Key in `plain` of the list of configurations, tests or runs, each with a `reason`.
+        rows: Key for the list of configurations, tests or runs in `plain`, each of which has a `reason`.
         columns: Names of the columns.
         cells: Rows of plain values, one for each configuration, test or run.
         private: Strings to replace, as returned by `redaction.private_texts`.

@@ -28,7 +28,7 @@ def report_page(runs: Sequence[JudgedRun], result_file: bytes, private: Mapping[
 
     Args:
         runs: At least one run.
-        result_file: Contents of the result file to embed; b"" for none.
+        result_file: Contents of the result file to embed; b"" to embed none.
         private: Strings to replace.
     """
     secret = chosen_texts([run.run.spec for run in runs]) | dict(private)

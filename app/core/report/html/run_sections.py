@@ -144,7 +144,7 @@ def _points(curve: Curve, scale: float = 1.0) -> list[tuple[float, float | None]
 
 
 def _field(name: str) -> str:
-    """Return the telemetry field of a curve, such as "power_w" for "gpu0_power_w"."""
+    """Return the telemetry field that a curve shows, such as "power_w" for "gpu0_power_w"."""
     return name.partition("_")[2] if name.startswith("gpu") else name
 
 

@@ -151,7 +151,7 @@ class AbPage(PlanPage[AbResult]):
 
     @property
     def group(self) -> Group | None:
-        """The stored A/B test on display; None while one is running."""
+        """The stored A/B test that is displayed; None while one is running."""
         return self.result.group if self.result is not None and not self.is_live else None
 
     def run_again(self, plan: Plan, machine: Machine) -> None:
@@ -168,27 +168,27 @@ class AbPage(PlanPage[AbResult]):
 
     @property
     def can_share(self) -> bool:
-        """Whether the A/B test on display has a result."""
+        """Whether the displayed A/B test has a result."""
         return self.group is not None and KIND.example(self.group) is not None
 
     def save_picture(self) -> None:
-        """Save the share picture of the A/B test on display."""
+        """Save the share picture of the displayed A/B test."""
         self._with_run(self.actions_on_result.save_picture)
 
     def share(self) -> None:
-        """Open the share dialog for the A/B test on display."""
+        """Open the share dialog for the displayed A/B test."""
         self._with_run(self.actions_on_result.share)
 
     def copy_picture(self) -> None:
-        """Copy the share picture of the A/B test on display."""
+        """Copy the share picture of the displayed A/B test."""
         self._with_run(self.actions_on_result.copy_picture)
 
     def copy_text(self) -> None:
-        """Copy the result of the A/B test on display as text."""
+        """Copy the result of the displayed A/B test as text."""
         self._with_run(self.actions_on_result.copy_text)
 
     def _with_run(self, do: Callable[[JudgedRun, Group], None]) -> None:
-        """Load the run that represents the A/B test on display, and pass it to `do`."""
+        """Load the run that represents the displayed A/B test, and pass it to `do`."""
         group = self.group
         example = KIND.example(group) if group is not None else None
         if group is None or example is None:

@@ -1,4 +1,4 @@
-"""A run's engine and device, with a line on how an idle graphics card could be used, or that nothing uses it."""
+"""A row for selecting a run's engine and device, with a hint if a graphics card would be idle."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget

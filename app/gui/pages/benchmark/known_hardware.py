@@ -1,4 +1,4 @@
-"""Published results of the selected workload, and this computer's own."""
+"""Published results of the selected workload, together with this computer's."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
@@ -57,7 +57,7 @@ class KnownHardware(Card):
         """Show the user's runs that match a setup.
 
         Args:
-            spec: Setup of the workload on display; None if it can't be run.
+            spec: Setup of the displayed workload; None if it can't be run.
             device: Device that the setup resolves to; None if unknown.
         """
         setup = None if spec is None else (spec, device)
@@ -66,7 +66,7 @@ class KnownHardware(Card):
             self._draw()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Check for runs that were added or deleted elsewhere."""
+        """Check whether runs were added or deleted elsewhere."""
         super().showEvent(event)
         self.refresh()
 

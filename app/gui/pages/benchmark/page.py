@@ -79,22 +79,22 @@ class BenchmarkPage(QWidget):
 
     @property
     def run(self) -> Run | None:
-        """The stored run on display; None if there is none."""
+        """The stored run that is displayed; None if there is none."""
         return self.judged.run if self.judged is not None else None
 
     @property
     def can_copy(self) -> bool:
-        """Whether a result is on display."""
+        """Whether a result is displayed."""
         return self.run is not None and self._stack.currentIndex() == 1
 
     @property
     def can_share(self) -> bool:
-        """Whether a result with a headline is on display."""
+        """Whether a result with a headline is displayed."""
         has_value = self._of_all is not None or (self.run is not None and self.run.summary.value is not None)
         return self.can_copy and has_value
 
     def start(self) -> None:
-        """Start a run with the current setup, or repeat the run on display."""
+        """Start a run with the current setup, or repeat the displayed run."""
         if self._services.bridge.is_running:
             return
         if self._stack.currentIndex() == 1 and self._asked is not None:

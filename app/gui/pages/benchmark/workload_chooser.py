@@ -38,7 +38,7 @@ ROW_PX = 32
 
 
 class WorkloadModel(TableModel):
-    """The workloads of one kind that contain all search words."""
+    """The workloads of one kind whose texts contain all search words."""
 
     columns = COLUMNS
 

@@ -39,7 +39,7 @@ ROW_PX = 34
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A result, as the texts of its cells and their sort keys."""
+    """A result as a row: the texts of its cells, and their sort keys."""
 
     texts: tuple[str, ...]
     keys: tuple[float | str, ...]

@@ -33,7 +33,7 @@ _FINDING_TONES: dict[str, Tone] = {"fault": "invalid", "caution": "caution", "ha
 
 @dataclass(frozen=True)
 class _Found:
-    """Findings under a heading. `system` is the system to give advice for; None for no advice."""
+    """Findings under a heading. `system` is the system for which to give advice; None to give no advice."""
 
     heading: str
     findings: Sequence[LogFinding]

@@ -1,4 +1,4 @@
-"""The computer's components, with a card for each group, and an explanation of each "n/a"."""
+"""The computer's components, with a card for each group and an explanation for each "n/a"."""
 
 from itertools import groupby
 
@@ -35,7 +35,7 @@ class PartsView(QWidget):
         self.show_machine()
 
     def show_machine(self) -> None:
-        """Show the computer's components, or that they are still being detected."""
+        """Show the computer's components, or a note that they are still being detected."""
         finder = self._services.finder
         looking = (
             MachinePart(

@@ -44,7 +44,7 @@ WIDEST_PX = 260
 
 
 def _longest() -> dict[str, tuple[str, ...]]:
-    """Return the widest usual texts of each column."""
+    """Return the widest typical texts of each column."""
     return {
         "id": ("99999",),
         "started_at": ("2028-08-28 08:48",),
@@ -60,7 +60,7 @@ def _longest() -> dict[str, tuple[str, ...]]:
 
 
 def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics, *, has_groups: bool) -> dict[str, int]:
-    """Return the width in pixels that each column needs for its heading and usual texts."""
+    """Return the width in pixels that each column needs for its heading and typical texts."""
     texts = _longest() | {"workload": tuple(_title(workload) for workload in workloads)}
     widths = {}
     for key, column in COLUMNS.items():
@@ -76,7 +76,7 @@ def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics, *, has_group
 
 
 def fitting_columns(room_px: int, wanted_px: Mapping[str, int]) -> list[str]:
-    """Return the columns that fit with their wanted widths. The name is shrunk first."""
+    """Return the columns that fit at their preferred widths. The name column is shrunk first."""
     shown = list(_ALWAYS)
     used_px = sum(wanted_px[key] for key in shown)
     for key in _OPTIONAL:

@@ -45,13 +45,14 @@ Handlers = Mapping[str, Callable[[], object]]
 
 
 class RunCommands(QObject):
-    """The commands of a view. Their state is shared by buttons, menu and keyboard shortcuts.
+    """The commands of a view. Buttons, menu and keyboard shortcuts share their state.
 
     Args:
         theme: Theme that defines the colours of the icons.
         owner: The view that the commands belong to.
         handlers: The function for each command. Commands without one are omitted.
-        with_keys: Commands whose shortcuts are active in the view. They must not be keys used for editing there.
+        with_keys: Commands whose shortcuts are active in the view. These shortcuts must not be used for editing
+            there.
     """
 
     def __init__(self, theme: Theme, owner: QWidget, handlers: Handlers, with_keys: Sequence[str]) -> None:

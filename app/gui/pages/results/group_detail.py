@@ -1,4 +1,4 @@
-"""The detail view of a group of runs, with its result, its pairs or runs, and its commands."""
+"""The detail view of a group of runs: its result, its pairs or runs, and its commands."""
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QFont, QKeySequence, QShortcut

@@ -119,7 +119,7 @@ class ImportedCard(Card):
 
     @property
     def results(self) -> list[ImportedResult]:
-        """The results on display, latest import first."""
+        """The displayed results, latest import first."""
         return self._results
 
     def refresh(self) -> None:

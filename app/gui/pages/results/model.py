@@ -205,7 +205,7 @@ class RunsModel(TableModel):
         self._services.tasks.start(write, written, refused)
 
     def when_named(self, do: Callable[[], None]) -> None:
-        """Call a function now or, while a comment is being edited or stored, afterwards."""
+        """Call a function now or, if a comment is being edited or stored, afterwards."""
         if self._storing or self.is_typed_in():
             self._put_off.append(do)
         else:

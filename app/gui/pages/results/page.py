@@ -33,7 +33,7 @@ from app.gui.widgets.basics import Button, Card, column, label, row, title
 
 
 class EmptyCard(Card):
-    """Explains why there are no rows. If there are no runs at all, it offers to run something."""
+    """Explains why there are no rows. If there are no runs at all, it offers to start one."""
 
     def __init__(self, first_button: Button) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class ResultsPage(QWidget):
 
     Signals:
         state_changed: The available actions have changed: copy, save, undo.
-        run_requested: The user has no results yet and wants to run something.
+        run_requested: The user has no results yet and wants to start a run.
         again_requested: The user wants to repeat a run or group. The argument is a Plan that this computer can
             run.
         compare_requested: The user wants to compare the runs with these numbers.
@@ -224,7 +224,7 @@ class ResultsPage(QWidget):
         self.trash.purge()
 
     def _targeted(self) -> list[int]:
-        """Return the row keys that a command applies to: of the open run or group, or else of the selection."""
+        """Return the keys of the rows that a command applies to: the open run or group, or else the selection."""
         if self.run is not None:
             return [self.run.summary.id]
         return [-self.group.id] if self.group is not None else self.table.selected_rows()
@@ -394,14 +394,14 @@ class ResultsPage(QWidget):
             self._show(detail, detail.back_button)
 
     def _parts(self) -> Iterator[object]:
-        """Create the view of a run, a part at a time."""
+        """Create the view of a run, one part at a time."""
         yield self._view
         yield self._view.charts.epochs
         yield self._view.charts.loss
         yield self._made_detail()
 
     def _make_next(self) -> None:
-        """Create the next part, each in its own turn, because all at once would block the window for too long."""
+        """Create the next part. Creating all parts at once would block the window for too long."""
         if next(self._making, None) is not None:
             QTimer.singleShot(0, self, self._make_next)
 

@@ -44,11 +44,11 @@ LIST_PX = 120
 
 
 class TrendView(QWidget):
-    """Compares a run with the user's earlier runs: a sentence, and a chart that marks changes of the computer.
+    """Compares a run with the user's earlier runs, in a sentence and a chart that marks changes to the computer.
 
     Attributes:
         line: The sentence, shown elsewhere. It compares the run with the best and the latest.
-        trend: The trend on display; None until it is loaded.
+        trend: The displayed trend; None until it is loaded.
     """
 
     def __init__(self, services: Services) -> None:
@@ -155,7 +155,7 @@ class RunDetail(QWidget):
 
     @property
     def run(self) -> Run | None:
-        """The run on display; None if there is none."""
+        """The displayed run; None if there is none."""
         return self.judged.run if self.judged is not None else None
 
     def show_run(self, run: JudgedRun) -> None:
@@ -180,7 +180,7 @@ class RunDetail(QWidget):
         self.commands.open_menu(event.globalPos())
 
     def rename(self, run_id: int, comment: str) -> None:
-        """Update the name on display, unless the user is editing a name."""
+        """Update the displayed name, unless the user is editing a name."""
         if self.judged is not None and self.judged.summary.id == run_id:
             self.judged.rename(comment)
 

@@ -37,7 +37,7 @@ class RunsTable(QTableView):
     """A table of runs and groups. The selection is preserved when the rows or their order change.
 
     Signals:
-        menu_wanted: The user opens the context menu of the selected rows. The argument is a screen position.
+        menu_wanted: The user opens the context menu for the selected rows. The argument is a screen position.
     """
 
     menu_wanted = Signal(QPoint)
@@ -66,7 +66,7 @@ class RunsTable(QTableView):
         self._columns.fit()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Request the context menu of the row under the mouse or, if opened by keyboard, of the current row."""
+        """Request the context menu for the row under the mouse or, if opened by keyboard, for the current row."""
         by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse
         index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()
         if not index.isValid():

@@ -162,7 +162,7 @@ class DataCard(Card):
 
 
 class DatasetLine(QWidget):
-    """A data set with its state and with buttons to download, import or remove it."""
+    """A data set, its state, and buttons to download, import or remove it."""
 
     def __init__(self, services: Services, dataset: InstalledDataset) -> None:
         super().__init__()
@@ -185,7 +185,7 @@ class DatasetLine(QWidget):
         self.setLayout(column(setting(title, self.state, *buttons), self.progress, spacing_px=4))
 
     def show_state(self, dataset: InstalledDataset, size_bytes: int) -> None:
-        """Show whether the data set is installed, and which data "automatic" therefore uses.
+        """Show whether the data set is installed and, consequently, which data "automatic" uses.
 
         Args:
             dataset: The data set with its current state.
@@ -206,14 +206,14 @@ class DatasetLine(QWidget):
         self.remove_button.setEnabled(dataset.installed)
 
     def show_download(self, download: Download | None) -> None:
-        """Show the progress of the download; None if there is none."""
+        """Show the progress of the download; None if no download is in progress."""
         self.progress.setVisible(download is not None)
         if download is not None:
             self.progress.show_progress(download.sentence(), download.share, may_cancel=not download.cancelled)
             self.import_button.setEnabled(False)
 
     def allow_download(self, *, allowed: bool) -> None:
-        """Allow the download, unless the data set is installed."""
+        """Enable the download, unless the data set is installed."""
         self.get_button.setEnabled(allowed and not self.dataset.installed)
 
     def show_busy(self, text: str) -> None:

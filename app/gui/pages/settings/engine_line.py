@@ -1,4 +1,4 @@
-"""An engine in the settings, with its state, the devices it could use, and its actions."""
+"""An engine in the settings, with its state, the devices that it could use, and the available actions."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont

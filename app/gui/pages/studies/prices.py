@@ -76,7 +76,7 @@ class PricesDialog(QDialog):
         return own
 
     def _entered(self, editor: QDoubleSpinBox) -> float | None:
-        """Return an editor's value; None for its special text. If unchanged, the stored value isn't rounded."""
+        """Return an editor's value; None for its special text. An unchanged value isn't rounded."""
         shown, stored = self._before[editor]
         if editor.value() == shown:
             return stored

@@ -47,7 +47,7 @@ _AXIS = "batch=16,32,64,128"
 
 
 class StudyList(QListWidget):
-    """A list of studies that keeps the selected study visible, even if the list is very low."""
+    """A list of studies that keeps the selected study visible, however low the list is."""
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Scroll to the selected study."""
