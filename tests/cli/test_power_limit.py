@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.cli import groups, study
+from app.cli import groups, run, study
 from app.cli.arguments import make_parser
 from app.core.messages import sentence
 from app.core.paths import Paths
@@ -17,21 +17,31 @@ from app.core.storage.runs import list_runs
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
-COMMAND = "study run --workload demo --axis power-limit=370,230 --no-cool-down"
+STUDY = "study run --workload demo --axis power-limit=370,230 --no-cool-down"
+RUN = "run demo --epochs 1 --power-limit 230"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [[], ["--json"]])
-def test_a_study_of_power_limits(
+@pytest.mark.parametrize(
+    ("command", "limits_w", "runs"),
+    [
+        (STUDY, (370.0, 370.0, 370.0, 230.0), 2),
+        (f"{STUDY} --json", (370.0, 370.0, 230.0), 2),
+        (RUN, (370.0, 230.0), 1),
+    ],
+)
+def test_a_power_limit_is_waited_for(
     paths: Paths,
     machine: Machine,
-    options: list[str],
+    command: str,
+    limits_w: tuple[float, ...],
+    runs: int,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     card = Gpu("NVIDIA GeForce RTX 3090", "nvidia", power_limit_w=370.0, power_default_w=370.0)
     with_card = replace(machine, os_name="Linux 6.1", gpus=(card,))
-    script = [370.0, 370.0, 370.0, 230.0]
+    script = list(limits_w)
 
     def readings(stop: threading.Event) -> Generator[Telemetry, None, None]:
         while not stop.is_set():
@@ -42,9 +52,9 @@ def test_a_study_of_power_limits(
 
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr("app.core.runs.plan_session.power_limits_for", limits)
-    for module in (groups, study):
+    for module in (groups, study, run):
         monkeypatch.setattr(module, "detect_machine", lambda **_: with_card)
-    asked = make_parser().parse_args([*COMMAND.split(), *options])
+    asked = make_parser().parse_args(command.split())
     assert asked.verb(asked, paths) == 0
     told = capsys.readouterr().err.splitlines()
     assert told == [
@@ -54,4 +64,4 @@ def test_a_study_of_power_limits(
         "    sudo nvidia-smi -i 0 -pl 370",
     ]
     with Database(paths.database) as database:
-        assert len([run for run in list_runs(database) if run.status == "completed"]) == 2
+        assert len([each for each in list_runs(database) if each.status == "completed"]) == runs
