@@ -108,7 +108,7 @@ class Workload:
             epochs, the number of training examples is 0.
         steps: Default length of an epoch in steps, if a full epoch takes too long or doesn't exist; None for full
             epochs.
-        units_per_example: Number of units per example, such as words per sequence, for headlines per second.
+        units_per_example: Number of units per example, such as words per sequence, for speeds.
         published_differ: Settings in which published results may differ from a run next to them. Each bar is then
             labelled with its own value.
         parameters_count: Parameter count of the default variant; None if it is known only after building.
@@ -285,7 +285,7 @@ class Workload:
         return None if variant else self.operations_per_example
 
     def units_of(self, variant: str) -> int:
-        """Return the number of units per example for a variant's network, for headlines per second."""
+        """Return the number of units per example for a variant's network, used for speeds."""
         return self.units_per_example
 
     @property

@@ -14,7 +14,7 @@ PREFLIGHT_S = 0.4
 
 
 def preflight_lines(spec: RunSpec, machine: Machine, paths: Paths) -> list[str]:
-    """Return a line per disturbing condition, and one if the load is unknown; empty for the demo."""
+    """Return a line for each condition that could affect the run, and one if the load is unknown."""
     if CATALOGUE[spec.workload].is_demo:
         return []
     variant = installed_variant(paths, spec.engine)

@@ -214,7 +214,7 @@ def _distinct(said: Mapping[str, Sequence[str]], kinds: Sequence[int]) -> int:
 
 
 def _said(row: PublishedRow) -> tuple[str, ...]:
-    """Return a row's candidate remarks, most distinguishing kind first; "" for details that aren't stated."""
+    """Return the candidate remarks for a row, most distinctive kind first; "" for details that aren't stated."""
     batch = sentence("share.batch", batch_size=row.batch_size) if row.batch_size else ""
     compiled = "" if row.compiled is None else compiled_word(row.compiled)
     order = "NHWC" if "NHWC" in row.software_parts else ""

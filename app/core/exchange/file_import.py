@@ -77,7 +77,7 @@ def read_content(path: Path, limit_bytes: int) -> bytes:
 
 
 def read_text(text: str) -> tuple[Result, ...]:
-    """Return the results in short forms or in the text of a result file. Raises UsageError."""
+    """Return the results contained in short forms or in the text of a result file. Raises UsageError."""
     content = text.strip().encode("utf-8", "replace")
     if not content.startswith(b"{"):
         return read_short_forms(text)

@@ -35,7 +35,7 @@ _WINDOWS_NAME = rf"(?:[^/\\:*?\"'`<>|,;\n]+(?=[\\/])|{_NAME})"
 
 
 class Pattern(str):
-    """A regular expression, used instead of a literal string to hide."""
+    """A regular expression for text to hide, used instead of a literal string."""
 
     __slots__ = ()
 

@@ -81,7 +81,7 @@ class LauncherEntry:
 
 
 class WindowsTaskBar:
-    """The taskbar button on Windows. Calls COM functions through their table."""
+    """The taskbar button on Windows. Calls COM methods through the interface's vtable."""
 
     def __init__(self, window_id: int) -> None:
         self._window_id = window_id

@@ -118,7 +118,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "examples.study_run": (
         "examples:\n"
         "  %(prog)s batch\n"
-        "      Do bigger batches help, and up to what size?\n"
+        "      How large should batches be?\n"
         "  %(prog)s software --workload mnist_mlp\n"
         "      Every installed engine, with and without compiling\n"
         "  %(prog)s sizing --folder /mnt/nvme --folder /mnt/disk\n"

@@ -36,7 +36,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         " longer than doing it.{advice}"
     ),
     "bottleneck.memory_bound": (
-        "GPU {busy_pct:.0f} % and its memory {memory_pct:.0f} % busy, bound by memory bandwidth.{advice}"
+        "GPU {busy_pct:.0f} % busy, GPU memory {memory_pct:.0f} % busy: limited by memory bandwidth.{advice}"
     ),
     "bottleneck.physical_cores": (
         "{busy:.0f} of {there:.0f} threads were busy, one per physical core, which is enough."

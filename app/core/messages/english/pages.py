@@ -252,8 +252,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "settings.open_results": "Open results folder",
     "settings.others": "Community",
     "settings.preset_note": (
-        "Preset for new runs. Quick estimates from 30–60 s of steps, Standard runs whole epochs, Sustained"
-        " checks for throttling over 10 minutes."
+        "Preset for new runs. Quick makes an estimate from 30–60 s of steps, Standard runs whole epochs, and"
+        " Sustained checks for throttling over 10 minutes."
     ),
     "settings.privacy": "Privacy",
     "settings.privacy_note": (

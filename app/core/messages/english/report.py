@@ -31,7 +31,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "html.measured_on": "Measured on {date} with Epochmark {version}",
     "html.method_comparison": (
         "Results are compared only if workload, batch size, precision and examples per epoch match. Other"
-        " differences, such as the year of the software, are shown next to each result."
+        " differences, such as the software's release year, are shown next to each result."
     ),
     "html.method_interval": (
         "The 95 % confidence interval is computed from these times. A short run's steps are scaled to an epoch. A"

@@ -14,7 +14,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "{name} · {count} run, about {minutes:.0f} min",
         "{name} · {count} runs, about {minutes:.0f} min",
     ),
-    "cli.suite_title_demo": ("{name} · {count} run, a demo", "{name} · {count} runs, a demo"),
+    "cli.suite_title_demo": ("{name} · {count} run (demo)", "{name} · {count} runs (demo)"),
     "column.score": "score",
     "column.suite": "suite",
     "group.kind_suite": "Suite",

@@ -367,7 +367,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "metric.examples_declared": "Examples per epoch",
     "metric.examples_distinct": "Distinct examples",
     "metric.steps_counted": "Steps with counted operations",
-    "metric.operations_per_example": "Operations per example and step",
+    "metric.operations_per_example": "Operations per example per step",
     "metric.worker_clock_s": "Early to late steps, training process clock",
     "metric.parent_clock_s": "Early to late steps, Epochmark's clock",
     "metric.validation_batches": "Validation batches",

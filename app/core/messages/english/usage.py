@@ -99,7 +99,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.prices_hours": "hours of training per month, over which the purchase price is spread",
     "help.prices_lifetime": "years of use",
     "help.prices_power": "watts drawn by the whole computer while training (on the given device, if any); “unknown” clears it",
-    "help.prices_purchase": "purchase price in US dollars, of the computer or device; “unknown” clears it",
+    "help.prices_purchase": "purchase price of the computer or device in US dollars; “unknown” clears it",
     "help.study": "Answer questions that take several runs: batch sizes, CPU cores, software, cost",
     "help.study_axis": "vary this run setting, parameter or workload, instead of naming a STUDY; repeat for a grid",
     "help.study_chart": "chart number (default: 1)",

@@ -40,7 +40,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "parameter.not_bool": "{name} must be on or off, not {value}.",
     "parameter.not_choice": "{name} must be one of {choices:, }, not {value}.",
     "parameter.not_float": "{name} must be a number{limits}{unit}, not {value}.",
-    "parameter.not_folders": "{name} must be folders separated by {separator}, not {value}.",
+    "parameter.not_folders": "{name} must be a list of folders separated by {separator}, not {value}.",
     "parameter.not_int": "{name} must be a whole number{limits}{unit}, not {value}.",
     "parameter.range": " from {minimum:g} to {maximum:g}",
     "setting.not_choice": "{name} must be one of {choices:, }, not {value}.",
