@@ -122,16 +122,16 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "Twelve transformer blocks over the 196 patches of a 224 × 224 image: 5,717,416 parameters."
     ),
     "summary.resnet50_224": (
-        "50 layers with shortcuts, the variant common today, on 224 × 224 images: 25,557,032 trainable parameters."
+        "50 layers with shortcuts, the variant common today, on 224 × 224 images: 25,557,032 trained parameters."
     ),
     "summary.convnext_tiny_224": (
         "Wide depthwise convolutions between dense layers on 224 × 224 images: 28,589,128 parameters."
     ),
     "summary.efficientnet_b0_224": (
-        "Thin depthwise convolutions with gates on 224 × 224 images: 5,288,548 trainable parameters."
+        "Thin depthwise convolutions with gates on 224 × 224 images: 5,288,548 trained parameters."
     ),
     "summary.mobilenetv3_large_224": (
-        "Thin blocks designed for mobile phones, on 224 × 224 images: 5,483,032 trainable parameters."
+        "Thin blocks designed for mobile phones, on 224 × 224 images: 5,483,032 trained parameters."
     ),
     "summary.fc_parametric": (
         "As many dense layers as you like, as wide as you like, for studies of what a computer is good at."
