@@ -60,7 +60,7 @@ class View:
         self._attempt(lambda: self.show(event))
 
     def wait(self, planned: PlannedRun, wait: Wait) -> None:
-        """Process a run's wait before it starts. A new command that the user must run is printed."""
+        """Handle the wait before a run starts. A new command that the user must run is printed."""
         if wait.command is not None and wait.command != self._command:
             self._command = wait.command
             complain(in_line(wait.text))

@@ -142,7 +142,7 @@ def step_times(blocks: Iterable[Steps]) -> StepTimes:
 
 
 def steps_left_out(blocks: Iterable[Steps]) -> int:
-    """Return the number of training steps that are missing within epochs, before or between the blocks."""
+    """Return the number of training steps that are missing from epochs, whether before or between the blocks."""
     left_out, place = 0, ("", -1, 0)
     for block in blocks:
         if block.phase == "validate":

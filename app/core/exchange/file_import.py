@@ -36,7 +36,7 @@ _PAGES = (b"<!doctype html", b"<html")
 
 
 class EpochLogError(UsageError):
-    """The file is an epoch log, so it contains neither the workload nor the computer."""
+    """The file is an epoch log, so it specifies neither the workload nor the computer."""
 
 
 def read_results(path: Path) -> tuple[Result, ...]:

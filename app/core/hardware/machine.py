@@ -210,7 +210,7 @@ def wsl_version(kernel_release: str) -> Literal[1, 2] | None:
 def judge_linux(
     cpuinfo: str, firmware: str, kernel_release: str, board: str = ""
 ) -> tuple[bool | None, str | None]:
-    """Detect whether a Linux system runs in a virtual machine, and of which kind; None if unknown.
+    """Detect whether a Linux system is running in a virtual machine and, if so, which kind; None if unknown.
 
     Args:
         cpuinfo: Text of /proc/cpuinfo.

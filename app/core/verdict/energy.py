@@ -94,7 +94,7 @@ def epoch_energies(run: Run) -> list[dict[str, float | None]]:
 
 
 def energy_columns(run: Run) -> dict[str, float | str | None]:
-    """Return the values for RunSummary's energy columns."""
+    """Return RunSummary's energy columns."""
     columns: dict[str, float | str | None] = {}
     for part, energy in energy_of(run).items():
         columns |= {f"{part}_energy_j": energy.total_j, f"{part}_energy_per_epoch_j": energy.per_epoch_j}
@@ -102,7 +102,7 @@ def energy_columns(run: Run) -> dict[str, float | str | None]:
 
 
 def power_columns(run: Run) -> dict[str, float | bool | None]:
-    """Return the values for RunSummary's columns about power draw, power limit, power source and work per joule.
+    """Return RunSummary's power draw, power limit, power source and work-per-joule columns.
 
     All of them refer to the timed steps, because a laptop raises its power limit only under load.
     """

@@ -167,7 +167,7 @@ def write_within(
 
 
 def write(painter: QPainter, place: QPointF, text: str, chosen: QFont, colour: str) -> None:
-    """Draw a line of text at its baseline. Outlines are used, because font rendering differs between systems."""
+    """Draw a line of text with its baseline at `place`, as outlines because fonts render differently elsewhere."""
     shapes = QPainterPath()
     shapes.addText(place, chosen, text)
     # Compensate for the left bearing of the first letter, which is visible in large type.

@@ -49,7 +49,7 @@ def label(
 
 
 def title(text: str = "") -> QLabel:
-    """Return a page title. It is as high as a button, so that its position is the same on all pages."""
+    """Return a page title. It is as tall as a button, so that its position is the same on all pages."""
     result = label(text, TITLE_PX, QFont.Weight.DemiBold)
     result.setMinimumHeight(HEAD_PX)
     return result

@@ -63,7 +63,7 @@ class AppleGpus:
         self.vendors = tuple(vendor_from(entry) for entry in self._entries)
 
     def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
-        """Describe the GPUs at these places."""
+        """Describe the GPUs at these positions."""
         ours = all(vendor == "apple" for vendor in self.vendors)
         cards = [] if ours else entries_from(_ioreg("IOPCIDevice"))
         gpus = describe(self._entries, cards)

@@ -32,12 +32,12 @@ class SystemGpus(Protocol):
     counts_shared: bool
 
     def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
-        """Describe the GPUs at these places."""
+        """Describe the GPUs at these positions."""
 
     def telemetry(
         self, places: Sequence[int], own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the GPUs at these places."""
+        """Read telemetry from the GPUs at these positions."""
 
     def close(self) -> None:
         """Release all resources."""

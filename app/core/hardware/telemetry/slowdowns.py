@@ -204,7 +204,7 @@ def count_increase(before: Mapping[Path, int], after: Mapping[Path, int]) -> int
 
 
 def read_on_battery(root: Path = Path("/")) -> bool | None:
-    """Return whether the computer runs on battery; None if it has none or this is unknown."""
+    """Return whether the computer is running on battery power; None if there is no battery or this is unknown."""
     if sys.platform.startswith("linux"):
         return battery_from(root)
     try:

@@ -41,7 +41,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "With batch {batch:,}, the GPU's memory is full and the computer's slower memory is used as well."
     ),
     "studies.batch_sweet": "Batch {batch:,} is the smallest within 5 % of the fastest ({share_pct:.0f} %).",
-    "studies.cautions": ("Use 1 of the {runs} runs with caution.", "Use {count} of the {runs} runs with caution."),
+    "studies.cautions": (
+        "Use 1 of the {runs} runs with caution.",
+        "{count} of the {runs} runs should be used with caution.",
+    ),
     "studies.chart_accuracy": "Accuracy",
     "studies.chart_description": "{title}: {parts}",
     "studies.chart_epochs": "Loss by epoch",
@@ -196,7 +199,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.unit_examples": "examples per second",
     "studies.unknown_axis": "Unknown axis {name}. Choose one of {axes:, }.",
     "studies.unknown_preset": "Unknown study {preset}. Choose one of {presets:, }.",
-    "studies.value_twice": "{axis} lists {value} twice; it runs once.",
+    "studies.value_twice": "{axis} lists {value} twice; that value runs only once.",
     "studies.with_tf32": "{precision} with TF32",
     "studies.waiting": ("1 configuration to go.", "{count} configurations to go."),
     "studies.axis_twice": "The axis {axis} was given twice. List its values once, separated by commas.",

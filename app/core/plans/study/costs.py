@@ -208,7 +208,7 @@ def epoch_cost(epoch_s: float, usd_per_hour: float | None) -> float | None:
 def own_usd_per_hour(point: Point, own: OwnComputer) -> float | None:
     """Return the hourly cost of a configuration on the user's computer; None without prices.
 
-    If the user hasn't set the power draw, the measured power of CPU and GPU is used.
+    If the user hasn't set the power draw, the measured power of the CPU and GPU is used.
     """
     own = prices_on(own, own_device(point))
     power_w = _power_for_price(point, own)

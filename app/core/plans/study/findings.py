@@ -52,7 +52,7 @@ class _Gain:
 
 
 def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: bool = False) -> list[str]:
-    """Return the findings as sentences, most important first. Without results, the first sentence states that.
+    """Return the findings as sentences, most important first. If there are no results, the first sentence says so.
 
     Args:
         result: The study.

@@ -1,4 +1,4 @@
-"""Creates HTML elements whose texts are escaped, safe to show, and free of private names."""
+"""Creates HTML elements whose text is escaped, safe to show, and free of private names."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from xml.etree.ElementTree import Element
