@@ -136,7 +136,7 @@ def _end_with(outcome: str) -> None:
 
 
 def _make_noise() -> None:
-    """Print as libraries do: from Python, to the file descriptor, from a child process, and invalid UTF-8."""
+    """Print as libraries do: from Python, to the file descriptor, from a child process, in invalid UTF-8."""
     for number in range(5_000):
         sys.stdout.write(f"noise {number} " + "." * 80 + "\n")
     sys.stdout.flush()

@@ -7,11 +7,11 @@ evidence of learning, and neither is a band after only two steps.
 
 Real: bands for real data can't be derived from the twin. On real digits, networks learn much faster than on the
 twin (`mnist_mlp`: 0.44 compared with 1.9); on images in random colours, they learn more slowly. Therefore, these
-bands are wide. They start at half the lowest plausible loss. They end halfway between the highest one and the loss
-with a learning rate of zero, if that is distinct on all data tried; otherwise well above both. `python -m
-tests.benchmarks.proof --real` measures the data included in packages: real digits and all of Fashion-MNIST.
-CIFAR-10, IMDb, Nietzsche, Penn Treebank and the flowers weren't available; their bands are based on their twins
-and on other data (Fashion-MNIST in colour, other English prose).
+bands are wide. They start at half the lowest plausible loss. They end halfway between the highest plausible loss
+and the loss at a learning rate of zero if the two are clearly apart on all data tried, else well above both.
+`python -m tests.benchmarks.proof --real` measures the data included in packages: real digits and all of
+Fashion-MNIST. CIFAR-10, IMDb, Nietzsche, Penn Treebank and the flowers weren't available; their bands are based on
+their twins and on other data (Fashion-MNIST in colour, other English prose).
 
 Memory: peak resident memory of the worker on a CPU, measured at two batch sizes with TensorFlow 2.21, PyTorch 2.13
 and JAX 0.10, and interpolated linearly (`python -m tests.benchmarks.workloads`). At half the default batch size,

@@ -178,7 +178,7 @@ def _csv(rows: Sequence[RunSummary]) -> str:
 
 
 def run_without(run: JudgedRun, names: Collection[str]) -> JudgedRun:
-    """Return a copy of a run with the excluded fields blanked for picture and text."""
+    """Return a copy of a run with the excluded fields blanked for the picture and the text."""
     if not names:
         return run
     changes = {name: value for field in names for name, value in _MACHINE.get(field, {}).items()}

@@ -114,7 +114,7 @@ class PlanKind:
         return [GroupReport(self, group) for group in list_groups(database, self.key, limit)]
 
     def running(self, group: Group, asked: Mapping[int, RunSpec], like: PlanReport | None = None) -> PlanReport:
-        """Return a report of a plan that may still be running.
+        """Return a report on a plan that may still be running.
 
         Args:
             group: The plan's runs so far.
@@ -150,7 +150,7 @@ class PlanKind:
         return []
 
     def remarks(self, group: Group, *, with_interval: bool = True) -> list[str]:
-        """Return remarks on a group: limitations, incomparable sides, and unusable or doubtful runs.
+        """Return remarks on a group: limitations, sides that can't be compared, and unusable or doubtful runs.
 
         Args:
             group: Group of any kind.

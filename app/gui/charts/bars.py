@@ -250,7 +250,7 @@ def paint_slot(painter: QPainter, rect: QRectF, name: str, hint: str, *, look: R
 def paint_grid(
     painter: QPainter, rect: QRectF, scale: Scale, look: RowLook, tokens: Tokens, *, label_px: int, unit: str
 ) -> None:
-    """Paint grid lines over the rows with their values below. The last value includes the unit."""
+    """Paint grid lines across the rows, with each line's value below it. The last value includes the unit."""
     room = rect.width() - look.name_width - look.text_width - 2 * look.gap
     left = rect.left() + look.name_width + look.gap
     painter.setFont(unhinted(tabular_font(label_px)) if look.outlined else tabular_font(label_px))

@@ -74,7 +74,7 @@ Result = TypeVar("Result", bound=PlanResult)
 
 
 class PlanPage(QWidget, Generic[Result]):
-    """Starts and follows plans, and displays stored ones.
+    """Starts plans, tracks their progress, and displays stored ones.
 
     Attributes:
         code: Name of the page's package in app/gui/pages.

@@ -18,7 +18,7 @@ INTERVAL_MS = 1_000
 
 
 class GarbageCollector(QObject):
-    """Collects garbage between events, instead of Python itself, until `close` is called."""
+    """Takes over garbage collection from Python until `close` is called, and collects only between events."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

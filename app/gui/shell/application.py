@@ -55,7 +55,7 @@ class _Banner(QObject):
 
 
 class BannerHandler(logging.Handler):
-    """Shows warnings of the core in the window, for example about damaged files or hung telemetry."""
+    """Displays the core's warnings in the window, for example about damaged files or hung telemetry."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

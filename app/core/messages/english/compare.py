@@ -72,9 +72,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "compare.seed": "seed {seed}",
     "compare.table_disagrees": (
-        "In the same table, the {slow} reaches {slow_gflop_per_s:.0f} GFLOP/s and the {fast}"
-        " {fast_gflop_per_s:.0f}, {times:.1f} times as much with {cores_times:g} times the cores, mostly because"
-        " of differences in software and setup."
+        "In the same table, the {fast} reaches {fast_gflop_per_s:.0f} GFLOP/s, {times:.1f} times the"
+        " {slow_gflop_per_s:.0f} GFLOP/s of the {slow}, with {cores_times:g} times the cores. Most of the"
+        " difference comes from software and setup."
     ),
     "compare.this_computer": "this computer",
     "compare.virtual": "virtual machine",

@@ -35,7 +35,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.bad_amount": "{name} must be a number from 0 to {most:,.0f}, not {value}.",
     "studies.bad_axis": "{text} isn't an axis. Use NAME=VALUE,VALUE, such as batch=16,32,64.",
     "studies.batch_best": "Fastest with batch {batch:,}: {rate}.",
-    "studies.batch_fits": "Batches up to {fits:,} fit in memory; batch {full:,} doesn't.",
+    "studies.batch_fits": "Batches of up to {fits:,} fit in memory; a batch of {full:,} doesn't.",
     "studies.batch_gain": "That's {times:.2f}× as fast as batch {batch:,}.",
     "studies.batch_spilled": (
         "With batch {batch:,}, the GPU's memory is full and the computer's slower memory is used as well."
@@ -102,7 +102,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.nothing_to_run": "None of this study's configurations can run here. {reason}",
     "studies.nothing_yet": "No results yet.",
     "studies.on_device": "{device}: {said}",
-    "studies.one_workload": "The study {preset} accepts only one workload.",
+    "studies.one_workload": "The {preset} study accepts only one workload.",
     "studies.only_point": "Only one configuration: {point}. Install another engine to compare.",
     "studies.others": "{others:; }.",
     "studies.out_of_memory": "Out of memory",

@@ -419,7 +419,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "time_left.minutes": "about {minutes} min {seconds} s",
     "time_left.seconds": "about {seconds} s",
     "help.setting_batch_size": "examples per step",
-    "help.setting_cpus": "logical CPUs that the run may use, starting with one per core",
+    "help.setting_cpus": "logical CPUs that the run may use (one from each core first)",
     "help.setting_data": "real data, or synthetic data with the same shape; auto uses real data if it is installed",
     "help.setting_device": "device that runs the network; gpu:0 is the first GPU",
     "help.setting_engine": "software that trains the network",

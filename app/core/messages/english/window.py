@@ -46,7 +46,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "report.computer": "Computer: {computer}",
     "report.explanation": (
         "Describe what happened and what you expected, then copy the text into a message or forum post. Nothing"
-        " is sent automatically. Your name and folders are removed."
+        " is sent automatically. Your name and folder paths are removed from the text."
     ),
     "report.log": "Last lines of the log:\n{lines}",
     "report.questions": "What happened:\n\n\nWhat I expected:\n\n\nSteps to reproduce:\n",
