@@ -78,6 +78,7 @@ class RunSeries:
         self._bin_duration_s = self._binned_s = 0.0
         self.epochs: list[events.Epoch] = []
         self.epoch_durations_s: list[float] = []
+        self._later: tuple[int, float | None] = (0, None)
         self.steps_per_s = Curve()
         self.loss = Curve()
         self.telemetry: dict[str, Curve] = {}
@@ -91,6 +92,15 @@ class RunSeries:
         self.error: events.Error | None = None
         self.on_shared_host = False
         self._machine: Machine | None = None
+
+    @property
+    def later_median_s(self) -> float | None:
+        """Median duration of the epochs after the first; None without any. Sorted only after another epoch."""
+        count = len(self.epoch_durations_s)
+        if self._later[0] != count:
+            later_s = self.epoch_durations_s[1:]
+            self._later = count, statistics.median(later_s) if later_s else None
+        return self._later[1]
 
     def follow(self, event: events.Event) -> None:
         """Process the next event of the run."""

@@ -66,5 +66,5 @@ class JudgedRun:
 
     def prepared(self) -> "JudgedRun":
         """Compute all derived data, and return the run itself."""
-        _ = self.verdict, self.position, self.series, self.bottleneck, self.energies
+        _ = self.verdict, self.position, self.series.later_median_s, self.bottleneck, self.energies
         return self

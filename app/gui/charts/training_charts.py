@@ -100,7 +100,7 @@ class EpochChart(Plot):
     def __init__(self, theme: Theme) -> None:
         self.bars = pyqtgraph.BarGraphItem(x=[], height=[], width=BAR_WIDTH, pen=QPen(Qt.PenStyle.NoPen))
         self.median = pyqtgraph.PlotCurveItem(pen=None)
-        self._shown: tuple[tuple[float, ...], int, float | None, bool, bool, bool] | None = None
+        self._shown: tuple[tuple[float, ...], int, float | None, float | None, bool, bool, bool] | None = None
         super().__init__(theme, CountAxis(), later="chart.epochs_later")
         for item in (self.bars, self.median):
             self.addItem(item, ignoreBounds=True)
@@ -111,6 +111,7 @@ class EpochChart(Plot):
         durations_s: Sequence[float],
         planned: int,
         current_s: float | None = None,
+        median_s: float | None = None,
         *,
         whole: bool = True,
         apart: bool = True,
@@ -122,12 +123,13 @@ class EpochChart(Plot):
             durations_s: Durations of the finished epochs.
             planned: Total number of epochs.
             current_s: Duration of the current epoch so far; None between epochs.
+            median_s: Median that is marked; None to compute it.
             whole: Whether these are full epochs. The median of shortened epochs is meaningless.
             apart: Whether the first value is set apart. If False, the values are of runs instead of epochs,
                 and may have any unit.
             live: Whether more epochs may follow.
         """
-        shown = (tuple(durations_s), planned, current_s, whole, apart, live)
+        shown = (tuple(durations_s), planned, current_s, median_s, whole, apart, live)
         if shown == self._shown:
             return
         self._shown = shown
@@ -137,8 +139,9 @@ class EpochChart(Plot):
         self.set_range("x", 0.4, count + 0.6)
         self.set_range("y", 0.0, round_up(1.08 * max(heights, default=1.0)))
         self._draw(heights, len(durations_s), 1 if apart else 0)
-        counted = durations_s[1:] if apart else durations_s
-        self._draw_median(counted if whole else (), 1 if apart else 0, count)
+        if median_s is None and len(durations_s) > apart:
+            median_s = statistics.median(durations_s[1:] if apart else durations_s)
+        self._draw_median(median_s if whole else None, 1 if apart else 0, count)
         self.setAccessibleName(sentence("chart.seconds_per_epoch" if apart else "chart.runs"))
         latest = durations_s[-DESCRIBED:]
         texts = ["…"] if len(durations_s) > DESCRIBED else []
@@ -154,8 +157,8 @@ class EpochChart(Plot):
         self.median.setPen(self.pen(tokens.text, dashed=True))
         shown, self._shown = self._shown, None
         if shown is not None:
-            durations_s, planned, current_s, whole, apart, live = shown
-            self.show_epochs(durations_s, planned, current_s, whole=whole, apart=apart, live=live)
+            durations_s, planned, current_s, median_s, whole, apart, live = shown
+            self.show_epochs(durations_s, planned, current_s, median_s, whole=whole, apart=apart, live=live)
 
     def _draw(self, heights: Sequence[float], whole: int, apart: int) -> None:
         tokens = self.theme.tokens
@@ -174,11 +177,10 @@ class EpochChart(Plot):
             places = [first + (each + 1) / 2 for first in firsts]
             self.bars.setOpts(x=places, height=shown, brushes=brushes, width=each if each > 1 else BAR_WIDTH)
 
-    def _draw_median(self, counted: Sequence[float], apart: int, count: int) -> None:
-        if not counted:
+    def _draw_median(self, median: float | None, apart: int, count: int) -> None:
+        if median is None:
             self.median.setData([], [])
             return
-        median = statistics.median(counted)
         self.median.setData([apart + 0.5, count + 0.6], [median, median])
 
 

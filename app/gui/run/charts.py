@@ -1,6 +1,5 @@
 """The four cards of a run: seconds per epoch, loss and accuracy, hardware, and published results."""
 
-import statistics
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
@@ -270,9 +269,9 @@ class RunCharts(QWidget):
 
     def _show_epochs(self, series: RunSeries, summary: RunSummary, *, live: bool) -> None:
         current_s = series.current_epoch_s if live else None
-        durations_s = series.epoch_durations_s
+        durations_s, median_s = series.epoch_durations_s, series.later_median_s
         cut = summary.steps is not None and summary.steps < summary.steps_per_epoch
-        self.epochs.show_epochs(durations_s, summary.epochs, current_s, whole=not cut, live=live)
+        self.epochs.show_epochs(durations_s, summary.epochs, current_s, median_s, whole=not cut, live=live)
         heading = sentence("chart.seconds_per_cut_epoch" if cut else "chart.seconds_per_epoch")
         in_rounds = repeats_steps(summary)
         if in_rounds:
@@ -282,9 +281,9 @@ class RunCharts(QWidget):
         note = ""
         if cut and not in_rounds:
             note = sentence("chart.steps_each", steps=summary.steps, whole=summary.steps_per_epoch)
-        elif len(durations_s) > 1:
+        elif median_s is not None:
             code = "chart.median_of_later_rounds" if in_rounds else "chart.median_of_later_epochs"
-            note = sentence(code, median_s=statistics.median(durations_s[1:]))
+            note = sentence(code, median_s=median_s)
         self.epochs_card.note.show_text(note)
 
 

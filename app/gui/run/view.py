@@ -1,6 +1,7 @@
 """A live or stored run with headline and charts. Import this module late, because it imports the charts."""
 
 import time
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -8,7 +9,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QFont, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QWidget
 
-from app.core.analysis.compare import bars, find_baseline, rank_text, shortlist
+from app.core.analysis.compare import Bar, bars, find_baseline, rank_text, shortlist
 from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
 from app.core.plans.registry import kind_of
@@ -75,7 +76,7 @@ class RunView(QWidget):
         if group is None:
             self._show_head(run.summary, parameters)
             self.headline.show_stored(run)
-            self._show_charts(run.series, run.summary, live=False)
+            self._show_charts(run.series, run.summary, run.bars, live=False)
         else:
             number = next(number for number, each in group.numbered if each.id == run.summary.id)
             self._show_head(run.summary, parameters, (number, group.planned))
@@ -148,7 +149,10 @@ class RunView(QWidget):
             about = sentence("run.about_one_of", number=place[0], planned=place[1], about=about)
         self.about.show_text(about)
 
-    def _show_charts(self, series: RunSeries, summary: RunSummary, *, live: bool) -> None:
+    def _show_charts(
+        self, series: RunSeries, summary: RunSummary, known_bars: Sequence[Bar] | None = None, *, live: bool
+    ) -> None:
+        """Show the charts of a run. If `known_bars` is None, its bars are computed if necessary."""
         self.charts.show_series(series, summary, summary.memory_bytes, live=live)
         # Redraw the bars only if their content has changed.
         bars_of = (summary.id, summary.value, summary.basis, summary.device, summary.status)
@@ -156,6 +160,6 @@ class RunView(QWidget):
             if self._bars_of[:1] != bars_of[:1]:  # start at the top for another run
                 self.charts_area.verticalScrollBar().setValue(0)
             self._bars_of = bars_of
-            all_bars = bars(summary.workload, summary)
+            all_bars = bars(summary.workload, summary) if known_bars is None else known_bars
             ranking = shortlist(all_bars, BARS_LIMIT)
             self.charts.show_bars(ranking, find_baseline(ranking, None, summary.workload), rank_text(all_bars))
