@@ -113,7 +113,7 @@ def evidence_of(run: Run) -> Evidence:
     epochs_s = [epoch.duration_s for epoch in run.epochs]
     return Evidence(
         run=run,
-        telemetry=_window(run),
+        telemetry=telemetry_window(run),
         steps_s=steps.durations_s,
         typical_s=_typical(run, steps),
         measured_s=sum(epochs_s) or sum(steps.durations_s) or None,
@@ -158,7 +158,8 @@ def timed_span(run: Run) -> tuple[float, float] | None:
     return (blocks[0].t_s - sum(blocks[0].durations_s), blocks[-1].t_s) if blocks else None
 
 
-def _window(run: Run) -> TelemetryWindow:
+def telemetry_window(run: Run) -> TelemetryWindow:
+    """Return the telemetry behind a run's result."""
     gpu = used_gpu(run)
     begin_s = end_s = 0.0
     if (span := timed_span(run)) is not None:

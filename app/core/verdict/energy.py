@@ -14,7 +14,7 @@ from typing import Literal
 from app.core.analysis.power import work_per_joule, work_per_s
 from app.core.messages import Message, message
 from app.core.records import Run, RunSummary
-from app.core.verdict.context import evidence_of, timed_span, used_gpu
+from app.core.verdict.context import telemetry_window, timed_span, used_gpu
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
@@ -106,10 +106,9 @@ def power_columns(run: Run) -> dict[str, float | bool | None]:
 
     All of them refer to the timed steps, because a laptop raises its power limit only under load.
     """
-    evidence, index = evidence_of(run), used_gpu(run)
+    window, index = telemetry_window(run), used_gpu(run)
     drawn_w = {part: _mean_w(run, _curve(run, part)) for part, _ in _PARTS}
     gpu = dict(enumerate(run.machine.gpus)).get(-1 if index is None else index, Gpu("", ""))
-    window = evidence.telemetry
     limits_w = window.gpu_values("power_limit_w") if window.is_within else []
     on_battery = [record.on_battery for record in window.records if record.on_battery is not None]
     speed, device_w = work_per_s(run.summary), drawn_w["cpu" if index is None else "gpu"]
