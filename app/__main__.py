@@ -1,4 +1,4 @@
-"""Decides what to start (worker, CLI or GUI) before importing any of them."""
+"""Decides what to start (CLI or GUI) before importing any of them."""
 
 import _signal as signals  # type: ignore[import-not-found] # what `signal` wraps, without its imports
 
@@ -21,17 +21,14 @@ if TYPE_CHECKING:
 def main() -> int:
     """Start the part selected by the arguments and the environment, and return the exit code."""
     arguments = sys.argv[1:]
-    if arguments == ["--worker"]:
-        from workloads.__main__ import start
-
-        start()
-    if arguments[:1] == ["--trial"]:
-        from workloads.trial import start as start_trial
-
-        start_trial(arguments[1:])
     _open_standard_files()
     if signals.getsignal(signals.SIGINT) is signals.default_int_handler:  # when started by the `epochmark` script
         signals.signal(signals.SIGINT, signals.SIG_DFL)
+    if arguments == ["--self-test"]:
+        from app.cli.text import say
+        from app.gui.shell.self_test import run_self_test
+
+        return run_self_test(say)
     if arguments:
         from app.cli import main as run_command
 

@@ -18,17 +18,20 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = Path("packaging", "requirements")
 ENGINES = Path("resources", "engines")  # the app itself installs what these lock
 BASE = FOLDER / "cpu.txt"
+INCLUDED = ["pyproject.toml", "--extra=tensorflow"]  # what start.py installs
 # Lock -> what goes in. All others take their pins from cpu.txt: every installation runs the same versions.
 SOURCES = {
-    BASE: ["pyproject.toml"],
-    FOLDER / "cuda.txt": ["pyproject.toml", "--extra=cuda"],
-    FOLDER / "cuda-legacy.txt": ["pyproject.toml", "--extra=cuda-legacy"],
+    BASE: INCLUDED,
+    FOLDER / "app.txt": ["pyproject.toml"],  # what packages ship: no engine
+    FOLDER / "cuda.txt": [*INCLUDED, "--extra=cuda"],
+    FOLDER / "cuda-legacy.txt": [*INCLUDED, "--extra=cuda-legacy"],
     FOLDER / "dev.txt": ["--group=test", "--group=lint", "--group=lock"],
     FOLDER / "build.txt": ["-"],
     **{
         ENGINES / f"{name}.txt": [f"--group=engine-{name}"]
         for name in (
             *("torch-base", "torch-cpu", "torch-mps", "torch-cuda", "torch-cuda-windows"),
+            *("tensorflow-cpu", "tensorflow-cuda", "tensorflow-cuda-legacy"),
             *("jax-cpu", "jax-cuda12", "jax-cuda13"),
         )
     },

@@ -30,6 +30,7 @@ def make_parser() -> argparse.ArgumentParser:
         description=sentence("help.app"),
         epilog=sentence("examples.app"),
     )
+    parser.add_argument("--self-test", action="store_true", help=sentence("help.self_test"))
     parser.add_argument("--version", action="version", version=f"Epochmark {app.__version__}")
     parser.set_defaults(folders=True, color="auto")
     verbs = parser.add_subparsers(metavar="VERB", required=True, prog=parser.prog)

@@ -201,9 +201,10 @@ def test_locks_fit_pyproject(tmp_path: Path) -> None:
         shutil.copytree(ROOT / folder, tmp_path / folder)
     pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     (tmp_path / "pyproject.toml").write_text(pyproject.replace('"psutil>=', '"psutil!=1,>='), encoding="utf-8")
-    names = ["cpu.txt", "cuda.txt", "cuda-legacy.txt", "dev.txt", "build.txt"]
+    names = ["cpu.txt", "app.txt", "cuda.txt", "cuda-legacy.txt", "dev.txt", "build.txt"]
     torch = ("torch-base", "torch-cpu", "torch-mps", "torch-cuda", "torch-cuda-windows")
-    engines = [f"{part}.txt" for part in (*torch, "jax-cpu", "jax-cuda12", "jax-cuda13")]
+    tensorflow = ("tensorflow-cpu", "tensorflow-cuda", "tensorflow-cuda-legacy")
+    engines = [f"{part}.txt" for part in (*torch, *tensorflow, "jax-cpu", "jax-cuda12", "jax-cuda13")]
     assert lock.stale_locks(tmp_path) == names + engines
     assert {path.name for path in (ROOT / lock.ENGINES).iterdir()} == set(engines)
 

@@ -1,6 +1,7 @@
 """The registry of engines, with each engine's module and packages folder."""
 
 import importlib
+import importlib.util
 from dataclasses import dataclass
 
 from workloads.engines.engine import Engine
@@ -14,17 +15,19 @@ class EngineEntry:
 
     Attributes:
         module: Module that defines ENGINE. Importing it doesn't import the engine.
-        packages_folder: Name of its packages folder inside the engines folder; None if bundled with the app.
+        packages_folder: Name of its folder inside the engines folder.
+        included_as: Package that shows that the engine is included in Epochmark; None if it never is.
     """
 
     module: str
-    packages_folder: str | None = None
+    packages_folder: str
+    included_as: str | None = None
 
 
 ENGINES: dict[str, EngineEntry] = {
-    "tensorflow": EngineEntry("workloads.engines.tensorflow"),
-    "torch": EngineEntry("workloads.engines.torch", packages_folder="torch"),
-    "jax": EngineEntry("workloads.engines.jax", packages_folder="jax"),
+    "tensorflow": EngineEntry("workloads.engines.tensorflow", "tensorflow", included_as="tensorflow"),
+    "torch": EngineEntry("workloads.engines.torch", "torch"),
+    "jax": EngineEntry("workloads.engines.jax", "jax"),
 }
 DEFAULT_ENGINE = "tensorflow"
 NO_ENGINE = "none"  # engine of the demo workload
@@ -43,6 +46,12 @@ def engine_named(name: str) -> Engine:
         said = message("engine.broken", engine=name, reason=str(error))
         raise WorkloadError("engine_missing", said) from error
     return engine
+
+
+def is_included(name: str) -> bool:
+    """Return whether an engine is installed with Epochmark itself; if not, it can be installed and removed."""
+    package = ENGINES[name].included_as
+    return package is not None and importlib.util.find_spec(package) is not None
 
 
 def engine_title(name: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from app.core.engines.variants import VARIANTS, Variant
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import Message, message
-from workloads.engines.registry import ENGINES, engine_named, engine_title
+from workloads.engines.registry import ENGINES, engine_named, engine_title, is_included
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Gpu, Machine
 
@@ -53,7 +53,7 @@ def cards_for(engine: str, machine: Machine) -> tuple[Gpu, ...]:
     """
     asked = engine_named(engine)
     cards = [gpu for gpu in machine.gpus if asked.may_use(gpu.vendor, machine.os_name)]
-    if ENGINES[engine].packages_folder is None:
+    if is_included(engine):
         return tuple(cards)
     variants = _variants(engine, machine)
     return tuple(gpu for gpu in cards if not variants or any(variant.supports(gpu) for variant in variants))
@@ -98,7 +98,7 @@ def no_build(engine: str, gpu: Gpu, machine: Machine, engines: Sequence[str] | N
 
 def _would_use(engine: str, gpu: Gpu, machine: Machine) -> bool:
     """Return whether an engine can use a card on this computer once the right build is installed."""
-    if ENGINES[engine].packages_folder is None:
+    if is_included(engine):
         return gpu in usable_gpus(machine, engine)
     return any(gpu in offer.gpus for offer in builds_for(engine, machine))
 

@@ -3,18 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.core.engines.builds import builds_for, cards_for, idle_cards, no_build
+from app.core.engines.builds import BuildFit, builds_for, cards_for, idle_cards, no_build
 from app.core.engines.locations import engine_folder, installable, put_back
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import Message
 from app.core.paths import Paths
-from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_named
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_named, is_included
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Gpu, Machine
 
 # Installed engines with their variants; None for engines included in Epochmark.
 Installed = Mapping[str, str | None]
-INCLUDED: Installed = {name: None for name, entry in ENGINES.items() if entry.packages_folder is None}
+INCLUDED: Installed = {name: None for name in ENGINES if is_included(name)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +125,20 @@ def unused_card(chosen: Choice, machine: Machine, engines: Sequence[str] | None 
         return None
     idle = idle_cards(chosen.engine, machine)
     return no_build(chosen.engine, idle[0], machine, engines) if idle else None
+
+
+def engine_to_install(machine: Machine, engines: Sequence[str] | None = None) -> tuple[str, BuildFit] | None:
+    """Return the engine that suits this computer best, with its build; None if none can be installed.
+
+    This is the first one that uses a graphics card, or else the default engine.
+
+    Args:
+        machine: This computer.
+        engines: Engines that support the workload; None for all.
+    """
+    able = [name for name in installable() if engines is None or name in engines]
+    best = [(name, offers[0]) for name in able if (offers := builds_for(name, machine))]
+    return min(best, key=lambda each: not each[1].gpus or each[1].variant.is_untried, default=None)
 
 
 def _has_code(choice: Choice) -> bool:

@@ -30,7 +30,7 @@ from app.core.errors import AppError, UsageError
 from app.core.messages import Message, message
 from app.core.paths import Paths, make_folder
 from app.core.plain_text import one_line
-from workloads.engines.registry import ENGINES, engine_named, engine_title
+from workloads.engines.registry import ENGINES, engine_named, engine_title, is_included
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
 
@@ -95,7 +95,7 @@ def check_installable(engine: str) -> None:
     if engine not in ENGINES:
         names = list(ENGINES)
         raise UsageError(message("engine.unknown", engine=one_line(engine, 60), engines=names))
-    if ENGINES[engine].packages_folder is None:
+    if is_included(engine):
         raise UsageError(message("engines.comes_with_epochmark", title=engine_title(engine)))
 
 

@@ -13,19 +13,17 @@ from app.core.engines.folder import EngineFolder
 from app.core.errors import AppError
 from app.core.messages import message
 from app.core.paths import Paths, make_folder
-from workloads.engines.registry import ENGINES, engine_title
+from workloads.engines.registry import ENGINES, engine_title, is_included
 
 
 def installable() -> tuple[str, ...]:
     """Return the engines that can be installed and removed."""
-    return tuple(name for name, entry in ENGINES.items() if entry.packages_folder is not None)
+    return tuple(name for name in ENGINES if not is_included(name))
 
 
 def engine_folder(paths: Paths, engine: str) -> EngineFolder:
     """Return the location of an engine that can be installed."""
-    home = ENGINES[engine].packages_folder
-    assert home is not None
-    return EngineFolder(paths.engines, home, engine_title(engine))
+    return EngineFolder(paths.engines, ENGINES[engine].packages_folder, engine_title(engine))
 
 
 def put_back(paths: Paths, engine: str) -> None:

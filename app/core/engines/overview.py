@@ -12,7 +12,7 @@ from app.core.engines.wheels import plain, read_lock
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import Message
 from app.core.paths import Paths
-from workloads.engines.registry import ENGINES, engine_title
+from workloads.engines.registry import ENGINES, engine_title, is_included
 from workloads.protocol.machine import Gpu, Machine
 
 
@@ -44,10 +44,7 @@ class EngineRow:
 
 def list_engines(paths: Paths, machine: Machine) -> list[EngineRow]:
     """Return all engines, those that use a graphics card of this computer first. Packages aren't read."""
-    rows = [
-        _included(name, machine) if entry.packages_folder is None else _row(name, paths, machine)
-        for name, entry in ENGINES.items()
-    ]
+    rows = [_included(name, machine) if is_included(name) else _row(name, paths, machine) for name in ENGINES]
     return sorted(rows, key=lambda row: not row.gpus)
 
 

@@ -287,4 +287,45 @@ VARIANTS: tuple[Variant, ...] = (
         lock="jax-cpu.txt",
         download_bytes=_GB // 5,
     ),
+    # For packages of Epochmark without an engine; start.py includes TensorFlow in one of these variants.
+    Variant(
+        engine="tensorflow",
+        name="cuda",
+        system=LINUX,
+        lock="tensorflow-cuda.txt",
+        vendor="nvidia",
+        oldest_driver=_CUDA_12,
+        capabilities=(7.5, 10.0),
+        download_bytes=3_448_000_000,
+        disk_bytes=6_510_000_000,
+    ),
+    Variant(
+        engine="tensorflow",
+        name="cuda-legacy",
+        system=LINUX,
+        lock="tensorflow-cuda-legacy.txt",
+        vendor="nvidia",
+        oldest_driver=_CUDA_12,
+        capabilities=(6.0, 10.0),
+        download_bytes=3_439_000_000,
+    ),
+    Variant(
+        engine="tensorflow",
+        name="cpu",
+        system=LINUX,
+        architectures=_BOTH,
+        lock="tensorflow-cpu.txt",
+        download_bytes=641_000_000,
+        disk_bytes=2_078_000_000,
+    ),
+    Variant(
+        engine="tensorflow", name="cpu", system=WINDOWS, lock="tensorflow-cpu.txt", download_bytes=406_000_000
+    ),
+    Variant(
+        engine="tensorflow",
+        name="cpu",
+        system=MACOS,
+        architectures=frozenset({_ARM}),
+        lock="tensorflow-cpu.txt",
+    ),
 )

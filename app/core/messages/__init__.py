@@ -22,7 +22,7 @@ from app.core.formats import (
     format_seconds,
 )
 from app.core.messages.english import ENGLISH
-from app.core.messages.started_as import start_py, started_as
+from app.core.messages.started_as import repair_command, start_py, started_as
 from workloads.protocol.messages import Message, message
 
 __all__ = [
@@ -63,7 +63,11 @@ FORMATS: dict[str, Callable[[Any], str]] = {
     "time_left": format_time_left,
 }
 
-COMMANDS: dict[str, Callable[[], str]] = {"epochmark": started_as, "start_py": start_py}
+COMMANDS: dict[str, Callable[[], str]] = {
+    "epochmark": started_as,
+    "repair": repair_command,
+    "start_py": start_py,
+}
 
 
 def sentence(code: str, /, **arguments: Any) -> str:

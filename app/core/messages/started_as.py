@@ -12,6 +12,7 @@ NAME = "epochmark"
 START_PY = "python3 start.py"
 # `python3` doesn't exist on Windows.
 START_PY_HERE = "py start.py" if os.name == "nt" else START_PY
+_REPAIR = " --repair"
 _LIMIT = 300
 
 
@@ -21,8 +22,15 @@ def started_as() -> str:
 
 
 def start_py() -> str:
-    """Return the command that runs `start.py`, the only program that can repair packages."""
+    """Return the command that runs `start.py`."""
     return one_line(os.environ.get(VARIABLE) or START_PY_HERE, _LIMIT)
+
+
+def repair_command() -> str:
+    """Return the command that repairs TensorFlow: in a checkout that of `start.py`, otherwise its installation."""
+    if (Path(__file__).resolve().parents[3] / "start.py").is_file():
+        return start_py() + _REPAIR
+    return started_as() + " engine install tensorflow"
 
 
 def as_started(command: str) -> str:
@@ -30,13 +38,15 @@ def as_started(command: str) -> str:
     before, program, after = command.partition(START_PY)
     if not program or not after:  # the first start may be on another system, such as WSL
         return command
-    return before + (start_py() if after.startswith(" --repair") else started_as()) + after
+    if after.startswith(_REPAIR):
+        return before + repair_command() + after.removeprefix(_REPAIR)
+    return before + started_as() + after
 
 
 def _typed(whole: list[str], arguments: list[str]) -> str:
     """Return the part of a command line before its arguments. The first item of `arguments` is the program."""
     typed = whole[: len(whole) - len(arguments) + 1]
-    if typed[-2:] == ["-m", "app"]:
+    if typed[-2:] in (["-m", "app"], ["-m", NAME]):
         return _joined(typed)
     program = Path(arguments[0]) if arguments else Path()
     if program.stem == NAME and not _is_on_path(program):

@@ -20,7 +20,7 @@ from app.core.verdict.energy import energy_used
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.notes import derived_epoch, peak_share, power_limit, short_run
 from workloads import CATALOGUE
-from workloads.engines.registry import ENGINES, compiler_name, engine_title
+from workloads.engines.registry import ENGINES, compiler_name, engine_title, is_included
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
@@ -83,7 +83,7 @@ class Note:
 def error_advice(error_code: str | None, engine: str) -> str | None:
     """Return the advice for an error that ended a run; None for unknown codes."""
     # `start.py --repair` repairs packages in the app's own Python, but no other engines.
-    in_own_python = engine in ENGINES and ENGINES[engine].packages_folder is None
+    in_own_python = engine in ENGINES and is_included(engine)
     if not in_own_python and f"advice.other_{error_code}" in ENGLISH:
         return sentence(f"advice.other_{error_code}", engine=engine_title(engine))
     return sentence(f"advice.{error_code}") if f"advice.{error_code}" in ENGLISH else None

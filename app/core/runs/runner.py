@@ -21,7 +21,7 @@ from app.core.storage.recording import begin_run
 from app.core.verdict.preflight import likely_gpu
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.cpu_allowance import can_limit_cpus, visible_cpus
-from workloads.engines.registry import ENGINES, engine_title
+from workloads.engines.registry import engine_title, is_included
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
@@ -98,14 +98,13 @@ class Runner:
 
     def is_there(self, engine: str) -> bool:
         """Return whether an engine is installed, even if incompletely."""
-        return (
-            ENGINES[engine].packages_folder is None or engine_folder(self.paths, engine).look().state != "absent"
-        )
+        return is_included(engine) or engine_folder(self.paths, engine).look().state != "absent"
 
     def check(self, spec: RunSpec) -> Workload:
         """Return the workload of a spec. Raises UsageError if this computer can't run it."""
         workload = checked_workload(spec)
-        check_engine_is_there(spec.engine, self.paths)
+        if not workload.is_demo:
+            check_engine_is_there(spec.engine, self.paths)
         variant = installed_variant(self.paths, spec.engine)
         need = workload.gpu_need(spec)
         if need is not None and (spec.device == "cpu" or not numbered_gpus(spec.engine, variant, self.machine)):
@@ -143,7 +142,7 @@ class Runner:
 
 def check_engine_is_there(engine: str, paths: Paths) -> None:
     """Raise UsageError unless the engine's folder contains an installation for this Python."""
-    if ENGINES[engine].packages_folder is None:
+    if is_included(engine):
         return
     if is_busy(paths, engine):
         raise UsageError(message("engines.busy", title=engine_title(engine)), message("engines.wait_for_it"))

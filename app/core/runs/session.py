@@ -33,7 +33,7 @@ from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import list_runs, missing_runs
 from app.core.verdict.boost import is_burstable_instance
 from workloads import CATALOGUE
-from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_named
+from workloads.engines.registry import DEFAULT_ENGINE, engine_named, is_included
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Job, RunSpec
@@ -314,7 +314,7 @@ class Session:
         engine = engine_named(self._spec.engine)
         # Includes GPUs that the driver or the system hides from the engine.
         gpus = [gpu for gpu in self._machine.gpus if gpu.vendor in engine.vendors]
-        if ENGINES.get(engine.name, ENGINES[DEFAULT_ENGINE]).packages_folder is not None:
+        if not is_included(engine.name):
             gpus = [gpu for gpu in gpus if gpu in cards_for(engine.name, self._machine)]
         if gpus:
             # The doctor examines only the default engine.

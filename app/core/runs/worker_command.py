@@ -9,7 +9,8 @@ from pathlib import Path
 import workloads
 from app.core.engines.locations import engine_folder
 from app.core.paths import Paths
-from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_named
+from workloads import CATALOGUE
+from workloads.engines.registry import DEFAULT_ENGINE, engine_named, is_included
 from workloads.protocol.spec import RunSpec
 
 # Other variables are omitted, because some of them (KERAS_MAX_EPOCHS, TF_*, PYTHON*) silently change the
@@ -40,7 +41,10 @@ class WorkerCommand:
 def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] = os.environ) -> WorkerCommand:
     """Return the command for a worker, with few of the user's environment variables."""
     clean = _clean_environment(paths, environment) | engine_named(spec.engine).run_variables(spec)
-    return WorkerCommand(_arguments(spec.engine, paths, "--worker", "workloads"), clean)
+    packages = packages_of(spec.engine, paths)
+    if packages is not None and CATALOGUE[spec.workload].is_demo and not packages.is_dir():
+        packages = None  # the demo needs no engine
+    return WorkerCommand(_arguments(packages, "workloads"), clean)
 
 
 def trial_command(
@@ -52,7 +56,7 @@ def trial_command(
     )
     if trial[-1] == "cpu":
         clean["CUDA_VISIBLE_DEVICES"] = "-1"
-    arguments = _arguments(engine, paths, "--trial", "workloads.trial")
+    arguments = _arguments(packages_of(engine, paths), "workloads.trial")
     return WorkerCommand((*arguments, engine, *trial), clean)
 
 
@@ -68,16 +72,13 @@ def _clean_environment(paths: Paths, environment: Mapping[str, str]) -> dict[str
 
 def packages_of(engine: str, paths: Paths) -> Path | None:
     """Return the folder of an engine's packages; None for an engine that is included in Epochmark."""
-    return None if ENGINES[engine].packages_folder is None else engine_folder(paths, engine).packages
+    return None if is_included(engine) else engine_folder(paths, engine).packages
 
 
-def _arguments(engine: str, paths: Paths, frozen_option: str, module: str) -> tuple[str, ...]:
-    packages = packages_of(engine, paths)
+def _arguments(packages: Path | None, module: str) -> tuple[str, ...]:
     if packages is not None:
         # Excludes the packages of the user and of the app, see workloads.launch. -I isn't used for the worker
         # itself because it ignores PYTHONUTF8.
         return (sys.executable, "-I", "-S", "-X", "utf8", _LAUNCH, str(packages), module)
-    if getattr(sys, "frozen", False):
-        return (sys.executable, frozen_option)
     # -P excludes the current folder from the import path.
     return (sys.executable, "-P", "-m", module)

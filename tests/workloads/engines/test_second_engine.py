@@ -124,7 +124,9 @@ def test_what_an_engine_cannot_do_is_refused_before_the_run(
 def test_an_engine_that_cannot_be_imported_is_refused_in_a_sentence(
     paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(ENGINES, "broken", EngineEntry("workloads.engines.no_such_module"))
+    monkeypatch.setitem(
+        ENGINES, "broken", EngineEntry("workloads.engines.no_such_module", "broken", included_as="workloads")
+    )
     with pytest.raises(UsageError, match=said("engine.broken", engine="broken").pattern):
         Runner(paths, machine).check(CATALOGUE["mnist_mlp"].default_spec(engine="broken"))
     assert engine_title("broken") == "broken"

@@ -4,8 +4,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.bad_parameters": "Change the setting named in the message, then run again.",
     "advice.crashed": "Close other programs and run again. If it still crashes, use the CPU instead of the GPU.",
     "advice.data_missing": "Download or import the data set again, or choose synthetic data.",
-    "advice.device_unavailable": "Choose another device. On Linux, `{start_py} --repair` installs GPU support.",
-    "advice.engine_missing": "Close Epochmark and run `{start_py} --repair` in its folder.",
+    "advice.device_unavailable": "Choose another device. On Linux, `{repair}` installs GPU support.",
+    "advice.engine_missing": "Close Epochmark and run `{repair}`.",
     "advice.hung": "Run it again. If it still hangs, restart the computer or use the CPU instead of the GPU.",
     "advice.internal": "Run it again. If it still fails, report it and include the message and the run's log.",
     "advice.non_finite_loss": (

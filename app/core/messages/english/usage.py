@@ -85,6 +85,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.run_repeat": "run N times in new processes and report the spread (default: once)",
     "help.run_set": "set a workload parameter; repeatable; see `{epochmark} workloads --json` (default: depends on the workload)",
     "help.run_workload": "workload to run; see `{epochmark} workloads` (default: {workload})",
+    "help.self_test": "check this installation: import everything, run the demo and open every page",
     "help.setting": "{description} (default: {default})",
     "help.share": "Save a picture of a run or A/B, or print it as text",
     "help.share_group": "ID is a group (A/B, repeated runs or several engines), not a run",

@@ -8,9 +8,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.cpu_quota": "Raise the container's CPU limit, or run Epochmark outside it.",
     "advice.cpus_hidden": "Give Epochmark's container or terminal access to all CPUs.",
     "advice.damaged": "Run it again. `{epochmark} results export --format json` exports what can still be read.",
-    "advice.device_differs": (
-        "Choose the device it used. For TensorFlow, `{start_py} --repair` installs GPU support."
-    ),
+    "advice.device_differs": ("Choose the device it used. For TensorFlow, `{repair}` installs GPU support."),
     "advice.engine_changed": (
         "Compare it only with runs with the same variables, or unset them and restart Epochmark."
     ),
