@@ -51,7 +51,11 @@ NVIDIA_SMI_IN_WSL = "/usr/lib/wsl/lib/nvidia-smi"
 CPUS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 PYTEST = ["-m", "pytest", "-n", str(min(CPUS + 1, 6)), "--dist", "loadfile", "--no-loadscope-reorder"]
 # pyproject.toml leaves the marks `engines` and `long` out; what is said last counts.
-SELECTIONS = {"--fast": ["-m", "not (engine or engines or slow or long)"], "--all": ["-m", ""]}
+SELECTIONS = {
+    "--fast": ["-m", "not (engine or engines or slow or long or packaging)"],
+    "--all": ["-m", "not packaging"],
+    "--packaging": ["-m", "packaging"],
+}
 # What .venv's Python runs before the tests.
 CHECKS = {
     "ruff check": ["-m", "ruff", "check"],

@@ -51,7 +51,7 @@ MACHINE = Machine(
 CommandLine = Callable[..., "subprocess.CompletedProcess[str]"]
 # What gives a test a real command line or a real start, which take a second each.
 SLOW_FIXTURES = {"epochmark", "first_start"}
-_LONGEST = ("engines", "engine", "long", "slow")
+_LONGEST = ("engines", "engine", "long", "slow", "packaging")
 PATIENCE_S = 200  # with a command
 PYTHON = sys.executable  # some tests give it another name
 pythons_started: list[str] = []

@@ -32,9 +32,14 @@ def test_test_hands_over_to_pytest(bare: ModuleType, monkeypatch: pytest.MonkeyP
     assert bare.main(["test", "-k", "charts"]) == 5
     assert calls[0][0] == [*bare.PYTEST, "-k", "charts"]
     bare.main(["test", "--fast", "tests/core"])
-    assert calls[1][0] == [*bare.PYTEST, "-m", "not (engine or engines or slow or long)", "tests/core"]
+    assert calls[1][0] == [
+        *bare.PYTEST,
+        "-m",
+        "not (engine or engines or slow or long or packaging)",
+        "tests/core",
+    ]
     bare.main(["test", "--all", "-x"])
-    assert calls[2][0] == [*bare.PYTEST, "-m", "", "-x"]
+    assert calls[2][0] == [*bare.PYTEST, "-m", "not packaging", "-x"]
     assert calls[0][1]["QT_QPA_PLATFORM"] == "offscreen"
     assert "PYTHONDONTWRITEBYTECODE" not in calls[0][1]
     assert Path.cwd() == bare.ROOT
@@ -59,7 +64,7 @@ def test_check_runs_everything_tests_last(
     words = ["ruff check", "ruff format --check", "mypy", "importlinter", "tests.once_more"]
     assert len(ran) == len(words)
     assert all(word in command for word, command in zip(words, ran, strict=True))
-    assert ran[-1].endswith("-m ")  # all marks
+    assert ran[-1].endswith("-m not packaging")
     assert ("Failed: " in capsys.readouterr().err.splitlines()[-1]) == bool(failing)
 
 

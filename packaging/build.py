@@ -1,0 +1,301 @@
+"""Builds Epochmark with a Python of its own: a folder for Linux, Windows or macOS that needs nothing else.
+
+    .venv/bin/python packaging/build.py linux build/epochmark --python FOLDER [--with-tensorflow]
+
+FOLDER is a Python that can be moved, such as one that `uv python install` unpacks. Its standard library and the
+locked packages, without the parts listed below, and the wheel of the app make up the result. uv resolves the lock
+for the target system, so that Windows' folder can be built on Linux.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCKS = ROOT / "packaging" / "requirements"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the parts of a Python lie on a system, and what of them isn't needed.
+
+    Attributes:
+        uv_platform: The system's name in uv; None for the one that builds, which must then be the target.
+        copied: Patterns of what is copied from the Python.
+        library: Folder of the standard library, in which {version} is such as 3.13.
+        interpreter: The interpreter's path.
+    """
+
+    uv_platform: str | None
+    copied: tuple[str, ...]
+    library: str
+    interpreter: str
+
+    def site(self, version: str) -> Path:
+        """Return the folder of the installed packages."""
+        return Path(self.library.format(version=version)) / "site-packages"
+
+
+_POSIX = ("bin/python{version}", "lib/libpython{version}.*", "lib/python{version}/**/*")
+LAYOUTS = {
+    "linux": Layout("x86_64-manylinux_2_34", _POSIX, "lib/python{version}", "bin/python{version}"),
+    "macos": Layout("aarch64-apple-darwin", _POSIX, "lib/python{version}", "bin/python{version}"),
+    "windows": Layout(
+        "x86_64-pc-windows-msvc", ("*.exe", "*.dll", "LICENSE.txt", "DLLs/**/*", "Lib/**/*"), "Lib", "python.exe"
+    ),
+}
+# Parts of Python without use here. The self-test of the built program checks that nothing else needs them.
+UNUSED_LIBRARY = (
+    *(
+        "site-packages/*",
+        "test",
+        "idlelib",
+        "tkinter",
+        "turtledemo",
+        "turtle.py",
+        "cgi.py",
+        "ensurepip",
+        "lib2to3",
+    ),
+    *("pydoc_data", "venv", "config-*", "__phello__*", "lib-dynload/_tkinter*", "lib-dynload/_test*"),
+    *("lib-dynload/_ctypes_test*", "lib-dynload/xx*", "lib-dynload/readline*"),  # readline is under the GPL
+)
+UNUSED_PYTHON = (
+    *(
+        "DLLs/_tkinter.pyd",
+        "DLLs/tcl*",
+        "DLLs/tk*",
+        "DLLs/_test*",
+        "DLLs/_ctypes_test*",
+        "DLLs/*.ico",
+        "DLLs/*.cat",
+    ),
+    *("mscms.dll", "LICENSE_PYTHON.txt"),
+)
+# Parts of Qt that nothing in Epochmark uses, in Linux', macOS' and Windows' spellings.
+_QT_MODULES = (
+    *("Quick", "Qml", "Quick3D", "Designer", "Help", "Sql", "Test", "PrintSupport", "ShaderTools", "Labs"),
+    *("VirtualKeyboard", "UiTools", "Concurrent", "Xml", "Lottie", "WaylandCompositor"),
+)
+UNUSED_PACKAGES = (
+    "bin",
+    *(
+        f"PySide6/{folder}"
+        for folder in ("include", "typesystems", "glue", "scripts", "support", "doc", "resources")
+    ),
+    *(
+        f"PySide6/{part}/{folder}"
+        for part in ("Qt", ".")
+        for folder in ("qml", "translations", "metatypes", "libexec")
+    ),
+    *(f"PySide6/{pattern}" for pattern in ("*.pyi", "*.exe", "*.lib", "opengl32sw.dll", "av*.dll", "sw*.dll")),
+    *(
+        f"PySide6/{tool}"
+        for tool in ("assistant", "designer", "linguist", "lrelease", "lupdate", "balsam*", "qml*")
+    ),
+    *(
+        f"PySide6/{tool}"
+        for tool in ("rcc", "uic", "qsb", "svgtoqml", "Assistant.app", "Designer.app", "Linguist.app")
+    ),
+    *(
+        f"PySide6/{plugins}/{kind}"
+        for plugins in ("Qt/plugins", "plugins")
+        for kind in ("qmltooling", "sqldrivers")
+    ),
+    *(
+        f"PySide6/{plugins}/{kind}"
+        for plugins in ("Qt/plugins", "plugins")
+        for kind in ("designer", "qmllint", "wayland-graphics-integration-server")
+    ),
+    *(f"PySide6/Qt/lib/libQt6{module}*" for module in _QT_MODULES),
+    *(f"PySide6/Qt/lib/Qt{module}*.framework" for module in _QT_MODULES),
+    *(f"PySide6/{prefix}{module}*" for prefix in ("Qt6", "Qt") for module in _QT_MODULES),
+    *(
+        "shiboken6/*.pyi",
+        "shiboken6/*.lib",
+        "numpy/*/tests",
+        "numpy/*/*/tests",
+        "numpy/_core/lib",
+        "pyqtgraph/examples",
+    ),
+)
+LAUNCHER = """\
+#!/bin/sh
+# Starts Epochmark with its own Python, whatever Python's variables say.
+here=$(dirname "$(readlink -f "$0")")
+EPOCHMARK_STARTED_AS=${{EPOCHMARK_STARTED_AS:-epochmark}} exec "$here/python/{interpreter}" -I -m epochmark "$@"
+"""
+WINDOWS_LAUNCHER = '@"%~dp0python\\python.exe" -I -m epochmark %*\r\n'
+
+
+def run(*command: str | Path) -> None:
+    """Run a command in the repository, or end the build with its exit code."""
+    done = subprocess.run([str(word) for word in command], cwd=ROOT, check=False)
+    if done.returncode:
+        sys.exit(f"{Path(command[0]).name} failed with exit code {done.returncode}.")
+
+
+def uv(*arguments: str | Path) -> None:
+    """Run uv, which the development environment has."""
+    run(sys.executable, "-m", "uv", "--quiet", *arguments)
+
+
+def version_of(python: Path) -> str:
+    """Return the version of a folder with a Python, such as 3.13. Ends the build if there is none."""
+    names = [path.name for path in (*python.glob("bin/python3.*"), *python.glob("python3*.dll"))]
+    found = [re.fullmatch(r"python3\.?(\d\d)(\.dll)?", name) for name in names]
+    version = next((match[1] for match in found if match), None)
+    if version is None:
+        sys.exit(f"{python} contains no Python; give the folder that contains bin/python3.13 or python313.dll.")
+    return f"3.{version}"
+
+
+def copy_python(python: Path, target: Path, layout: Layout, version: str) -> None:
+    """Copy an interpreter and its standard library, without their unused parts."""
+    for pattern in layout.copied:
+        for path in python.glob(pattern.format(version=version)):
+            place = target / path.relative_to(python)
+            if (
+                path.is_file()
+                and path.parent.name != "__pycache__"
+                and not is_unused(place, target, layout, version)
+            ):
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(path, place, follow_symlinks=False)
+
+
+def is_unused(place: Path, target: Path, layout: Layout, version: str) -> bool:
+    """Return whether a file of Python is in the lists above."""
+    whole = place.relative_to(target)
+    library = Path(layout.library.format(version=version))
+    within = whole.relative_to(library) if whole.is_relative_to(library) else None
+    return _matches(whole, UNUSED_PYTHON) or (within is not None and _matches(within, UNUSED_LIBRARY))
+
+
+def _matches(path: Path, patterns: Iterable[str]) -> bool:
+    return any(
+        part.match(pattern) for part in (path, *path.parents) for pattern in patterns if _depth(part, pattern)
+    )
+
+
+def _depth(path: Path, pattern: str) -> bool:
+    return len(path.parts) == pattern.count("/") + 1
+
+
+def install_packages(site: Path, layout: Layout, version: str, locks: Sequence[str], wheel: Path) -> None:
+    """Install the locked packages and the app for the target system, then remove what isn't used."""
+    platform = ("--python-platform", layout.uv_platform) if layout.uv_platform else ()
+    common = (
+        "pip",
+        "install",
+        "--link-mode",
+        "copy",
+        "--target",
+        site,
+        "--python-version",
+        version,
+        *platform,
+        "--no-deps",
+    )
+    wheels_only = ("--only-binary", ":all:", "--no-binary", "gputil")  # the one without a wheel is pure Python
+    for lock in locks:
+        uv(*common, "--require-hashes", *wheels_only, "-r", LOCKS / lock)
+    uv(*common, "--no-index", wheel)
+    for pattern in UNUSED_PACKAGES:
+        for path in site.glob(pattern):
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def build_wheel(folder: Path) -> Path:
+    """Build the app's wheel, and return its path."""
+    uv("build", "--wheel", "--out-dir", folder, ROOT)
+    return max(folder.glob("epochmark-*.whl"), key=lambda path: path.stat().st_mtime)
+
+
+def make_movable(interpreter: Path) -> None:
+    """Let an interpreter find its shared library, and drop debugging symbols, where the Python wasn't made so."""
+    libraries = [
+        *(interpreter.parent.parent / "lib").rglob("lib*.so*"),
+        *interpreter.parents[1].rglob("lib-dynload/*"),
+    ]
+    if shutil.which("patchelf") and any(path.name.startswith("libpython") for path in libraries):
+        run("patchelf", "--set-rpath", "$ORIGIN/../lib", interpreter)
+    if shutil.which("strip"):
+        run("strip", "--strip-unneeded", interpreter, *(path for path in libraries if not path.is_symlink()))
+
+
+def compile_all(library: Path, version: str) -> None:
+    """Compile every module, for a Python of this version, so that nothing is written next to them later.
+
+    Hashes instead of times, because packages and archives change the times. They aren't checked at start.
+    """
+    own = f"{sys.version_info[0]}.{sys.version_info[1]}" == version
+    compiler = sys.executable if own else shutil.which(f"python{version}")
+    if compiler is None:
+        sys.exit(f"Compiling the modules requires Python {version} on this computer.")
+    jobs = str(os.cpu_count() or 1)
+    options = ("-q", "-j", jobs, "--invalidation-mode", "unchecked-hash", "-s", library)
+    subprocess.run([compiler, "-I", "-m", "compileall", *options, str(library)], check=False)  # some are for tests
+
+
+def add_cpp_runtime(python: Path, site: Path) -> None:
+    """Put Microsoft's C++ runtime next to python.exe, where engines find it."""
+    for runtime in site.glob("msvc_runtime-*.data/data"):
+        for path in runtime.glob("*.dll"):
+            if not (python / path.name).exists():
+                shutil.copy2(path, python)
+    for path in site.glob("msvcp140*.dll"):
+        shutil.move(path, python / path.name)
+
+
+def build(system: str, out: Path, python: Path, *, with_tensorflow: bool) -> None:
+    """Build the program's folder. Replaces a folder that an earlier build made, and refuses any other."""
+    layout, version = LAYOUTS[system], version_of(python)
+    if out.exists() and not (out / "python").is_dir() and any(out.iterdir()):
+        sys.exit(f"{out} isn't empty, and no build made it. Choose another folder.")
+    shutil.rmtree(out, ignore_errors=True)
+    target = out / "python"
+    copy_python(python, target, layout, version)
+    site, interpreter = target / layout.site(version), target / layout.interpreter.format(version=version)
+    if system == "linux":
+        make_movable(interpreter)
+    wheel = build_wheel(out.parent / "wheel")
+    install_packages(site, layout, version, ["cpu.txt" if with_tensorflow else "app.txt"], wheel)
+    if system == "windows":
+        add_cpp_runtime(target, site)
+        (out / "epochmark.cmd").write_text(WINDOWS_LAUNCHER, encoding="ascii", newline="")
+    else:
+        launcher = out / "epochmark"
+        launcher.write_text(LAUNCHER.format(interpreter=interpreter.relative_to(target)), encoding="ascii")
+        launcher.chmod(0o755)
+    compile_all(site.parent, version)
+    shutil.copy2(ROOT / "LICENSE", out)
+
+
+def main() -> int:
+    """Build what the arguments say."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("system", choices=LAYOUTS)
+    parser.add_argument("out", type=Path, help="folder to build")
+    parser.add_argument("--python", type=Path, required=True, metavar="FOLDER", help="Python to ship")
+    parser.add_argument(
+        "--with-tensorflow", action="store_true", help="include TensorFlow, for use without a network"
+    )
+    arguments = parser.parse_args()
+    build(
+        arguments.system,
+        arguments.out.resolve(),
+        arguments.python.resolve(),
+        with_tensorflow=arguments.with_tensorflow,
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,175 @@
+"""Packs a folder made by build.py for Linux: as a .deb, and as an AppImage or its folder.
+
+    .venv/bin/python packaging/linux_packages.py deb build/epochmark build
+    .venv/bin/python packaging/linux_packages.py appimage build/epochmark build [--runtime FILE]
+
+An AppImage is a squashfs image behind AppImage's own runtime; without the runtime's file, its folder is made.
+"""
+
+import argparse
+import gzip
+import os
+import re
+import shutil
+import subprocess
+import sys
+from email.utils import formatdate
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = ROOT / "packaging" / "linux"
+METAINFO = "io.github.epochmark.Epochmark.metainfo.xml"
+# What Qt's platform plugins load, besides the C library. app/gui/shell/display.py names the same packages.
+DEPENDS = (
+    *("libc6 (>= 2.34)", "libstdc++6", "libxcb-cursor0", "libxcb-icccm4", "libxcb-image0", "libxcb-keysyms1"),
+    *("libxcb-render-util0", "libxcb-shape0", "libxcb-xkb1", "libxkbcommon-x11-0", "libegl1", "libgl1"),
+    *("libdbus-1-3", "libfontconfig1", "libglib2.0-0t64 | libglib2.0-0"),
+)
+# What lintian calls errors, and why it stays: wheels are shipped as their authors published them.
+OVERRIDES = (
+    "embedded-library",
+    "unstripped-binary-or-object",
+    "custom-library-search-path",
+    "library-not-linked-against-libc",
+    "package-installs-python-pycache-dir",
+)
+SUMMARY = "benchmark that trains neural networks and ranks this computer"
+DESCRIPTION = """\
+ Epochmark trains real networks, from a small CIFAR-10 CNN to GPTs, rates each
+ result and ranks this computer among published results. It includes Python;
+ TensorFlow, PyTorch and JAX are installed from within the program.
+"""
+
+
+def version() -> str:
+    """Return the app's version."""
+    found = re.search(r'__version__ = "(.+)"', (ROOT / "app" / "__init__.py").read_text(encoding="utf-8"))
+    assert found
+    return found[1]
+
+
+def release_date() -> str:
+    """Return the date of the newest release in the changelog, as YYYY-MM-DD."""
+    found = re.search(r"^## \[\d.*\] - (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert found
+    return found[1]
+
+
+def add_desktop_files(usr: Path) -> None:
+    """Add the menu's entry, the icon and the description for software centres below a `usr` folder."""
+    for source, place in (
+        (FILES / "epochmark.desktop", "share/applications/epochmark.desktop"),
+        (ROOT / "resources" / "icons" / "epochmark.svg", "share/icons/hicolor/scalable/apps/epochmark.svg"),
+        (FILES / METAINFO, f"share/metainfo/{METAINFO}"),
+    ):
+        target = usr / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    metainfo = usr / "share" / "metainfo" / METAINFO
+    filled = metainfo.read_text(encoding="utf-8").replace("@VERSION@", version()).replace("@DATE@", release_date())
+    metainfo.write_text(filled, encoding="utf-8")
+
+
+def make_deb(folder: Path, out: Path, compression: str = "xz") -> Path:
+    """Build the .deb, and return its path."""
+    root = out / "deb"
+    shutil.rmtree(root, ignore_errors=True)
+    usr, control = root / "usr", root / "DEBIAN"
+    shutil.copytree(folder, usr / "lib" / "epochmark", symlinks=True)
+    (usr / "bin").mkdir()
+    (usr / "bin" / "epochmark").symlink_to("../lib/epochmark/epochmark")
+    add_desktop_files(usr)
+    documents = usr / "share" / "doc" / "epochmark"
+    documents.mkdir(parents=True)
+    shutil.copyfile(FILES / "copyright", documents / "copyright")
+    (usr / "lib" / "epochmark" / "LICENSE").unlink()  # the copyright file has it
+    _write_changelog(documents / "changelog.gz")
+    overrides = usr / "share" / "lintian" / "overrides" / "epochmark"
+    overrides.parent.mkdir(parents=True)
+    overrides.write_text("".join(f"epochmark: {tag}\n" for tag in OVERRIDES), encoding="ascii")
+    control.mkdir()
+    (control / "control").write_text(_control(_size_kib(usr)), encoding="utf-8")
+    _set_modes(root)
+    deb = out / f"epochmark_{version()}_amd64.deb"
+    subprocess.run(["dpkg-deb", "--root-owner-group", f"-Z{compression}", "--build", root, deb], check=True)
+    return deb
+
+
+def _control(size_kib: int) -> str:
+    return (
+        f"Package: epochmark\nVersion: {version()}\nArchitecture: amd64\n"
+        "Maintainer: The Epochmark authors <epochmark@users.noreply.github.com>\n"
+        f"Installed-Size: {size_kib}\nSection: science\nPriority: optional\nDepends: {', '.join(DEPENDS)}\n"
+        f"Description: {SUMMARY}\n{DESCRIPTION}"
+    )
+
+
+def _write_changelog(path: Path) -> None:
+    when = formatdate(int(os.environ.get("SOURCE_DATE_EPOCH", "0")) or None)
+    text = (
+        f"epochmark ({version()}) stable; urgency=medium\n\n  * See CHANGELOG.md of the project.\n\n"
+        f" -- The Epochmark authors <epochmark@users.noreply.github.com>  {when}\n"
+    )
+    with path.open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
+        packed.write(text.encode())
+
+
+def _size_kib(folder: Path) -> int:
+    sizes = (path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())
+    return sum(-(-size // 1024) for size in sizes)
+
+
+def _set_modes(root: Path) -> None:
+    """Set the modes that packages have, whatever the builder's umask: only programs are executable."""
+    programs = {root / "usr" / "lib" / "epochmark" / "epochmark"}
+    for path in root.rglob("*"):
+        if path.is_symlink():
+            continue
+        is_program = path in programs or path.parent == root / "usr/lib/epochmark/python/bin"
+        path.chmod(0o755 if path.is_dir() or is_program else 0o644)
+
+
+def make_appdir(folder: Path, out: Path) -> Path:
+    """Build an AppImage's folder, and return its path."""
+    root = out / "Epochmark.AppDir"
+    shutil.rmtree(root, ignore_errors=True)
+    shutil.copytree(folder, root / "usr" / "lib" / "epochmark", symlinks=True)
+    add_desktop_files(root / "usr")
+    (root / "AppRun").symlink_to("usr/lib/epochmark/epochmark")
+    for place in ("share/applications/epochmark.desktop", "share/icons/hicolor/scalable/apps/epochmark.svg"):
+        (root / Path(place).name).symlink_to(f"usr/{place}")
+    return root
+
+
+def make_appimage(folder: Path, out: Path, runtime: Path | None) -> Path:
+    """Build the AppImage, or only its folder without a runtime; return the path."""
+    root = make_appdir(folder, out)
+    if runtime is None:
+        return root
+    image, packed = out / f"Epochmark-{version()}-x86_64.AppImage", out / "Epochmark.squashfs"
+    packed.unlink(missing_ok=True)
+    options = ("-quiet", "-root-owned", "-noappend", "-comp", "zstd")
+    subprocess.run(["mksquashfs", root, packed, *options], check=True, stdout=sys.stderr)
+    image.write_bytes(runtime.read_bytes() + packed.read_bytes())
+    image.chmod(0o755)
+    packed.unlink()
+    return image
+
+
+def main() -> int:
+    """Build what the arguments say, and print its path."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=("deb", "appimage"))
+    parser.add_argument("folder", type=Path, help="folder made by build.py")
+    parser.add_argument("out", type=Path, help="folder for the result")
+    parser.add_argument("--runtime", type=Path, metavar="FILE", help="AppImage's runtime for x86-64")
+    arguments = parser.parse_args()
+    folder, out = arguments.folder.resolve(), arguments.out.resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    made = make_deb(folder, out) if arguments.kind == "deb" else make_appimage(folder, out, arguments.runtime)
+    print(made)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

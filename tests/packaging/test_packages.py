@@ -1,0 +1,170 @@
+"""Builds this system's packages, installs them and runs what they contain. See `start.py test --packaging`."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterable
+from email.parser import Parser
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT_S = 600
+pytestmark = [pytest.mark.packaging, pytest.mark.timeout(3 * LIMIT_S), pytest.mark.xdist_group("packaging")]
+on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="builds Linux' packages")
+# Nobody's settings may break a package that brings its own Python.
+NONSENSE = {"PYTHONHOME": "/nonsense", "PYTHONPATH": "/nonsense", "LD_LIBRARY_PATH": "/nonsense"}
+
+
+def load(name: str) -> ModuleType:
+    spec = spec_from_file_location(name, ROOT / "packaging" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = module_from_spec(spec)  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(*command: str | Path, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "EPOCHMARK", "QT_"))
+    }
+    return subprocess.run(
+        [str(word) for word in command],
+        env=kept | {"EPOCHMARK_HOME": str(home)} | environment,
+        cwd=home.parent,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+
+
+def files_in(folder: Path) -> set[tuple[str, int]]:
+    return {(str(path.relative_to(folder)), path.lstat().st_mtime_ns) for path in folder.rglob("*")}
+
+
+def missing(programs: Iterable[str]) -> list[str]:
+    return [name for name in programs if shutil.which(name) is None]
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built: Path = load("build").build_wheel(tmp_path_factory.mktemp("wheel"))
+    return built
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program with the Python of these tests, in a path that is hard to quote."""
+    if lacking := missing(["patchelf", "strip"]):
+        pytest.skip(f"needs {', '.join(lacking)}")
+    out = tmp_path_factory.mktemp("built") / "Époch mark"
+    load("build").build("linux", out, Path(sys.base_prefix), with_tensorflow=False)
+    return out
+
+
+def test_the_wheel_collides_with_nobody_and_has_no_engine(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        info = next(name for name in names if name.endswith(".dist-info/METADATA"))
+        metadata = Parser().parsestr(archive.read(info).decode())
+    assert {name.partition("/")[0] for name in names} == {"epochmark", info.partition("/")[0]}
+    always = [each for each in metadata.get_all("Requires-Dist", []) if "extra ==" not in each]
+    assert not any(each.startswith(("tensorflow", "keras")) for each in always)
+    assert any(name.endswith("/licenses/LICENSE") for name in names)
+
+
+def test_the_wheel_runs_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
+    environment, home = tmp_path / "venv", tmp_path / "home"
+    uv = (sys.executable, "-m", "uv", "--quiet")
+    assert run(*uv, "venv", "--python", sys.executable, environment, home=home).returncode == 0
+    python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    installed = run(*uv, "pip", "install", "--python", python, wheel, home=home)
+    assert installed.returncode == 0, installed.stderr
+    program = python.with_name("epochmark")
+    tested = run(program, "--self-test", home=home)
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+    picture = tmp_path / "demo.png"
+    assert run(program, "run", "demo", home=home).returncode == 0
+    assert run(program, "results", "share", "1", "--output", picture, home=home).returncode == 0
+    assert picture.stat().st_size > 10_000
+    refused = run(program, "run", "mnist_mlp", home=home)
+    assert refused.returncode == 2
+    assert f"{program} engine install tensorflow" in " ".join(refused.stderr.split())
+
+
+@on_linux
+def test_the_folder_needs_nothing_and_writes_nothing(folder: Path, tmp_path: Path) -> None:
+    before = files_in(folder)
+    tested = run(folder / "epochmark", "--self-test", home=tmp_path / "home", **NONSENSE)
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+    assert files_in(folder) == before
+
+
+@on_linux
+@pytest.mark.parametrize(
+    "part",
+    ["PySide6/QtSvg.abi3.so", "PySide6/Qt/lib/libQt6OpenGL.so.6", "pyqtgraph/__init__.py", "epochmark/workloads"],
+)
+def test_the_self_test_misses_a_part(folder: Path, tmp_path: Path, part: str) -> None:
+    site = next(folder.glob("python/lib/python3*/site-packages"))
+    (site / part).rename(tmp_path / "away")
+    try:
+        tested = run(folder / "epochmark", "--self-test", home=tmp_path / "home")
+    finally:
+        (tmp_path / "away").rename(site / part)
+    assert tested.returncode == 1
+
+
+@on_linux
+def test_the_deb_is_installed_run_and_removed(folder: Path, tmp_path: Path) -> None:
+    if lacking := missing(["dpkg-deb", "lintian"]):
+        pytest.skip(f"needs {', '.join(lacking)}")
+    deb = load("linux_packages").make_deb(folder, tmp_path, compression="gzip")
+    checked = run("lintian", "--fail-on", "error", deb, home=tmp_path / "home")
+    assert checked.returncode == 0, checked.stdout
+    root = tmp_path / "root"
+    (root / "var/lib/dpkg").mkdir(parents=True)
+    (root / "var/lib/dpkg/status").touch()
+    dpkg = ("dpkg", f"--root={root}", "--force-not-root", "--force-depends", "--log=/dev/null")
+    installed = run(*dpkg, "--install", deb, home=tmp_path / "home")
+    assert installed.returncode == 0, installed.stderr
+    program = root / "usr/bin/epochmark"
+    assert run(program, "--self-test", home=tmp_path / "home").returncode == 0
+    listed = run(program, "engine", "list", home=tmp_path / "home")
+    assert listed.returncode == 0
+    assert "tensorflow" in listed.stdout
+    assert run(*dpkg, "--remove", "epochmark", home=tmp_path / "home").returncode == 0
+    assert not (root / "usr/lib/epochmark").exists()
+    assert not program.is_symlink()
+
+
+@on_linux
+def test_the_appimage_is_its_folder_behind_the_runtime(folder: Path, tmp_path: Path) -> None:
+    if lacking := missing(["mksquashfs", "unsquashfs"]):
+        pytest.skip(f"needs {', '.join(lacking)}")
+    linux_packages = load("linux_packages")
+    runtime = tmp_path / "runtime"
+    runtime.write_bytes(b"\x7fELF" + bytes(1000))
+    image = linux_packages.make_appimage(folder, tmp_path, runtime)
+    unpacked = tmp_path / "unpacked"
+    offset = str(runtime.stat().st_size)
+    done = run("unsquashfs", "-quiet", "-no-progress", "-o", offset, "-d", unpacked, image, home=tmp_path / "home")
+    assert done.returncode == 0, done.stderr
+    assert (unpacked / "epochmark.desktop").is_file()
+    assert run(unpacked / "AppRun", "--self-test", home=tmp_path / "home").returncode == 0
+
+
+def test_a_folder_of_others_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(SystemExit, match="isn't empty"):
+        load("build").build("linux", tmp_path, Path(sys.base_prefix), with_tensorflow=False)
+    assert (tmp_path / "thesis.txt").exists()
+    with pytest.raises(SystemExit, match="contains no Python"):
+        load("build").build("linux", tmp_path / "new", tmp_path, with_tensorflow=False)
