@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from app.cli.values import quoted
+from app.core.engines.choices import usual_engine
 from app.core.errors import UsageError
 from app.core.messages import Message, message
 from app.core.paths import Paths
@@ -25,7 +26,7 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
     preferred = "standard" if options.epochs or options.steps else settings.preset or "standard"
     spec = workload.default_spec(
         options.preset or preferred,
-        **({"data": settings.data} | _asked(options)),
+        **({"data": settings.data, "engine": usual_engine(paths, workload.engines)} | _asked(options)),
         duration_s=options.duration,
         parameters=_parameters(workload, options.settings),
     )

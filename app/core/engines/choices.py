@@ -14,7 +14,6 @@ from workloads.protocol.machine import Gpu, Machine
 
 # Installed engines with their variants; None for engines included in Epochmark.
 Installed = Mapping[str, str | None]
-INCLUDED: Installed = {name: None for name in ENGINES if is_included(name)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +48,33 @@ class GpuHelp:
     is_systems_fault: bool
 
 
+def included() -> Installed:
+    """Return the engines included in Epochmark."""
+    return {name: None for name in ENGINES if is_included(name)}
+
+
 def installed_engines(paths: Paths) -> dict[str, str | None]:
     """Return the engines available for runs, with their variants, as recorded in their stamps."""
-    installed = dict(INCLUDED)
+    installed = dict(included())
     for name in installable():
         put_back(paths, name)
         seen = engine_folder(paths, name).look()
         if seen.state == "ready" and seen.stamp is not None:
             installed[name] = seen.stamp.variant
     return installed
+
+
+def usual_engine(paths: Paths, engines: Sequence[str] | None = None) -> str:
+    """Return the engine to use if none is asked for: the default one, unless only others are installed.
+
+    Args:
+        paths: The app's folders.
+        engines: Engines that support the workload; None for all.
+    """
+    if is_included(DEFAULT_ENGINE):
+        return DEFAULT_ENGINE
+    able = [name for name in installed_engines(paths) if engines is None or name in engines]
+    return DEFAULT_ENGINE if DEFAULT_ENGINE in able else next(iter(able), DEFAULT_ENGINE)
 
 
 def device_choices(

@@ -5,7 +5,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
-from app.core.engines.choices import INCLUDED, Installed, installed_engines
+from app.core.engines.choices import Installed, included, installed_engines
 from app.core.paths import Paths
 from app.gui.services.tasks import Latest, Tasks
 
@@ -28,7 +28,7 @@ class EngineFinder(QObject):
         self._paths = paths
         self._tasks = tasks
         self._latest = Latest()
-        self.installed: Installed = INCLUDED
+        self.installed: Installed = included()
 
     def variant(self, engine: str) -> str | None:
         """Return the installed variant of an engine; None if the engine is bundled with the app or unknown."""

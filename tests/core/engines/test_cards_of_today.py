@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from app.core.engines.builds import builds_for, cards_for, idle_cards, no_build
-from app.core.engines.choices import INCLUDED, Choice, device_choices, gpu_help, unused_card
+from app.core.engines.choices import Choice, device_choices, gpu_help, included, unused_card
 from tests.conftest import MACHINE
 from workloads.protocol.machine import Gpu, Machine
 
@@ -85,7 +85,7 @@ def test_what_each_engine_uses(
 ) -> None:
     assert builds_for("torch", machine)[0].variant.name == torch
     assert builds_for("jax", machine)[0].variant.name == jax
-    assert device_choices(INCLUDED, machine)[-1].device == tensorflow
+    assert device_choices(included(), machine)[-1].device == tensorflow
     assert (len(cards_for("torch", machine)), len(cards_for("jax", machine))) == (torch_idle, jax_idle)
 
 
@@ -131,7 +131,7 @@ def test_no_card_is_silently_idle(machine: Machine, engine: str) -> None:
     assert {*known, *idle} == {gpu for gpu in machine.gpus if gpu != on(machine.os_name, UHD).gpus[0]}
     assert not {*known} & {*idle}
     choice = Choice(engine, "cpu")
-    reason, help_ = unused_card(choice, machine), gpu_help(choice, INCLUDED, machine)
+    reason, help_ = unused_card(choice, machine), gpu_help(choice, included(), machine)
     assert (reason is None) == (bool(known) or not idle)
     assert help_ is not None or known or not idle or (reason is not None and reason.code != "engines.no_build")
 

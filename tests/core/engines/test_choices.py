@@ -5,13 +5,15 @@ from dataclasses import replace
 import pytest
 
 from app.core.engines.choices import (
-    INCLUDED,
     Choice,
     Installed,
     automatic_choice,
     device_choices,
+    engine_to_install,
     gpu_help,
+    included,
     installed_engines,
+    usual_engine,
 )
 from app.core.engines.locations import engine_folder
 from app.core.paths import Paths
@@ -32,8 +34,10 @@ from tests.core.engines.test_builds import (
     computer,
 )
 from tests.sure import sure
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES
 from workloads.protocol.machine import Machine
 
+INCLUDED = included()
 TORCH_CPU: Installed = {**INCLUDED, "torch": "cpu"}
 TORCH_CUDA: Installed = {**INCLUDED, "torch": "cuda"}
 BOTH: Installed = {**INCLUDED, "jax": "cuda13", "torch": "cuda"}
@@ -85,6 +89,44 @@ def test_each_engine_is_paired_with_what_its_build_can_use(
 
 def test_only_engines_that_can_run_the_workload_are_offered() -> None:
     assert pairs(BOTH, computer(WINDOWS, RTX_5070), "tensorflow") == ("tensorflow cpu",)
+
+
+@pytest.fixture
+def no_engine_included(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Epochmark as its packages contain it."""
+    monkeypatch.setitem(ENGINES, DEFAULT_ENGINE, replace(ENGINES[DEFAULT_ENGINE], included_as=None))
+
+
+@pytest.mark.usefixtures("no_engine_included")
+def test_the_usual_engine_is_the_default_one_unless_only_others_are_installed(paths: Paths) -> None:
+    assert installed_engines(paths) == {}
+    assert usual_engine(paths) == "tensorflow"
+    pretend_installed("jax", paths)
+    assert usual_engine(paths) == "jax"
+    assert usual_engine(paths, ("tensorflow", "torch")) == "tensorflow"
+    pretend_installed("tensorflow", paths)
+    assert usual_engine(paths) == "tensorflow"
+
+
+@pytest.mark.usefixtures("no_engine_included")
+@pytest.mark.parametrize(
+    ("machine", "expected"),
+    [
+        (computer(LINUX), "tensorflow cpu"),
+        (computer(LINUX, RTX_4070), "tensorflow cuda"),
+        (computer(LINUX, GTX_1080), "tensorflow cuda-legacy"),
+        (computer(LINUX, RTX_5070), "torch cuda"),  # too new for TensorFlow
+        (computer(LINUX, RADEON), "torch rocm"),
+        (computer(WINDOWS, RTX_4070), "torch cuda"),
+        (computer(WINDOWS, RTX_5070_OLD_DRIVER), "tensorflow cpu"),
+        (computer(WINDOWS, replace(RADEON, name="Radeon RX 9070 XT")), "tensorflow cpu"),  # only an untried build
+        (computer(MAC, M2, architecture="arm64"), "torch mps"),
+        (computer(MAC, architecture="x86_64"), None),
+    ],
+)
+def test_the_first_engine_is_one_that_uses_the_card(machine: Machine, expected: str | None) -> None:
+    best = engine_to_install(machine)
+    assert (best and f"{best[0]} {best[1].variant.name}") == expected
 
 
 @pytest.mark.parametrize(
