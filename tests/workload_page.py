@@ -20,7 +20,7 @@ INTRODUCTION = """# Workloads
 
 <!-- Made by tests/workload_page.py: change that, or the catalogue. -->
 
-This page lists all workloads in the catalogue. `python3 start.py workloads` prints the list. *Browse …* in the
+This page lists all workloads in the catalogue. `python3 start.py workloads` prints the list. *Other …* in the
 window also shows what each workload needs on your computer.
 
 """

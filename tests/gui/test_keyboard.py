@@ -149,8 +149,8 @@ def test_the_arrow_keys_move_through_the_pages_from_the_current_one(driver: Driv
     places = driver.window.side_bar.places
     places["compare"].setFocus()
     driver.qtbot.keyClick(focus(), Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
-    assert driver.window.page is driver.window.ab
-    assert focus() is places["ab"]
+    assert driver.window.page is driver.window.suite
+    assert focus() is places["suite"]
 
 
 def settle(driver: Driver) -> None:

@@ -69,6 +69,7 @@ def may_elide(driver: Driver) -> list[QWidget]:
     window = driver.window
     return [
         window.benchmark.setup.machine_name,  # the CPU's name: firmware may say anything
+        window.benchmark.setup.conditions,  # the card's name
         # The device's name, of any length; they give way to what was measured, and *Why?* has them all.
         *(line.text for line in window.findChildren(PreflightLine) if line.details_button.isVisible()),
         *(view.headline.facts for view in window.findChildren(RunView)),

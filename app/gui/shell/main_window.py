@@ -90,7 +90,7 @@ class MainWindow(QMainWindow):
         self.benchmark.setup.known.run_chosen.connect(self._on_run_chosen)
         self.imports.compare_wanted.connect(self._on_compare_workload)
         Attention(services.bridge, self)
-        self.benchmark.setup.workload.setFocus()
+        self.benchmark.setup.networks["standard"].setFocus()
         placement.restore(self, services.preferences)
         self._on_state()
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Literal
 
 from PySide6.QtWidgets import QWidget
 
@@ -18,6 +19,7 @@ class PageEntry:
         icon: Name of the icon in the sidebar.
         widget: Name of the class in page.py. It is created with the services as its argument.
         has_plans: Whether the page is a `PlanPage`, for one kind of plan.
+        section: Part of the sidebar: "" at the top, "lab" below a line and a heading, "foot" at the bottom.
     """
 
     code: str
@@ -25,6 +27,7 @@ class PageEntry:
     icon: str
     widget: str
     has_plans: bool = False
+    section: Literal["", "lab", "foot"] = ""
 
     def make(self, services: Services) -> QWidget:
         """Create the page. Its module is imported here, so that unopened pages take no time."""
@@ -32,14 +35,14 @@ class PageEntry:
         return page
 
 
-# In the order of the sidebar. The last page is at the bottom.
+# In the order of the sidebar and of the shortcuts.
 PAGES = (
     PageEntry("benchmark", "page.benchmark", "gauge", "BenchmarkPage"),
     PageEntry("results", "page.results", "list", "ResultsPage"),
     PageEntry("compare", "page.compare", "chart-bar-decreasing", "ComparePage"),
-    PageEntry("ab", "page.ab", "scale", "AbPage", has_plans=True),
-    PageEntry("studies", "page.studies", "chart-line", "StudiesPage", has_plans=True),
     PageEntry("suite", "page.suite", "trophy", "SuitePage", has_plans=True),
-    PageEntry("hardware", "page.hardware", "cpu", "HardwarePage"),
-    PageEntry("settings", "page.settings", "settings", "SettingsPage"),
+    PageEntry("ab", "page.ab", "scale", "AbPage", has_plans=True, section="lab"),
+    PageEntry("studies", "page.studies", "chart-line", "StudiesPage", has_plans=True, section="lab"),
+    PageEntry("hardware", "page.hardware", "cpu", "HardwarePage", section="foot"),
+    PageEntry("settings", "page.settings", "settings", "SettingsPage", section="foot"),
 )

@@ -10,8 +10,8 @@ from app.core.messages import sentence
 from app.gui.shell.pages import PageEntry
 from app.gui.style.icons import application_icon
 from app.gui.style.theme import Theme
-from app.gui.style.tokens import GAP_PX, WIDE_WINDOW_PX
-from app.gui.widgets.basics import Button, label, row, set_tip
+from app.gui.style.tokens import GAP_PX, LABEL_PX, WIDE_WINDOW_PX
+from app.gui.widgets.basics import Button, label, line, row, set_tip
 
 WIDTH_PX, NARROW_PX = 176, 64
 
@@ -26,7 +26,7 @@ class SideBar(QFrame):
     chosen = Signal(str)
 
     def __init__(self, theme: Theme, pages: Sequence[PageEntry]) -> None:
-        """Add a button for each page. The last one is at the bottom."""
+        """Add a button for each page, by section."""
         super().__init__()
         self.setObjectName("sideBar")
         self.setFixedWidth(WIDTH_PX)
@@ -43,9 +43,18 @@ class SideBar(QFrame):
         layout.addLayout(head)
         self.places: dict[str, Button] = {}
         self._titles = {page.code: sentence(page.title) for page in pages}
+        self._lab = label(sentence("window.lab"), LABEL_PX, muted=True)
+        self._lab.setContentsMargins(10, 0, 0, 0)
+        section = ""
         for page in pages:
-            if page is pages[-1]:
-                layout.addStretch(1)
+            if page.section != section:
+                section = page.section
+                if section == "lab":
+                    layout.addSpacing(GAP_PX)
+                    layout.addWidget(line())
+                    layout.addWidget(self._lab)
+                else:
+                    layout.addStretch(1)
             place = Button(theme, self._titles[page.code], page.icon, kind="place")
             place.clicked.connect(lambda _=False, code=page.code: self.chosen.emit(code))
             layout.addWidget(place)
@@ -57,7 +66,8 @@ class SideBar(QFrame):
         if is_narrow == self._is_narrow:
             return False
         self._is_narrow = is_narrow
-        self._name.setVisible(not is_narrow)
+        for part in (self._name, self._lab):
+            part.setVisible(not is_narrow)
         self.setFixedWidth(NARROW_PX if is_narrow else WIDTH_PX)
         for code, place in self.places.items():
             title = self._titles[code]

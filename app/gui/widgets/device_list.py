@@ -52,6 +52,11 @@ class DeviceList(ChoiceBox):
         has_cards = any(each.gpu is not None and each.engine == choice.engine for each in self._choices)
         return AUTO if choice.device == ("gpu:0" if has_cards else "cpu") else choice.device
 
+    @property
+    def name(self) -> str:
+        """The name of the device that would run, with its engine if there are several; "" until it is known."""
+        return "" if self.choice is None else self._text(self.choice, with_number=False)
+
     def offer(self, choices: Sequence[Choice]) -> None:
         """List these choices without emitting signals, and restore the user's choice if it is available."""
         if tuple(choices) == self._choices:

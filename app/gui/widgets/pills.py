@@ -36,6 +36,7 @@ class PillRow(QWidget):
         self._pills: list[Pill] = []
         self._more = Pill()
         self._more.setParent(self)
+        self.setMinimumWidth(2 * PILL_PX)  # for the number of hidden facts
         self.setFixedHeight(PILL_PX)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel
 
 import app.gui.pages
 from app.core.paths import default_paths
@@ -19,6 +19,7 @@ from tests.child import python
 from tests.cli.commands import start
 from tests.conftest import HINT, ROOT, CommandLine
 from tests.gui.driving import Driver
+from tests.saying import said
 from tests.waiting import wait_until
 
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's list of signals")
@@ -134,7 +135,7 @@ def test_importing_the_window_and_its_charts_keeps_no_sources(environment: dict[
 
 
 SCORES = """
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel
 
 
 class ScoresPage(QLabel):
@@ -149,7 +150,7 @@ def scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "scores").mkdir()
     (tmp_path / "scores" / "page.py").write_text(SCORES)
     monkeypatch.setattr(app.gui.pages, "__path__", [*app.gui.pages.__path__, str(tmp_path)])
-    entry = PageEntry("scores", "label.workload", "list", "ScoresPage")
+    entry = PageEntry("scores", "label.workload", "list", "ScoresPage", section="foot")
     monkeypatch.setattr(main_window, "PAGES", (*PAGES[:-1], entry, PAGES[-1]))
     yield
     sys.modules.pop("app.gui.pages.scores.page", None)
@@ -163,6 +164,17 @@ def test_a_page_is_a_folder_and_a_row(scores: None, driver: Driver) -> None:
     assert window.side_bar.places["scores"].isChecked()
     shortcuts = {code: window.action(code).shortcut().toString() for code in ("label.workload", "page.settings")}
     assert shortcuts == {"label.workload": "Ctrl+8", "page.settings": "Ctrl+9"}
+
+
+def test_the_everyday_pages_come_first_and_the_tools_last(driver: Driver) -> None:
+    bar = driver.window.side_bar
+    heading = next(each for each in bar.findChildren(QLabel) if said("window.lab").is_in(each.text()))
+    QApplication.processEvents()
+    tops = {code: place.y() for code, place in bar.places.items()}
+    assert list(tops) == ["benchmark", "results", "compare", "suite", "ab", "studies", "hardware", "settings"]
+    assert sorted(tops.values()) == list(tops.values())
+    assert tops["suite"] < heading.y() < tops["ab"]
+    assert tops["hardware"] - tops["studies"] > 2 * (tops["results"] - tops["benchmark"])
 
 
 def test_every_row_opens_its_page(driver: Driver) -> None:

@@ -69,6 +69,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "window.cannot_start": "Epochmark can't start",
     "window.close_message": "Close message",
     "window.closing": "Cancelling the run before closing …",
+    "window.lab": "Lab",
     "window.pages": "Pages",
     "window.restore_limit": "To restore the default power limit, run: {command}",
     "window.run_in_progress": "Run in progress",

@@ -73,6 +73,15 @@ class DatasetRow(QWidget):
         value: DataChoice = self.choice.currentData() or "auto"
         return value
 
+    @property
+    def source(self) -> DataChoice | None:
+        """The data that a run would use, "real" or "synthetic"; None if the workload generates its own."""
+        if self._shown is None:
+            return None
+        dataset = self._known.get(self._shown)
+        is_real = self.data == "real" or (self.data == "auto" and dataset is not None and dataset.installed)
+        return "real" if is_real else "synthetic"
+
     def choose(self, data: DataChoice) -> None:
         """Choose a kind of data now, or as soon as it is available."""
         self._wanted = data

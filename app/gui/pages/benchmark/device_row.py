@@ -1,4 +1,4 @@
-"""A row for selecting a run's engine and device, with a hint if a graphics card would be idle."""
+"""The list of engines and devices, and a hint if a graphics card would be idle."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
@@ -7,7 +7,7 @@ from app.core.analysis.published import short_name
 from app.core.engines.choices import GpuHelp, device_choices, gpu_help, unused_card
 from app.core.messages import sentence, text
 from app.gui.services.bundle import Services
-from app.gui.widgets.basics import Button, ClampedLabel, column, give_way, guard_wheel, row
+from app.gui.widgets.basics import Button, ClampedLabel, give_way, guard_wheel, row
 from app.gui.widgets.device_list import DeviceList
 from workloads.engines.registry import engine_title
 from workloads.protocol.machine import Machine
@@ -15,7 +15,10 @@ from workloads.workload import Workload
 
 
 class DeviceRow(QWidget):
-    """Lets the user select engine and device, and shows a hint if a graphics card would be idle.
+    """Shows a hint if a graphics card would be idle.
+
+    Attributes:
+        list: Lets the user select engine and device. It is shown among the other settings, apart from the hint.
 
     Signals:
         changed: The choice has changed.
@@ -34,15 +37,13 @@ class DeviceRow(QWidget):
         give_way(self.list)
         guard_wheel(self.list)
         self.list.currentIndexChanged.connect(self.changed)
-        self.help_text = ClampedLabel(3, muted=False)
+        self.help_text = ClampedLabel(4, muted=False)
         self.help_button = Button(services.theme, "")
         self.help_button.clicked.connect(self._on_help)
-        self._line = QWidget()
         line = row(self.help_text, self.help_button)
         line.setStretch(0, 1)
-        self._line.setLayout(line)
-        self._line.hide()
-        self.setLayout(column(self.list, self._line, spacing_px=4))
+        self.setLayout(line)
+        self.hide()
 
     def offer(self, workload: Workload) -> None:
         """Offer the devices and engines that can run a workload on this computer."""
@@ -59,13 +60,13 @@ class DeviceRow(QWidget):
         elif idle is not None:
             self._show(text(idle))
         self.help_button.setVisible(self._help is not None or idle is None)
-        self._line.setVisible(self._help is not None or idle is not None)
+        self.setVisible(self._help is not None or idle is not None)
 
     def _show(self, line: str) -> None:
         # From now on its space is reserved, because otherwise everything below would jump at each choice.
-        policy = self._line.sizePolicy()
+        policy = self.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
-        self._line.setSizePolicy(policy)
+        self.setSizePolicy(policy)
         self.help_text.show_text(line)
 
     def _on_help(self) -> None:

@@ -1,19 +1,20 @@
-"""The setup of a run: workload, preset, device and data, with more settings in a collapsible form."""
+"""The setup of a run: network and preset, with device, data and more settings in a collapsible form."""
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.formats import format_gpu_memory, format_installed_memory
-from app.core.messages import message, sentence, text
+from app.core.messages import Message, message, sentence, text
 from app.core.records import Plan
+from app.core.runs.current_network import current_network, newest_card
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.runner import exact_spec
 from app.core.runs.workload_estimates import probe_key
 from app.core.storage.queries import expected_duration_s
-from app.core.titles import cores_title
+from app.core.titles import cores_title, workload_title
 from app.gui.pages.benchmark.dataset_row import DatasetRow
 from app.gui.pages.benchmark.device_row import DeviceRow
 from app.gui.pages.benchmark.known_hardware import KnownHardware
@@ -22,9 +23,8 @@ from app.gui.pages.benchmark.workload_box import Star, WorkloadBox
 from app.gui.run.preflight import PreflightLine
 from app.gui.services.bundle import Services
 from app.gui.services.tasks import Latest
-from app.gui.style.tokens import GAP_PX, TITLE_PX
+from app.gui.style.tokens import GAP_PX, LABEL_PX
 from app.gui.widgets.basics import (
-    HEAD_PX,
     Button,
     Card,
     ClampedLabel,
@@ -33,12 +33,14 @@ from app.gui.widgets.basics import (
     label,
     row,
     set_tip,
+    title,
 )
 from app.gui.widgets.editors import in_editor
 from app.gui.widgets.form_scroll import FormScroll
 from app.gui.widgets.pills import PillRow
+from app.gui.widgets.segments import Tiles
 from app.gui.widgets.timers import timer
-from workloads import CATALOGUE
+from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import DEFAULT_ENGINE, compiles_always, engine_title
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Preset, RunSpec
@@ -49,6 +51,7 @@ from workloads.workload import Workload
 ESTIMATE_MS = 150
 FORM_MAX_PX = 720  # a wider form would only look emptier; on large screens, the ranking gets the space
 PRESETS: tuple[Preset, ...] = ("quick", "standard", "sustained")
+NETWORKS = ("standard", "current", "other")
 
 
 class SetupView(QWidget):
@@ -67,8 +70,8 @@ class SetupView(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self.machine_name = ElidedLabel(sentence("setup.looking"), TITLE_PX, QFont.Weight.DemiBold)
-        self.machine_name.setFixedHeight(HEAD_PX)
+        self.machine_name = ElidedLabel(sentence("setup.looking"), weight=QFont.Weight.DemiBold)
+        self.machine_name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.facts = PillRow()
         self._latest, self._busy = Latest(), ""
         self._estimated: tuple[RunSpec, Machine] | None = None
@@ -76,19 +79,28 @@ class SetupView(QWidget):
         self._soon.timeout.connect(self._estimate)
         self.workload, self.device_row = WorkloadBox(services), DeviceRow(services)
         self.device, self.star = self.device_row.list, Star(services)
-        self.browse_button = Button(services.theme, sentence("setup.browse"), "search")
-        self.browse_button.setAccessibleName(sentence("setup.browse_all"))
+        self._network_tiles, self._preset_tiles = Tiles(services.theme, NETWORKS), Tiles(services.theme, PRESETS)
+        self.networks, self.presets = self._network_tiles.buttons, self._preset_tiles.buttons
+        self.browse_button = self.networks["other"]
+        self._current: RunSpec | None = None  # the offered current network; None until the computer is known
+        self._network_tiles.name("standard", workload_title(STANDARD), sentence("setup.standard_network"))
+        self._network_tiles.name(
+            "other", sentence("setup.browse"), sentence("setup.workloads", count=len(CATALOGUE))
+        )
         self.probed_s: dict[tuple[str, str, str], float] = {}  # probed durations by workload, engine and device
-        self.summary = ClampedLabel(4, 12)
+        self.summary = ClampedLabel(4, LABEL_PX)
         self.summary.keep_room_for(text(workload.summary) for workload in CATALOGUE.values())
-        self.presets = {preset: Button(services.theme, "", kind="segment") for preset in PRESETS}
-        self._name("quick", sentence("preset.quick_note"))
+        self._notes: dict[str, str] = {}
+        self.preset_note = ClampedLabel(1, LABEL_PX)
         self.dataset = DatasetRow(services)
         self.advanced_button = Button(
             services.theme, sentence("setup.more_settings"), "chevron-right", kind="flat"
         )
         self.advanced_button.setCheckable(True)
+        self.more = QWidget()
+        self.more.hide()
         self._advanced = QVBoxLayout()
+        self.conditions = ElidedLabel("", LABEL_PX, muted=True)
         self.problem = label(wrap=True)
         self.problem.setProperty("tone", "invalid")
         self.preflight = PreflightLine(services)
@@ -127,7 +139,7 @@ class SetupView(QWidget):
 
     def spec(self) -> RunSpec:
         """Return the spec. Raises UsageError with a message for the user if it is invalid."""
-        return self._spec(next(name for name, button in self.presets.items() if button.isChecked()))
+        return self._spec(next(name for name in PRESETS if self.presets[name].isChecked()))
 
     def refresh(self) -> None:
         """Reload what may have changed: data sets, engines and durations of runs."""
@@ -172,6 +184,7 @@ class SetupView(QWidget):
         """Open the workload chooser."""
         machine = self._services.finder.machine
         if machine is None:
+            self._show_network()
             return
         from app.gui.pages.benchmark.workload_chooser import WorkloadChooser  # opening doesn't need it
 
@@ -186,6 +199,7 @@ class SetupView(QWidget):
         if chooser.exec():
             self.workload.choose(chooser.chosen_id)
         chooser.deleteLater()
+        self._show_network()
         self._estimate_soon()
 
     def _choose_device(self, spec: RunSpec) -> None:
@@ -214,6 +228,8 @@ class SetupView(QWidget):
 
     def _connect(self) -> None:
         self.workload.currentIndexChanged.connect(self._on_workload)
+        self.networks["standard"].clicked.connect(lambda: self.workload.choose(STANDARD))
+        self.networks["current"].clicked.connect(self._on_current)
         self.browse_button.clicked.connect(self.browse)
         for button in self.presets.values():
             button.toggled.connect(self._on_choice)
@@ -253,7 +269,8 @@ class SetupView(QWidget):
         set_tip(self.workload, workload.source)
         self.dataset.show_dataset(workload.dataset)
         same = workload.fixed_duration_s is not None
-        self._name("quick", sentence("preset.same_as_standard" if same else "preset.quick_note"))
+        brief = "" if same else "preset.quick_brief"
+        self._name("quick", "preset.same_as_standard" if same else "preset.quick_note", brief)
         self._offer_sustained()
         self._make_form(workload)
         if any(parameter.required for parameter in workload.parameters):
@@ -266,7 +283,8 @@ class SetupView(QWidget):
     def _offer_sustained(self) -> None:
         """Offer the Sustained preset if the workload supports it. Otherwise, disable it and deselect it."""
         offered, button = self.chosen_workload.can_sustain, self.presets["sustained"]
-        self._name("sustained", sentence("preset.sustained_note" if offered else "preset.not_offered"))
+        brief = "preset.sustained_brief" if offered else ""
+        self._name("sustained", "preset.sustained_note" if offered else "preset.not_offered", brief)
         set_tip(button, "" if offered else sentence("preset.not_sustained"))
         button.setEnabled(offered)
         if button.isChecked() and not offered:
@@ -280,7 +298,6 @@ class SetupView(QWidget):
         self.form = run_form(workload, several_engines=len(self._services.engines.installed) > 1)
         self.form.changed.connect(self._on_choice)
         self._advanced.addWidget(self.form)
-        self.form.setVisible(self.advanced_button.isChecked())  # without a parent, it would become a window
 
     def _on_engines(self) -> None:
         self._make_form(self.chosen_workload)  # the form depends on the number of engines
@@ -288,10 +305,38 @@ class SetupView(QWidget):
 
     def _on_advanced(self, shown: bool) -> None:
         self.advanced_button.show_icon("chevron-down" if shown else "chevron-right")
-        self.form.setVisible(shown)
+        self.more.setVisible(shown)
+
+    def _on_current(self) -> None:
+        """Select the current network with the settings of its published results."""
+        spec = self._current
+        if spec is None:
+            self._show_network()
+            return
+        self.workload.choose(spec.workload)
+        for name in ("batch_size", "precision"):
+            self.form.set_value(name, getattr(spec, name))
+
+    def _show_network(self) -> None:
+        """Mark the offered network that is selected. Any other is shown by name."""
+        machine, choice = self._services.finder.machine, self.device.choice
+        if machine is not None and choice is not None:
+            self._current = spec = current_network(choice, machine)
+            card = sentence("setup.up_to", card=newest_card(spec.workload))
+            self._network_tiles.name("current", workload_title(spec.workload), card)
+        chosen = self.workload.chosen_id
+        current = self._current.workload if self._current is not None else None
+        name = {STANDARD: "standard", current: "current"}.get(chosen, "other")
+        self.networks[name].setChecked(True)
+        self._other.setVisible(name == "other")
 
     def _on_choice(self) -> None:
         self.device_row.offer(self.chosen_workload)
+        self._show_network()
+        self._show_note()
+        source = self.dataset.source
+        parts = [self.device.name, sentence(f"setup.data_{source}") if source else ""]
+        self.conditions.show_text(" · ".join(filter(None, parts)))
         engine = self.device.engine or DEFAULT_ENGINE
         reason = sentence("setup.always_compiled", engine=engine_title(engine)) if compiles_always(engine) else ""
         self.form.keep_on("jit", reason)
@@ -368,27 +413,42 @@ class SetupView(QWidget):
             length = message("setup.short_epochs", epochs=values["epochs"], steps=values["steps"])
         if self.repeats > 1:
             length = message("setup.repeated", repeats=self.repeats, length=length)
-        self._name("standard", sentence(code, length=length, **arguments))
+        brief = message("share.epochs", count=values["epochs"])
+        if "duration_s" in arguments:
+            brief = message("preset.standard_brief", **arguments)
+        self._name("standard", code, brief, length=length, **arguments)
 
-    def _name(self, preset: Preset, note: str) -> None:
-        name = sentence(f"preset.{preset}")
-        self.presets[preset].setText(f"{name}\n{note}")
-        self.presets[preset].setAccessibleName(sentence("preset.with_note", preset=name, note=note))
+    def _name(self, preset: Preset, code: str, brief: Message | str, **arguments: object) -> None:
+        """Show the name of a preset with a brief note. The whole note is shown below while it is selected."""
+        name, note = sentence(f"preset.{preset}"), sentence(code, **arguments)
+        short = brief and text(brief if isinstance(brief, Message) else message(brief))
+        self._preset_tiles.name(preset, name, short or note, note)
+        self._notes[preset] = note
+        self._show_note()
+
+    def _show_note(self) -> None:
+        chosen = [name for name, button in self.presets.items() if button.isChecked()]
+        self.preset_note.show_text("".join(self._notes.get(name, "") for name in chosen))
 
     def _lay_out(self) -> None:
-        workload = QWidget()
-        choosing = row(self.workload, self.star, self.browse_button)
-        choosing.setStretch(0, 1)
-        workload.setLayout(choosing)
+        self._other = QWidget()
+        other = row(self.workload, self.star)
+        other.setStretch(0, 1)
+        self._other.setLayout(other)
+        self.advanced_button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.more.setLayout(
+            column(_field("label.device", self.device), _field("label.data", self.dataset), self._advanced)
+        )
+        more = row(self.advanced_button, self.conditions, spacing_px=2 * GAP_PX)
+        more.setStretch(1, 1)
         form = QWidget()
         form.setLayout(
             column(
-                _field("label.workload", workload, self.summary),
-                _field("label.preset", *self.presets.values()),
-                _field("label.device", self.device_row),
-                _field("label.data", self.dataset),
-                row(self.advanced_button, None),
-                self._advanced,
+                _field("label.workload", self._network_tiles, self._other, self.summary),
+                _field("label.preset", self._preset_tiles, self.preset_note),
+                self.device_row,
+                more,
+                self.more,
                 None,
                 spacing_px=GAP_PX,
             )
@@ -403,10 +463,14 @@ class SetupView(QWidget):
         left.body.addStretch(1)
         halves = QHBoxLayout()
         halves.setSpacing(2 * GAP_PX)
-        halves.addWidget(left, stretch=5)
+        halves.addWidget(left, stretch=6)
         halves.addWidget(self.known, stretch=5)
-        head = column(self.machine_name, self.facts, spacing_px=0)
-        whole = column(head, halves, spacing_px=GAP_PX)
+        promise = ElidedLabel(sentence("setup.promise"), muted=True)
+        question = row(title(sentence("setup.question")), promise, spacing_px=2 * GAP_PX)
+        question.setStretch(1, 1)
+        machine = row(self.machine_name, self.facts)
+        machine.setStretch(1, 1)
+        whole = column(column(question, machine, spacing_px=0), halves, spacing_px=GAP_PX)
         whole.setStretch(1, 1)
         self.setLayout(whole)
 

@@ -179,12 +179,12 @@ def test_a_card_that_an_installed_engine_could_use_is_one_click_away(
     assert not row.help_text.isVisible()
     setup.device.select("tensorflow", "cpu")
     assert said("setup.gpu_runs_with", engine="PyTorch", gpu="RTX 5070").is_all_of(row.help_text.whole_text)
-    place = setup.dataset.y()
+    place = setup.advanced_button.y()
     driver.press(row.help_button)
     assert asked(driver) == ("torch", "gpu:0", False)
     assert not row.help_text.isVisible()
     QCoreApplication.sendPostedEvents()  # which lay the form out again
-    assert setup.dataset.y() == place
+    assert setup.advanced_button.y() == place
     setup.device.select("torch", "cpu")  # which the user seems to want
     assert not row.help_text.isVisible()
 

@@ -129,13 +129,13 @@ def test_a_preset_from_the_settings_that_cannot_be_run_is_replaced(driver: Drive
 def test_the_machine_keeps_its_name_however_many_parts_it_has(driver: Driver) -> None:
     finder, setup = driver.services.finder, driver.page.setup
     assert finder.machine is not None
-    driver.window.resize(1024, 700)
+    driver.window.resize(1440, 900)
     name = "AMD Ryzen Threadripper PRO 7995WX 96-Cores"
     gpu = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=12_282 * 2**20)
     finder.machine = replace(finder.machine, cpu_name=name, gpus=(gpu,) * 2, os_name="Linux", virtual_machine=None)
     finder.found.emit()
     driver.until(lambda: len(setup.facts.shown_facts) == 5)
-    assert setup.machine_name.text() == name
+    driver.until(lambda: setup.machine_name.text() == name)
     assert setup.facts.shown_facts[2:4] == ["RTX 4070 · 12 GB"] * 2
     finder.machine = replace(finder.machine, gpus=(gpu,) * 8)
     finder.found.emit()
@@ -151,8 +151,7 @@ def test_the_machine_keeps_its_name_however_many_parts_it_has(driver: Driver) ->
 
 def test_all_choices_are_seen_in_a_small_window_even_with_cautions(driver: Driver) -> None:
     setup = driver.page.setup
-    driver.window.resize(1024, 700)
-    driver.until(setup.dataset.get_button.isVisible)
+    driver.window.resize(1024, 600)
     scroll = only(QScrollArea, setup.findChild(QScrollArea))
     driver.until(lambda: not setup.preflight.is_checking)
     setup.preflight.show_telemetry((Telemetry(on_battery=True, other_cpu_pct=34.0, steal_pct=20.0),) * 2)
@@ -165,7 +164,6 @@ def test_in_the_smallest_window_the_choices_scroll_above_the_button(driver: Driv
     setup = driver.page.setup
     driver.window.resize(driver.window.minimumSize())
     driver.until(lambda: driver.window.height() == 480)
-    driver.until(setup.dataset.get_button.isVisible)
     scroll = only(QScrollArea, setup.findChild(QScrollArea))
     driver.until(lambda: scroll.verticalScrollBar().maximum() > 0)
     bottom = setup.run_button.mapTo(driver.window, setup.run_button.rect().bottomLeft()).y()
@@ -184,9 +182,9 @@ def test_the_form_begins_at_its_first_line_and_tab_scrolls_to_where_it_goes(driv
     setup = driver.page.setup
     driver.window.resize(1024, 600)
     driver.press(setup.advanced_button)
-    area, first = setup.form_area.verticalScrollBar(), setup.workload
-    driver.until(lambda: area.maximum() > 0)
-    area.setValue(area.maximum())
+    first, bar = setup.networks["standard"], setup.form_area.verticalScrollBar
+    driver.until(lambda: bar().maximum() > 0)
+    bar().setValue(bar().maximum())
     assert first.visibleRegion().isEmpty()
     driver.window.side_bar.setFocus()
     for _ in range(40):
@@ -194,9 +192,9 @@ def test_the_form_begins_at_its_first_line_and_tab_scrolls_to_where_it_goes(driv
         if QApplication.focusWidget() is first:
             break
     assert not first.visibleRegion().isEmpty()
-    area.setValue(area.maximum())
+    bar().setValue(bar().maximum())
     driver.page.choose()
-    assert area.value() == 0
+    assert bar().value() == 0
 
 
 def test_the_wheel_scrolls_and_changes_only_what_has_the_focus(driver: Driver) -> None:
@@ -208,7 +206,7 @@ def test_the_wheel_scrolls_and_changes_only_what_has_the_focus(driver: Driver) -
     bar = scroll.verticalScrollBar()
     driver.until(lambda: bar.maximum() > 0)
     spins, combos = setup.form.findChildren(QSpinBox), setup.form.findChildren(QComboBox)
-    editors: list[QWidget] = [setup.workload, setup.device, setup.dataset.choice, *spins, *combos]
+    editors: list[QWidget] = [setup.device, setup.dataset.choice, *spins, *combos]
     for name in ("steps", "threads", "seed"):
         setup.form.set_value(name, 9)  # which the wheel could change up and down
     before = (setup.spec(), setup.device.currentIndex(), setup.dataset.choice.currentIndex())
@@ -224,6 +222,35 @@ def test_the_wheel_scrolls_and_changes_only_what_has_the_focus(driver: Driver) -
     driver.until(setup.device.hasFocus)
     turn_wheel(setup.device)
     assert (setup.device.currentIndex() > 0, bar.value()) == (True, 0)
+
+
+def test_the_first_screen_has_two_networks_and_asks_for_nothing_else(driver: Driver) -> None:
+    setup = driver.page.setup
+    driver.until(lambda: setup.networks["current"].accessibleName() != "")
+    assert setup.networks["standard"].isChecked()
+    assert not any(each.isVisible() for each in (setup.workload, setup.device, setup.dataset, setup.form))
+    assert said("setup.data_synthetic").is_in(setup.conditions.whole_text)
+    driver.press(setup.networks["current"])
+    assert setup.chosen_workload.id == "resnet50_224"
+    assert said("setup.up_to", card="RTX 4090").is_in(setup.networks["current"].accessibleName())
+    assert any(bar.name == "RTX 4090" for bar in setup.known.bars.bars)
+    choose(driver, "mnist_mlp")
+    assert setup.workload.isVisible()
+    assert setup.browse_button.isChecked()
+    driver.press(setup.networks["standard"])
+    assert (setup.spec().workload, setup.spec().batch_size) == (STANDARD, 100)
+
+
+def test_the_current_network_has_the_settings_that_are_ranked(driver: Driver) -> None:
+    gpu = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=12_000_000_000)
+    driver.become(gpus=(gpu,), os_name="Linux", architecture="x86_64")
+    setup = driver.page.setup
+    driver.press(setup.networks["current"])
+    spec = setup.spec()
+    assert (spec.workload, spec.precision, spec.batch_size) == ("gpt_mini", "mixed_float16", 16)
+    assert setup.networks["current"].isChecked()
+    setup.device.setCurrentIndex(setup.device.findData("cpu"))
+    assert setup.browse_button.isChecked()
 
 
 def test_the_time_is_measured_by_earlier_runs(driver: Driver) -> None:
@@ -287,6 +314,7 @@ def test_only_the_time_of_the_latest_choice_is_shown(driver: Driver, monkeypatch
 def look_again(driver: Driver, server: Server) -> DatasetRow:
     """Let the row see what the server has."""
     row = driver.page.setup.dataset
+    driver.page.setup.advanced_button.setChecked(True)
     driver.page.setup.refresh()
     offered = sentence("data_row.get_sized", title="CIFAR-10", size_bytes=len(server.content))
     driver.until(lambda: row.get_button.isVisible() and row.get_button.accessibleName() == offered)
@@ -309,6 +337,7 @@ def test_the_data_is_fetched_when_its_button_is_pressed(driver: Driver, server: 
 
 def test_data_that_only_its_user_has_is_imported_in_the_settings(driver: Driver) -> None:
     row = driver.page.setup.dataset
+    driver.press(driver.page.setup.advanced_button)
     choose(driver, next(workload.id for workload in CATALOGUE.values() if workload.dataset == "ptb"))
     driver.until(
         lambda: said("data_row.import_own").is_all_of(row.get_button.text().strip()) and row.get_button.isVisible()
@@ -344,6 +373,7 @@ def test_a_slow_disk_neither_stops_the_window_nor_has_the_last_word(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = driver.page.setup.dataset
+    driver.press(driver.page.setup.advanced_button)
     driver.until(row.get_button.isVisible)
     go_on = threading.Event()
     looks: list[threading.Thread] = []
