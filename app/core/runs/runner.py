@@ -8,6 +8,7 @@ import msgspec
 from app.core.engines.choices import installed_variant, numbered_gpus
 from app.core.engines.locations import engine_folder, is_busy, put_back
 from app.core.errors import UsageError
+from app.core.hardware.device_limit import device_limit
 from app.core.messages import message
 from app.core.paths import Paths, check_datasets_folder
 from app.core.records import PlanPlace
@@ -119,16 +120,14 @@ class Runner:
         return workload
 
     def _check_power_limit(self, spec: RunSpec, variant: str | None) -> None:
-        limit_w = spec.settings.get("gpu_power_limit_w")
+        limit_w = spec.settings.get("power_limit_w")
         if not isinstance(limit_w, int):
             return
-        index = likely_gpu(spec, self.machine, variant)
-        gpu = dict(enumerate(self.machine.gpus)).get(-1 if index is None else index)
-        if gpu is None or gpu.power_limit_w is None:
+        device = device_limit(self.machine, likely_gpu(spec, self.machine, variant))
+        if device is None:
             raise UsageError(message("run.no_power_limit"))
-        least_w, most_w = gpu.power_min_w or 1.0, gpu.power_max_w or gpu.power_default_w or gpu.power_limit_w
-        if not least_w <= limit_w <= most_w:
-            about = {"gpu": gpu.name, "least_w": least_w, "most_w": most_w, "limit_w": limit_w}
+        if not device.least_w <= limit_w <= device.most_w:
+            about = {"device": device.name, "least_w": device.least_w, "most_w": device.most_w, "limit_w": limit_w}
             raise UsageError(message("run.limit_out_of_range", **about))
 
     def _check_cpus(self, spec: RunSpec) -> None:

@@ -125,6 +125,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.power_best": "Fastest at {limit_w} W: {rate}.",
     "studies.power_efficient": "Most efficient at {limit_w} W: {work}.",
     "studies.power_knee": "Best trade-off at {limit_w} W: {speed_pct:.0f} % of the speed at {power_pct:.0f} % of the power.",
+    "studies.power_not_measured": "Work per joule is unknown because the CPU's power couldn't be read. The Hardware page shows why.",
     "studies.question_batch": "How large should batches be?",
     "studies.question_convergence": "Which batch size learns fastest?",
     "studies.question_cost": "What does training cost here and on a rented GPU?",

@@ -152,7 +152,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.at_step": "Epoch {epoch} · step {step}",
     "run.at_step_of": "Epoch {epoch} of {epochs} · step {step} of {steps}",
     "run.cooling_down": "Cooling down: {now_c:.0f} °C, target {goal_c:.0f} °C",
-    "run.restore_limit": "To restore the default power limit, run:",
+    "run.restore_limit": "To restore the power limit, run:",
     "run.set_limit": "To continue, set the power limit to {limit_w} W (now {now_w:.0f} W).",
     "run.set_unknown_limit": "To continue, set the power limit to {limit_w} W.",
     "run.cancelling": "Cancelling …",
