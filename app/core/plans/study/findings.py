@@ -333,7 +333,7 @@ def _in_general(result: StudyResult, done: list[Point]) -> list[str]:
 def _missing(result: StudyResult) -> list[str]:
     """Return sentences on configurations without a result, grouped by reason."""
     lines = []
-    for state in ("failed", "refused"):
+    for state in ("failed", "refused", "skipped"):
         points = [point for point in result.points if point.state == state]
         reasons: dict[str, list[str]] = {}
         for point in points:
