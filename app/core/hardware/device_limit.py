@@ -11,6 +11,7 @@ from pathlib import Path
 
 from app.core.hardware.gpu.linux import LIMITS, find_cards
 from app.core.hardware.powercap import CpuLimits
+from app.core.messages import Message, message
 from workloads.protocol.machine import Machine
 from workloads.protocol.telemetry import Telemetry
 
@@ -52,6 +53,25 @@ def device_limit(machine: Machine, index: int | None) -> DeviceLimit | None:
     default_w = gpu.power_default_w
     most_w = gpu.power_max_w or default_w or gpu.power_limit_w
     return DeviceLimit(gpu.name, gpu.power_limit_w, default_w, default_w, gpu.power_min_w or 1.0, most_w)
+
+
+def limit_problem(machine: Machine, index: int | None, limit_w: object) -> Message | None:
+    """Explain why a device doesn't accept a power limit; None if it does.
+
+    Args:
+        machine: This computer.
+        index: Index of the GPU in the record of the computer; None for the CPU.
+        limit_w: The limit; None if none is required.
+    """
+    if not isinstance(limit_w, int):
+        return None
+    device = device_limit(machine, index)
+    if device is None:
+        return message("run.no_power_limit")
+    if device.least_w <= limit_w <= device.most_w:
+        return None
+    about = {"device": device.name, "least_w": device.least_w, "most_w": device.most_w, "limit_w": limit_w}
+    return message("run.limit_out_of_range", **about)
 
 
 def limit_in_force_w(telemetry: Telemetry, index: int | None) -> float | None:

@@ -4,7 +4,6 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 
 from app.core.analysis.power import differs
 from app.core.engines.choices import installed_variant
@@ -67,13 +66,15 @@ class PowerLimits:
         self._gpu_of = gpu_of
         self._readings = readings
         self._command_of = command_of
-        # By device: the limit to restore, and the command for it.
-        self._before: dict[int | None, tuple[float, str | None]] = {}
+        # By device: the limit found at the start of the plan, and the command for the limit to restore.
+        self._found: dict[int | None, tuple[float, str | None]] = {}
 
     def wait(
         self, spec: RunSpec, stop: threading.Event, on_waiting: Callable[[LimitWait], None] = lambda _: None
     ) -> None:
-        """Wait until the power limit of a run is in force, if its spec has one.
+        """Wait until the power limit of a run is in force.
+
+        A run without a limit waits for the limit found at the start of the plan, in case it has been changed.
 
         Args:
             spec: Spec of the run.
@@ -83,30 +84,29 @@ class PowerLimits:
         Raises:
             UsageError: The limit can no longer be read.
         """
-        limit_w, index = spec.settings.get("power_limit_w"), self._gpu_of(spec)
+        wanted_w, index = spec.settings.get("power_limit_w"), self._gpu_of(spec)
         device = device_limit(self._machine, index)
-        if not isinstance(limit_w, int) or device is None:
+        if device is None:
             return
-        waiting = partial(LimitWait, limit_w, command=self._command_of(self._machine, index, limit_w))
         with closing(self._readings(stop)) as readings:
             for telemetry in readings:
                 now_w = limit_in_force_w(telemetry, index)
-                if now_w is not None and self._is_in_force(index, now_w, limit_w, device.full_w):
+                if now_w is not None and index not in self._found:
+                    self._found[index] = now_w, self._command_of(self._machine, index, None)
+                limit_w = wanted_w if isinstance(wanted_w, int) else self._found.get(index, (None, None))[0]
+                if limit_w is None:
                     return
-                on_waiting(waiting(now_w=now_w))
+                if now_w is not None and not differs(now_w, limit_w, device.full_w):
+                    self._remember(index, now_w, device.full_w)
+                    return
+                on_waiting(LimitWait(limit_w, now_w, self._command_of(self._machine, index, limit_w)))
         if not stop.is_set():
             raise UsageError(message("run.limit_not_read"))
 
-    def _is_in_force(self, index: int | None, now_w: float, limit_w: float, full_w: float | None) -> bool:
-        """Return whether a limit is in force; if so, update `restore_command`."""
-        if index not in self._before:
-            usual_w = full_w if index is not None and full_w else now_w
-            self._before[index] = usual_w, self._command_of(self._machine, index, None)
-        if differs(now_w, limit_w, full_w):
-            return False
-        usual_w, command = self._before[index]
+    def _remember(self, index: int | None, now_w: float, full_w: float | None) -> None:
+        found_w, command = self._found[index]
+        usual_w = full_w if index is not None and full_w else found_w
         self.restore_command = command if differs(now_w, usual_w, full_w) else None
-        return True
 
 
 def power_limits_for(plan: Plan, runner: Runner) -> PowerLimits | None:

@@ -79,11 +79,19 @@ def test_it_waits_until_the_limit_is_in_force(with_card: Machine) -> None:
     assert limits.restore_command == "set 0 None"
 
 
-def test_without_a_limit_or_a_gpu_nothing_is_read(with_card: Machine) -> None:
+def test_without_a_device_that_reports_limits_nothing_is_read(with_card: Machine) -> None:
     script = Script(370.0)
-    script.power_limits(with_card).wait(spec_at(None), threading.Event())
     script.power_limits(with_card, gpu=None).wait(spec_at(230), threading.Event())
     assert script.left == [370.0]
+
+
+def test_a_run_without_a_limit_waits_for_the_one_found_first(with_card: Machine) -> None:
+    """Otherwise the other side of an A/B would be measured at the limit of the first one."""
+    limits, told = waited(Script(300.0, 300.0, 230.0, 230.0, 300.0), with_card, None, 230, None)
+    assert [(wait.limit_w, wait.now_w) for wait in told] == [(230, 300.0), (300.0, 230.0)]
+    assert limits.restore_command == "set 0 None", "the default is another one"
+    _, asleep = waited(Script(None), with_card, None)
+    assert asleep == []
 
 
 class Cpu:
