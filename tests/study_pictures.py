@@ -61,7 +61,7 @@ def computed(spec: RunSpec) -> Outcome:
     workload = CATALOGUE[spec.workload]
     epoch_s: float = EPOCH_S.get(spec.workload, 22.0) * (0.6 + 0.4 * workload.batch_size / spec.batch_size)
     epoch_s *= {"torch": 0.9, "jax": 1.1}.get(spec.engine, 1.0)
-    if limit_w := spec.settings.get("gpu_power_limit_w"):
+    if limit_w := spec.settings.get("power_limit_w"):
         return 6.0 / (1 - 1.1 * (1 - float(limit_w) / 370) ** 2)
     if spec.device.startswith("gpu"):
         return 50_000 / (0.07 * epoch_s) if workload.metric == "images_per_s" else 0.12 * epoch_s

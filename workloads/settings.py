@@ -284,7 +284,7 @@ SETTINGS: tuple[Setting, ...] = (
         zero_is_named=True,
     ),
     Setting(
-        name="gpu_power_limit_w",
+        name="power_limit_w",
         kind="int",
         flag="--power-limit",
         minimum=1,
@@ -314,7 +314,7 @@ SETTINGS: tuple[Setting, ...] = (
 COLUMNS = frozenset(
     {
         *("epochs", "steps", "batch_size", "engine", "device", "precision", "jit", "threads", "data", "seed"),
-        "gpu_power_limit_w",
+        "power_limit_w",
     }
 )
 

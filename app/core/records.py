@@ -131,8 +131,8 @@ class RunSummary(Headline):
     settings: Text = ""  # non-default settings without a column: "name=value …"
     cpu_power_w: Finite | None = None  # mean draw during the timed steps, of the CPU packages
     gpu_power_w: Finite | None = None  # and of the GPU that the run used
-    gpu_power_limit_w: Amount | None = None  # its limit in force during the timed steps
-    gpu_power_default_w: Amount | None = None
+    power_limit_w: Amount | None = None  # limit of the device used, in force during the timed steps
+    power_default_w: Amount | None = None  # the GPU's default limit or the CPU's rated power
     on_battery: bool | None = None  # during any part of the timed steps; None without a battery
     work_per_j: Amount | None = None  # per joule of the device used; the unit is in app.core.analysis.power
 
@@ -163,7 +163,7 @@ RUN_COLUMNS = (
     *("error_code", "error_message", "comment", "verdict", "reasons", "value_low", "value_high"),
     *("confidence_pct", "value_mean", "warmup_steps", "interruptions", "interruptions_s", "sustained_pct"),
     *("group_id", "side", "cpu_energy_j", "cpu_energy_per_epoch_j", "gpu_energy_j", "gpu_energy_per_epoch_j"),
-    *("gpu_energy_basis", "settings", "cpu_power_w", "gpu_power_w", "gpu_power_limit_w", "gpu_power_default_w"),
+    *("gpu_energy_basis", "settings", "cpu_power_w", "gpu_power_w", "power_limit_w", "power_default_w"),
     *("on_battery", "work_per_j"),
 )
 

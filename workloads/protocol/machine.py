@@ -65,6 +65,8 @@ class Machine:
     kernel: str | None = None  # kernel version: "6.1.0", "10.0.26100"
     bios_version: str | None = None  # as reported by the manufacturer
     machine_id: str | None = None  # keyed hash that persists across restarts
+    cpu_power_limit_w: float | None = None  # the long-term limits in force, all CPU packages together
+    cpu_power_rated_w: float | None = None  # rated power (TDP) of all packages
 
 
 UNKNOWN_MACHINE = Machine(None, None, None, None, "n/a", "n/a", "n/a", None)

@@ -59,6 +59,7 @@ class Telemetry:
     cpu_pressure_pct: Reading | None = None  # percentage of time in which a task waited for a CPU (Linux PSI)
     memory_pressure_pct: Reading | None = None  # percentage of time in which a task waited for memory (Linux PSI)
     cpu_held_pct: Reading | None = None  # percentage of scheduling periods in which a CPU quota paused the run
+    cpu_power_limit_w: Reading | None = None  # the long-term limits in force, all CPU packages together
 
     def gpu(self, index: int | None) -> GpuTelemetry | None:
         """Return the telemetry of the GPU with this index; None if there is none."""

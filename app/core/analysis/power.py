@@ -1,6 +1,6 @@
 """Power limits, power draw and work per joule of a run's device.
 
-A card's speed depends on its power limit, so results at different limits are kept apart.
+A device's speed depends on its power limit, so results at different limits are kept apart.
 """
 
 from app.core.messages import Message, message, text
@@ -17,23 +17,26 @@ def is_gpu(run: RunSummary) -> bool:
     return run.device is not None and run.device.startswith("gpu")
 
 
-def limit_class_pct(limit_w: float | None, default_w: float | None) -> int | None:
-    """Return a power limit as a percentage of its default, rounded to STEP_PCT; None if either is unknown."""
-    if not limit_w or not default_w:
+def limit_class_pct(run: RunSummary) -> int | None:
+    """Return a run's power limit as a percentage of the default, rounded to STEP_PCT; None if either is unknown.
+
+    For a CPU at its rated power or above, it is also None, because many computers allow more than that.
+    """
+    if not run.power_limit_w or not run.power_default_w:
         return None
-    return STEP_PCT * round(100 * limit_w / default_w / STEP_PCT)
+    share_pct = STEP_PCT * round(100 * run.power_limit_w / run.power_default_w / STEP_PCT)
+    return share_pct if is_gpu(run) or share_pct < 100 else None
 
 
 def changed_limit(run: RunSummary) -> Message | None:
-    """Return "at 230 of 370 W" for a GPU with a changed power limit; None if it is the default or unknown."""
-    share_pct = limit_class_pct(run.gpu_power_limit_w, run.gpu_power_default_w)
-    if share_pct is None or share_pct == 100:
+    """Return "at 230 of 370 W" for a changed power limit; None if it is the default or unknown."""
+    if limit_class_pct(run) in (None, 100):
         return None
-    return message("power.at_limit_of", limit_w=run.gpu_power_limit_w, default_w=run.gpu_power_default_w)
+    return message("power.at_limit_of", limit_w=run.power_limit_w, default_w=run.power_default_w)
 
 
 def limit_text(run: RunSummary) -> str:
-    """Return "at 230 of 370 W" as text; "" if the limit is the default or unknown, or for a CPU."""
+    """Return "at 230 of 370 W" as text; "" if the limit is the default or unknown."""
     said = changed_limit(run)
     return "" if said is None else text(said)
 
@@ -45,8 +48,8 @@ def device_at_limit(run: RunSummary, name: str) -> str:
 
 def other_limit(run: RunSummary, other: RunSummary) -> str:
     """Return the power limit of `other` as text if it differs from `run`'s; "" if they are equal or unknown."""
-    mine_w, theirs_w = run.gpu_power_limit_w, other.gpu_power_limit_w
-    if mine_w is None or theirs_w is None or not differs(mine_w, theirs_w, run.gpu_power_default_w):
+    mine_w, theirs_w = run.power_limit_w, other.power_limit_w
+    if mine_w is None or theirs_w is None or not differs(mine_w, theirs_w, run.power_default_w):
         return ""
     return limit_text(other) or text(message("power.at_limit", limit_w=theirs_w))
 

@@ -71,8 +71,9 @@ class Row:
         results: Number of results that count.
         cautions: Number of these results with the verdict "caution".
         codes: Short checksums of the results, in order.
-        power_limit_w: Median of the card's power limits, which differ by a few percent at most; None if unknown.
-        power_default_w: Median of its default limits; None if unknown.
+        power_limit_w: Median of the device's power limits, which differ by a few percent at most, except those of
+            CPUs at their rated power or above; None if unknown.
+        power_default_w: Median of its default limits or rated powers; None if unknown.
     """
 
     device: str
@@ -229,7 +230,7 @@ def _key(result: Result) -> tuple[object, ...]:
     summary, spec = summary_of(result), result.spec
     kind = (summary.device or "cpu").partition(":")[0]
     same = (spec.workload, spec.workload_version, spec.variant or "", spec.batch_size, spec.precision)
-    limit_pct = limit_class_pct(summary.gpu_power_limit_w, summary.gpu_power_default_w)
+    limit_pct = limit_class_pct(summary)
     threads = "" if spec.threads is None else f"threads={spec.threads}"
     settings = " ".join(filter(None, ("jit=on" if spec.jit else "", threads, spec.settings or "")))
     return (*same, limit_pct, run_name(summary), kind, summary.engine, result.statistics.metric, settings)
@@ -267,8 +268,8 @@ def _row(results: Sequence[Result]) -> Row:
         machines=len(medians),
         results=len(results),
         cautions=sum(each.verdict is not None and each.verdict.level == "caution" for each in results),
-        power_limit_w=_median([each.statistics.gpu_power_limit_w for each in results]),
-        power_default_w=_median([each.statistics.gpu_power_default_w for each in results]),
+        power_limit_w=_median([each.statistics.power_limit_w for each in results]),
+        power_default_w=_median([each.statistics.power_default_w for each in results]),
         codes=tuple(sorted(short_code(each.digest or "") for each in results))[:CODES_LIMIT],
     )
 

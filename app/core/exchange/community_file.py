@@ -294,8 +294,8 @@ def _community(row: _Row) -> CommunityRow:
             metric=row.metric,
             value=row.median,
             epochs_done=0,
-            gpu_power_limit_w=row.power_limit_w,
-            gpu_power_default_w=row.power_default_w,
+            power_limit_w=row.power_limit_w,
+            power_default_w=row.power_default_w,
         ),
     )
     counts = (row.machines, row.results, row.cautions)

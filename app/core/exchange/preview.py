@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from app.core.analysis.comparability import engine_name, unusual_settings
-from app.core.analysis.power import limit_text
+from app.core.analysis.power import is_gpu, limit_text
 from app.core.errors import UsageError
 from app.core.external_results import EPOCH_LOG
 from app.core.formats import format_gpu_memory, format_installed_memory
@@ -21,6 +21,8 @@ from app.core.result_file.record import Gpu, Result
 from app.core.result_file.summary import summary_of
 from app.core.titles import cores_title, data_title, level_title, preset_title, switch_title, workload_title
 from workloads.datasets import DATASETS
+
+_Remove = Callable[[Result], Result]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +111,21 @@ def _with_telemetry_of(*names: str, words: str) -> Callable[[Result], Result]:
 
     def remove(result: Result) -> Result:
         kept = {name: each for name, each in (result.telemetry or {}).items() if words not in name}
-        numbers = {name: None for name in ("gpu_power_limit_w", "gpu_power_default_w") if words in name}
-        limits = msgspec.structs.replace(result.statistics, **numbers)
-        return _of_machine(*names)(msgspec.structs.replace(result, telemetry=kept or None, statistics=limits))
+        return _of_machine(*names)(msgspec.structs.replace(result, telemetry=kept or None))
 
     return remove
+
+
+def _with_limit_of(kind: str, remove: _Remove) -> _Remove:
+    """Return a function that removes something, and the power limit if the run used this kind of device."""
+
+    def remove_both(result: Result) -> Result:
+        if _used(result) == kind:
+            limits = msgspec.structs.replace(result.statistics, power_limit_w=None, power_default_w=None)
+            result = msgspec.structs.replace(result, statistics=limits)
+        return remove(result)
+
+    return remove_both
 
 
 def _of_result(*names: str) -> Callable[[Result], Result]:
@@ -164,8 +176,19 @@ def _engine(result: Result) -> str:
 def _gpus(result: Result) -> str:
     machine = result.machine
     named = [_gpu(gpu) for gpu in machine.gpus or ()]
-    limit = limit_text(summary_of(result))
-    return " · ".join(dict.fromkeys(filter(None, (machine.device_name, limit, *named))))
+    return " · ".join(dict.fromkeys(filter(None, (machine.device_name, _limit(result, "gpu"), *named))))
+
+
+def _cpu(result: Result) -> str:
+    return " · ".join(filter(None, (result.machine.cpu_name, _limit(result, "cpu"))))
+
+
+def _limit(result: Result, kind: str) -> str:
+    return limit_text(summary_of(result)) if _used(result) == kind else ""
+
+
+def _used(result: Result) -> str:
+    return "gpu" if is_gpu(summary_of(result)) else "cpu"
 
 
 def _gpu(gpu: Gpu) -> str:
@@ -234,7 +257,6 @@ def _program(result: Result) -> str:
     return EPOCH_LOG if result.app_version == EPOCH_LOG else f"Epochmark {result.app_version}"
 
 
-_Remove = Callable[[Result], Result]
 # By name: label, function for the text, and function for the removal (None if the field can't be excluded).
 _FIELDS: dict[str, tuple[str, Callable[[Result], str], _Remove | None]] = {
     "workload": ("label.workload", _workload, None),
@@ -243,10 +265,10 @@ _FIELDS: dict[str, tuple[str, Callable[[Result], str], _Remove | None]] = {
     "verdict": ("heading.verdict", _verdict, None),
     "engine": ("heading.software", _engine, None),
     "data": ("label.data", _data, None),
-    "cpu": ("part.cpu", lambda result: result.machine.cpu_name or "", _of_machine("cpu_name")),
+    "cpu": ("part.cpu", _cpu, _with_limit_of("cpu", _of_machine("cpu_name"))),
     "cores": ("part.cores", _cores, _without_cores),
     "memory": ("heading.memory", _memory, _with_telemetry_of("memory_bytes", words="memory_")),
-    "gpu": ("field.gpu", _gpus, _with_telemetry_of("device_name", "gpus", words="gpu")),
+    "gpu": ("field.gpu", _gpus, _with_limit_of("gpu", _with_telemetry_of("device_name", "gpus", words="gpu"))),
     "system": ("part.system", _system, _of_machine("os_name", "architecture")),
     "virtual": ("part.virtual_machine", _virtual, None),
     "date": ("field.date", _date, _of_result("started_at", "finished_at")),

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from app.core.analysis.power import is_gpu
 from app.core.errors import UsageError
 from app.core.exchange.preview import FIELD_NAMES, Field, check_removable, preview, without
 from app.core.messages import sentence
@@ -33,7 +34,7 @@ _ROW: dict[str, dict[str, Any]] = {
     "cpu": {"cpu_name": None},
     "cores": {"physical_cores": None, "logical_cores": None},
     "memory": {"memory_bytes": None},
-    "gpu": {"device_name": None, "gpu_power_limit_w": None, "gpu_power_default_w": None},
+    "gpu": {"device_name": None},
     "system": {"os_name": None},
     "date": {"started_at": "", "finished_at": None},
     "comment": {"comment": None},
@@ -187,4 +188,7 @@ def run_without(run: JudgedRun, names: Collection[str]) -> JudgedRun:
 
 
 def _row(summary: RunSummary, names: Collection[str]) -> RunSummary:
-    return replace(summary, **{name: value for field in names for name, value in _ROW.get(field, {}).items()})
+    changes = {name: value for field in names for name, value in _ROW.get(field, {}).items()}
+    if ("gpu" if is_gpu(summary) else "cpu") in names:
+        changes |= {"power_limit_w": None, "power_default_w": None}
+    return replace(summary, **changes)

@@ -25,6 +25,7 @@ from app.core.hardware.gpu.gpus import list_gpus
 from app.core.hardware.parts.cpu import read_cpu
 from app.core.hardware.parts.disks import Storage, read_storage
 from app.core.hardware.parts.memory_speed import read_memory_speed
+from app.core.hardware.powercap import CpuLimits
 from app.core.hardware.system_files import output_of, read_text, read_word, tidy_name
 from app.core.messages import sentence
 from app.core.plain_text import one_line
@@ -115,7 +116,7 @@ def detect_machine(
     gpus = call_in_thread(lambda: list_gpus(root), "gpus")
     storage = None if data_folder is None else call_in_thread(lambda: read_storage(data_folder, root), "storage")
     number = call_in_thread(lambda: read_machine_id(root), "machine id")
-    facts, cpu = _read_system(root), read_cpu(root)
+    facts, cpu, limits_of_cpu = _read_system(root), read_cpu(root), CpuLimits(root)
     behind_data = Storage()
     if storage is not None:
         behind_data = _within(storage, limits.storage_s, Storage(), "hardware.storage_not_responding")
@@ -137,6 +138,8 @@ def detect_machine(
         kernel=facts.kernel,
         bios_version=read_bios_version(root),
         machine_id=_within(number, limits.storage_s, None, "hardware.machine_id_not_responding"),
+        cpu_power_limit_w=limits_of_cpu.read_w(),
+        cpu_power_rated_w=limits_of_cpu.rated_w(),
     )
 
 

@@ -36,8 +36,8 @@ _SAME = {
     "machine": ("physical_cores", "logical_cores", "memory_bytes", "virtual_machine"),
     "statistics": (
         *("metric", "epochs_done", "cpu_energy_j", "cpu_energy_per_epoch_j", "gpu_energy_j"),
-        *("gpu_energy_per_epoch_j", "gpu_energy_basis", "cpu_power_w", "gpu_power_w", "gpu_power_limit_w"),
-        *("gpu_power_default_w", "on_battery", "work_per_j"),
+        *("gpu_energy_per_epoch_j", "gpu_energy_basis", "cpu_power_w", "gpu_power_w", "power_limit_w"),
+        *("power_default_w", "on_battery", "work_per_j"),
     ),
 }
 

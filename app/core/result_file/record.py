@@ -172,7 +172,8 @@ class Statistics(ResultSection, frozen=True, kw_only=True):
         mean: Arithmetic mean including interruptions.
         minimum_s, maximum_s: Range of the duration of an epoch, or of a step if the headline is based on steps.
         cpu_power_w, gpu_power_w: Mean draw during the timed steps.
-        gpu_power_limit_w: The GPU's limit in force during the timed steps.
+        power_limit_w: Limit of the device used, in force during the timed steps.
+        power_default_w: The GPU's default limit or the CPU's rated power.
         on_battery: Whether the computer ran on battery during any part of the timed steps.
         work_per_j: Examples, images, words or tokens (see `metric`) per joule of the device used.
     """
@@ -203,8 +204,8 @@ class Statistics(ResultSection, frozen=True, kw_only=True):
     gpu_energy_basis: Token | None = None
     cpu_power_w: Finite | None = None
     gpu_power_w: Finite | None = None
-    gpu_power_limit_w: Amount | None = None
-    gpu_power_default_w: Amount | None = None
+    power_limit_w: Amount | None = None
+    power_default_w: Amount | None = None
     on_battery: bool | None = None
     work_per_j: Amount | None = None
 

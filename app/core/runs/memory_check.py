@@ -1,9 +1,13 @@
 """Checks whether a run fits into memory before it is started."""
 
+from collections.abc import Iterable
 from dataclasses import replace
+
+import msgspec
 
 from app.core.engines.choices import numbered_gpus
 from app.core.messages import Message, message
+from app.core.records import RunSummary
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import RunSpec
@@ -42,6 +46,27 @@ def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) 
     if gpu is None:
         return message("memory.computer_too_small", **arguments)
     return message("memory.gpu_too_small", **arguments, gpu=gpu.name)
+
+
+def filled_batch(spec: RunSpec, runs: Iterable[tuple[RunSpec, RunSummary]]) -> int | None:
+    """Return the smallest batch size that filled the memory, if a run's batch is larger; otherwise None.
+
+    Args:
+        spec: Spec of the run.
+        runs: Earlier runs with their specs. Only those that otherwise have the same spec count.
+    """
+    sizes = [other.batch_size for other, run in runs if _has_filled(run) and _is_smaller(other, spec)]
+    return min(sizes, default=None)
+
+
+def _has_filled(run: RunSummary) -> bool:
+    return run.error_code == "out_of_memory" or "memory_spilled" in (run.reasons or "").split()
+
+
+def _is_smaller(spec: RunSpec, other: RunSpec) -> bool:
+    """Return whether two specs differ only in the batch size, and the first one has the smaller batches."""
+    is_alike = msgspec.structs.replace(spec, batch_size=other.batch_size) == other
+    return is_alike and spec.batch_size < other.batch_size
 
 
 def _memory(spec: RunSpec, machine: Machine, variant: str | None) -> tuple[int | None, Gpu | None]:

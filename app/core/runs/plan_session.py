@@ -11,6 +11,7 @@ from app.core.messages import message
 from app.core.records import Group, Plan, PlannedRun, PlanPlace, RunSummary, Side
 from app.core.runs.awake import stay_awake
 from app.core.runs.cool_down import CoolDown, CooledStart
+from app.core.runs.memory_check import filled_batch
 from app.core.runs.power_limit import PowerLimits, power_limits_for
 from app.core.runs.runner import Runner
 from app.core.runs.session import Listener, Session
@@ -19,6 +20,7 @@ from app.core.storage.groups import begin_group, load_group
 from app.core.storage.owners import Ownership, own_group
 from app.core.storage.runs import list_runs
 from workloads.protocol import events
+from workloads.protocol.spec import RunSpec
 
 REPEATS_LIMIT, PAIRS_LIMIT = 100, 100
 LABEL_LIMIT = 60
@@ -103,6 +105,7 @@ class PlanSession:
         self._cool_down = cool_down
         self._power_limits = power_limits or power_limits_for(plan, runner)
         self._session: Session | None = None
+        self._ended: list[tuple[RunSpec, RunSummary]] = []
         self._cancel = threading.Event()
         self._kill = threading.Event()
         # Not a daemon: storing a run must not be interrupted when the program exits.
@@ -161,6 +164,8 @@ class PlanSession:
             if is_asked and not self._callbacks.confirm_side(planned):
                 return "cancelled"
             side = planned.side
+            if self.plan.study is not None and filled_batch(planned.spec, self._ended) is not None:
+                continue
             try:
                 start = self._wait(planned)
                 if self._cancel.is_set():
@@ -215,6 +220,7 @@ class PlanSession:
         with Database(self._runner.paths.database) as database:
             summary = next(list_runs(database, ids=[session.run_id]), None)
         if summary is not None:  # None if the run has just been deleted
+            self._ended.append((planned.spec, summary))
             self._callbacks.on_run_ended(planned, summary)
         return session.status
 

@@ -4,12 +4,11 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 
 from app.core.analysis.power import differs
 from app.core.engines.choices import installed_variant
 from app.core.errors import UsageError
-from app.core.hardware.gpu.limit_commands import limit_command
+from app.core.hardware.device_limit import device_limit, limit_command, limit_in_force_w
 from app.core.messages import message, sentence
 from app.core.records import Plan
 from app.core.runs.cool_down import Readings, telemetry_until
@@ -25,7 +24,7 @@ class LimitWait:
 
     Attributes:
         limit_w: Power limit required by the run.
-        now_w: Power limit in force; None if unknown, for example while the card is asleep.
+        now_w: Power limit in force; None if unknown, for example while a card is asleep.
         command: Command that sets the required limit; None if there is none on this system.
     """
 
@@ -45,14 +44,14 @@ class PowerLimits:
     """Waits before each run of one plan, in one thread.
 
     Attributes:
-        restore_command: Command that restores the card's default limit; None if the default is in force or there
-            is no such command.
+        restore_command: Command that restores a GPU's default limit, or the CPU's limit at the start of the plan;
+            None if that limit is in force or there is no such command.
 
     Args:
         machine: This computer.
         gpu_of: Returns the index of the GPU that a run will use; None for the CPU.
         readings: Function that yields telemetry until an event is set.
-        command_of: Returns the command that sets the limit of a GPU.
+        command_of: Function like `limit_command`.
     """
 
     def __init__(
@@ -60,18 +59,22 @@ class PowerLimits:
         machine: Machine,
         gpu_of: Callable[[RunSpec], int | None],
         readings: Readings = telemetry_until,
-        command_of: Callable[[Machine, int, float], str | None] = limit_command,
+        command_of: Callable[[Machine, int | None, float | None], str | None] = limit_command,
     ) -> None:
         self.restore_command: str | None = None
         self._machine = machine
         self._gpu_of = gpu_of
         self._readings = readings
         self._command_of = command_of
+        # By device: the limit found at the start of the plan, and the command for the limit to restore.
+        self._found: dict[int | None, tuple[float, str | None]] = {}
 
     def wait(
         self, spec: RunSpec, stop: threading.Event, on_waiting: Callable[[LimitWait], None] = lambda _: None
     ) -> None:
-        """Wait until the power limit of a run is in force, if its spec has one.
+        """Wait until the power limit of a run is in force.
+
+        A run without a limit waits for the limit found at the start of the plan, in case it has been changed.
 
         Args:
             spec: Spec of the run.
@@ -81,32 +84,34 @@ class PowerLimits:
         Raises:
             UsageError: The limit can no longer be read.
         """
-        limit_w, index = spec.settings.get("gpu_power_limit_w"), self._gpu_of(spec)
-        if not isinstance(limit_w, int) or index is None:
+        wanted_w, index = spec.settings.get("power_limit_w"), self._gpu_of(spec)
+        device = device_limit(self._machine, index)
+        if device is None:
             return
-        default_w = self._machine.gpus[index].power_default_w
-        waiting = partial(LimitWait, limit_w, command=self._command_of(self._machine, index, limit_w))
         with closing(self._readings(stop)) as readings:
             for telemetry in readings:
-                gpu = telemetry.gpu(index)
-                now_w = gpu.power_limit_w if gpu is not None else None
-                if now_w is not None and not differs(now_w, limit_w, default_w):
-                    self._remember(index, now_w)
+                now_w = limit_in_force_w(telemetry, index)
+                if now_w is not None and index not in self._found:
+                    self._found[index] = now_w, self._command_of(self._machine, index, None)
+                limit_w = wanted_w if isinstance(wanted_w, int) else self._found.get(index, (None, None))[0]
+                if limit_w is None:
                     return
-                on_waiting(waiting(now_w=now_w))
+                if now_w is not None and not differs(now_w, limit_w, device.full_w):
+                    self._remember(index, now_w, device.full_w)
+                    return
+                on_waiting(LimitWait(limit_w, now_w, self._command_of(self._machine, index, limit_w)))
         if not stop.is_set():
             raise UsageError(message("run.limit_not_read"))
 
-    def _remember(self, index: int, now_w: float) -> None:
-        default_w = self._machine.gpus[index].power_default_w
-        self.restore_command = None
-        if default_w is not None and differs(now_w, default_w, default_w):
-            self.restore_command = self._command_of(self._machine, index, default_w)
+    def _remember(self, index: int | None, now_w: float, full_w: float | None) -> None:
+        found_w, command = self._found[index]
+        usual_w = full_w if index is not None and full_w else found_w
+        self.restore_command = command if differs(now_w, usual_w, full_w) else None
 
 
 def power_limits_for(plan: Plan, runner: Runner) -> PowerLimits | None:
     """Return the PowerLimits for a plan; None if none of its runs requires a power limit."""
-    if not any("gpu_power_limit_w" in spec.settings for spec in plan.specs):
+    if not any("power_limit_w" in spec.settings for spec in plan.specs):
         return None
     return PowerLimits(
         runner.machine,

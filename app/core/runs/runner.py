@@ -8,7 +8,8 @@ import msgspec
 from app.core.engines.choices import installed_variant, numbered_gpus
 from app.core.engines.locations import engine_folder, is_busy, put_back
 from app.core.errors import UsageError
-from app.core.messages import message
+from app.core.hardware.device_limit import limit_problem
+from app.core.messages import Message, message
 from app.core.paths import Paths, check_datasets_folder
 from app.core.records import PlanPlace
 from app.core.runs.memory_check import memory_problem
@@ -110,25 +111,11 @@ class Runner:
         if need is not None and (spec.device == "cpu" or not numbered_gpus(spec.engine, variant, self.machine)):
             raise UsageError(need)
         self._check_cpus(spec)
-        self._check_power_limit(spec, variant)
-        if problem := memory_problem(spec, self.machine, variant):
+        if problem := device_problem(spec, self.machine, variant):
             raise UsageError(problem)
         if workload.dataset and spec.data == "real":
             check_datasets_folder(self.paths)
         return workload
-
-    def _check_power_limit(self, spec: RunSpec, variant: str | None) -> None:
-        limit_w = spec.settings.get("gpu_power_limit_w")
-        if not isinstance(limit_w, int):
-            return
-        index = likely_gpu(spec, self.machine, variant)
-        gpu = dict(enumerate(self.machine.gpus)).get(-1 if index is None else index)
-        if gpu is None or gpu.power_limit_w is None:
-            raise UsageError(message("run.no_power_limit"))
-        least_w, most_w = gpu.power_min_w or 1.0, gpu.power_max_w or gpu.power_default_w or gpu.power_limit_w
-        if not least_w <= limit_w <= most_w:
-            about = {"gpu": gpu.name, "least_w": least_w, "most_w": most_w, "limit_w": limit_w}
-            raise UsageError(message("run.limit_out_of_range", **about))
 
     def _check_cpus(self, spec: RunSpec) -> None:
         cpus, there = spec.settings.get("cpus"), visible_cpus()
@@ -138,6 +125,19 @@ class Runner:
             raise UsageError(message("run.cpus_cannot_be_limited"))
         if isinstance(cpus, int) and there is not None and cpus > there:
             raise UsageError(message("run.too_many_cpus", cpus=cpus, there=there))
+
+
+def device_problem(spec: RunSpec, machine: Machine, variant: str | None) -> Message | None:
+    """Explain why a run's device doesn't accept its power limit or has too little memory; None if it is suitable.
+
+    Args:
+        spec: Spec of the run.
+        machine: This computer.
+        variant: Installed variant of the engine; for None, see `numbered_gpus`.
+    """
+    limit_w = spec.settings.get("power_limit_w")
+    of_limit = limit_problem(machine, likely_gpu(spec, machine, variant), limit_w)
+    return of_limit or memory_problem(spec, machine, variant)
 
 
 def check_engine_is_there(engine: str, paths: Paths) -> None:

@@ -91,8 +91,8 @@ SCHEMA = """
         plan_number INTEGER,  -- which run of its group's plan it is, from 1
         cpu_power_w REAL,
         gpu_power_w REAL,
-        gpu_power_limit_w REAL,
-        gpu_power_default_w REAL,
+        power_limit_w REAL,
+        power_default_w REAL,
         on_battery INTEGER,
         work_per_j REAL
     );
@@ -165,7 +165,7 @@ SCHEMA = """
     CREATE INDEX imported_results_by_value ON imported_results (workload, value, started_at);
     -- The header says it too; where the two disagree, one of them is damaged. Each step sets it anew.
     CREATE TABLE format (version INTEGER NOT NULL);
-    INSERT INTO format VALUES (11);
+    INSERT INTO format VALUES (12);
 """
 
 # A log that was stored twice becomes one result. Unreadable logs are dropped; they weren't shown before either.
@@ -245,6 +245,12 @@ MIGRATIONS: dict[int, str] = {
         started_at, value, spread_pct, epochs_done, batch_size, comment, verdict, work_per_j
     );
     UPDATE format SET version = 11;
+    """,
+    # CPUs have power limits as well.
+    11: """
+    ALTER TABLE runs RENAME COLUMN gpu_power_limit_w TO power_limit_w;
+    ALTER TABLE runs RENAME COLUMN gpu_power_default_w TO power_default_w;
+    UPDATE format SET version = 12;
     """,
 }
 OLDEST = min(MIGRATIONS)

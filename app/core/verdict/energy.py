@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.core.analysis.power import work_per_joule, work_per_s
+from app.core.hardware.device_limit import device_limit, limit_in_force_w
 from app.core.messages import Message, message
 from app.core.records import Run, RunSummary
 from app.core.verdict.context import telemetry_window, timed_span, used_gpu
-from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 Basis = Literal["counter", "power"]
@@ -107,16 +107,17 @@ def power_columns(run: Run) -> dict[str, float | bool | None]:
     All of them refer to the timed steps, because a laptop raises its power limit only under load.
     """
     window, index = telemetry_window(run), used_gpu(run)
+    device = device_limit(run.machine, index) if run.environment is not None else None
     drawn_w = {part: _mean_w(run, _curve(run, part)) for part, _ in _PARTS}
-    gpu = dict(enumerate(run.machine.gpus)).get(-1 if index is None else index, Gpu("", ""))
-    limits_w = window.gpu_values("power_limit_w") if window.is_within else []
+    records = window.records if window.is_within and run.environment is not None else ()
+    limits_w = [limit_w for record in records if (limit_w := limit_in_force_w(record, index)) is not None]
     on_battery = [record.on_battery for record in window.records if record.on_battery is not None]
     speed, device_w = work_per_s(run.summary), drawn_w["cpu" if index is None else "gpu"]
     return {
         "cpu_power_w": drawn_w["cpu"],
         "gpu_power_w": drawn_w["gpu"],
-        "gpu_power_limit_w": statistics.median(limits_w) if limits_w else gpu.power_limit_w,
-        "gpu_power_default_w": gpu.power_default_w,
+        "power_limit_w": statistics.median(limits_w) if limits_w else getattr(device, "limit_w", None),
+        "power_default_w": getattr(device, "default_w", None),
         "on_battery": any(on_battery) if on_battery else None,
         "work_per_j": speed / device_w if speed and device_w else None,
     }

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from app.core.analysis.power import changed_limit
+from app.core.analysis.power import changed_limit, is_gpu
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import Message, message
 from app.core.metrics import format_value
@@ -45,7 +45,8 @@ def peak_share(share: PeakShare | None) -> Message | None:
 def power_limit(run: RunSummary) -> Message | None:
     """Describe a changed power limit; None for the default. It is a fact because it is the owner's choice."""
     at = changed_limit(run)
-    return None if at is None else message("note.power_limit", **at.arguments)
+    code = "note.power_limit" if is_gpu(run) else "note.cpu_power_limit"
+    return None if at is None else message(code, **at.arguments)
 
 
 def short_run(run: RunSummary) -> Message | None:

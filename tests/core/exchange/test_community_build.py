@@ -79,19 +79,19 @@ def test_a_row_has_the_median_and_the_range_of_its_machines(tmp_path: Path) -> N
 
 def test_cards_at_other_power_limits_have_rows_of_their_own(tmp_path: Path) -> None:
     card = {"device_name": "RTX 3090", "environment": replace(golden()[2].environment, device="gpu:0")}
-    default = {"gpu_power_default_w": 370.0, **card}
+    default = {"power_default_w": 370.0, **card}
     rows, refusals = looked_at(
         tmp_path,
-        changed(2.0, memory_bytes=1, gpu_power_limit_w=370.0, **default),
-        changed(2.2, memory_bytes=2, gpu_power_limit_w=365.0, **default),
-        changed(3.0, memory_bytes=3, gpu_power_limit_w=230.0, **default),
+        changed(2.0, memory_bytes=1, power_limit_w=370.0, **default),
+        changed(2.2, memory_bytes=2, power_limit_w=365.0, **default),
+        changed(3.0, memory_bytes=3, power_limit_w=230.0, **default),
         changed(2.1, memory_bytes=4, **card),
     )
     assert refusals == [None] * 4
     limits = {(row.power_limit_w, row.power_default_w): row.results for row in rows}
     assert limits == {(367.5, 370.0): 2, (230.0, 370.0): 1, (None, None): 1}
     summaries = [row.summary for row in read_table(table_text(rows).encode())]
-    assert {(row.gpu_power_limit_w, row.gpu_power_default_w) for row in summaries} == set(limits)
+    assert {(row.power_limit_w, row.power_default_w) for row in summaries} == set(limits)
     named = [community_remarks(row) for row in read_table(table_text(rows).encode())]
     at = sentence("power.at_limit_of", limit_w=230.0, default_w=370.0)
     assert [at in remarks for remarks in named].count(True) == 1

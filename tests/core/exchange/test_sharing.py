@@ -64,7 +64,7 @@ def test_what_is_left_out_is_nowhere(database: Database, run: Run) -> None:
 
 def test_who_leaves_out_the_card_leaves_out_its_power_limit(database: Database, run: Run) -> None:
     card = Gpu("NVIDIA GeForce RTX 3090", "nvidia", power_limit_w=231.25, power_default_w=377.5)
-    columns: dict[str, Any] = {"gpu_power_limit_w": 231.25, "gpu_power_default_w": 377.5, "device_name": card.name}
+    columns: dict[str, Any] = {"power_limit_w": 231.25, "power_default_w": 377.5, "device_name": card.name}
     capped = replace(
         run,
         summary=replace(run.summary, device="gpu:0", **columns),
@@ -75,6 +75,19 @@ def test_who_leaves_out_the_card_leaves_out_its_power_limit(database: Database, 
     for words in (limit, "231.25", "377.5", card.name):
         assert words in whole
         assert words not in bare
+
+
+def test_who_leaves_out_the_cpu_leaves_out_its_power_limit(database: Database, run: Run) -> None:
+    columns: dict[str, Any] = {"power_limit_w": 44.75, "power_default_w": 66.5}
+    capped = replace(run, summary=replace(run.summary, device="cpu", **columns))
+    assert without(result_of(capped), ("cpu",)).statistics.power_limit_w is None
+    assert without(result_of(capped), ("gpu",)).statistics.power_limit_w == 44.75
+    limit = sentence("power.at_limit_of", limit_w=44.75, default_w=66.5)
+    whole, bare, other = (everything(database, capped, hidden) for hidden in ((), ("cpu",), ("gpu",)))
+    for words in (limit, "44.75", "66.5"):
+        assert words in whole
+        assert words not in bare
+        assert words in other
 
 
 def test_without_anything_removable_it_still_says_how_fast(database: Database, run: Run) -> None:

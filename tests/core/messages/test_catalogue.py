@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from app.core.messages import COMMANDS, ENGLISH, FORMATS, Message, message, sentence, text
 from tests.our_code import nodes_of, trees
+from workloads.settings import all_settings
 
 MAKERS = {"message", "sentence", "Message"}
 OURS = ("app/", "workloads/")
@@ -91,6 +92,12 @@ def test_every_sentence_is_used() -> None:
     beginnings = ("short.", *(code[:-1] for code in used if code.endswith("*")))
     unused = [code for code in ENGLISH if code not in texts and not code.startswith(beginnings)]
     assert not unused
+
+
+def test_every_setting_is_described_in_forms_and_on_the_command_line() -> None:
+    for setting in all_settings():
+        ways = ("setting.", "setting_help.", *(("help.setting_",) if setting.flag else ()))
+        assert {f"{way}{setting.name}" for way in ways} <= ENGLISH.keys()
 
 
 def test_codes_are_codes_and_no_code_stands_in_two_files() -> None:

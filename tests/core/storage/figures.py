@@ -4,7 +4,8 @@
 
 The databases were written by version 0.2.0 in format 8: one with several runs of every kind, resumed, interrupted,
 failed and partly deleted, and one with real networks. That of format 9 is the first of them, brought there,
-with more logs of others, and that of format 10 is that of format 9, opened by the last version that wrote it.
+with more logs of others, and those of formats 10 and 11 are that of format 9, opened by the last version
+that wrote them.
 """
 
 import dataclasses

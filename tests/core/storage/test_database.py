@@ -303,7 +303,7 @@ LOGS = {
     ],
     "format_8_real": [],
 }
-LOGS["format_10"] = LOGS["format_9"]
+LOGS["format_10"] = LOGS["format_11"] = LOGS["format_9"]
 
 
 def logs(database: Database) -> list[tuple[object, ...]]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.cli.run import print_result
@@ -58,24 +58,45 @@ def at_limit(
     run: RunSummary, limit_w: float | None, default_w: float | None = 370.0, **changes: Any
 ) -> RunSummary:
     card = {"device": "gpu:0", "device_name": CARD.name}
-    return replace(run, gpu_power_limit_w=limit_w, gpu_power_default_w=default_w, **(card | changes))
+    return replace(run, power_limit_w=limit_w, power_default_w=default_w, **(card | changes))
 
 
 def test_a_limit_counts_under_load(stored_run: Run) -> None:
     """A laptop raises its limit only then."""
     idle = {"power_w": 20.0, "power_limit_w": 115.0}
     run = with_columns(on_card(stored_run, idle=idle, power_w=228.0, power_limit_w=230.0)).summary
-    assert (run.gpu_power_limit_w, run.gpu_power_default_w) == (230.0, 370.0)
+    assert (run.power_limit_w, run.power_default_w) == (230.0, 370.0)
     assert run.gpu_power_w == pytest.approx(228.0, rel=0.02)
     assert run.on_battery is False
     assert run.work_per_j == pytest.approx(run.samples_per_epoch / sure(run.value) / sure(run.gpu_power_w))
+
+
+def on_cpu(run: Run, rated_w: float = 65.0, **readings: Any) -> Run:
+    """Return a quiet run on a CPU with these readings under load."""
+    base = quiet_run(run, 1, device="cpu")
+    machine = replace(run.machine, cpu_power_limit_w=65.0, cpu_power_rated_w=rated_w)
+    return replace(
+        with_telemetry(base, measured(base), **readings), machine=machine, environment=environment_of(run)
+    )
+
+
+def test_the_limit_of_a_cpu_belongs_to_its_result(stored_run: Run) -> None:
+    run = with_columns(on_cpu(stored_run, cpu_power_limit_w=44.875))
+    assert (run.summary.power_limit_w, run.summary.power_default_w) == (44.875, 65.0)
+    (reason,) = [each for each in judge(run).reasons if each.code == "power_limit"]
+    assert (reason.level, reason.said) == ("fact", message("note.cpu_power_limit", limit_w=44.875, default_w=65.0))
+    usual = with_columns(on_cpu(stored_run))
+    assert usual.summary.power_limit_w == 65.0
+    assert other_limit(usual.summary, run.summary) == limit_text(run.summary) != ""
+    above = with_columns(on_cpu(stored_run, rated_w=15.0)).summary
+    assert limit_text(above) == "", "many computers allow more than the rated power"
 
 
 def test_a_limit_that_changes_in_the_middle_is_that_of_most_of_the_time(stored_run: Run) -> None:
     run = on_card(stored_run, power_limit_w=370.0)
     last = measured(run)[-len(measured(run)) // 3 :]
     lowered = with_telemetry(run, last, gpus=[{"index": 0, "power_limit_w": 230.0}])
-    assert power_columns(lowered)["gpu_power_limit_w"] == 370.0
+    assert power_columns(lowered)["power_limit_w"] == 370.0
 
 
 @pytest.mark.parametrize(
@@ -84,7 +105,7 @@ def test_a_limit_that_changes_in_the_middle_is_that_of_most_of_the_time(stored_r
 def test_without_limits_in_the_telemetry_that_of_the_card_counts(
     stored_run: Run, readings: dict[str, Any], expected_w: float
 ) -> None:
-    assert power_columns(on_card(stored_run, **readings))["gpu_power_limit_w"] == expected_w
+    assert power_columns(on_card(stored_run, **readings))["power_limit_w"] == expected_w
 
 
 def test_a_run_on_the_cpu_has_no_limit_and_counts_the_cpu(stored_run: Run) -> None:
@@ -94,7 +115,7 @@ def test_a_run_on_the_cpu_has_no_limit_and_counts_the_cpu(stored_run: Run) -> No
         "gpus": [{"index": 0, "power_w": 9.0, "power_limit_w": 230.0}],
     }
     run = with_columns(with_telemetry(base, list(range(len(base.telemetry))), **readings)).summary
-    assert (run.gpu_power_limit_w, run.gpu_power_default_w, run.gpu_power_w) == (None, None, None)
+    assert (run.power_limit_w, run.power_default_w, run.gpu_power_w) == (None, None, None)
     assert run.cpu_power_w == pytest.approx(50.0)
     assert run.work_per_j == pytest.approx(run.samples_per_epoch / sure(run.value) / 50)
 
@@ -144,10 +165,13 @@ def test_only_another_limit_than_the_default_is_named(
     assert (at and (at.arguments["limit_w"], at.arguments["default_w"])) == expected
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.none() | st.floats(allow_nan=False, min_value=1e-9, max_value=1e9), st.floats(1e-3, 1e9))
-def test_any_limit_has_a_class(limit_w: float | None, default_w: float) -> None:
-    found = limit_class_pct(limit_w, default_w)
+def test_any_limit_has_a_class(summary: RunSummary, limit_w: float | None, default_w: float) -> None:
+    found = limit_class_pct(at_limit(summary, limit_w, default_w))
+    of_cpu = limit_class_pct(at_limit(summary, limit_w, default_w, device="cpu"))
     assert (found is None) == (limit_w is None)
+    assert of_cpu == (found if found is not None and found < 100 else None)
     if found is not None and limit_w is not None:
         assert math.isclose(found, 100 * limit_w / default_w, abs_tol=2.5 + 1e-9 * found, rel_tol=1e-9)
 
@@ -201,7 +225,7 @@ def test_a_whole_run_at_a_lowered_limit_says_so_wherever_it_is_shown(
     assert limit in card.machine
     assert said("power.work_per_joule").is_in(card.notes)
     (result,) = decode(file_bytes([result_of(lowered)]))
-    assert (result.statistics.gpu_power_limit_w, result.statistics.gpu_power_default_w) == (230.0, 370.0)
+    assert (result.statistics.power_limit_w, result.statistics.power_default_w) == (230.0, 370.0)
     chart = bars(lowered.summary.workload, lowered.summary, [usual.summary])
     remarks = {bar.kind: bar.remarks for bar in chart}
     assert limit in remarks["you"]

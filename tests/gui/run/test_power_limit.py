@@ -35,8 +35,8 @@ class Card:
     def power_limits_for(self, plan: Plan, runner: Runner) -> PowerLimits:
         return PowerLimits(runner.machine, lambda _: 0, self.readings, self.command)
 
-    def command(self, machine: Machine, index: int, limit_w: float) -> str:
-        return f"set {index} {limit_w:.0f}"
+    def command(self, machine: Machine, index: int | None, limit_w: float | None) -> str:
+        return f"set {index} {limit_w}"
 
 
 def begin(driver: Driver, *limits_w: int) -> StudiesPage:
@@ -44,7 +44,7 @@ def begin(driver: Driver, *limits_w: int) -> StudiesPage:
     gpu = Gpu("NVIDIA GeForce RTX 3090", "nvidia", power_limit_w=370.0, power_default_w=370.0)
     machine = replace(driver.machine, gpus=(gpu,))
     spec = CATALOGUE["demo"].default_spec(epochs=1, parameters={"step_s": 0.001})
-    plan = plan_axes(spec, {"gpu_power_limit_w": limits_w}, Runner(driver.services.paths, machine))
+    plan = plan_axes(spec, {"power_limit_w": limits_w}, Runner(driver.services.paths, machine))
     driver.window.show_page("studies")
     page = driver.window.studies
     page.begin(plan, machine)
@@ -67,10 +67,10 @@ def test_the_window_shows_the_command_and_the_way_back(driver: Driver, monkeypat
     driver.until(lambda: not bridge.is_running)
     assert [run.status for run in driver.stored()] == ["completed"] * 2
     banner = driver.window.banner
-    assert banner.text.text() == sentence("window.restore_limit", command="set 0 370")
+    assert banner.text.text() == sentence("window.restore_limit", command="set 0 None")
     assert not banner.goes_by_itself
     driver.press(banner.button)
-    assert QGuiApplication.clipboard().text() == "set 0 370"
+    assert QGuiApplication.clipboard().text() == "set 0 None"
 
 
 @pytest.mark.slow

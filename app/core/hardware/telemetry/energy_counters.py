@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.hardware.system_files import read_count, read_word
+from app.core.hardware.powercap import package_folders
+from app.core.hardware.system_files import read_count
 
-# Linux, Documentation/power/powercap: one zone per package, in microjoules, with subzones for its components. The
-# preferred interface comes first, because many Intel laptops list the same packages again through another one
-# (mmio).
-_ZONES = ("sys/class/powercap/intel-rapl:*", "sys/class/powercap/intel-rapl-mmio:*")
 _MAX_JUMP_W = 10_000.0
 UDEV_RULE = 'SUBSYSTEM=="powercap", ACTION=="add", KERNEL=="intel-rapl*:*", RUN+="/bin/chmod a+r /sys%p/energy_uj"'
 
@@ -55,12 +52,9 @@ class PackageEnergy:
 def find_zones(root: Path) -> tuple[Zone, ...]:
     """Find the packages that have a counter, readable or not, without duplicates."""
     zones: dict[str, Zone] = {}
-    for pattern in _ZONES:
-        for folder in sorted(root.glob(pattern)):
-            name = read_word(folder / "name")
-            is_whole = folder.name.count(":") == 1  # "intel-rapl:0:0" is a component of "intel-rapl:0"
-            if is_whole and name.startswith("package-") and name not in zones and (folder / "energy_uj").exists():
-                zones[name] = Zone(folder / "energy_uj", read_count(folder / "max_energy_range_uj") or 0)
+    for name, folder in package_folders(root):
+        if name not in zones and (folder / "energy_uj").exists():
+            zones[name] = Zone(folder / "energy_uj", read_count(folder / "max_energy_range_uj") or 0)
     return tuple(zones.values())
 
 

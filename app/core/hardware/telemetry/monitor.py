@@ -19,6 +19,7 @@ import psutil
 from app.core.hardware.apple_energy import AppleEnergy
 from app.core.hardware.blocking import call_in_thread
 from app.core.hardware.gpu.gpus import GpuReader
+from app.core.hardware.powercap import CpuLimits
 from app.core.hardware.telemetry.energy_counters import PackageEnergy
 from app.core.hardware.telemetry.pressure import PressureReader
 from app.core.hardware.telemetry.processes import OwnProcesses
@@ -58,6 +59,7 @@ class TelemetryReader:
         self._own = OwnProcesses(worker_pid, root / "proc")
         self._conditions = ConditionsReader(root)
         self._energy = PackageEnergy(root)
+        self._limits = CpuLimits(root)
         self._apple = AppleEnergy("cpu_total_mj") if root == ROOT else None
         self._temperature = CpuTemperature(root)
         self._clock = CpuClock()
@@ -115,6 +117,7 @@ class TelemetryReader:
             cpu_pressure_pct=pressure.cpu_pct,
             memory_pressure_pct=pressure.memory_pct,
             cpu_held_pct=pressure.held_pct,
+            cpu_power_limit_w=self._limits.read_w(),
         )
 
     def _read_energy(self, elapsed_s: float) -> tuple[float | None, float | None]:

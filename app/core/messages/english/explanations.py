@@ -79,6 +79,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "note.peak_share": (
         "About {reached} TFLOP/s, {share_pct:.0f} % of the {peak} that “Matrix products” measured here."
     ),
+    "note.cpu_power_limit": "Power limit set to {limit_w:.0f} W; the CPU's rated power is {default_w:.0f} W.",
     "note.power_limit": "Power limit set to {limit_w:.0f} W; the card's default is {default_w:.0f} W.",
     "note.real_data": "Trained on real data.",
     "note.short_run": "Only {steps} of {steps_per_epoch} steps per epoch ran, so there's no epoch time.",

@@ -71,7 +71,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "window.closing": "Cancelling the run before closing …",
     "window.lab": "Lab",
     "window.pages": "Pages",
-    "window.restore_limit": "To restore the default power limit, run: {command}",
+    "window.restore_limit": "To restore the power limit, run: {command}",
     "window.run_in_progress": "Run in progress",
     "window.title_progress": "{done_pct:.0f} % · {what} – {name}",
     "window.title_running": "{what} – {name}",

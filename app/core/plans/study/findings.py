@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from app.core.analysis.ab import compare_pairs, is_usable
+from app.core.analysis.power import is_gpu
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.plans.study.axes import POWER_LIMIT, axis_value
@@ -131,6 +132,8 @@ def _power(_: StudyResult, done: list[Point]) -> list[str]:
         unit = headline_kind(top.work_metric).unit
         work = sentence("power.work_per_joule", amount=top.work_per_j, unit=unit)
         lines.append(sentence("studies.power_efficient", limit_w=axis_value(POWER_LIMIT, top.spec), work=work))
+    elif not any(is_gpu(run) or run.cpu_power_w for point in done for run in point.runs):
+        lines.append(sentence("studies.power_not_measured"))
     return lines
 
 
@@ -330,7 +333,7 @@ def _in_general(result: StudyResult, done: list[Point]) -> list[str]:
 def _missing(result: StudyResult) -> list[str]:
     """Return sentences on configurations without a result, grouped by reason."""
     lines = []
-    for state in ("failed", "refused"):
+    for state in ("failed", "refused", "skipped"):
         points = [point for point in result.points if point.state == state]
         reasons: dict[str, list[str]] = {}
         for point in points:

@@ -2,7 +2,7 @@
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from app.core.analysis.ab import between_runs, is_usable
@@ -14,6 +14,7 @@ from app.core.plans.study.axes import POWER_LIMIT, axis_text, axis_value
 from app.core.plans.study.kind import KIND
 from app.core.plans.study.presets import PRESETS
 from app.core.records import Group, Plan, PlannedRun, RunSummary, Study
+from app.core.runs.memory_check import filled_batch
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups, load_group, metric_values, specs_of
 from workloads import CATALOGUE
@@ -22,7 +23,7 @@ from workloads.protocol.spec import RunSpec
 METRICS = ("peak_memory_bytes", "settled_memory_bytes", "proof_loss", "latency_1_median_s", "latency_16_median_s")
 # A smaller distance from a straight line could be noise.
 KNEE_AT_LEAST = 0.1
-State = Literal["done", "waiting", "out_of_memory", "failed", "refused"]
+State = Literal["done", "waiting", "out_of_memory", "failed", "refused", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +215,8 @@ def make_result(
     specs = [*plan.specs, *(refusal.spec for refusal in study.refused)]
     began = [(number, run) for number, run in group.numbered if run.id in asked]
     left, rounds_of = followed(plan, [(number, asked[run.id], is_final(run)) for number, run in began])
+    done = [(asked[run.id], run) for _, run in began]
+    left = tuple(planned for planned in left if filled_batch(planned.spec, done) is None)
     results = []
     for spec in plan.specs:
         if spec.workload not in CATALOGUE:
@@ -223,9 +226,10 @@ def make_result(
         for run, number in own:
             if number is not None and is_usable(run):
                 rounds[number] = run.value
-        results.append(
-            _point(spec, _place(spec, specs, study.axes), [run for run, _ in own], rounds, metrics or {})
-        )
+        point = _point(spec, _place(spec, specs, study.axes), [run for run, _ in own], rounds, metrics or {})
+        if point.state == "waiting" and (full := filled_batch(spec, done)) is not None:
+            point = replace(point, state="skipped", reason=sentence("studies.filled", batch=full))
+        results.append(point)
     for refusal in study.refused:
         if refusal.spec.workload in CATALOGUE:
             place = _place(refusal.spec, specs, study.axes)

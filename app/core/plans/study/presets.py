@@ -7,8 +7,10 @@ from typing import Any
 import msgspec
 
 from app.core.engines.choices import Choice, Installed, device_choices
+from app.core.hardware.device_limit import device_limit
 from app.core.messages import sentence
 from app.core.plans.study.axes import CONFIGURATION, FOLDERS, POWER_LIMIT, WORKLOAD, with_values
+from app.core.verdict.context import gpu_index
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import DEFAULT_ENGINE, compiles_always, engine_named
 from workloads.protocol.machine import Machine
@@ -25,9 +27,9 @@ FLOWERS = ("flowers_xception_331", "flowers_vgg16_331", "flowers_resnet50_331")
 PRECISIONS: tuple[Precision, ...] = ("float32", "mixed_float16", "mixed_bfloat16")
 # Compute capability of Ampere, NVIDIA's first GPUs with TF32.
 TF32_CAPABILITY = 8.0
-# Limits of the study of power relative to the card's default, and what they are rounded to. Below half, many cards
-# accept no limit.
-POWER_SHARES, POWER_STEP_W = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5), 5
+# Limits of the study of power relative to the full limit, and what limits from COARSE_FROM_W are rounded to. Below
+# half, many cards accept no limit.
+POWER_SHARES, POWER_STEP_W, COARSE_FROM_W = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5), 5, 100
 CONVERGENCE_EPOCHS = 3
 # Batch sizes relative to the default.
 CONVERGENCE_BATCHES = (0.5, 1, 4)
@@ -224,22 +226,28 @@ def costs(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def power_limits(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return specs with fractions of the card's default power limit that the card accepts, highest first.
+    """Return specs with fractions of a device's full power limit that the device accepts, highest first.
 
-    If no GPU has a known default limit, the only spec has a limit that is rejected, so that the plan states the
-    reason.
+    If no device has a known limit, the only spec has a limit that is rejected, so that the plan states the reason.
     """
     (workload,) = workloads
-    usable = (choice for choice in place.choices(workload) if choice.gpu is not None)
-    choice = next((each for each in usable if each.gpu is not None and each.gpu.power_default_w), None)
-    if choice is None or choice.gpu is None or choice.gpu.power_default_w is None:
-        return [with_values(place.spec(workload), {POWER_LIMIT: 1})]
-    gpu = choice.gpu
-    spec = place.spec(workload, engine=choice.engine, device=choice.device, jit=compiles_always(choice.engine))
-    limits_w = [share * choice.gpu.power_default_w for share in POWER_SHARES]
-    steps_w = {POWER_STEP_W * round(limit_w / POWER_STEP_W) for limit_w in limits_w} | {round(limits_w[0])}
-    accepted_w = [limit_w for limit_w in steps_w if (gpu.power_min_w or 0) <= limit_w <= limits_w[0]]
-    return [with_values(spec, {POWER_LIMIT: limit_w}) for limit_w in sorted(accepted_w, reverse=True)]
+    wanted = place.choice.get("device", "auto")
+    usable = [choice for choice in place.choices(workload) if wanted in (choice.device, "auto")]
+    for choice in sorted(usable, key=lambda each: each.gpu is None):
+        device = device_limit(place.machine, gpu_index(choice.device))
+        if device is not None and device.full_w:
+            jit = compiles_always(choice.engine)
+            spec = place.spec(workload, engine=choice.engine, device=choice.device, jit=jit)
+            limits_w = limits_below(device.full_w, device.least_w)
+            return [with_values(spec, {POWER_LIMIT: limit_w}) for limit_w in limits_w]
+    return [with_values(place.spec(workload), {POWER_LIMIT: 1})]
+
+
+def limits_below(full_w: float, least_w: float) -> list[int]:
+    """Return POWER_SHARES of a limit as rounded limits, highest first, without those below `least_w`."""
+    step_w = POWER_STEP_W if full_w >= COARSE_FROM_W else 1
+    rounded_w = {step_w * round(share * full_w / step_w) for share in POWER_SHARES} | {round(full_w)}
+    return sorted((limit_w for limit_w in rounded_w if least_w <= limit_w <= full_w), reverse=True)
 
 
 PRESETS: dict[str, StudyPreset] = {

@@ -16,9 +16,8 @@ from app.core.errors import UsageError
 from app.core.messages import sentence, text
 from app.core.plans.ab import ab_plan
 from app.core.records import Plan
-from app.core.runs.memory_check import memory_problem
 from app.core.runs.plan_session import LABEL_LIMIT, PAIRS_LIMIT
-from app.core.runs.runner import exact_spec
+from app.core.runs.runner import device_problem, exact_spec
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.core.titles import differing, workload_title
@@ -61,6 +60,7 @@ from workloads.workload import Workload
 ESTIMATE_MS = 150
 PAIRS = 6
 EDITOR_PX, FORM_MAX_PX = 96, 720
+_ONLY_HERE = ("engine", "device", "power_limit_w")  # settings that the run form omits or selects in another way
 
 
 class SideForm(QObject):
@@ -156,7 +156,7 @@ class SideForm(QObject):
 def side_settings() -> list[Setting]:
     """Return the run settings that the A/B page can vary."""
     shown = (setting for setting in all_settings() if setting.in_ab and setting.is_choice)
-    return [setting for setting in shown if setting.in_form or setting.name in ("engine", "device")]
+    return [setting for setting in shown if setting.in_form or setting.name in _ONLY_HERE]
 
 
 class AbSetup(PlanSetup):
@@ -285,7 +285,7 @@ class AbSetup(PlanSetup):
             self._is_check = plan.has_equal_sides
             note = sentence("ab_setup.equal") if self._is_check else ""
             variant = self._services.engines.variant
-            problems = (memory_problem(spec, machine, variant(spec.engine)) for spec in plan.specs)
+            problems = (device_problem(spec, machine, variant(spec.engine)) for spec in plan.specs)
             unfit = next(filter(None, problems), None)
             problem = self._busy or (text(unfit) if unfit is not None else "")
         except UsageError as error:

@@ -117,13 +117,13 @@ def power_study(stored: Store, with_card: Runner, database: Database, speeds: di
     plan = plan_preset("power", with_card)
 
     def outcome(spec: RunSpec) -> Outcome:
-        return 40.0 / speeds[int(spec.settings["gpu_power_limit_w"])]
+        return 40.0 / speeds[int(spec.settings["power_limit_w"])]
 
     result = stored(plan, outcome, device="gpu:0", device_name="NVIDIA GeForce RTX 3090")
     for planned, run in zip(plan.runs(), sorted(result.group.runs, key=lambda run: run.id), strict=True):
-        limit_w = int(planned.spec.settings["gpu_power_limit_w"])
+        limit_w = int(planned.spec.settings["power_limit_w"])
         values = (SPEEDS[limit_w][1], limit_w, 370.0, run.id)
-        sql = "UPDATE runs SET work_per_j = ?, gpu_power_limit_w = ?, gpu_power_default_w = ? WHERE id = ?"
+        sql = "UPDATE runs SET work_per_j = ?, power_limit_w = ?, power_default_w = ? WHERE id = ?"
         database.connection.execute(sql, values)
     return load_study(database, result.group.id)
 
@@ -154,10 +154,14 @@ def test_speed_in_proportion_to_power_has_no_knee(stored: Store, with_card: Runn
     assert figures(result)[0].marks == ()
 
 
-def test_a_power_study_says_nothing_of_energy_that_was_not_measured(stored: Store, with_card: Runner) -> None:
+def test_a_power_study_without_energy_says_why(stored: Store, with_card: Runner) -> None:
     result = stored(plan_preset("power", with_card), lambda _: 40.0)
-    assert not said("studies.power_efficient").is_in(findings(result))
+    lines = findings(result)
+    assert not said("studies.power_efficient").is_in(lines)
+    assert said("studies.power_not_measured").is_in(lines)
     assert len(figures(result)) == 1
+    on_card = stored(plan_preset("power", with_card), lambda _: 40.0, device="gpu:0")
+    assert not said("studies.power_not_measured").is_in(findings(on_card)), "a GPU's energy needs no rights"
 
 
 @pytest.mark.parametrize("key", [key for key in PRESETS if key != "power"])

@@ -78,9 +78,28 @@ def test_devices_are_all_pairs_of_engine_and_device(runner: Runner, paths: Paths
 def test_power_goes_down_from_the_default_in_steps_that_the_card_takes(with_card: Runner) -> None:
     plan = plan_preset("power", with_card)
     limits_w = [370, 335, 295, 260, 220]  # 185 W, a half, is below what it takes
-    assert [spec.settings for spec in plan.specs] == [{"gpu_power_limit_w": limit_w} for limit_w in limits_w]
+    assert [spec.settings for spec in plan.specs] == [{"power_limit_w": limit_w} for limit_w in limits_w]
     assert {spec.device for spec in plan.specs} == {"gpu:0"}
     assert [planned.spec for planned in plan.runs()] == list(plan.specs), "each limit is set once"
+
+
+@pytest.mark.parametrize(
+    ("limit_w", "rated_w", "expected_w"),
+    [
+        (15.0, 15.0, [15, 14, 12, 10, 9, 8]),
+        (4_095.0, 125.0, [125, 110, 100, 90, 75, 60]),
+        (253.0, 125.0, [253, 230, 200, 175, 150, 125]),
+        (28.5, None, [28, 26, 23, 20, 17, 14]),
+    ],
+)
+def test_power_of_a_cpu_goes_down_from_its_limit_unless_that_is_never_reached(
+    with_card: Runner, paths: Paths, limit_w: float, rated_w: float | None, expected_w: list[int]
+) -> None:
+    machine = replace(with_card.machine, cpu_power_limit_w=limit_w, cpu_power_rated_w=rated_w)
+    plan = plan_preset("power", Runner(paths, machine), choice={"device": "cpu"})
+    assert [spec.settings["power_limit_w"] for spec in plan.specs] == expected_w
+    assert {spec.device for spec in plan.specs} == {"cpu"}
+    assert {spec.device for spec in plan_preset("power", Runner(paths, machine)).specs} == {"gpu:0"}
 
 
 def test_power_without_a_limit_is_refused_with_the_reason(runner: Runner) -> None:

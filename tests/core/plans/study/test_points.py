@@ -15,6 +15,7 @@ from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.plans.study.axes import AXES_LIMIT, POINTS_LIMIT, axis_text, points, read_axis, with_values
+from app.core.plans.study.findings import findings
 from app.core.plans.study.planning import plan_axes, plan_preset
 from app.core.plans.study.points import followed, list_studies, load_study
 from app.core.records import Plan, RunSummary, Study
@@ -78,16 +79,33 @@ def test_what_is_finished_is_never_run_again(stored: Store, plan: Plan) -> None:
 def test_cancelled_failed_and_deleted_runs_are_run_again_but_not_those_out_of_memory(
     stored: Store, database: Database, eight_cores: Machine, plan: Plan
 ) -> None:
-    outcomes: dict[int, Outcome] = {50: None, 100: "crashed", 200: "out_of_memory", 400: 10.0}
+    outcomes: dict[int, Outcome] = {50: None, 100: "crashed", 200: 10.0, 400: "out_of_memory"}
     result = stored(plan, lambda spec: outcomes[spec.batch_size])
     states = {point.spec.batch_size: point.state for point in result.points}
-    assert states == {50: "waiting", 100: "failed", 200: "out_of_memory", 400: "done"}
+    assert states == {50: "waiting", 100: "failed", 200: "done", 400: "out_of_memory"}
     assert left_of(database, result.group.id) == Counter({50: 2, 100: 2})
-    trash_runs(database, [result.points[3].runs[0].id])
-    assert left_of(database, result.group.id) == Counter({50: 2, 100: 2, 400: 1})
+    trash_runs(database, [result.points[2].runs[0].id])
+    assert left_of(database, result.group.id) == Counter({50: 2, 100: 2, 200: 1})
     number = next(planned.number for planned in plan.runs() if planned.spec == plan.specs[0])
     store_point(database, eight_cores, plan.specs[0], result.group.id, 80.0, number)
-    assert left_of(database, result.group.id) == Counter({50: 1, 100: 2, 400: 1})
+    assert left_of(database, result.group.id) == Counter({50: 1, 100: 2, 200: 1})
+
+
+@pytest.mark.parametrize("reasons", ["memory_spilled other_load", None])
+def test_larger_batches_than_one_that_filled_the_memory_are_skipped(
+    runner: Runner, stored: Store, reasons: str | None
+) -> None:
+    plan = plan_axes(
+        CATALOGUE["demo"].default_spec("quick"), {"batch_size": (50, 100, 200), "seed": (1, 2)}, runner, 2
+    )
+    full = replace(plan, order="in_turn", specs=(plan.specs[2], *plan.specs[:2], *plan.specs[3:]))
+    result = stored(full, lambda _: 1.0 if reasons else "out_of_memory", runs=1, reasons=reasons)
+    points = {(point.spec.batch_size, point.spec.seed): point for point in result.points}
+    assert {place for place, point in points.items() if point.state == "skipped"} == {(200, 1)}
+    assert points[200, 1].reason == sentence("studies.filled", batch=100)
+    assert (200, 1) not in {(planned.spec.batch_size, planned.spec.seed) for planned in result.left}
+    assert len(result.left) == 12 - 1 - 2
+    assert said("studies.skipped", points=points[200, 1].name).is_in(findings(result))
 
 
 def test_an_invalid_run_is_finished_but_gives_no_result(stored: Store, plan: Plan) -> None:

@@ -118,6 +118,18 @@ def test_all_settings_reach_their_side(driver: Driver) -> None:
     assert [spec.preset for spec in setup.plan().specs] == ["quick", "quick"]
 
 
+def test_a_side_can_have_a_power_limit_that_its_device_accepts(driver: Driver) -> None:
+    setup = open_page(driver, pairs=3).setup
+    set_edited(setup.sides[1].editors["power_limit_w"], 45)
+    assert setup.plan().specs[1].settings == {"power_limit_w": 45}
+    assert said("run.no_power_limit").is_in(setup.problem.text())
+    driver.become(cpu_power_limit_w=65.0)
+    set_edited(setup.sides[1].editors["power_limit_w"], 44)
+    assert setup.run_button.isEnabled()
+    set_edited(setup.sides[1].editors["power_limit_w"], 0)
+    assert setup.plan().specs[1].settings == {}
+
+
 def test_sides_are_named_by_what_differs() -> None:
     spec = CATALOGUE["demo"].default_spec
     assert differing(spec(), spec()) == ("A", "B")

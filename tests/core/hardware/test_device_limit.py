@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from app.core.hardware.device_limit import limit_command
 from app.core.hardware.gpu.gpus import list_gpus
-from app.core.hardware.gpu.limit_commands import limit_command
 from tests.core.hardware.gpu.gpu_trees import plant
 from workloads.protocol.machine import Gpu, Machine
 
