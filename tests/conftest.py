@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from app.core.paths import Paths, default_paths
 from app.core.runs.worker_command import packages_of
 from tests import real_engines
 from tests.forks import Forks
-from workloads.engines.registry import ENGINES, EngineEntry
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, EngineEntry
 from workloads.protocol.machine import Machine
 
 # Examples may take long on a machine that freezes for seconds; that says nothing about them.
@@ -135,6 +136,12 @@ def second_engine(monkeypatch: pytest.MonkeyPatch) -> str:
     entry = EngineEntry("workloads.engines.plain_numpy", packages_folder="plain_numpy")
     monkeypatch.setitem(ENGINES, "plain_numpy", entry)
     return "plain_numpy"
+
+
+@pytest.fixture
+def no_engine_included(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Epochmark as its packages contain it."""
+    monkeypatch.setitem(ENGINES, DEFAULT_ENGINE, replace(ENGINES[DEFAULT_ENGINE], included_as=None))
 
 
 def pretend_installed(engine: str, paths: Paths, variant: str = "cpu") -> Path:

@@ -284,9 +284,9 @@ class MainWindow(QMainWindow):
         return action
 
     def _on_install_wanted(self, engine: str) -> None:
-        """Open the settings so that the user can install an engine."""
+        """Open the settings so that the user can install an engine. The first one is installed at once."""
         self.show_page("settings")
-        self.settings.show_engines(engine)
+        self.settings.show_engines(engine, install=not self._services.engines.installed)
 
     def _on_import_wanted(self) -> None:
         self.show_page("settings")

@@ -34,7 +34,6 @@ from tests.core.engines.test_builds import (
     computer,
 )
 from tests.sure import sure
-from workloads.engines.registry import DEFAULT_ENGINE, ENGINES
 from workloads.protocol.machine import Machine
 
 INCLUDED = included()
@@ -89,12 +88,6 @@ def test_each_engine_is_paired_with_what_its_build_can_use(
 
 def test_only_engines_that_can_run_the_workload_are_offered() -> None:
     assert pairs(BOTH, computer(WINDOWS, RTX_5070), "tensorflow") == ("tensorflow cpu",)
-
-
-@pytest.fixture
-def no_engine_included(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Epochmark as its packages contain it."""
-    monkeypatch.setitem(ENGINES, DEFAULT_ENGINE, replace(ENGINES[DEFAULT_ENGINE], included_as=None))
 
 
 @pytest.mark.usefixtures("no_engine_included")

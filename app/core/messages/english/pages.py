@@ -297,14 +297,21 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setup.engine_not_installed": "{engine} isn't installed. Install it in Settings.",
     "setup.favourite": "Favourite",
     "setup.favourites": "Favourites",
+    "setup.first_engine": "An engine trains the networks. None is installed; {engine} suits this computer.",
+    "setup.first_engine_sized": (
+        "An engine trains the networks. None is installed; {engine} suits this computer"
+        " ({download_bytes:file_size} to download)."
+    ),
     "setup.gpu": "GPU {number}: {name}",
     "setup.gpu_needs_engine": "{instead_of} can't use your {gpu}. {engine} can.",
     "setup.gpu_needs_other_build": "This build of {engine} can't use your {gpu}. Another build can.",
     "setup.gpu_not_on_system": "{instead_of} can't use your {gpu} on {system}. {engine} can.",
     "setup.gpu_runs_with": "{engine} can use your {gpu}.",
     "setup.install_engine": "Install {engine} …",
+    "setup.install_first": "Install {engine}",
     "setup.looking": "Checking this computer …",
     "setup.more_settings": "More settings",
+    "setup.no_engine_fits": "An engine trains the networks, and none is available for this computer.",
     "setup.other_workloads": "Others",
     "setup.promise": "Find out in a minute. Nothing is sent.",
     "setup.question": "How fast does this computer train neural networks?",

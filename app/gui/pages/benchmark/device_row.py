@@ -4,7 +4,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from app.core.analysis.published import short_name
-from app.core.engines.choices import GpuHelp, device_choices, gpu_help, unused_card
+from app.core.engines.choices import GpuHelp, device_choices, engine_to_install, gpu_help, unused_card
 from app.core.messages import sentence, text
 from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Button, ClampedLabel, give_way, guard_wheel, row
@@ -32,6 +32,7 @@ class DeviceRow(QWidget):
         super().__init__()
         self._services = services
         self._help: GpuHelp | None = None
+        self._first: str | None = None  # the engine to install if there is none
         self.list = DeviceList()
         self.list.setAccessibleName(sentence("label.device"))
         give_way(self.list)
@@ -52,6 +53,10 @@ class DeviceRow(QWidget):
             return
         self.list.offer(device_choices(installed, machine, workload.engines))
         choice = self.list.choice
+        self._first = None
+        if not installed and not workload.is_demo:
+            self._offer_first(machine, workload)
+            return
         self._help = None if choice is None else gpu_help(choice, installed, machine, workload.engines)
         idle = None if choice is None else unused_card(choice, machine, workload.engines)
         if self._help is not None:
@@ -62,6 +67,20 @@ class DeviceRow(QWidget):
         self.help_button.setVisible(self._help is not None or idle is None)
         self.setVisible(self._help is not None or idle is not None)
 
+    def _offer_first(self, machine: Machine, workload: Workload) -> None:
+        """Offer the engine that suits this computer, because none is installed."""
+        best = engine_to_install(machine, workload.engines)
+        if best is None:
+            self._show(sentence("setup.no_engine_fits"))
+        else:
+            self._first, variant = best[0], best[1].variant
+            engine, size_bytes = engine_title(self._first), variant.download_bytes
+            code = "setup.first_engine" if size_bytes is None else "setup.first_engine_sized"
+            self._show(sentence(code, engine=engine, download_bytes=size_bytes))
+            self.help_button.setText(sentence("setup.install_first", engine=engine))
+        self.help_button.setVisible(best is not None)
+        self.show()
+
     def _show(self, line: str) -> None:
         # From now on its space is reserved, because otherwise everything below would jump at each choice.
         policy = self.sizePolicy()
@@ -70,9 +89,11 @@ class DeviceRow(QWidget):
         self.help_text.show_text(line)
 
     def _on_help(self) -> None:
-        if self._help is None:
+        if self._first is not None:
+            self.install_wanted.emit(self._first)
+        elif self._help is None:
             return
-        if self._help.choice is None:
+        elif self._help.choice is None:
             self.install_wanted.emit(self._help.engine)
         else:
             self.list.select(self._help.choice.engine, self._help.choice.device)

@@ -5,6 +5,7 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.core.analysis.published import short_name
+from app.core.engines.choices import Choice
 from app.core.errors import UsageError
 from app.core.formats import format_gpu_memory, format_installed_memory
 from app.core.messages import Message, message, sentence, text
@@ -320,8 +321,9 @@ class SetupView(QWidget):
     def _show_network(self) -> None:
         """Mark the offered network that is selected. Any other is shown by name."""
         machine, choice = self._services.finder.machine, self.device.choice
-        if machine is not None and choice is not None:
-            self._current = spec = current_network(choice, machine)
+        if machine is not None:
+            # Without an engine, the one to be installed may be any.
+            self._current = spec = current_network(choice or Choice(DEFAULT_ENGINE, "cpu"), machine)
             card = sentence("setup.up_to", card=newest_card(spec.workload))
             self._network_tiles.name("current", workload_title(spec.workload), card)
         chosen = self.workload.chosen_id
@@ -357,7 +359,8 @@ class SetupView(QWidget):
             problem = str(error)
         self.known.show_setup(spec, choice.device if choice is not None else None)
         self.problem.setText(problem or "")
-        self.run_button.setEnabled(not problem and machine is not None)
+        can_train = choice is not None or self.chosen_workload.is_demo
+        self.run_button.setEnabled(not problem and machine is not None and can_train)
         self.problem.setVisible(bool(self.problem.text()))
 
     def _on_preflight(self) -> None:

@@ -97,7 +97,7 @@ class SettingsPage(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self._wanted_engine = ""
+        self._wanted_engine, self._installs = "", False
         theme = services.theme
         themes = [(theme, sentence(f"settings.theme_{theme}")) for theme in ("system", "light", "dark")]
         self.theme = Segments(theme, sentence("settings.theme"), themes)
@@ -132,9 +132,14 @@ class SettingsPage(QWidget):
         if two_columns != self._has_two_columns:
             self._place(two_columns=two_columns)
 
-    def show_engines(self, engine: str) -> None:
-        """Scroll to an engine so that the user can install it, now or as soon as engines are listed."""
-        self._wanted_engine = engine
+    def show_engines(self, engine: str, *, install: bool = False) -> None:
+        """Scroll to an engine so that the user can install it, now or as soon as engines are listed.
+
+        Args:
+            engine: Name of the engine.
+            install: Whether to install it immediately.
+        """
+        self._wanted_engine, self._installs = engine, install
         self._on_engines()
 
     def show_data_sets(self) -> None:
@@ -144,8 +149,10 @@ class SettingsPage(QWidget):
     def _on_engines(self) -> None:
         wanted = self.engines_card.rows.get(self._wanted_engine)
         if wanted is not None:
-            self._wanted_engine = ""
+            engine, self._wanted_engine = self._wanted_engine, ""
             wanted.prefer_recommended()
+            if self._installs:
+                self.engines_card.install(engine, None)
             QTimer.singleShot(0, self, lambda: self._reveal(wanted))  # after the layout
 
     def _reveal(self, wanted: EngineLine) -> None:

@@ -294,6 +294,26 @@ def test_an_installation_can_be_cancelled_and_a_second_one_waits(
     assert not any(paths.engines.iterdir())
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("small")
+def test_the_first_engine_is_installed_with_one_click_on_the_benchmark_page(
+    no_engine_included: None, driver: Driver
+) -> None:
+    setup = driver.page.setup
+    offer, names = setup.device_row, ("torch", "jax")
+    driver.until(offer.isVisible)
+    assert not setup.run_button.isEnabled()
+    setup.workload.choose("demo")
+    assert setup.run_button.isEnabled()
+    assert not offer.isVisible()
+    setup.workload.choose("mnist_mlp")
+    driver.press(offer.help_button)
+    driver.until(lambda: set(names) & set(driver.services.engines.installed) == {"torch"})
+    driver.window.show_page("benchmark")
+    driver.until(setup.run_button.isEnabled)
+    assert setup.spec().engine == "torch"
+
+
 @pytest.mark.long
 @pytest.mark.usefixtures("small")
 def test_closing_the_window_cancels(driver: Driver, opened: Opened, paths: Paths, index: Index) -> None:
