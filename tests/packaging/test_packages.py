@@ -1,6 +1,7 @@
 """Builds this system's packages, installs them and runs what they contain. See `start.py test --packaging`."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -75,6 +76,9 @@ def test_the_wheel_collides_with_nobody_and_has_no_engine(wheel: Path) -> None:
         info = next(name for name in names if name.endswith(".dist-info/METADATA"))
         metadata = Parser().parsestr(archive.read(info).decode())
     assert {name.partition("/")[0] for name in names} == {"epochmark", info.partition("/")[0]}
+    description = str(metadata.get_payload())
+    assert "# Epochmark" in description
+    assert not [link for link in re.findall(r"\]\(([^)]*)\)", description) if not link.startswith("https:")]
     always = [each for each in metadata.get_all("Requires-Dist", []) if "extra ==" not in each]
     assert not any(each.startswith(("tensorflow", "keras")) for each in always)
     assert any(name.endswith("/licenses/LICENSE") for name in names)

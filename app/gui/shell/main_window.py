@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+import app
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.records import Plan
@@ -271,6 +272,8 @@ class MainWindow(QMainWindow):
         help_.addSeparator()
         self._add(help_, "menu.data_folder", "", lambda: self._open(self._services.paths.data))
         self._add(help_, "menu.report", "", self._on_report)
+        if app.PROJECT_URL:
+            self._add(help_, "menu.updates", "", self._on_updates)
         self._add(help_, "menu.about", "", lambda: about_dialog(self).exec()).setMenuRole(roles.AboutRole)
 
     def _add(
@@ -340,6 +343,18 @@ class MainWindow(QMainWindow):
         from app.gui.shell.help_dialogs import ReportDialog, problem_report  # opening the window doesn't need it
 
         ReportDialog(self, problem_report(self._services.finder.machine, log_file)).open()
+
+    def _on_updates(self) -> None:
+        from app.core.exchange import updates  # opening the window doesn't need it
+        from app.gui.shell.help_dialogs import UpdateDialog
+
+        def show(release: updates.Release | None) -> None:
+            if release is None:
+                self.notify(sentence("updates.none", version=app.__version__), "", "", None)
+            else:
+                UpdateDialog(self, release, app.PROJECT_URL + updates.PAGE).open()
+
+        self._services.tasks.start(partial(updates.newer_release, app.PROJECT_URL), show, self._services.complain)
 
     def _shown(self) -> "BenchmarkPage | ResultsPage | PlanPage[Any]":
         """Return the page whose result is displayed."""
