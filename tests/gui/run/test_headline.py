@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QFontMetricsF
@@ -224,6 +224,7 @@ def assert_all_is_read(line: HeadlineRow) -> None:
     texts=st.sampled_from(TEXTS),
     has_button=st.booleans(),
 )
+@example("examples_per_j", 1e7, "≈ ", 390, TEXTS[0], True)
 def test_nothing_is_cut_whatever_is_measured(
     line: HeadlineRow,
     metric: str,
