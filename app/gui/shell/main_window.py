@@ -64,7 +64,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self._services = services
         services.theme.dress(self)
-        self._closing = False
+        self._closing = self._awaits_engine = False
         self.wants_restart = False  # whether to restart the app after closing
         self.setWindowTitle("Epochmark")
         self.setMinimumSize(*SMALLEST_PX)
@@ -82,6 +82,7 @@ class MainWindow(QMainWindow):
         self._make_menu()
         self.side_bar.chosen.connect(self.show_page)
         self.side_bar.mark(self._code)
+        services.engines.changed.connect(self._on_engines)
         services.bridge.started.connect(self._on_state)
         services.bridge.ended.connect(self._on_ended)
         services.bridge.refused.connect(self._on_refused)
@@ -287,9 +288,19 @@ class MainWindow(QMainWindow):
         return action
 
     def _on_install_wanted(self, engine: str) -> None:
-        """Open the settings so that the user can install an engine. The first one is installed at once."""
+        """Open the settings so that the user can install an engine.
+
+        The first one is installed at once, and then the Benchmark page is shown again.
+        """
+        self._awaits_engine = not self._services.engines.installed
         self.show_page("settings")
-        self.settings.show_engines(engine, install=not self._services.engines.installed)
+        self.settings.show_engines(engine, install=self._awaits_engine)
+
+    def _on_engines(self) -> None:
+        if self._awaits_engine and self._services.engines.installed:
+            self._awaits_engine = False
+            if self._code == "settings":
+                self.show_page("benchmark")
 
     def _on_import_wanted(self) -> None:
         self.show_page("settings")
