@@ -400,7 +400,7 @@ def doubts(bar: Bar) -> tuple[str, ...]:
 
 
 def rank_text(chart: Sequence[Bar]) -> str:
-    """Return the rank of the user's own bar as text; "" if there is no such bar, or if it is alone or invalid.
+    """Return how many devices the user's own bar is faster than, as text; "" if it is missing, alone or invalid.
 
     Each device counts once, as drawn. Other people's results and bars that aren't like the run don't count.
     """
@@ -408,7 +408,8 @@ def rank_text(chart: Sequence[Bar]) -> str:
     mine = next((bar for bar in ranked if bar.kind == "you"), None)
     if mine is None or len(ranked) == 1 or mine.verdict == "invalid":
         return ""
-    return sentence("compare.rank", rank=ranked.index(mine) + 1, count=len(ranked))
+    slower = [bar for bar in ranked[ranked.index(mine) :] if bar.value != mine.value]
+    return sentence("compare.rank", slower=len(slower), count=len(ranked) - 1)
 
 
 def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary | None = None) -> list[Bar]:

@@ -64,7 +64,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.samples": "Samples per epoch",
     "compare.own_named": "{name} · {date}",
     "compare.own_numbered": "{name} (run {run_id})",
-    "compare.rank": "{rank} of {count}",
+    "compare.rank": "faster than {slower} of {count}",
     "compare.scale": "{quantity} ({better}), log scale",
     "compare.scale_of_years": (
         "{quantity} ({better}), log scale; published {first}",

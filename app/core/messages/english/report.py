@@ -132,6 +132,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.run_ab_again": "Run it again.",
     "share.runs": ("{count} run", "median of {count} runs"),
     "share.unknown_device": "unknown device",
+    "share.more": "Save or copy",
     "share.version": "Epochmark {version}",
     "share.within": "± {half_pct:.1f} % (95 %)",
     "telemetry.busiest_core": "Busiest logical CPU",
