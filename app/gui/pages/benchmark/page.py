@@ -142,7 +142,7 @@ class BenchmarkPage(QWidget):
     def share(self) -> None:
         """Open the share dialog for the result."""
         if self.run is not None:
-            self._actions.share(*self._shared())
+            self._actions.share(*self._shared(), again=self.start)
 
     def copy_picture(self) -> None:
         """Copy the share picture of the result."""
