@@ -165,3 +165,12 @@ def test_seeing_why_the_gpu_is_not_used_takes_two(
 def menu_of(menu: object) -> QMenu:
     assert isinstance(menu, QMenu)
     return menu
+
+
+@pytest.mark.slow
+def test_a_workload_is_run_from_compare_with_one_click(driver: Driver) -> None:
+    driver.choose_demo()
+    driver.window.show_page("compare")
+    driver.window.compare.run_wanted.emit("demo")
+    assert driver.window.page is driver.page
+    assert driver.wait_for_result().workload == "demo"
