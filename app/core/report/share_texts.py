@@ -7,6 +7,13 @@ from app.core.plain_text import one_line
 from app.core.records import RunSummary
 
 DEVICE_CHARS = 120
+# Where people can get Epochmark. It is printed on pictures unless it is empty.
+PROJECT_ADDRESS = ""
+
+
+def version_line(app_version: str) -> str:
+    """Return the name and version of the app, and the project's address if there is one."""
+    return " · ".join(filter(None, (sentence("share.version", version=app_version), PROJECT_ADDRESS)))
 
 
 def device_title(run: RunSummary, *, with_limit: bool = True) -> str:

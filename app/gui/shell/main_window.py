@@ -212,6 +212,8 @@ class MainWindow(QMainWindow):
         if code == "compare":
             self.compare.run_chosen.connect(self._on_run_chosen)
             self.compare.import_wanted.connect(self.imports.choose)
+            self.compare.run_wanted.connect(self._on_workload_wanted)
+            self.imports.dragged.connect(lambda is_dragging: self.compare.show_drag(is_dragging=is_dragging))
             self.imports.changed.connect(self.compare.refresh)
         if code == "hardware":
             self.closed.connect(self.hardware.cancel)  # even if another page is shown
@@ -320,6 +322,14 @@ class MainWindow(QMainWindow):
     def _on_run_chosen(self, run_id: int) -> None:
         self.show_page("results")
         self.results.open_run(run_id)
+
+    def _on_workload_wanted(self, workload: str) -> None:
+        """Run a workload, unless its setup is incomplete or something else is running."""
+        self.show_page("benchmark")
+        if not self._services.bridge.is_running:
+            self.benchmark.choose()
+            self.benchmark.setup.choose(workload)
+            self.benchmark.setup.run()
 
     def _on_compare(self, ids: list[int]) -> None:
         self.show_page("compare")
