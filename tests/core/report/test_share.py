@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+import app
 from app.core.analysis.compare import bars, position
 from app.core.analysis.published import reference_rows
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.plans.repeat import Repeat
 from app.core.records import Group, Plan, Run
-from app.core.report import share_texts
 from app.core.report.card import Bars
 from app.core.report.result_records import result_of
 from app.core.report.run_texts import result_text
@@ -154,7 +154,7 @@ def test_without_a_rank_the_picture_leads_with_the_value(stored_run: Run, change
 def test_the_address_of_the_project_is_printed_if_there_is_one(
     stored_run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(share_texts, "PROJECT_ADDRESS", "example.org/epochmark")
+    monkeypatch.setattr(app, "PROJECT_URL", "https://example.org/epochmark")
     assert " · example.org/epochmark · " in share_card(JudgedRun(stored_run)).footer
 
 
