@@ -76,7 +76,7 @@ UNUSED_PYTHON = (
         "DLLs/*.ico",
         "DLLs/*.cat",
     ),
-    *("mscms.dll", "LICENSE_PYTHON.txt"),
+    "LICENSE_PYTHON.txt",
 )
 # Parts of Qt that nothing in Epochmark uses, in Linux', macOS' and Windows' spellings.
 _QT_MODULES = (
@@ -84,7 +84,7 @@ _QT_MODULES = (
     *("VirtualKeyboard", "UiTools", "Concurrent", "Xml", "Lottie", "WaylandCompositor"),
 )
 UNUSED_PACKAGES = (
-    "bin",
+    *("bin", "share", "example.py", "setuptools/*.exe"),
     *(
         f"PySide6/{folder}"
         for folder in ("include", "typesystems", "glue", "scripts", "support", "doc", "resources")
@@ -113,6 +113,16 @@ UNUSED_PACKAGES = (
         for plugins in ("Qt/plugins", "plugins")
         for kind in ("designer", "qmllint", "wayland-graphics-integration-server")
     ),
+    *(
+        f"PySide6/plugins/{name}"
+        for name in (
+            "platforminputcontexts",
+            "vectorimageformats",
+            "imageformats/qpdf.dll",
+            "platforms/qdirect2d.dll",
+        )
+    ),
+    "PySide6/pyside6qml*",
     *(f"PySide6/Qt/lib/libQt6{module}*" for module in _QT_MODULES),
     *(f"PySide6/Qt/lib/Qt{module}*.framework" for module in _QT_MODULES),
     *(f"PySide6/{prefix}{module}*" for prefix in ("Qt6", "Qt") for module in _QT_MODULES),
@@ -131,7 +141,11 @@ LAUNCHER = """\
 here=$(dirname "$(readlink -f "$0")")
 EPOCHMARK_STARTED_AS=${{EPOCHMARK_STARTED_AS:-epochmark}} exec "$here/python/{interpreter}" -I -m epochmark "$@"
 """
-WINDOWS_LAUNCHER = '@"%~dp0python\\python.exe" -I -m epochmark %*\r\n'
+# Without arguments, as after a double click, the window opens and the console closes.
+WINDOWS_LAUNCHER = """\
+@if "%~1"=="" start "" "%~dp0python\\pythonw.exe" -I -m epochmark & exit /b
+@"%~dp0python\\python.exe" -I -m epochmark %*
+"""
 
 
 def run(*command: str | Path) -> None:
@@ -237,21 +251,27 @@ def compile_all(library: Path, version: str) -> None:
     """
     own = f"{sys.version_info[0]}.{sys.version_info[1]}" == version
     compiler = sys.executable if own else shutil.which(f"python{version}")
-    if compiler is None:
+    if compiler is not None:
+        options = ("-q", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", library)
+        subprocess.run(  # some modules are for tests and can't be compiled
+            [compiler, "-I", "-m", "compileall", *options, str(library)],
+            env=os.environ | {"PYENV_VERSION": version},
+            check=False,
+        )
+    if not (library / "__pycache__" / f"os.cpython-{version.replace('.', '')}.pyc").is_file():
         sys.exit(f"Compiling the modules requires Python {version} on this computer.")
-    jobs = str(os.cpu_count() or 1)
-    options = ("-q", "-j", jobs, "--invalidation-mode", "unchecked-hash", "-s", library)
-    subprocess.run([compiler, "-I", "-m", "compileall", *options, str(library)], check=False)  # some are for tests
 
 
 def add_cpp_runtime(python: Path, site: Path) -> None:
-    """Put Microsoft's C++ runtime next to python.exe, where engines find it."""
-    for runtime in site.glob("msvc_runtime-*.data/data"):
-        for path in runtime.glob("*.dll"):
-            if not (python / path.name).exists():
-                shutil.copy2(path, python)
-    for path in site.glob("msvcp140*.dll"):
+    """Move Microsoft's C++ runtime next to python.exe, where engines find it.
+
+    The copy that came with Python is replaced, because libraries of one runtime must have the same version.
+    """
+    for path in site.glob("*.dll"):
+        path.unlink()
+    for path in site.glob("Scripts/*.dll"):
         shutil.move(path, python / path.name)
+    shutil.rmtree(site / "Scripts")
 
 
 def build(system: str, out: Path, python: Path, *, with_tensorflow: bool) -> None:
@@ -269,7 +289,7 @@ def build(system: str, out: Path, python: Path, *, with_tensorflow: bool) -> Non
     install_packages(site, layout, version, ["cpu.txt" if with_tensorflow else "app.txt"], wheel)
     if system == "windows":
         add_cpp_runtime(target, site)
-        (out / "epochmark.cmd").write_text(WINDOWS_LAUNCHER, encoding="ascii", newline="")
+        (out / "epochmark.cmd").write_text(WINDOWS_LAUNCHER, encoding="ascii", newline="\r\n")
     else:
         launcher = out / "epochmark"
         launcher.write_text(LAUNCHER.format(interpreter=interpreter.relative_to(target)), encoding="ascii")

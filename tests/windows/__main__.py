@@ -10,15 +10,13 @@
 Each works on a copy of the working tree. WINDOWS_RIG names another folder than .windows.
 """
 
-import os
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from tests.conftest import ROOT
-from tests.windows.rig import DISPLAY, Rig
+from tests.windows.rig import DISPLAY, Rig, this_rig
 
 OPENING_S = 20
 
@@ -51,8 +49,8 @@ def take_screenshots(rig: Rig, folder: Path) -> int:
 
 def main(arguments: list[str]) -> int:
     """Do what the command line says; return the exit code."""
-    rig = Rig(Path(os.environ.get("WINDOWS_RIG", ROOT / ".windows")))
-    if os.geteuid() != 0:
+    rig = this_rig()
+    if not rig.may_be_used():
         sys.exit("Only root can build and use the rig: it mounts folders and changes the root.")
     if arguments[:1] not in (["build"], ["remove"]) and not rig.project.is_dir():
         sys.exit("There's no rig yet; build it first: python -m tests.windows build")

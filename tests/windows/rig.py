@@ -49,7 +49,7 @@ class Rig:
         self.root = folder.absolute() / "root"
         self.drive = self.root / "win" / "prefix" / "drive_c"
         self.project = self.drive / "epochmark"
-        self._python = self.drive / "Python313"
+        self.python = self.drive / "Python313"
 
     def build(self) -> None:
         """Build it, or bring it up to date; what is there already is kept."""
@@ -67,13 +67,19 @@ class Rig:
         shutil.copy(trusted, self.root / "etc/ssl/certs/ca-certificates.crt")
         (self.root / "win").mkdir(exist_ok=True)  # wine makes the prefix in it, but not the folder itself
         self.wine("wineboot", "-i", WINEDLLOVERRIDES="mscoree=;mshtml=")
-        if not self._python.is_dir():
+        if not self.python.is_dir():
             self._get_python()
-        stand_ins.make_colour_management(self._python)
+        system = self.drive / "windows" / "system32"
+        stand_ins.make_colour_management(system)
+        stand_ins.make_unicode_converters(system)
         wines = self.root / "usr/lib/x86_64-linux-gnu/wine/x86_64-windows/ucrtbase.dll"
-        stand_ins.make_c_runtime(self.drive / "windows" / "system32", wines)
+        stand_ins.make_c_runtime(system, wines)
         self.start("--help")
-        stand_ins.make_unicode_converters(self.project / ".venv" / "Lib" / "site-packages" / "PySide6")
+
+    @staticmethod
+    def may_be_used() -> bool:
+        """Return whether this process may mount folders and change the root."""
+        return os.geteuid() == 0
 
     def mount(self) -> None:
         """Bind what programs in it need, and start its screen; done already, this does nothing."""
@@ -157,7 +163,12 @@ class Rig:
             (packed,) = Path(scratch).rglob("data.zip")
             with zipfile.ZipFile(packed) as files:
                 files.extractall(Path(scratch, "python"))
-            shutil.copytree(Path(scratch, "python", PYTHON_FOLDER), self._python)
+            shutil.copytree(Path(scratch, "python", PYTHON_FOLDER), self.python)
+
+
+def this_rig() -> Rig:
+    """Return the rig of this working tree, or the one that WINDOWS_RIG names. It may not be built yet."""
+    return Rig(Path(os.environ.get("WINDOWS_RIG", ROOT / ".windows")))
 
 
 def _is_mounted(place: Path) -> bool:

@@ -46,12 +46,12 @@ typedef struct { float re, im; } Float;
 
 
 def make_colour_management(folder: Path) -> None:
-    """Put mscms.dll beside a program."""
+    """Put mscms.dll into Windows' folder."""
     _compile(_empty(_COLOUR_NAMES), folder / "mscms.dll")
 
 
 def make_unicode_converters(folder: Path) -> None:
-    """Put icuuc.dll beside Qt's libraries."""
+    """Put icuuc.dll into Windows' folder."""
     callbacks = ("UCNV_FROM_U_CALLBACK_SUBSTITUTE", "UCNV_TO_U_CALLBACK_SUBSTITUTE")
     _compile(_empty((*_CONVERTER_NAMES, *callbacks)) + _CANNOT_OPEN, folder / "icuuc.dll")
 

@@ -47,7 +47,8 @@ def _typed(whole: list[str], arguments: list[str]) -> str:
     """Return the part of a command line before its arguments. The first item of `arguments` is the program."""
     typed = whole[: len(whole) - len(arguments) + 1]
     if typed[-2:] in (["-m", "app"], ["-m", NAME]):
-        return _joined(typed)
+        launcher = Path(typed[0]).parent.parent / "epochmark.cmd"  # in the installed program for Windows
+        return _joined([str(launcher)] if launcher.is_file() else typed)
     program = Path(arguments[0]) if arguments else Path()
     if program.stem == NAME and not _is_on_path(program):
         return str(program)

@@ -57,6 +57,16 @@ def test_the_installed_script_is_named_alone_only_where_the_shell_finds_it(
     assert said("workload.see_list").is_all_of(sentence("workload.see_list"))
 
 
+def test_the_installed_program_of_windows_names_its_launcher(
+    typed: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    type_in(monkeypatch, [str(tmp_path / "python" / "pythonw.exe"), "-I", "-m", "epochmark"], ["__main__.py"])
+    assert "pythonw.exe" in as_started("python3 start.py engine list")
+    launcher = tmp_path / "epochmark.cmd"
+    launcher.touch()
+    assert as_started("python3 start.py engine list") == f"{launcher} engine list"
+
+
 def test_what_start_py_says_comes_first_and_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "py start.py")
     assert said("workload.see_list").is_all_of(sentence("workload.see_list"))

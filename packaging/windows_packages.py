@@ -1,0 +1,121 @@
+"""Packs a folder made by build.py for Windows: as an installer for one user, and as a .zip that needs none.
+
+    .venv/bin/python packaging/windows_packages.py installer build/epochmark build
+    .venv/bin/python packaging/windows_packages.py zip build/epochmark build
+
+The installer is made by NSIS (`makensis`, also a package of Debian). It contains the list of its own files,
+because its uninstaller deletes only these.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from io import BytesIO
+from pathlib import Path, PureWindowsPath
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPT = ROOT / "packaging" / "windows" / "epochmark.nsi"
+
+
+def version(folder: Path) -> str:
+    """Return the version of the app in a folder."""
+    (info,) = folder.glob("python/Lib/site-packages/epochmark-*.dist-info")
+    return info.name.removeprefix("epochmark-").removesuffix(".dist-info")
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Return all files in a folder and below, in a fixed order."""
+    return sorted(path for path in folder.rglob("*") if not path.is_dir())
+
+
+def file_lists(folder: Path) -> str:
+    """Return two NSIS macros that call another macro for each file, and for each folder, the deepest first."""
+    files = [path.relative_to(folder) for path in files_in(folder)]
+    folders = {parent for path in files for parent in path.parents[:-1]}
+    lists = {
+        "EachFile": files,
+        "EachFolder": sorted(folders, key=lambda path: (-len(path.parts), path)),
+    }
+    return "".join(
+        "\n".join([f"!macro {name} DO", *(_call(path) for path in paths), "!macroend", ""])
+        for name, paths in lists.items()
+    )
+
+
+def _call(path: Path) -> str:
+    name = str(PureWindowsPath(path)).replace("$", "$$")
+    return f'  !insertmacro ${{DO}} "{name}"'
+
+
+def write_icon(path: Path) -> None:
+    """Write the app's icon as an .ico with all sizes that Windows shows."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    sys.path.insert(0, str(ROOT))
+    from PIL import Image
+    from PySide6.QtCore import QBuffer, QByteArray, QIODevice
+    from PySide6.QtWidgets import QApplication
+
+    from app.gui.style.icons import application_icon
+
+    application, icon, drawn = QApplication.instance() or QApplication([]), application_icon(), []
+    for size in sorted(icon.availableSizes(), key=lambda size: -size.width()):
+        buffer = QBuffer(data := QByteArray())
+        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+        icon.pixmap(size).save(buffer, "PNG")
+        drawn.append(Image.open(BytesIO(data.data())))
+    sizes = [image.size for image in drawn]
+    drawn[0].save(path, sizes=sizes, append_images=drawn[1:], bitmap_format="bmp")
+    del application
+
+
+def make_installer(folder: Path, out: Path, *, compress: bool = True) -> Path:
+    """Build the installer, and return its path."""
+    made = version(folder)
+    setup, lists, icon = out / f"Epochmark-{made}-windows-x64-setup.exe", out / "files.nsh", out / "epochmark.ico"
+    lists.write_text(file_lists(folder), encoding="utf-8-sig")
+    write_icon(icon)
+    numbers = (*re.findall(r"\d+", made), "0", "0", "0")[:4]
+    values = {
+        "VERSION": made,
+        "VERSION_NUMBERS": ".".join(numbers),
+        "SIZE_KIB": sum(path.stat().st_size for path in files_in(folder)) // 1024,
+        "COMPRESS": "SetCompressor /SOLID lzma" if compress else "SetCompress off",
+        "FOLDER": folder,
+        "LISTS": lists,
+        "ICON": icon,
+        "OUT": setup,
+    }
+    defines = [f"-D{name}={value}" for name, value in values.items()]
+    # Without a UTF-8 locale, makensis can't open files whose names aren't ASCII.
+    environment = os.environ | {"LC_ALL": "C.UTF-8"}
+    subprocess.run(["makensis", "-V2", "-WX", *defines, SCRIPT], env=environment, check=True, stdout=sys.stderr)
+    return setup
+
+
+def make_zip(folder: Path, out: Path) -> Path:
+    """Build the .zip, and return its path."""
+    packed = out / f"Epochmark-{version(folder)}-windows-x64.zip"
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for path in files_in(folder):
+            archive.write(path, Path("Epochmark", path.relative_to(folder)))
+    return packed
+
+
+def main() -> int:
+    """Build what the arguments say, and print its path."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=("installer", "zip"))
+    parser.add_argument("folder", type=Path, help="folder made by build.py")
+    parser.add_argument("out", type=Path, help="folder for the result")
+    arguments = parser.parse_args()
+    folder, out = arguments.folder.resolve(), arguments.out.resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    print(make_installer(folder, out) if arguments.kind == "installer" else make_zip(folder, out))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
