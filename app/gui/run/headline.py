@@ -195,8 +195,7 @@ class HeadlineCard(Card):
         self._state.addWidget(_page(self._where, self.progress_bar))
         self._state.addWidget(_page(self.rank))
         self._state.setFixedHeight(STATE_PX)
-        left = column(self._row, self._state, spacing_px=0)
-        top = row(left, self.buttons, spacing_px=2 * GAP_PX)
+        top = row(self._row, self.buttons, spacing_px=2 * GAP_PX)
         top.setStretch(0, 1)
         words = row(self.note, self.facts, spacing_px=2 * GAP_PX)
         self.facts.setAlignment(Qt.AlignmentFlag.AlignRight)
@@ -209,6 +208,7 @@ class HeadlineCard(Card):
         self._message_room.setLayout(column(self.message, None))
         self.body.setSpacing(4)
         self.body.addLayout(top)
+        self.body.addWidget(self._state)
         self.body.addLayout(words)
         self.body.addWidget(self._message_room)
 

@@ -41,7 +41,7 @@ _HEADINGS = (
     *("heading.cpu_energy", "heading.gpu_energy"),
 )
 EPOCHS_SHOWN = 1_000
-LIST_PX, COMMENT_PX = 120, 140
+LIST_PX = 120
 
 
 class TrendView(QWidget):
@@ -136,11 +136,10 @@ class RunDetail(QWidget):
         self.back_button.clicked.connect(self.left)
         self.comment = QLineEdit(maxLength=COMMENT_LIMIT, placeholderText=sentence("results_page.comment"))
         self.comment.setAccessibleName(sentence("results_page.comment"))
-        self.comment.setMinimumWidth(COMMENT_PX)
         self.comment.editingFinished.connect(self._on_commented)
-        self.charts_button = Button(theme, sentence("results_page.charts"), "chart-bar", "segment", gives_way=True)
-        self.table_button = Button(theme, sentence("label.table"), "list", "segment", gives_way=True)
-        self.trend_button = Button(theme, sentence("results_page.trend"), "history", "segment", gives_way=True)
+        self.charts_button = Button(theme, sentence("results_page.charts"), "chart-bar", kind="segment")
+        self.table_button = Button(theme, sentence("label.table"), "list", kind="segment")
+        self.trend_button = Button(theme, sentence("results_page.trend"), "history", kind="segment")
         self.charts_button.setChecked(True)
         for number, button in enumerate((self.charts_button, self.table_button, self.trend_button)):
             button.toggled.connect(partial(self._on_page, number))
@@ -192,6 +191,8 @@ class RunDetail(QWidget):
         self._share = SplitButton(theme, self.share_button, entries, sentence("share.more"))
         entries = (actions[code] for code in ("compare", "export", "rename", "delete"))
         self.more = SplitButton(theme, self.again_button, entries, sentence("results_page.more"))
+        for part in (self._share, self.more):
+            self.view.corner.addWidget(part)
 
     def _lay_out(self) -> None:
         for table, headings, name in (
@@ -218,8 +219,6 @@ class RunDetail(QWidget):
             self.charts_button,
             self.table_button,
             self.trend_button,
-            self._share,
-            self.more,
             spacing_px=GAP_PX,
         )
         head.setStretch(2, 1)
