@@ -104,7 +104,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share_dialog.colours": "Picture colours",
     "share_dialog.copied": "Copied for {form}",
     "share_dialog.dark": "Dark",
-    "share_dialog.doubtful": "Other people may doubt this result, because the run had cautions.",
+    "share_dialog.doubtful": "Other people may doubt this result because it has cautions.",
     "share_dialog.file_saved": "Saved result file as {name}",
     "share_dialog.form": "Text for",
     "share_dialog.form_bbcode": "BBCode",
@@ -177,6 +177,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "updates.notes": "What's new",
     "updates.open_page": "Open download page",
     "updates.try_later": "Try again later.",
-    "updates.unreadable": "The server's answer isn't a description of a release.",
+    "updates.unreadable": "The server didn't send a valid description of a release.",
     "web.too_slow": "Downloading {address} took longer than {limit_s:g} s.",
 }

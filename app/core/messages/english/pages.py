@@ -298,9 +298,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setup.engine_not_installed": "{engine} isn't installed. Install it in Settings.",
     "setup.favourite": "Favourite",
     "setup.favourites": "Favourites",
-    "setup.first_engine": "An engine trains the networks. None is installed; {engine} suits this computer.",
+    "setup.first_engine": "To train networks, Epochmark needs an engine. {engine} suits this computer.",
     "setup.first_engine_sized": (
-        "An engine trains the networks. None is installed; {engine} suits this computer"
+        "To train networks, Epochmark needs an engine. {engine} suits this computer"
         " ({download_bytes:file_size} to download)."
     ),
     "setup.gpu": "GPU {number}: {name}",
@@ -312,7 +312,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setup.install_first": "Install {engine}",
     "setup.looking": "Checking this computer …",
     "setup.more_settings": "More settings",
-    "setup.no_engine_fits": "An engine trains the networks, and none is available for this computer.",
+    "setup.no_engine_fits": "To train networks, Epochmark needs an engine, but none is available for this computer.",
     "setup.other_workloads": "Others",
     "setup.promise": "Find out in a minute. Nothing is sent.",
     "setup.question": "How fast does this computer train neural networks?",
