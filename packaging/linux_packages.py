@@ -9,12 +9,13 @@ An AppImage is a squashfs image behind AppImage's own runtime; without the runti
 import argparse
 import gzip
 import os
-import re
 import shutil
 import subprocess
 import sys
 from email.utils import formatdate
 from pathlib import Path
+
+from release import app_version, newest_section  # type: ignore[import-not-found] # next to this file
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ROOT / "packaging" / "linux"
@@ -41,20 +42,6 @@ DESCRIPTION = """\
 """
 
 
-def version() -> str:
-    """Return the app's version."""
-    found = re.search(r'__version__ = "(.+)"', (ROOT / "app" / "__init__.py").read_text(encoding="utf-8"))
-    assert found
-    return found[1]
-
-
-def release_date() -> str:
-    """Return the date of the newest release in the changelog, as YYYY-MM-DD."""
-    found = re.search(r"^## \[\d.*\] - (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert found
-    return found[1]
-
-
 def add_desktop_files(usr: Path) -> None:
     """Add the menu's entry, the icon and the description for software centres below a `usr` folder."""
     for source, place in (
@@ -66,7 +53,8 @@ def add_desktop_files(usr: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
     metainfo = usr / "share" / "metainfo" / METAINFO
-    filled = metainfo.read_text(encoding="utf-8").replace("@VERSION@", version()).replace("@DATE@", release_date())
+    _, date, _ = newest_section((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    filled = metainfo.read_text(encoding="utf-8").replace("@VERSION@", app_version()).replace("@DATE@", date)
     metainfo.write_text(filled, encoding="utf-8")
 
 
@@ -90,14 +78,14 @@ def make_deb(folder: Path, out: Path, compression: str = "xz") -> Path:
     control.mkdir()
     (control / "control").write_text(_control(_size_kib(usr)), encoding="utf-8")
     _set_modes(root)
-    deb = out / f"epochmark_{version()}_amd64.deb"
+    deb = out / f"epochmark_{app_version()}_amd64.deb"
     subprocess.run(["dpkg-deb", "--root-owner-group", f"-Z{compression}", "--build", root, deb], check=True)
     return deb
 
 
 def _control(size_kib: int) -> str:
     return (
-        f"Package: epochmark\nVersion: {version()}\nArchitecture: amd64\n"
+        f"Package: epochmark\nVersion: {app_version()}\nArchitecture: amd64\n"
         "Maintainer: The Epochmark authors <epochmark@users.noreply.github.com>\n"
         f"Installed-Size: {size_kib}\nSection: science\nPriority: optional\nDepends: {', '.join(DEPENDS)}\n"
         f"Description: {SUMMARY}\n{DESCRIPTION}"
@@ -107,7 +95,7 @@ def _control(size_kib: int) -> str:
 def _write_changelog(path: Path) -> None:
     when = formatdate(int(os.environ.get("SOURCE_DATE_EPOCH", "0")) or None)
     text = (
-        f"epochmark ({version()}) stable; urgency=medium\n\n  * See CHANGELOG.md of the project.\n\n"
+        f"epochmark ({app_version()}) stable; urgency=medium\n\n  * See CHANGELOG.md of the project.\n\n"
         f" -- The Epochmark authors <epochmark@users.noreply.github.com>  {when}\n"
     )
     with path.open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
@@ -146,7 +134,7 @@ def make_appimage(folder: Path, out: Path, runtime: Path | None) -> Path:
     root = make_appdir(folder, out)
     if runtime is None:
         return root
-    image, packed = out / f"Epochmark-{version()}-x86_64.AppImage", out / "Epochmark.squashfs"
+    image, packed = out / f"Epochmark-{app_version()}-x86_64.AppImage", out / "Epochmark.squashfs"
     packed.unlink(missing_ok=True)
     options = ("-quiet", "-root-owned", "-noappend", "-comp", "zstd")
     subprocess.run(["mksquashfs", root, packed, *options], check=True, stdout=sys.stderr)

@@ -1,4 +1,4 @@
-"""The repository's workflow runs the README's commands, which exist, on all systems that it names."""
+"""The repository's workflows run the README's commands, which exist, on all systems that they name."""
 
 import re
 import shlex
@@ -9,7 +9,10 @@ from app.cli import arguments
 from tests.conftest import ROOT
 from tests.start.starting import load
 
-WORKFLOW = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+WORKFLOWS = {
+    path.stem: path.read_text(encoding="utf-8") for path in (ROOT / ".github" / "workflows").glob("*.yml")
+}
+WORKFLOW = WORKFLOWS["tests"]
 COMMANDS = re.findall(r"^ +run: python start\.py (.+)$", WORKFLOW, re.MULTILINE)
 
 
@@ -32,6 +35,15 @@ def test_its_pythons_are_those_that_start_py_takes() -> None:
     assert start.NEWEST in pythons
 
 
-def test_what_it_names_of_the_project_is_there() -> None:
-    for path in re.findall(r"(?:packaging|workloads|app)/[\w./]+\.py", WORKFLOW):
-        assert (ROOT / path).is_file(), path
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_what_it_names_of_the_project_is_there(name: str) -> None:
+    paths = re.findall(r"(?:packaging|workloads|app)/[\w./]+\.(?:py|txt)", WORKFLOWS[name])
+    assert paths
+    assert [path for path in paths if not (ROOT / path).is_file()] == []
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_actions_are_pinned_and_tokens_are_not_kept(name: str) -> None:
+    uses = re.findall(r"uses: (.+)", WORKFLOWS[name])
+    assert [use for use in uses if not re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40} # v[\d.]+", use)] == []
+    assert WORKFLOWS[name].count("actions/checkout@") == WORKFLOWS[name].count("persist-credentials: false")

@@ -168,7 +168,7 @@ Section
   ${EndIf}
   SetOutPath "${PARTIAL}"
   ClearErrors
-  File /r "${FOLDER}/*.*"
+  File /r "${FOLDER}\*.*"
   ${If} ${Errors}
     !insertmacro Fail "The files can't be written to $INSTDIR. Choose another folder."
   ${EndIf}

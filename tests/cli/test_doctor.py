@@ -1,13 +1,11 @@
 """`epochmark doctor`, from the command line to the exit code."""
 
 import json
-import sys
 import threading
 from pathlib import Path
 
 import pytest
 
-from app import __main__ as entry
 from app.cli import main
 from app.core.doctor.examination import examine
 from app.core.doctor.signals import signal
@@ -133,20 +131,6 @@ def test_the_check_says_what_it_does_and_stops_when_asked(broken_card: None, pat
     assert steps == ["doctor.looking_at_system", "doctor.starting_tensorflow", "doctor.testing"]
     assert checks == ["driver", "tensorflow", "devices", "cpu"]
     assert found.devices[1].why == sentence("doctor.untried")
-
-
-def test_the_frozen_apps_trial_is_found_before_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[list[str]] = []
-
-    def start(arguments: list[str]) -> None:
-        asked.append(arguments)
-        raise SystemExit(0)
-
-    monkeypatch.setattr("workloads.trial.start", start)
-    monkeypatch.setattr(sys, "argv", ["epochmark", "--trial", "device", "cpu"])
-    with pytest.raises(SystemExit):
-        entry.main()
-    assert asked == [["device", "cpu"]]
 
 
 def test_the_page_about_gpus_matches_the_table() -> None:

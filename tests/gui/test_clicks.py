@@ -13,11 +13,13 @@ from app.core.doctor.rules import diagnose
 from app.core.doctor.signals import signal
 from app.core.storage.database import Database
 from app.gui.pages.hardware import doctor_view
+from app.gui.run.share_dialog import ShareDialog
 from tests.core.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, work
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import save_to
 from tests.saying import said
+from tests.sure import sure
 
 
 class Hand:
@@ -72,16 +74,19 @@ def click_own_bar(driver: Driver, hand: Hand) -> None:
 
 
 @pytest.mark.slow
-def test_from_a_run_to_its_picture_on_disk_in_two(
+def test_from_a_run_to_its_picture_on_disk_in_three(
     driver: Driver, hand: Hand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     driver.choose_demo(epochs=3)
     save_to(monkeypatch, tmp_path / "mine.png")
     hand.click(driver.page.setup.run_button)
     driver.wait_for_result()
-    hand.click(driver.page.save_button)
+    hand.click(driver.page.share_button)
+    dialog = sure(driver.page.findChild(ShareDialog))
+    driver.until(dialog.save_button.isEnabled)
+    hand.click(dialog.save_button)
     driver.until((tmp_path / "mine.png").exists)
-    assert hand.clicks <= 2
+    assert hand.clicks <= 3
 
 
 def test_from_an_old_run_to_a_csv_file_in_three(
@@ -96,16 +101,18 @@ def test_from_an_old_run_to_a_csv_file_in_three(
     assert hand.clicks <= 3
 
 
-def test_comparing_with_an_own_run_takes_two(driver: Driver, hand: Hand) -> None:
+def test_comparing_with_an_own_run_takes_three(driver: Driver, hand: Hand) -> None:
     best, _ = store_runs(driver, 50.0, 60.0)
     click_own_bar(driver, hand)
     results = driver.window.results
     driver.until(lambda: results.detail is not None and results.run is not None)
     assert results.detail is not None
-    hand.click(results.detail.compare_button)
+    hand.click(results.detail.more.more_button)
+    compare = results.detail.commands.actions["compare"]
+    hand.click(results.detail.more.menu, results.detail.more.menu.actionGeometry(compare).center())
     compared = driver.window.compare
     driver.until(lambda: [bar.run.id for bar in compared.bar_list.bars if bar.run is not None] == [best])
-    assert hand.clicks <= 2
+    assert hand.clicks <= 3
 
 
 def test_comparing_with_any_run_of_the_history_takes_two(driver: Driver, hand: Hand) -> None:
@@ -158,3 +165,12 @@ def test_seeing_why_the_gpu_is_not_used_takes_two(
 def menu_of(menu: object) -> QMenu:
     assert isinstance(menu, QMenu)
     return menu
+
+
+@pytest.mark.slow
+def test_a_workload_is_run_from_compare_with_one_click(driver: Driver) -> None:
+    driver.choose_demo()
+    driver.window.show_page("compare")
+    driver.window.compare.run_wanted.emit("demo")
+    assert driver.window.page is driver.page
+    assert driver.wait_for_result().workload == "demo"

@@ -1,33 +1,30 @@
 """Builds this system's packages, installs them and runs what they contain. See `start.py test --packaging`."""
 
+import json
 import os
+import plistlib
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterable
 from email.parser import Parser
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+import app
+
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "packaging"))  # its programs import each other
+build, linux_packages = import_module("build"), import_module("linux_packages")
 LIMIT_S = 600
 pytestmark = [pytest.mark.packaging, pytest.mark.timeout(3 * LIMIT_S), pytest.mark.xdist_group("packaging")]
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="builds Linux' packages")
 # Nobody's settings may break a package that brings its own Python.
 NONSENSE = {"PYTHONHOME": "/nonsense", "PYTHONPATH": "/nonsense", "LD_LIBRARY_PATH": "/nonsense"}
-
-
-def load(name: str) -> ModuleType:
-    spec = spec_from_file_location(name, ROOT / "packaging" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[name] = module_from_spec(spec)  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
 
 
 def run(*command: str | Path, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -55,7 +52,7 @@ def missing(programs: Iterable[str]) -> list[str]:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    built: Path = load("build").build_wheel(tmp_path_factory.mktemp("wheel"))
+    built: Path = build.build_wheel(tmp_path_factory.mktemp("wheel"))
     return built
 
 
@@ -65,7 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if lacking := missing(["patchelf", "strip"]):
         pytest.skip(f"needs {', '.join(lacking)}")
     out = tmp_path_factory.mktemp("built") / "Époch mark"
-    load("build").build("linux", out, Path(sys.base_prefix), with_tensorflow=False)
+    build.build("linux", out, Path(sys.base_prefix), with_tensorflow=False)
     return out
 
 
@@ -75,6 +72,9 @@ def test_the_wheel_collides_with_nobody_and_has_no_engine(wheel: Path) -> None:
         info = next(name for name in names if name.endswith(".dist-info/METADATA"))
         metadata = Parser().parsestr(archive.read(info).decode())
     assert {name.partition("/")[0] for name in names} == {"epochmark", info.partition("/")[0]}
+    description = str(metadata.get_payload())
+    assert "# Epochmark" in description
+    assert not [link for link in re.findall(r"\]\(([^)]*)\)", description) if not link.startswith("https:")]
     always = [each for each in metadata.get_all("Requires-Dist", []) if "extra ==" not in each]
     assert not any(each.startswith(("tensorflow", "keras")) for each in always)
     assert any(name.endswith("/licenses/LICENSE") for name in names)
@@ -126,7 +126,7 @@ def test_the_self_test_misses_a_part(folder: Path, tmp_path: Path, part: str) ->
 def test_the_deb_is_installed_run_and_removed(folder: Path, tmp_path: Path) -> None:
     if lacking := missing(["dpkg-deb", "lintian"]):
         pytest.skip(f"needs {', '.join(lacking)}")
-    deb = load("linux_packages").make_deb(folder, tmp_path, compression="gzip")
+    deb = linux_packages.make_deb(folder, tmp_path, compression="gzip")
     checked = run("lintian", "--fail-on", "error", deb, home=tmp_path / "home")
     assert checked.returncode == 0, checked.stdout
     root = tmp_path / "root"
@@ -149,7 +149,6 @@ def test_the_deb_is_installed_run_and_removed(folder: Path, tmp_path: Path) -> N
 def test_the_appimage_is_its_folder_behind_the_runtime(folder: Path, tmp_path: Path) -> None:
     if lacking := missing(["mksquashfs", "unsquashfs"]):
         pytest.skip(f"needs {', '.join(lacking)}")
-    linux_packages = load("linux_packages")
     runtime = tmp_path / "runtime"
     runtime.write_bytes(b"\x7fELF" + bytes(1000))
     image = linux_packages.make_appimage(folder, tmp_path, runtime)
@@ -161,10 +160,34 @@ def test_the_appimage_is_its_folder_behind_the_runtime(folder: Path, tmp_path: P
     assert run(unpacked / "AppRun", "--self-test", home=tmp_path / "home").returncode == 0
 
 
+def test_the_app_of_macos_has_what_finder_asks_for(tmp_path: Path) -> None:
+    macos_package = import_module("macos_package")
+    (tmp_path / "built").mkdir()
+    library = tmp_path / "built" / "libqt.dylib"
+    library.write_bytes(b"\xcf\xfa\xed\xfe" + bytes(60))
+    (tmp_path / "built" / "epochmark").write_text("#!/bin/sh\n")
+    bundle = macos_package.make_app(tmp_path / "built", tmp_path)
+    described = plistlib.loads((bundle / "Contents" / "Info.plist").read_bytes())
+    assert os.access(bundle / "Contents" / "MacOS" / described["CFBundleExecutable"], os.X_OK)
+    assert described["CFBundleShortVersionString"] == app.__version__
+    assert [path.name for path in macos_package.programs_in(bundle)] == ["libqt.dylib"]
+    assert plistlib.loads(macos_package.ENTITLEMENTS.read_bytes())
+
+
+@on_linux
+def test_the_flatpak_manifest_is_read_by_its_builder(tmp_path: Path) -> None:
+    if lacking := missing(["flatpak-builder"]):
+        pytest.skip(f"needs {', '.join(lacking)}")
+    manifest = ROOT / "packaging" / "linux" / "io.github.epochmark.Epochmark.yml"
+    shown = run("flatpak-builder", "--show-manifest", manifest, home=tmp_path / "home")
+    assert shown.returncode == 0, shown.stderr
+    assert json.loads(shown.stdout)["command"] == "epochmark"
+
+
 def test_a_folder_of_others_is_kept(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(SystemExit, match="isn't empty"):
-        load("build").build("linux", tmp_path, Path(sys.base_prefix), with_tensorflow=False)
+        build.build("linux", tmp_path, Path(sys.base_prefix), with_tensorflow=False)
     assert (tmp_path / "thesis.txt").exists()
     with pytest.raises(SystemExit, match="contains no Python"):
-        load("build").build("linux", tmp_path / "new", tmp_path, with_tensorflow=False)
+        build.build("linux", tmp_path / "new", tmp_path, with_tensorflow=False)

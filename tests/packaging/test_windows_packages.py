@@ -6,16 +6,18 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path, PureWindowsPath
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.packaging.test_packages import LIMIT_S, ROOT, load, missing
+from tests.packaging.test_packages import LIMIT_S, ROOT, build, missing
 from tests.waiting import wait_until
 from tests.windows.rig import Rig, this_rig
 
+windows_packages = import_module("windows_packages")
 pytestmark = [
     pytest.mark.packaging,
     pytest.mark.timeout(3 * LIMIT_S),
@@ -54,7 +56,7 @@ def test_the_uninstaller_lists_exactly_the_built_files(
     tmp_path_factory: pytest.TempPathFactory, names: set[str]
 ) -> None:
     folder = write(tmp_path_factory.mktemp("built"), names)
-    lists = load("windows_packages").file_lists(folder)
+    lists = windows_packages.file_lists(folder)
     assert set(listed(lists, "EachFile")) == names_in(folder)
     folders = [PureWindowsPath(name) for name in listed(lists, "EachFolder")]
     assert {Path(*each.parts) for each in folders} == {
@@ -74,7 +76,7 @@ def test_the_installer_has_a_version_and_an_icon(tmp_path: Path) -> None:
     import pefile
 
     folder = write(tmp_path / "Époch $mark", {"python/python.exe", "python/pythonw.exe", "ä b.txt", "$x/y"})
-    made = load("windows_packages").make_installer(folder, tmp_path, compress=False)
+    made = windows_packages.make_installer(folder, tmp_path, compress=False)
     program = pefile.PE(str(made))
     texts = [
         table.entries for info in program.FileInfo for each in info for table in getattr(each, "StringTable", [])
@@ -86,7 +88,7 @@ def test_the_installer_has_a_version_and_an_icon(tmp_path: Path) -> None:
 
 def test_the_zip_is_the_folder(tmp_path: Path) -> None:
     folder = write(tmp_path / "built", {"python/python.exe", "epochmark.cmd"})
-    packed = load("windows_packages").make_zip(folder, tmp_path)
+    packed = windows_packages.make_zip(folder, tmp_path)
     assert "1.2.3" in packed.name
     with zipfile.ZipFile(packed) as archive:
         archive.extractall(tmp_path / "unpacked")
@@ -105,7 +107,7 @@ def rig() -> Rig:
 @pytest.fixture(scope="session")
 def folder(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program with the rig's Python, in a path that is hard to quote."""
-    out, build = tmp_path_factory.mktemp("windows") / "Époch mark", load("build")
+    out = tmp_path_factory.mktemp("windows") / "Époch mark"
     if lacking := missing([f"python{build.version_of(rig.python)}"]):
         pytest.skip(f"needs {', '.join(lacking)}")
     build.build("windows", out, rig.python, with_tensorflow=False)
@@ -119,7 +121,7 @@ def on_drive(*parts: str | Path) -> str:
 def test_the_zip_needs_nothing_and_writes_nothing(rig: Rig, folder: Path, tmp_path: Path) -> None:
     unpacked = rig.drive / "Unpäcked here"
     try:
-        with zipfile.ZipFile(load("windows_packages").make_zip(folder, tmp_path)) as archive:
+        with zipfile.ZipFile(windows_packages.make_zip(folder, tmp_path)) as archive:
             archive.extractall(unpacked)
         before = names_in(unpacked)
         launcher = on_drive(unpacked.name, "Epochmark", "epochmark.cmd")
@@ -139,7 +141,7 @@ def setups(rig: Rig, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     setups, out = {}, rig.drive / "setups"
     out.mkdir(exist_ok=True)
     for name, contents in (("old", older), ("new", folder)):
-        made = load("windows_packages").make_installer(contents, out, compress=False)
+        made = windows_packages.make_installer(contents, out, compress=False)
         setups[name] = on_drive(out.name, made.name)
     yield setups
     shutil.rmtree(out)

@@ -352,6 +352,17 @@ def place(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | N
     return message(doubt, said=said) if doubt else said
 
 
+def factor(run: RunSummary, chart: Sequence[Bar]) -> tuple[str, str] | None:
+    """Return how many times as fast as a device a run is, and the device's name; None without a rank."""
+    if place(run, chart=chart) is None or run.verdict == "invalid":
+        return None
+    others = [bar for bar in one_each(chart) if bar.is_like and bar.kind == "reference"]
+    base = find_baseline(others, None, run.workload)
+    mine = next((bar for bar in chart if bar.kind == "you"), None)
+    times = None if mine is None else mine.times_as_fast(base)
+    return None if base is None or times is None else (format_ratio(times), base.name)
+
+
 def _conditions(chart: Sequence[Bar]) -> list[str]:
     """Return the precisions of published bars, plus "compiled" or "eager" if all bars agree."""
     rows = [bar.row for bar in chart if bar.row is not None]
@@ -400,7 +411,7 @@ def doubts(bar: Bar) -> tuple[str, ...]:
 
 
 def rank_text(chart: Sequence[Bar]) -> str:
-    """Return the rank of the user's own bar as text; "" if there is no such bar, or if it is alone or invalid.
+    """Return how many devices the user's own bar is faster than, as text; "" if it is missing, alone or invalid.
 
     Each device counts once, as drawn. Other people's results and bars that aren't like the run don't count.
     """
@@ -408,7 +419,8 @@ def rank_text(chart: Sequence[Bar]) -> str:
     mine = next((bar for bar in ranked if bar.kind == "you"), None)
     if mine is None or len(ranked) == 1 or mine.verdict == "invalid":
         return ""
-    return sentence("compare.rank", rank=ranked.index(mine) + 1, count=len(ranked))
+    slower = [bar for bar in ranked[ranked.index(mine) :] if bar.value != mine.value]
+    return sentence("compare.rank", slower=len(slower), count=len(ranked) - 1)
 
 
 def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary | None = None) -> list[Bar]:

@@ -5,7 +5,6 @@ import errno
 import hashlib
 import os
 import stat
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 1 << 18
 TIMEOUT_S = 30.0
 _REASON_LIMIT = 100
-_MACOS_CERTIFICATES = Path("/etc/ssl/cert.pem")
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 Progress = Callable[[int, int], None]  # bytes done, total bytes (0: unknown); may raise to cancel
 Check = Callable[[], None]
@@ -245,7 +243,7 @@ def _opener() -> "OpenerDirector":
     for handler in (
         request.ProxyHandler(),
         request.HTTPHandler(),
-        request.HTTPSHandler(context=trust()),
+        request.HTTPSHandler(context=_trust()),
         request.HTTPDefaultErrorHandler(),
         request.HTTPRedirectHandler(),
         request.HTTPErrorProcessor(),
@@ -255,20 +253,13 @@ def _opener() -> "OpenerDirector":
     return opener
 
 
-def trust(system: str = sys.platform, certificates: Path = _MACOS_CERTIFICATES) -> "SSLContext":
-    """Return a TLS context for downloads that trusts the system's certificates as found by Python.
-
-    Args:
-        system: Value of `sys.platform`; a parameter for tests.
-        certificates: Fallback on macOS if Python has none, as is the case for python.org's Python until "Install
-            Certificates" has been run.
-    """
+def _trust() -> "SSLContext":
+    """Return a TLS context that trusts the system's certificates, wherever the system keeps them."""
     import ssl
 
-    context = ssl.create_default_context()
-    if system == "darwin" and not context.get_ca_certs() and certificates.is_file():
-        context.load_verify_locations(certificates)
-    return context
+    import truststore
+
+    return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _receive(response: "HTTPResponse", part: Path, done_bytes: int, size_bytes: int, chunks: _Chunks) -> None:

@@ -9,18 +9,15 @@ import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
-from threading import Event
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from app.core.datasets.addresses import shown
-from app.core.datasets.downloads import DownloadError
-from app.core.datasets.small_files import read_small
 from app.core.errors import AppError, UsageError
+from app.core.exchange.web import read_in_time
 from app.core.external_results import CommunityRow
 from app.core.files import write_whole
-from app.core.hardware.blocking import call_in_thread
 from app.core.locks import Hold, acquire
 from app.core.messages import message
 from app.core.paths import Paths, make_folder
@@ -158,23 +155,11 @@ def get_table(
 
 
 def _fetched(address: str, time_limit_s: float) -> bytes:
-    """Return the server's response, up to the size limit of a table.
+    """Return the server's response.
 
     Raises AppError, or UsageError if the response is larger than the limit.
     """
-    is_late = Event()
-    # A server may send single bytes forever, even before the content, so the limit must be enforced from another
-    # thread.
-    fetching = call_in_thread(lambda: read_small(address, SIZE_LIMIT_BYTES, lambda: not is_late.is_set()), "table")
-    try:
-        content = fetching.result(time_limit_s)
-    except DownloadError as error:
-        raise AppError(error.message, message("table.try_later")) from error
-    except TimeoutError as error:
-        said = message("table.too_slow", address=shown(address), limit_s=time_limit_s)
-        raise AppError(said, message("table.try_later")) from error
-    finally:
-        is_late.set()
+    content = read_in_time(address, SIZE_LIMIT_BYTES, time_limit_s, message("table.try_later"))
     if content is None:
         raise _refused(address, UnfitError("exchange.file_too_large", limit_bytes=SIZE_LIMIT_BYTES))
     return content

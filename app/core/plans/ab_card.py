@@ -13,7 +13,7 @@ from app.core.records import Group, RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.report.card import ShareCard, Side, Sides
 from app.core.report.run_texts import machine_line, made_by, verdict_for_text, verdict_texts
-from app.core.report.share_texts import computer_parts, device_kind, device_title
+from app.core.report.share_texts import computer_parts, device_kind, device_title, version_line
 from app.core.titles import data_title, differing, workload_title
 from app.core.verdict.judged_run import JudgedRun
 from workloads.protocol import events
@@ -37,7 +37,7 @@ def ab_card(
     runs = measured_runs(group, paired)
     summary, kind, result = run.summary, headline_kind(run.summary.metric), judge_pairs(group)
     better = sentence("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
-    footer = (group.created_at[:10], sentence("share.version", version=summary.app_version))
+    footer = (group.created_at[:10], version_line(summary.app_version))
     return ShareCard(
         title=" · ".join((name, *_common(runs))),
         headline=result.check_headline() if group.plan.has_equal_sides else result.headline(),

@@ -141,6 +141,9 @@ class ShareCard:
         title: Title that states what was run.
         headline: Result as a value or a sentence.
         unit: Unit of the value; "" if the headline is a sentence.
+        factor: How many times as fast as a device this computer is, such as "6.2×"; "" if it has no rank.
+        factor_of: The device, such as "as fast as the i5-8250U".
+        rank: How many devices it is faster than.
         notes: Certainty of the result, then remarks, most important first.
         chart: The chart of the picture.
         machine: Full name of the device used.
@@ -153,6 +156,9 @@ class ShareCard:
     title: str
     headline: str
     unit: str = ""
+    factor: str = ""
+    factor_of: str = ""
+    rank: str = ""
     notes: tuple[str, ...] = ()
     chart: Bars | Sides | Figure
     machine: str

@@ -37,6 +37,7 @@ __all__ = [
     "interval_text",
     "machine_line",
     "peak_text",
+    "plain_verdict",
     "power_text",
     "rate_text",
     "repeats_steps",
@@ -294,6 +295,17 @@ def verdict_texts(judged: events.Judged) -> tuple[str, ...]:
     ]
     causes = ("; ".join(words), *several) if words else ()
     return (*(sentence("result.verdict_because", verdict=short, causes=each) for each in causes), short)
+
+
+def plain_verdict(judged: events.Judged) -> tuple[str, ...]:
+    """Return the cautions about a run in everyday words and without numbers, then in shorter versions."""
+    words = list(dict.fromkeys(_plain(each.code) for each in judged.reasons if each.level == judged.level))
+    texts = [sentence("result.one_run", causes="; ".join(words[:count])) for count in range(len(words), 0, -1)]
+    return (*texts, level_title(judged.level))
+
+
+def _plain(code: str) -> str:
+    return sentence(f"plain.{code}") if f"plain.{code}" in ENGLISH else reason_name(code)
 
 
 def verdict_for_text(judged: events.Judged, *more: str) -> str:

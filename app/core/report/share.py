@@ -1,7 +1,7 @@
 """Prepares the picture of a run: its texts and bars."""
 
 from app.core.analysis.comparability import engine_name, unusual_settings
-from app.core.analysis.compare import Bar, bars, position
+from app.core.analysis.compare import Bar, bars, factor, position, rank_text
 from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.power import is_gpu, work_per_joule
 from app.core.analysis.published import short_name
@@ -11,8 +11,8 @@ from app.core.metrics import format_value, headline_kind
 from app.core.records import Run, RunSummary
 from app.core.report.card import Bars, ShareCard
 from app.core.report.result_records import result_of
-from app.core.report.run_texts import CONFIDENCE_PCT, Several, rate_text, verdict_texts
-from app.core.report.share_texts import computer_parts, device_kind, device_title
+from app.core.report.run_texts import CONFIDENCE_PCT, Several, plain_verdict, rate_text, verdict_texts
+from app.core.report.share_texts import computer_parts, device_kind, device_title, version_line
 from app.core.result_file.canonical import short_code
 from app.core.result_file.record import Result
 from app.core.result_file.short_form import short_form
@@ -32,17 +32,21 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
     summary = run.summary if several is None else several.summary
     check_shown(summary)
     chart = run.bars if several is None else tuple(bars(summary.workload, summary))
-    kind = headline_kind(summary.metric)
+    kind, times = headline_kind(summary.metric), factor(summary, chart)
+    about = "≈ " if summary.basis == "estimate" else ""
     code, short = _codes(run.run) if result is None else (short_code(result.digest or ""), short_form(result))
     footer = (
         run.position if several is None else position(summary, chart=chart),
         summary.started_at[:10],
-        sentence("share.version", version=summary.app_version),
+        version_line(summary.app_version),
         sentence("share.result_code", checksum=code) if code else "",
     )
     return ShareCard(
         title=_title(run.run),
-        headline=("≈ " if summary.basis == "estimate" else "") + format_value(summary.metric, summary.value),
+        headline=about + format_value(summary.metric, summary.value),
+        factor="" if times is None else about + times[0],
+        factor_of="" if times is None else sentence("share.as_fast_as", device=times[1]),
+        rank=rank_text(chart),
         unit=kind.label_within if summary.metric.startswith("seconds_") else kind.unit,
         notes=(_certainty(summary), *([text(work)] if (work := work_per_joule(summary)) else [])),
         machine=device_title(summary),
@@ -118,6 +122,8 @@ def _facts(run: RunSummary) -> str:
 def _badge(run: JudgedRun) -> tuple[str, ...]:
     """Return the verdict with its cautions or, if it is valid, with the length of the measurement."""
     verdict, summary = run.verdict, run.summary
+    if verdict.level == "caution":
+        return plain_verdict(verdict)
     texts = verdict_texts(verdict)
     if verdict.level != "valid" or summary.basis == "estimate" or not (length := _length(summary)):
         return texts

@@ -1,5 +1,6 @@
 """Texts that all pictures to share have in common: the computer and the device."""
 
+import app
 from app.core.analysis.power import device_at_limit, is_gpu
 from app.core.formats import format_installed_memory
 from app.core.messages import sentence
@@ -7,6 +8,12 @@ from app.core.plain_text import one_line
 from app.core.records import RunSummary
 
 DEVICE_CHARS = 120
+
+
+def version_line(app_version: str) -> str:
+    """Return the name and version of the app, and the project's address if there is one."""
+    address = app.PROJECT_URL.partition("://")[2]
+    return " · ".join(filter(None, (sentence("share.version", version=app_version), address)))
 
 
 def device_title(run: RunSummary, *, with_limit: bool = True) -> str:

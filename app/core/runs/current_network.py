@@ -1,6 +1,7 @@
 """The current network that the first screen offers next to the standard one."""
 
 import re
+from functools import cache
 from typing import Any
 
 from app.core.analysis.published import comparable_rows
@@ -36,6 +37,7 @@ def current_network(choice: Choice, machine: Machine) -> RunSpec:
     return next(fitting, specs[-1])
 
 
+@cache
 def newest_card(workload: str) -> str:
     """Return the newest consumer graphics card with a published result; "" if there is none."""
     names = {row.short_name for row in comparable_rows(workload)}

@@ -22,7 +22,7 @@ from app.core.storage.recording import begin_run
 from app.core.verdict.preflight import likely_gpu
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.cpu_allowance import can_limit_cpus, visible_cpus
-from workloads.engines.registry import engine_title, is_included
+from workloads.engines.registry import DEFAULT_ENGINE, engine_title, is_included
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
@@ -104,7 +104,7 @@ class Runner:
     def check(self, spec: RunSpec) -> Workload:
         """Return the workload of a spec. Raises UsageError if this computer can't run it."""
         workload = checked_workload(spec)
-        if not workload.is_demo:
+        if not (workload.is_demo and spec.engine == DEFAULT_ENGINE):  # the demo uses no engine
             check_engine_is_there(spec.engine, self.paths)
         variant = installed_variant(self.paths, spec.engine)
         need = workload.gpu_need(spec)

@@ -42,8 +42,8 @@ def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] =
     """Return the command for a worker, with few of the user's environment variables."""
     clean = _clean_environment(paths, environment) | engine_named(spec.engine).run_variables(spec)
     packages = packages_of(spec.engine, paths)
-    if packages is not None and CATALOGUE[spec.workload].is_demo and not packages.is_dir():
-        packages = None  # the demo needs no engine
+    if packages is not None and not packages.is_dir() and CATALOGUE[spec.workload].is_demo:
+        packages = None  # the demo uses no engine
     return WorkerCommand(_arguments(packages, "workloads"), clean)
 
 

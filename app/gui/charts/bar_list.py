@@ -68,10 +68,12 @@ class BarList(QWidget):
     Signals:
         pointed: The mouse or the keyboard highlights a bar, or none (None).
         chosen: A bar was clicked, or Enter was pressed on it.
+        slot_chosen: The empty slot was clicked, or Enter was pressed while no bar was highlighted.
     """
 
     pointed = Signal(object)
     chosen = Signal(object)
+    slot_chosen = Signal()
 
     def __init__(self, theme: Theme, *, row_max_px: int = ROW_MAX_PX, detailed: bool = False) -> None:
         super().__init__()
@@ -217,13 +219,18 @@ class BarList(QWidget):
         number = self._bar_at(event.position().toPoint())
         self._point(number)
         opens = self.opens_runs and number is not None and self._bars[number].run is not None
+        opens |= self._is_slot(event.position().toPoint())
         self.setCursor(Qt.CursorShape.PointingHandCursor if opens else Qt.CursorShape.ArrowCursor)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Choose the bar under the pointer."""
         number = self._bar_at(event.position().toPoint())
-        if event.button() == Qt.MouseButton.LeftButton and number is not None:
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
+        if number is not None:
             self.chosen.emit(self._bars[number])
+        elif self._is_slot(event.position().toPoint()):
+            self.slot_chosen.emit()
 
     def leaveEvent(self, event: QEvent) -> None:
         self._point(None)
@@ -234,8 +241,11 @@ class BarList(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Highlight bars with the arrow keys, and choose one with Enter."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self._at is not None:
-            self.chosen.emit(self._bars[self._at])
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            if self._at is not None:
+                self.chosen.emit(self._bars[self._at])
+            elif self._slot is not None:
+                self.slot_chosen.emit()
             return
         step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()))
         if step is None or not self._bars:
@@ -349,6 +359,9 @@ class BarList(QWidget):
         painter.setPen(QPen(QColor(self._theme.tokens.accent), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(ring.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+
+    def _is_slot(self, place: QPoint) -> bool:
+        return self._slot is not None and 0 <= place.y() < self._row_px()
 
     def _bar_at(self, place: QPoint) -> int | None:
         number = int(place.y() // self._row_px()) - (1 if self._slot else 0)

@@ -70,8 +70,10 @@ class ResultActions:
 
         self._services.query(write, done)
 
-    def share(self, run: JudgedRun, group: Group | None = None) -> None:
-        """Open the share dialog."""
+    def share(
+        self, run: JudgedRun, group: Group | None = None, *, again: Callable[[], object] | None = None
+    ) -> None:
+        """Open the share dialog. It offers to repeat a run with a caution by calling `again`."""
         from app.gui.run.share_dialog import ShareDialog
 
         documents = QStandardPaths.StandardLocation.DocumentsLocation
@@ -80,7 +82,7 @@ class ResultActions:
         def ask(title: str, ending: str, kinds: str) -> Path | None:
             return self._ask(title, f"{name}{ending}", kinds, documents)
 
-        ShareDialog(self._services, self._window, (run, group), ask, self._report_saved).open()
+        ShareDialog(self._services, self._window, (run, group), ask, self._report_saved, again=again).open()
 
     def save_card(self, card: "ShareCard", name: str, ids: Sequence[int]) -> None:
         """Ask for a file, and save the picture of several runs.

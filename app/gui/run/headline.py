@@ -100,7 +100,7 @@ class HeadlineCard(Card):
             self.note.show_text(_narrowing(run))
         self.show_progress(progress, cancelled=cancelled)
         self.facts.show_text(_facts(run) if run else "")
-        self._show_message(*(_advised(verdict) if verdict else ()), keeps_room=True)
+        self._show_message(_advice(verdict) if verdict else "", keeps_room=True)
 
     def show_progress(self, progress: Progress, *, cancelled: bool) -> None:
         """Update only the progress."""
@@ -133,8 +133,7 @@ class HeadlineCard(Card):
         self.facts.show_text(_facts(summary))
         failure = (summary.error_message, error_advice(summary.error_code, summary.engine))
         said = " ".join(_sentence(text) for text in failure if text) if summary.status == "failed" else ""
-        more = derived_epoch_text(summary) or ""
-        self._show_message(*([" ".join(filter(None, (said, more)))] if said else _advised(verdict, more)))
+        self._show_message(" ".join(filter(None, (said or _advice(verdict), derived_epoch_text(summary)))))
 
     def show_group(self, run: JudgedRun, group: Group) -> None:
         """Show the result of several runs. `run` is the last of them."""
@@ -182,8 +181,8 @@ class HeadlineCard(Card):
         self.pill.show_verdict(texts, tone)
         self._row.place()
 
-    def _show_message(self, text: str = "", *shorter: str, keeps_room: bool = False) -> None:
-        self.message.show_text(text, shorter)
+    def _show_message(self, text: str, *, keeps_room: bool = False) -> None:
+        self.message.show_text(text)
         self._message_room.setVisible(bool(text) or keeps_room)
 
     def _on_why(self) -> None:
@@ -196,8 +195,7 @@ class HeadlineCard(Card):
         self._state.addWidget(_page(self._where, self.progress_bar))
         self._state.addWidget(_page(self.rank))
         self._state.setFixedHeight(STATE_PX)
-        left = column(self._row, self._state, spacing_px=0)
-        top = row(left, self.buttons, spacing_px=2 * GAP_PX)
+        top = row(self._row, self.buttons, spacing_px=2 * GAP_PX)
         top.setStretch(0, 1)
         words = row(self.note, self.facts, spacing_px=2 * GAP_PX)
         self.facts.setAlignment(Qt.AlignmentFlag.AlignRight)
@@ -210,6 +208,7 @@ class HeadlineCard(Card):
         self._message_room.setLayout(column(self.message, None))
         self.body.setSpacing(4)
         self.body.addLayout(top)
+        self.body.addWidget(self._state)
         self.body.addLayout(words)
         self.body.addWidget(self._message_room)
 
@@ -287,18 +286,10 @@ def _of_all(group: Group) -> tuple[Sequence[str], Tone]:
     return (sentence("run.verdict_of_runs", verdict=short, count=count, planned=len(group.runs)), short), level
 
 
-def _advised(verdict: events.Judged, more: str = "") -> tuple[str, ...]:
-    """Return a verdict's cautions with advice and `more`, followed by shorter versions with fewer cautions.
-
-    Facts, and whatever doesn't fit, are shown only in the verdict dialog.
-    """
-    reasons = [reason for reason in verdict.reasons if reason.level != "fact"]
-    texts = [f"{_sentence(reason.text)} {reason.advice}".strip() for reason in reasons]
-    return tuple(
-        " ".join(filter(None, (*texts[:count], *end)))
-        for count in range(len(texts), -1 if not texts else 0, -1)
-        for end in ([(more,), ()] if more else [()])
-    )
+def _advice(verdict: events.Judged) -> str:
+    """Return what to do about the most important reason for a verdict. The dialog shows all reasons."""
+    reason = next((each for each in verdict.reasons if each.level == verdict.level), None)
+    return "" if reason is None else reason.advice or _sentence(reason.text)
 
 
 def _narrowing(run: RunSummary) -> str:

@@ -11,7 +11,7 @@ from app.gui.style.theme import Theme, font, tabular_font
 from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TEXT_PX, TITLE_PX
 from app.gui.widgets.basics import Button, ElidedLabel, Tone, label, set_tip
 
-SMALLEST_PX, HEIGHT_PX, PILL_PX, ICON_PX = 20, 72, 30, 16
+SMALLEST_PX, HEIGHT_PX, PILL_PX, ICON_PX = 16, 72, 30, 16
 _PADDING_PX, _ICON_GAP_PX = 10, 5
 
 

@@ -17,7 +17,8 @@ from app.gui.style.tokens import CARD_RADIUS_PX, Tokens
 
 WIDTH_PX, HEIGHT_PX, MARGIN_PX = 1200, 630, 56
 # Size of a QR code's modules, its quiet zone in modules, and the space around it.
-MODULE_PX, QUIET, CODE_BELOW_PX, CODE_ABOVE_PX, CODE_BESIDE_PX = 3, 3, 6, 3, 24
+MODULE_PX, QUIET, CODE_ABOVE_PX, CODE_BESIDE_PX = 3, 3, 14, 24
+_CODE_BELOW_PX, _LARGE_CODE_PX, _LARGE_CODE_BELOW_PX = 46, 180, 6
 SMALLEST_PX = 16  # still readable if a forum displays the picture at half size
 _DOTS_PER_METER = 3780  # 96 dpi, because Qt would use the screen's density by default
 _BADGE_ICON_PX, _BADGE_PX = 20, 40
@@ -54,9 +55,14 @@ def code_edge_px(text: str) -> int:
     return (len(_modules(text)) + 2 * QUIET) * MODULE_PX if text else 0
 
 
+def code_below_px(text: str) -> int:
+    """Return the space below the QR code for a text. The chart needs most of it if the code is very large."""
+    return _CODE_BELOW_PX if code_edge_px(text) <= _LARGE_CODE_PX else _LARGE_CODE_BELOW_PX
+
+
 def room_above_code(box: QRectF, text: str) -> QRectF:
     """Return a box shortened to end above the QR code for a text, or unchanged if it already does."""
-    top = HEIGHT_PX - CODE_BELOW_PX - code_edge_px(text)
+    top = HEIGHT_PX - code_below_px(text) - code_edge_px(text)
     return QRectF(
         box.topLeft(), QPointF(box.right(), min(box.bottom(), top - CODE_ABOVE_PX) if text else box.bottom())
     )
@@ -65,7 +71,7 @@ def room_above_code(box: QRectF, text: str) -> QRectF:
 def paint_code(painter: QPainter, text: str) -> None:
     """Paint a QR code in the lower right corner. It is black on white in all themes."""
     modules, edge = _modules(text), code_edge_px(text)
-    corner = QPointF(WIDTH_PX - MARGIN_PX - edge, HEIGHT_PX - edge - CODE_BELOW_PX)
+    corner = QPointF(WIDTH_PX - MARGIN_PX - edge, HEIGHT_PX - edge - code_below_px(text))
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
     painter.fillRect(QRectF(corner, QSizeF(edge, edge)), Qt.GlobalColor.white)

@@ -37,6 +37,7 @@ class ShareDialog(QDialog):
         shared: A run, and the group to share with it or None.
         ask: Asks for a file, given title, suffix and types. Returns None if the user cancels.
         report_saved: Notifies the user that a file was saved.
+        again: Repeats the run, which is offered after a caution; None to offer nothing.
     """
 
     def __init__(
@@ -46,6 +47,8 @@ class ShareDialog(QDialog):
         shared: tuple[JudgedRun, Group | None],
         ask: Ask,
         report_saved: ReportSaved,
+        *,
+        again: Callable[[], object] | None = None,
     ) -> None:
         super().__init__(parent)
         self._services, self._shared = services, shared
@@ -57,6 +60,9 @@ class ShareDialog(QDialog):
         self.setWindowTitle(sentence("share_dialog.title"))
         self._make_parts()
         self._lay_out()
+        run, group = shared
+        self._again = again
+        self.again_line.setVisible(again is not None and group is None and run.verdict.level == "caution")
         self._connect()
         self._offer_to_submit()
         self._refresh()
@@ -85,6 +91,13 @@ class ShareDialog(QDialog):
         self.file_button = Button(theme, sentence("share_dialog.save_file"), "file-down")
         self.submit_button = Button(theme, sentence("share_dialog.submit"), "file-text")
         self.close_button = Button(theme, sentence("button.close"))
+        self.again_line = QWidget()
+        self.again_button = Button(theme, sentence("share_dialog.run_again"), "rotate-ccw")
+        doubt = label(sentence("share_dialog.doubtful"), wrap=True)
+        doubt.setProperty("tone", "caution")
+        offer = row(doubt, self.again_button)
+        offer.setStretch(0, 1)
+        self.again_line.setLayout(offer)
 
     def _lay_out(self) -> None:
         self._fields = QVBoxLayout()
@@ -109,7 +122,8 @@ class ShareDialog(QDialog):
             self.copy_picture_button,
             self.save_button,
         )
-        whole = column(row(inside, shown, spacing_px=2 * GAP_PX), buttons, spacing_px=2 * GAP_PX)
+        content = row(inside, shown, spacing_px=2 * GAP_PX)
+        whole = column(content, self.again_line, buttons, spacing_px=2 * GAP_PX)
         whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
         room_px = self.screen().availableGeometry().height() - 10 * GAP_PX  # without the title bar
@@ -125,6 +139,7 @@ class ShareDialog(QDialog):
         self.file_button.clicked.connect(self._save_file)
         self.submit_button.clicked.connect(self._submit)
         self.close_button.clicked.connect(self.reject)
+        self.again_button.clicked.connect(self._run_again)
         self._services.preferences.changed.connect(self._offer_to_submit)
 
     def _offer_to_submit(self) -> None:
@@ -207,6 +222,11 @@ class ShareDialog(QDialog):
         picture.setDevicePixelRatio(ratio)
         self.picture.setPixmap(QPixmap.fromImage(picture))
         self.picture.setAccessibleName(sentence("share_dialog.picture_says", text=self.shared.text))
+
+    def _run_again(self) -> None:
+        self.reject()
+        if self._again is not None:
+            self._again()
 
     def _save_picture(self) -> None:
         target = self._ask(sentence("picture.save"), ".png", sentence("picture.png"))

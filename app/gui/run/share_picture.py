@@ -107,22 +107,29 @@ def draw_headless(card: ShareCard, path: Path, dark: bool, enclosed: bytes = b""
 
 
 def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width: float) -> None:
-    """Paint headline, computer and method, with the chart on the right and the footer below."""
+    """Paint rank, result, computer and method, with the chart on the right and the footer below."""
     left, width = _RESULT.left(), _RESULT.width()
     note, second = card.notes[0] if card.notes else "", " ".join(card.notes[1:])
     between = "" if note.startswith("±") else "· " if note else ""
     unit = f"{card.unit} {between}{note}".strip()
     bold, medium, heavy = QFont.Weight.Bold, QFont.Weight.Medium, QFont.Weight.DemiBold
-    write_within(painter, QPointF(left, 210), card.headline, type_of(124, bold), tokens.text, width=width)
-    below_px = 264 if "," in card.headline else 258  # a comma extends far below the baseline
-    write_within(painter, QPointF(left, below_px), unit, type_of(28, medium), tokens.muted, width=width)
-    write_within(painter, QPointF(left, below_px + 28), second, type_of(20), tokens.muted, width=width)
-    write_within(painter, QPointF(left, 326), card.machine, type_of(26, heavy), tokens.text, width=width)
+    big, big_px, below = card.headline, 124, [(unit, 28), (second, 20)]
+    if card.factor:  # strangers understand it better than the value
+        value = " ".join(filter(None, (card.headline, unit, second)))
+        big, big_px, below = card.factor, 104, [(card.factor_of, 28), (card.rank, 20), (value, 20)]
+    base = 107 + 0.83 * big_px
+    write_within(painter, QPointF(left, base), big, type_of(big_px, bold), tokens.text, width=width)
+    base += 50 if "," in big else 44  # a comma extends far below the baseline
+    for number, (text, size_px) in enumerate(below):
+        weight = QFont.Weight.Normal if number else medium
+        place = QPointF(left, base + 25 * number)
+        write_within(painter, place, text, type_of(size_px, weight), tokens.muted, width=width)
+    write_within(painter, QPointF(left, 332), card.machine, type_of(26, heavy), tokens.text, width=width)
     lines = [text for detail in card.details for text in wrapped(detail, type_of(18), width)]
     if len(lines) > _DETAILS_LIMIT:
         lines = wrapped(" · ".join(card.details), type_of(18), width)
     for number, text in enumerate(lines[:_DETAILS_LIMIT]):
-        place = QPointF(left, 358 + 26 * number)
+        place = QPointF(left, 362 + 26 * number)
         write_within(painter, place, text, type_of(18), tokens.muted, width=width)
     paint_badge(painter, _RESULT.bottomLeft(), card.level, card.badge, tokens, width=width)
     paint_chart(painter, room_above_code(_CHART, card.short_form), card.chart, tokens)

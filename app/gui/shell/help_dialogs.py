@@ -3,9 +3,11 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from PySide6.QtGui import QAction, QFont, QGuiApplication, QKeySequence
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QAction, QDesktopServices, QFont, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QPlainTextEdit, QWidget
 
+from app.core.exchange.updates import Release
 from app.core.messages import sentence
 from app.core.redaction.private_texts import hide, private_texts
 from app.core.report.run_texts import machine_line
@@ -69,6 +71,28 @@ class ReportDialog(QDialog):
         self.copy_button.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.report.toPlainText()))
         buttons.rejected.connect(self.reject)
         whole = column(label(sentence("report.explanation"), wrap=True), self.report, buttons)
+        whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
+        self.setLayout(whole)
+
+
+class UpdateDialog(QDialog):
+    """What is new in a newer version, with a button that opens the page from which it can be downloaded."""
+
+    def __init__(self, parent: QWidget, release: Release, page: str) -> None:
+        super().__init__(parent)
+        title = sentence("updates.newer", version=release.version)
+        self.setWindowTitle(title)
+        self.resize(680, 480)
+        self.setMinimumSize(*LEAST_PX)
+        notes = QPlainTextEdit(
+            "\n".join(f"• {note}" for note in release.notes), readOnly=True, tabChangesFocus=True
+        )
+        notes.setAccessibleName(sentence("updates.notes"))
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        self.page_button = buttons.addButton(sentence("updates.open_page"), QDialogButtonBox.ButtonRole.ActionRole)
+        self.page_button.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(page)))
+        buttons.rejected.connect(self.reject)
+        whole = column(label(title, TITLE_PX, QFont.Weight.DemiBold), notes, buttons)
         whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
 

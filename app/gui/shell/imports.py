@@ -31,10 +31,12 @@ class ResultImports(QObject):
     Signals:
         compare_wanted: The user wants to see the results of the workload with this ID.
         changed: Results were added.
+        dragged: Files are dragged over the window (True), or no longer (False).
     """
 
     compare_wanted = Signal(str)
     changed = Signal()
+    dragged = Signal(bool)
 
     def __init__(self, services: Services, window: QWidget) -> None:
         super().__init__(window)
@@ -46,10 +48,13 @@ class ResultImports(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Accept files dropped onto the window."""
+        if event.type() == QEvent.Type.DragLeave:
+            self.dragged.emit(False)
         if isinstance(event, QDropEvent) and event.type() in (QEvent.Type.DragEnter, QEvent.Type.Drop):
             paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
             if paths:
                 event.acceptProposedAction()
+                self.dragged.emit(isinstance(event, QDragEnterEvent))
                 if not isinstance(event, QDragEnterEvent):
                     self.start(paths)
                 return True

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+import app
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.records import Plan
@@ -63,7 +64,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self._services = services
         services.theme.dress(self)
-        self._closing = False
+        self._closing = self._awaits_engine = False
         self.wants_restart = False  # whether to restart the app after closing
         self.setWindowTitle("Epochmark")
         self.setMinimumSize(*SMALLEST_PX)
@@ -81,6 +82,7 @@ class MainWindow(QMainWindow):
         self._make_menu()
         self.side_bar.chosen.connect(self.show_page)
         self.side_bar.mark(self._code)
+        services.engines.changed.connect(self._on_engines)
         services.bridge.started.connect(self._on_state)
         services.bridge.ended.connect(self._on_ended)
         services.bridge.refused.connect(self._on_refused)
@@ -210,6 +212,8 @@ class MainWindow(QMainWindow):
         if code == "compare":
             self.compare.run_chosen.connect(self._on_run_chosen)
             self.compare.import_wanted.connect(self.imports.choose)
+            self.compare.run_wanted.connect(self._on_workload_wanted)
+            self.imports.dragged.connect(lambda is_dragging: self.compare.show_drag(is_dragging=is_dragging))
             self.imports.changed.connect(self.compare.refresh)
         if code == "hardware":
             self.closed.connect(self.hardware.cancel)  # even if another page is shown
@@ -271,6 +275,8 @@ class MainWindow(QMainWindow):
         help_.addSeparator()
         self._add(help_, "menu.data_folder", "", lambda: self._open(self._services.paths.data))
         self._add(help_, "menu.report", "", self._on_report)
+        if app.PROJECT_URL:
+            self._add(help_, "menu.updates", "", self._on_updates)
         self._add(help_, "menu.about", "", lambda: about_dialog(self).exec()).setMenuRole(roles.AboutRole)
 
     def _add(
@@ -284,9 +290,19 @@ class MainWindow(QMainWindow):
         return action
 
     def _on_install_wanted(self, engine: str) -> None:
-        """Open the settings so that the user can install an engine. The first one is installed at once."""
+        """Open the settings so that the user can install an engine.
+
+        The first one is installed at once, and then the Benchmark page is shown again.
+        """
+        self._awaits_engine = not self._services.engines.installed
         self.show_page("settings")
-        self.settings.show_engines(engine, install=not self._services.engines.installed)
+        self.settings.show_engines(engine, install=self._awaits_engine)
+
+    def _on_engines(self) -> None:
+        if self._awaits_engine and self._services.engines.installed:
+            self._awaits_engine = False
+            if self._code == "settings":
+                self.show_page("benchmark")
 
     def _on_import_wanted(self) -> None:
         self.show_page("settings")
@@ -306,6 +322,14 @@ class MainWindow(QMainWindow):
     def _on_run_chosen(self, run_id: int) -> None:
         self.show_page("results")
         self.results.open_run(run_id)
+
+    def _on_workload_wanted(self, workload: str) -> None:
+        """Run a workload, unless its setup is incomplete or something else is running."""
+        self.show_page("benchmark")
+        if not self._services.bridge.is_running:
+            self.benchmark.choose()
+            self.benchmark.setup.choose(workload)
+            self.benchmark.setup.run()
 
     def _on_compare(self, ids: list[int]) -> None:
         self.show_page("compare")
@@ -340,6 +364,18 @@ class MainWindow(QMainWindow):
         from app.gui.shell.help_dialogs import ReportDialog, problem_report  # opening the window doesn't need it
 
         ReportDialog(self, problem_report(self._services.finder.machine, log_file)).open()
+
+    def _on_updates(self) -> None:
+        from app.core.exchange import updates  # opening the window doesn't need it
+        from app.gui.shell.help_dialogs import UpdateDialog
+
+        def show(release: updates.Release | None) -> None:
+            if release is None:
+                self.notify(sentence("updates.none", version=app.__version__), "", "", None)
+            else:
+                UpdateDialog(self, release, app.PROJECT_URL + updates.PAGE).open()
+
+        self._services.tasks.start(partial(updates.newer_release, app.PROJECT_URL), show, self._services.complain)
 
     def _shown(self) -> "BenchmarkPage | ResultsPage | PlanPage[Any]":
         """Return the page whose result is displayed."""

@@ -54,7 +54,7 @@ def run_self_test(say: Callable[[str], None]) -> int:
     Args:
         say: Prints a line.
     """
-    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    os.environ |= {"QT_QPA_PLATFORM": "offscreen", "TF_CPP_MIN_LOG_LEVEL": "3"}  # importing TensorFlow logs a lot
     codes = []
     with tempfile.TemporaryDirectory(prefix="epochmark-", ignore_cleanup_errors=True) as folder:
         paths = _paths(Path(folder))

@@ -27,6 +27,8 @@ QFrame#banner {{ background: {raised}; border: 1px solid {border}; border-radius
 QFrame#banner[tone="invalid"] {{ border-color: {invalid}; }}
 QFrame#banner[tone="caution"] {{ border-color: {caution}; }}
 QLabel#command {{ background: {window}; border: 1px solid {border}; border-radius: 6px; padding: 4px 8px; }}
+QLabel#dropLine {{ border: 1px dashed {control}; border-radius: 8px; padding: 6px; }}
+QLabel#dropLine[lit="true"] {{ border: 1px dashed {accent}; background: {selected}; color: {text}; }}
 QFrame#line {{ background: {border}; border: none; max-height: 1px; min-height: 1px; }}
 
 QPushButton {{ background: {raised}; border: 1px solid {control}; border-radius: 8px; padding: 6px 14px;

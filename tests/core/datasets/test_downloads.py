@@ -3,6 +3,7 @@
 import errno
 import os
 import socket
+import ssl
 import struct
 import sys
 import threading
@@ -12,11 +13,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pip._vendor import certifi
 
 from app.core.datasets.addresses import shown, split_login
-from app.core.datasets.downloads import DownloadError, WrongFileError, check_file, download, trust
+from app.core.datasets.downloads import DownloadError, RefusedError, WrongFileError, check_file, download
 from app.core.errors import AppError, UsageError
+from tests.conftest import ROOT
 from tests.core.datasets.server import CONTENT, SHA256, Answer, Handler, Server, broken_after, resumable, serving
 from tests.saying import said
 
@@ -306,18 +307,21 @@ def test_what_is_wrong_with_an_address_is_told_without_its_secrets(target: Path,
     assert "hush" not in str(refused.value)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there, Python asks the system for certificates")
-def test_a_mac_whose_python_has_no_certificates_trusts_whom_the_system_trusts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_only_a_server_that_the_system_trusts_is_asked(
+    server: Server, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
-    systems = Path(certifi.where())
-    assert trust("linux", systems).get_ca_certs() == []
-    assert trust("darwin", tmp_path / "missing").get_ca_certs() == []
-    assert len(trust("darwin", systems).get_ca_certs()) > 50
-    monkeypatch.setenv("SSL_CERT_FILE", str(systems))
-    assert len(trust("darwin", tmp_path / "none").get_ca_certs()) > 50, "Python's own come first"
+    tls = ROOT / "tests" / "data" / "tls"  # of nobody
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tls / "certificate.pem", tls / "key.pem")
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    address = server.url.replace("http:", "https:")
+    with pytest.raises(RefusedError, match="certificate"):
+        download(address, target, len(CONTENT), SHA256)
+    assert server.asked == []
+    if sys.platform.startswith("linux"):  # elsewhere, only the system's own store counts
+        monkeypatch.setenv("SSL_CERT_FILE", str(tls / "certificate.pem"))
+        download(address, target, len(CONTENT), SHA256)
+        assert target.read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize(

@@ -74,11 +74,6 @@ def test_the_environment_is_a_workers_but_the_engine_speaks(paths: Paths) -> Non
     assert trial_command(("device", "cpu"), paths, {}).environment["CUDA_VISIBLE_DEVICES"] == "-1"
 
 
-def test_the_frozen_app_starts_itself(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert trial_command(("list",), paths, {}).arguments == (sys.executable, "--trial", "tensorflow", "list")
-
-
 @pytest.mark.slow
 def test_output_before_a_crash_is_kept(run: Run) -> None:
     found = run(f"print('{STEP}'); import os, sys; print('LLVM ERROR', file=sys.stderr); os.abort()")

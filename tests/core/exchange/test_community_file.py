@@ -213,7 +213,7 @@ def test_a_server_without_end_is_given_up(paths: Paths, server: Server, beginnin
             ended.set()
 
     server.answer = drip
-    with pytest.raises(AppError, match=said("table.too_slow", limit_s="0.2").pattern) as refusal:
+    with pytest.raises(AppError, match=said("web.too_slow", limit_s="0.2").pattern) as refusal:
         get_table(paths, server.url, time_limit_s=0.2)
     over.set()
     assert server.url in str(refusal.value)

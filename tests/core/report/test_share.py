@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+import app
 from app.core.analysis.compare import bars, position
 from app.core.analysis.published import reference_rows
 from app.core.errors import UsageError
@@ -33,8 +34,8 @@ AXIS = f"seconds per epoch ({sentence('compare.lower_is_better')})"
 WITHIN = sentence("share.within", half_pct=0.8)
 
 
-def caution(code: str, **figures: float) -> str:
-    return f"Caution: {sentence(code, **figures)}"
+def one_run(causes: str) -> str:
+    return sentence("result.one_run", causes=causes)
 
 
 def changed(run: Run, **changes: Any) -> Run:
@@ -46,6 +47,8 @@ def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     assert card.title == f"CIFAR-10 CNN · Keras · {BATCH} · float32"
     assert (card.headline, card.unit, card.notes) == ("66.3", "seconds per epoch", (NO_INTERVAL,))
     assert share_card(JudgedRun(changed(stored_run, basis="estimate"))).headline == "≈ 66.3", "as in the window"
+    assert (card.factor, card.factor_of) == ("4.8×", sentence("share.as_fast_as", device="i5-8250U"))
+    assert card.rank == sentence("compare.rank", slower=2, count=7)
     assert card.machine == "Intel Core i7-1165G7"
     assert card.details == (f"{CORES} · 15 GB · Test OS 1 · {CPU_RUN}", "TensorFlow 2.21.0 · Keras 3.15.1", FACTS)
     assert (card.badge, card.level) == (
@@ -96,17 +99,22 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
             VALID_SHORT,
             "valid",
         ),
-        ({"basis": "estimate"}, sentence("share.estimate_without_interval"), "Caution: no interval", "caution"),
+        (
+            {"basis": "estimate"},
+            sentence("share.estimate_without_interval"),
+            one_run("no interval"),
+            "caution",
+        ),
         (
             {"basis": "first_epoch", "epochs_done": 1},
             sentence("short.first_epoch"),
-            caution("short.first_epoch"),
+            one_run(sentence("short.first_epoch")),
             "caution",
         ),
         (
             {"status": "cancelled", "epochs_done": 7} | INTERVAL,
             WITHIN,
-            caution("short.cancelled"),
+            one_run(sentence("short.cancelled")),
             "caution",
         ),
         # Fewer epochs than six have a range only; their spread says something else.
@@ -119,7 +127,7 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
         (
             {"spread_pct": 7.25},
             NO_INTERVAL,
-            caution("short.verdict.spread_of_epochs", spread_pct=7.25),
+            one_run(sentence("plain.spread")),
             "caution",
         ),
         (
@@ -135,6 +143,19 @@ def test_the_badge_is_the_verdict_with_its_cause(
 ) -> None:
     card = share_card(JudgedRun(changed(stored_run, **changes)))
     assert (card.notes[0], card.badge[0], card.level) == (certainty, badge, level)
+
+
+@pytest.mark.parametrize("changes", [{"verdict": "invalid"}, {"workload": "matmul"}], ids=str)
+def test_without_a_rank_the_picture_leads_with_the_value(stored_run: Run, changes: dict[str, Any]) -> None:
+    card = share_card(JudgedRun(changed(stored_run, **changes, reasons=None)))
+    assert (card.factor, card.factor_of, card.rank) == ("", "", "")
+
+
+def test_the_address_of_the_project_is_printed_if_there_is_one(
+    stored_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "PROJECT_URL", "https://example.org/epochmark")
+    assert " · example.org/epochmark · " in share_card(JudgedRun(stored_run)).footer
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The worker's command line and environment: an allow-list, so that surroundings change nothing."""
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -122,8 +121,3 @@ def test_a_worker_starts_from_a_folder_full_of_junk(paths: Paths, tmp_path: Path
     )
     assert b'"type":"hello"' in ended.stdout
     assert b"junk" not in ended.stdout + ended.stderr
-
-
-def test_a_frozen_app_starts_itself_as_the_worker(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert worker_command(SPEC(), paths).arguments == (sys.executable, "--worker")

@@ -63,10 +63,10 @@ def test_run_to_completion(driver: Driver) -> None:
     assert (summary.status, summary.epochs_done) == ("completed", 4)
     assert view.headline.value.text() == format_seconds(summary.seconds_per_epoch_s)
     assert view.headline.pill.whole_text.startswith("Invalid")
-    assert said("verdict.demo").is_in(view.headline.message.whole_text)
+    assert said("advice.run_workload").is_in(view.headline.message.whole_text)
     assert len(view.charts.epochs.accessibleDescription().split(",")) == 4
     assert [bar.kind for bar in view.charts.bars.bars] == ["you"]
-    assert driver.page.save_button.isEnabled()
+    assert driver.page.share_button.isEnabled()
     assert not driver.page.cancel_button.isVisible()
     assert not workers()
 
@@ -106,7 +106,6 @@ def test_failures_are_shown_in_words(driver: Driver, outcome: str, code: str, ti
     assert driver.view.charts.epochs.accessibleDescription().startswith("1 of 3")
     assert driver.page.retry_button.isEnabled()
     assert driver.page.retry_button.isVisible()
-    assert not driver.page.save_button.isVisible()
     assert not workers()
 
 
@@ -188,7 +187,8 @@ def test_bad_settings_are_reported_before_the_run(driver: Driver) -> None:
     summary = driver.run_demo(steps=5)
     assert summary.seconds_per_epoch_s is None
     assert driver.view.headline.unit.text() == "ms / step"
-    assert not driver.page.save_button.isEnabled()
+    assert not driver.page.share_button.isEnabled()
+    assert driver.page.share_actions["button.copy_result"].isEnabled()
 
 
 @pytest.mark.slow

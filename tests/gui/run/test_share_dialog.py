@@ -16,6 +16,7 @@ from app.gui.run.share_dialog import ShareDialog
 from app.gui.widgets.basics import plain_tip
 from tests.gui.driving import Driver
 from tests.recording import as_preset, recorded_events, store_recording
+from tests.sure import sure
 
 pytestmark = pytest.mark.slow
 
@@ -51,6 +52,29 @@ def test_every_field_is_there_and_what_is_unticked_goes(driver: Driver, dialog: 
     dialog.boxes["cpu"].click()
     driver.until(lambda: machine(dialog) == "AMD EPYC")
     assert "EPYC" in dialog.text.toPlainText()
+
+
+def test_after_a_caution_it_offers_to_run_again(driver: Driver, dialog: ShareDialog) -> None:
+    judged, asked = sure(driver.page.judged), list[str]()
+    assert judged.verdict.level == "caution"
+    assert dialog.again_line.isVisible()
+    dialog.reject()
+    shown = (judged, None)
+    mine = ShareDialog(
+        driver.services,
+        driver.window,
+        shown,
+        lambda *_: None,
+        lambda *_: None,
+        again=lambda: asked.append("again"),
+    )
+    mine.open()
+    driver.press(mine.again_button)
+    assert asked == ["again"]
+    other = ShareDialog(driver.services, driver.window, shown, lambda *_: None, lambda *_: None)
+    other.open()
+    assert not other.again_line.isVisible(), "nothing can be repeated"
+    other.reject()
 
 
 @pytest.mark.long

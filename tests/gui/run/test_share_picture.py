@@ -280,7 +280,7 @@ def test_nothing_overflows_or_overlaps_however_long_the_names_are(
     picture = paint_share_picture(replace(card, short_form=code), DARK)
     inside = QRectF(55, 30, 1091, 578)
     edge = picture_frame.code_edge_px(code)
-    corner = QRectF(1144 - edge, 630 - picture_frame.CODE_BELOW_PX - edge, edge, edge)
+    corner = QRectF(1144 - edge, 630 - picture_frame.code_below_px(code) - edge, edge, edge)
     boxes = [box for text, box, _ in written if text.strip()]
     assert boxes
     for at, box in enumerate(boxes):
@@ -291,5 +291,5 @@ def test_nothing_overflows_or_overlaps_however_long_the_names_are(
         assert colours(picture, columns, (0, 629)) == {DARK.window}
     if edge:
         left, top = int(corner.left()), int(corner.top())
-        assert colours(picture, (left, 1143), (top, 623)) == {"#FFFFFF", "#000000"}
+        assert colours(picture, (left, 1143), (top, int(corner.bottom()) - 1)) == {"#FFFFFF", "#000000"}
         assert colours(picture, (left, 1143), (top - 2, top - 1)) == {DARK.window}

@@ -134,7 +134,7 @@ def test_the_card_shows_the_verdict_in_a_few_words_and_opens_the_rest(
     card.show_stored(JudgedRun(disturbed(run)))
     assert card.pill.whole_text == f"Caution: on battery; {sentence('short.verdict.other_load', share_pct=40)}"
     assert card.pill.tone == "caution"
-    assert said("verdict.other_load", share_pct="40").is_in(card.message.whole_text)
+    assert said("advice.plug_in").is_all_of(card.message.whole_text)
     card.why_button.click()
     dialog = card.findChild(VerdictDialog)
     assert isinstance(dialog, VerdictDialog)
@@ -169,7 +169,7 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
     )
     assert said("run.validation_not_counted").is_in(card.note.whole_text)
     assert card.pill.whole_text == "Caution: on battery"
-    assert card.message.whole_text == "It runs on battery. Plug it in."
+    assert card.message.whole_text == "Plug it in."
     assert not card.why_button.isVisible()  # there is no record yet
     assert card.sizeHint().height() == height
 

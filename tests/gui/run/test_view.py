@@ -162,18 +162,18 @@ def test_after_the_end(
         run = load_run(database, run_id)
     assert headline.value.text() == share_card(JudgedRun(run)).headline
     assert said("position.between", slower="i5-8250U", faster="MX150").is_in(headline.rank.whole_text)
-    assert said("verdict.spread_of_epochs").is_in(headline.message.whole_text)
+    assert said("advice.quiet").is_in(headline.message.whole_text)
     assert headline.pill.whole_text.startswith(
         f"Caution: {sentence('short.verdict.spread_of_epochs', spread_pct=8.6)}"
     )
     assert driver.view.charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
-    driver.press(driver.page.copy_button)
+    driver.page.share_actions["button.copy_result"].trigger()
     assert share_card(JudgedRun(run)).headline in QGuiApplication.clipboard().text()
     driver.window.action("menu.copy_picture").trigger()
     driver.until(lambda: QGuiApplication.clipboard().image().width() == 1200)
     target = tmp_path_factory.mktemp("pictures") / "mine.png"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), sentence("picture.png")))
-    driver.press(driver.page.save_button)
+    driver.page.share_actions["menu.save_picture"].trigger()
     driver.until(target.exists)
     assert QImage(str(target)).height() == 630
 
@@ -192,11 +192,11 @@ def test_saving_begins_where_pictures_are_and_then_where_it_was(
 
     monkeypatch.setattr(QFileDialog, "getSaveFileName", answer)
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: shown_in.append(Path(url.toLocalFile())))
-    driver.press(driver.page.save_button)
+    driver.page.share_actions["menu.save_picture"].trigger()
     driver.until(lambda: said("picture.saved").is_in(driver.message))
     driver.press(driver.window.banner.button)
     assert shown_in == [folder]
-    driver.press(driver.page.save_button)
+    driver.page.share_actions["menu.save_picture"].trigger()
     driver.until(lambda: len(begins) == 2)
     pictures = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.PicturesLocation)
     assert [path.parent for path in begins] == [Path(pictures), folder]

@@ -2,6 +2,7 @@
 
 import getpass
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,11 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QDialog
 
-from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet, problem_report
+import app
+from app.core.exchange.updates import PAGE
+from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet, UpdateDialog, problem_report
 from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog
+from tests.core.datasets.server import Server, serving
 from tests.gui.driving import Driver
 from tests.saying import said
 from tests.sure import only
@@ -50,6 +54,35 @@ def test_a_report_says_what_is_known_and_who_is_not(
     assert "anna" not in text
     assert len(text) < 4_000
     assert not said("report.log").is_in(problem_report(None, tmp_path / "none.log"))
+
+
+@pytest.fixture
+def release_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A project with an address, set before the window opens."""
+    with serving() as server:
+        monkeypatch.setattr(app, "PROJECT_URL", server.url.rpartition("/")[0])
+        yield server
+
+
+def test_updates_are_looked_for_only_when_asked(
+    release_server: Server, driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened_pages: list[str] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened_pages.append(url.toString()))
+    release_server.content = b'{"version": "0.0.1"}'
+    driver.window.action("menu.updates").trigger()
+    driver.until(lambda: said("updates.none").is_all_of(driver.message))
+    release_server.content = b'{"version": "1000.0.0", "notes": ["Faster"]}'
+    driver.window.action("menu.updates").trigger()
+    driver.until(lambda: driver.window.findChild(UpdateDialog) is not None)
+    driver.press(only(UpdateDialog, driver.window.findChild(UpdateDialog)).page_button)
+    assert opened_pages == [app.PROJECT_URL + PAGE]
+    assert len(release_server.asked) == 2
+
+
+def test_without_an_address_nothing_looks_for_updates(driver: Driver) -> None:
+    with pytest.raises(KeyError):
+        driver.window.action("menu.updates")
 
 
 def test_a_report_is_completed_and_copied(driver: Driver) -> None:

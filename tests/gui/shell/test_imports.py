@@ -67,6 +67,15 @@ def sources(paths: Paths) -> list[str]:
         return [result.source for result in list_results(database)]
 
 
+def test_a_drag_lights_the_place_for_it(driver: Driver, tmp_path: Path) -> None:
+    lit: list[bool] = []
+    driver.window.imports.dragged.connect(lit.append)
+    driver.window.show_page("compare")
+    drop(driver, tmp_path / "nothing.png")
+    assert lit == [True, False]
+    assert not driver.window.compare.drop_line.property("lit")
+
+
 @pytest.mark.parametrize("name", ["result.png", "forum.jpg", "result.epochmark.json"])
 def test_dropped_it_is_a_bar_on_compare(driver: Driver, paths: Paths, theirs: Path, name: str) -> None:
     drop(driver, theirs / name)

@@ -126,6 +126,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "hardware_page.parts_copied": "Specs copied",
     "hardware_page.refresh": "Refresh",
     "hardware_page.this_computer": "This computer",
+    "hardware_page.unknown": "Not available: {names:, }",
     "hardware_page.view": "View",
     "heading.accuracy": "Accuracy",
     "heading.batch": "Batch",

@@ -22,6 +22,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "results_page.first_epoch": "1st: {value}",
     "results_page.group_closed": "{kind}, {runs}, collapsed",
     "results_page.group_opened": "{kind}, {runs}, expanded",
+    "results_page.more": "More commands",
     "results_page.no_match": "No matching runs",
     "results_page.no_match_note": "Try other words or filters.",
     "results_page.no_results": "No results yet",

@@ -28,6 +28,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "menu.settings": "Settings",
     "menu.shortcuts": "Keyboard shortcuts",
     "menu.undo_delete": "Undo delete",
+    "menu.updates": "Check for updates …",
     "menu.view": "&View",
     "menu.zoom_in": "Zoom in",
     "menu.zoom_out": "Zoom out",

@@ -23,7 +23,7 @@ from app.core.records import Group, PlannedRun, RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.report.card import Figure, ShareCard
 from app.core.report.formats.export_format import PlanTable
-from app.core.report.share_texts import computer_parts, device_title
+from app.core.report.share_texts import computer_parts, device_title, version_line
 from app.core.storage.database import Database
 from app.core.titles import level_title, workload_title
 from workloads import CATALOGUE
@@ -116,7 +116,7 @@ class StudyReport(PlanReport):
             details=(" · ".join((*computer_parts(runs[0]), *_engines(runs))),),
             badge=(badge, level_title(level)),
             level=level,
-            footer=" · ".join((runs[0].started_at[:10], sentence("share.version", version=runs[0].app_version))),
+            footer=" · ".join((runs[0].started_at[:10], version_line(runs[0].app_version))),
         )
 
     def text(self) -> str:

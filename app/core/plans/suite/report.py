@@ -33,7 +33,7 @@ from app.core.records import Group, PlannedRun
 from app.core.redaction.private_texts import hide, private_texts
 from app.core.report.card import Figure, ShareCard
 from app.core.report.formats.export_format import PlanTable
-from app.core.report.share_texts import computer_parts, device_kind, device_title
+from app.core.report.share_texts import computer_parts, device_kind, device_title, version_line
 from app.core.storage.database import Database
 from app.core.titles import workload_title
 from workloads.engines.registry import engine_title
@@ -131,7 +131,7 @@ class SuiteReport(PlanReport):
         footer = (
             sentence("suite.reference_is", points=points_text(POINTS), machine=result.definition.machine),
             run.started_at[:10],
-            sentence("share.version", version=run.app_version),
+            version_line(run.app_version),
         )
         return ShareCard(
             title=" · ".join((result.name, sentence("suite.what", count=len(result.parts)))),

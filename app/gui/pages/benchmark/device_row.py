@@ -41,7 +41,10 @@ class DeviceRow(QWidget):
         self.help_text = ClampedLabel(4, muted=False)
         self.help_button = Button(services.theme, "")
         self.help_button.clicked.connect(self._on_help)
-        line = row(self.help_text, self.help_button)
+        self.first_button = Button(services.theme, "", "download", kind="primary")
+        self.first_button.clicked.connect(self._on_first)
+        self.first_button.hide()
+        line = row(self.help_text, self.help_button, self.first_button)
         line.setStretch(0, 1)
         self.setLayout(line)
         self.hide()
@@ -53,8 +56,9 @@ class DeviceRow(QWidget):
             return
         self.list.offer(device_choices(installed, machine, workload.engines))
         choice = self.list.choice
-        self._first = None
-        if not installed and not workload.is_demo:
+        is_first = not installed and not workload.is_demo
+        self.first_button.setVisible(is_first)
+        if is_first:
             self._offer_first(machine, workload)
             return
         self._help = None if choice is None else gpu_help(choice, installed, machine, workload.engines)
@@ -77,8 +81,9 @@ class DeviceRow(QWidget):
             engine, size_bytes = engine_title(self._first), variant.download_bytes
             code = "setup.first_engine" if size_bytes is None else "setup.first_engine_sized"
             self._show(sentence(code, engine=engine, download_bytes=size_bytes))
-            self.help_button.setText(sentence("setup.install_first", engine=engine))
-        self.help_button.setVisible(best is not None)
+            self.first_button.setText(sentence("setup.install_first", engine=engine))
+        self.first_button.setVisible(best is not None)
+        self.help_button.hide()
         self.show()
 
     def _show(self, line: str) -> None:
@@ -88,12 +93,14 @@ class DeviceRow(QWidget):
         self.setSizePolicy(policy)
         self.help_text.show_text(line)
 
-    def _on_help(self) -> None:
+    def _on_first(self) -> None:
         if self._first is not None:
             self.install_wanted.emit(self._first)
-        elif self._help is None:
+
+    def _on_help(self) -> None:
+        if self._help is None:
             return
-        elif self._help.choice is None:
+        if self._help.choice is None:
             self.install_wanted.emit(self._help.engine)
         else:
             self.list.select(self._help.choice.engine, self._help.choice.device)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.errors import AppError
@@ -25,6 +26,7 @@ from app.gui.services.run_bridge import BusyError
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, column
 from app.gui.widgets.dialogs import ask_to_run_concurrently
+from app.gui.widgets.split_button import SplitButton
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
@@ -140,7 +142,7 @@ class BenchmarkPage(QWidget):
     def share(self) -> None:
         """Open the share dialog for the result."""
         if self.run is not None:
-            self._actions.share(*self._shared())
+            self._actions.share(*self._shared(), again=self.start)
 
     def copy_picture(self) -> None:
         """Copy the share picture of the result."""
@@ -175,10 +177,17 @@ class BenchmarkPage(QWidget):
         self.log_button.clicked.connect(self.log.show)
         self.cancel_button = Button(theme, sentence("button.cancel"), "circle-stop", gives_way=True)
         self.cancel_button.clicked.connect(self.cancel)
-        self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary", gives_way=True)
-        self.save_button.clicked.connect(self.save_picture)
-        self.copy_button = Button(theme, sentence("button.copy_result"), "copy", gives_way=True)
-        self.copy_button.clicked.connect(self.copy_text)
+        self.share_button = Button(theme, sentence("menu.share"), "image", kind="primary", gives_way=True)
+        self.share_button.clicked.connect(self.share)
+        self.share_actions = dict[str, QAction]()
+        for code, do in (
+            ("menu.save_picture", self.save_picture),
+            ("menu.copy_picture", self.copy_picture),
+            ("button.copy_result", self.copy_text),
+        ):
+            self.share_actions[code] = QAction(sentence(code), self)
+            self.share_actions[code].triggered.connect(do)
+        self._share = SplitButton(theme, self.share_button, self.share_actions.values(), sentence("share.more"))
         self.again_button = Button(theme, sentence("button.run_again"), "rotate-ccw", gives_way=True)
         self.again_button.clicked.connect(self.start)
         self.retry_button = Button(
@@ -188,7 +197,7 @@ class BenchmarkPage(QWidget):
         self.new_button = Button(theme, sentence("benchmark.new_run"), "arrow-left", gives_way=True)
         self.new_button.clicked.connect(self.choose)
         self._after = QWidget()
-        self._after.setLayout(column(None, self.save_button, self.retry_button, self.copy_button, None))
+        self._after.setLayout(column(None, self.retry_button, self._share, None))
 
     def _on_run_requested(self, spec: RunSpec, machine: Machine) -> None:
         repeats = self.setup.repeats
@@ -273,9 +282,7 @@ class BenchmarkPage(QWidget):
         self._of_all = None if group is None or typical is None else (typical, group)
         self.view.show_run(run, group)
         self._show_buttons(running=False)
-        (self.save_button if self.can_share else self.copy_button).setFocus()
-        if run.summary.status == "failed":
-            self.retry_button.setFocus()
+        (self.retry_button if run.summary.status == "failed" else self.share_button).setFocus()
         self.state_changed.emit()
 
     def _on_lost(self, error: AppError) -> None:
@@ -294,11 +301,11 @@ class BenchmarkPage(QWidget):
             part.setVisible(not running)
         # After a failed run, the user probably wants to retry.
         has_failed = self.run is not None and self.run.summary.status == "failed"
-        self.save_button.setVisible(not has_failed)
         self.retry_button.setVisible(has_failed)
         self.again_button.setVisible(not running and not has_failed)
-        self.save_button.setEnabled(self.can_share)
-        self.copy_button.setEnabled(self.can_copy)
+        self.share_button.setEnabled(self.can_share)
+        for code, action in self.share_actions.items():
+            action.setEnabled(self.can_copy if code == "button.copy_result" else self.can_share)
 
     def _log_file(self) -> Path | None:
         state = self._services.bridge.state

@@ -181,6 +181,13 @@ class SetupView(QWidget):
                 assert value is not None
                 self.form.set_value(name, value)
 
+    def choose(self, workload_id: str) -> None:
+        """Select a workload. The offered current network gets the settings of its published results."""
+        if self._current is not None and workload_id == self._current.workload:
+            self._on_current()
+        else:
+            self.workload.choose(workload_id)
+
     def browse(self) -> None:
         """Open the workload chooser."""
         machine = self._services.finder.machine
@@ -242,6 +249,7 @@ class SetupView(QWidget):
         self.preflight.changed.connect(self._on_preflight)
         self.advanced_button.toggled.connect(self._on_advanced)
         self.run_button.clicked.connect(self.run)
+        self.known.bars.slot_chosen.connect(self.run)
         self._services.preferences.changed.connect(self._on_preferences)
         self._services.finder.found.connect(self._on_machine)
         if self._services.finder.machine is not None:

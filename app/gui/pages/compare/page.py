@@ -7,7 +7,6 @@ from typing import TypeAlias
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QComboBox,
     QMenu,
     QStackedWidget,
     QVBoxLayout,
@@ -23,6 +22,7 @@ from app.core.analysis.compare import (
     chart_metric,
     find_baseline,
     left_out,
+    one_each,
 )
 from app.core.analysis.own_runs import best_and_latest, best_first, own_name
 from app.core.analysis.power import work_metric
@@ -37,14 +37,14 @@ from app.core.storage.runs import list_runs
 from app.core.titles import workload_title
 from app.gui.charts.bar_list import BarList
 from app.gui.charts.bars import bar_key
-from app.gui.pages.compare.table import CompareTable, bar_year, device_kind
+from app.gui.pages.compare.filters import Filters, combo, fill
+from app.gui.pages.compare.table import CompareTable
 from app.gui.services.bundle import Services
 from app.gui.services.community_table import CommunityTable, community_rows
 from app.gui.services.removal import remove_imported
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Button, Card, column, give_way, label, row, scrolled, title
-from app.gui.widgets.choice_box import ChoiceBox
+from app.gui.widgets.basics import Button, Card, column, label, row, scrolled, title
 from app.gui.widgets.segments import Segments
 from workloads import CATALOGUE
 
@@ -63,10 +63,12 @@ class ComparePage(QWidget):
     Signals:
         run_chosen: The user wants to open the run with this number.
         import_wanted: The user wants to import results.
+        run_wanted: The user wants to run the workload with this ID.
     """
 
     run_chosen = Signal(int)
     import_wanted = Signal()
+    run_wanted = Signal(str)
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -124,6 +126,12 @@ class ComparePage(QWidget):
         if (place := self.workload.findData(workload)) >= 0:
             self.workload.setCurrentIndex(place)
 
+    def show_drag(self, *, is_dragging: bool) -> None:
+        """Highlight the place for other people's results while a file is dragged over the window."""
+        self.drop_line.setProperty("lit", is_dragging)
+        self.drop_line.style().unpolish(self.drop_line)
+        self.drop_line.style().polish(self.drop_line)
+
     def _on_selected(self, runs: list[RunSummary]) -> None:
         place = self.workload.findData(runs[0].workload) if runs else -1
         if place < 0:
@@ -133,13 +141,13 @@ class ComparePage(QWidget):
             return
         self._selected = tuple(run.id for run in runs[: OWN_LIMITS[-1]])
         self._chosen_baseline = ""
-        for combo in (self.workload, self.limit):
-            combo.blockSignals(True)
+        for box in (self.workload, self.limit):
+            box.blockSignals(True)
         self.workload.setCurrentIndex(place)
         self._fill_limits()
         self.limit.setCurrentIndex(self.limit.count() - 1)
-        for combo in (self.workload, self.limit):
-            combo.blockSignals(False)
+        for box in (self.workload, self.limit):
+            box.blockSignals(False)
         self.refresh()
 
     def _fill_limits(self) -> None:
@@ -148,7 +156,7 @@ class ComparePage(QWidget):
         items += [(sentence("compare_page.number_of_own", count=number), number) for number in OWN_LIMITS]
         if self._selected:
             items.append((sentence("compare_page.selected", count=len(self._selected)), SELECTED))
-        _fill(self.limit, items)
+        fill(self.limit, items)
 
     def _own_runs(self, workload: str, limit: int) -> Callable[[Database], list[RunSummary]]:
         selected = self._selected if limit == SELECTED else ()
@@ -161,40 +169,17 @@ class ComparePage(QWidget):
     def _make_controls(self) -> None:
         theme = self._services.theme
         workloads = [(workload_title(name), name) for name, workload in CATALOGUE.items() if not workload.is_demo]
-        self.workload = _combo(sentence("label.workload"), workloads)
-        self.baseline = _combo(sentence("compare_page.baseline"), ())
+        self.workload = combo(sentence("label.workload"), workloads)
+        self.baseline = combo(sentence("compare_page.baseline"), ())
         self.baseline.setPlaceholderText(sentence("compare_page.no_baseline"))
-        self.device = _combo(
-            sentence("label.device"),
-            (
-                (sentence("compare_page.all_devices"), ""),
-                (sentence("compare_page.cpus"), "cpu"),
-                (sentence("compare_page.gpus"), "gpu"),
-                (sentence("compare_page.tpus"), "tpu"),
-            ),
-        )
-        self.several = _combo(
-            sentence("compare_page.several"),
-            ((sentence("compare_page.single_gpus"), False), (sentence("compare_page.several_too"), True)),
-        )
-        self.match = _combo(
-            sentence("heading.match"),
-            ((sentence("compare_page.all_matches"), ""), (sentence("compare_page.exact_only"), "exact")),
-        )
-        self.year = _combo(sentence("heading.year"), ((sentence("compare_page.all_years"), None),))
-        self.rank = _combo(
+        self.rank = combo(
             sentence("compare_page.rank_by"),
             ((sentence("compare_page.by_speed"), False), (sentence("compare_page.by_work"), True)),
         )
-        self.limit = _combo(sentence("compare_page.own_runs"), ())
+        self.filters = Filters(theme, self)
+        self.limit = self.filters.limit
         self._fill_limits()
         self.limit.setCurrentIndex(0)
-        self.scale = Segments(
-            theme,
-            sentence("compare_page.scale"),
-            (("log", sentence("benchmark.log")), ("linear", sentence("compare_page.linear"))),
-        )
-        self.scale.select("log")
         self.view = Segments(
             theme,
             sentence("share_dialog.show"),
@@ -212,6 +197,10 @@ class ComparePage(QWidget):
         self.card = Card(sentence("chart.seconds_per_epoch"))
         self.card.body.addWidget(self.stack, stretch=1)
         self.card.body.addWidget(self.reasons)
+        self.drop_line = label(sentence("compare_page.drop"), muted=True)
+        self.drop_line.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.drop_line.setObjectName("dropLine")
+        self.card.body.addWidget(self.drop_line)
         head = row(title(sentence("page.compare")), None, self.view, self.copy_button, self.import_button)
         head.addWidget(self.table_button)
         first = row(
@@ -221,26 +210,25 @@ class ComparePage(QWidget):
             self.baseline,
             None,
             self.rank,
-            self.scale,
+            self.filters.button,
         )
         for number in (1, 3):
             first.setStretch(number, 1)
-        for combo in (self.workload, self.baseline):
-            combo.setMaximumWidth(COMBO_MAX_PX)
-        filters = row(self.device, self.several, self.match, self.year, self.limit, None)
+        for box in (self.workload, self.baseline):
+            box.setMaximumWidth(COMBO_MAX_PX)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
-        whole = column(head, first, filters, self.card, spacing_px=GAP_PX + 4)
-        whole.setStretch(3, 1)
+        whole = column(head, first, self.card, spacing_px=GAP_PX + 4)
+        whole.setStretch(2, 1)
         layout.addLayout(whole)
 
     def _connect(self) -> None:
         self.workload.currentIndexChanged.connect(self._on_workload)
         self.limit.currentIndexChanged.connect(self.refresh)
         self.baseline.activated.connect(self._on_baseline)
-        for combo in (self.device, self.several, self.match, self.year, self.rank):
-            combo.currentIndexChanged.connect(self.draw)
-        self.scale.chosen.connect(self.draw)
+        self.rank.currentIndexChanged.connect(self.draw)
+        self.filters.changed.connect(self.draw)
+        self.bar_list.slot_chosen.connect(lambda: self.run_wanted.emit(self.workload.currentData()))
         self.view.chosen.connect(self.draw)
         self.bar_list.chosen.connect(self._on_bar)
         self.copy_button.clicked.connect(self._on_copy)
@@ -266,6 +254,8 @@ class ComparePage(QWidget):
             self._fill_limits()
             self.limit.setCurrentIndex(0 if was_chosen else self.limit.currentIndex())
         self._imported, self._community = [], []
+        is_rate = headline_kind(chart_metric(self.workload.currentData())).is_rate
+        self.filters.scale.select("linear" if is_rate else "log")
         self._show_runs([])
         self.refresh()
 
@@ -309,17 +299,16 @@ class ComparePage(QWidget):
         self.rank.setVisible(bool(by_work(self.all_bars)))
         if self.rank.isHidden():
             self.rank.setCurrentIndex(0)
-        self.several.setEnabled(any(bar.row is not None and bar.row.has_several for bar in self.all_bars))
+        self.filters.several.setEnabled(any(bar.row is not None and bar.row.has_several for bar in self.all_bars))
         self._fill_baselines()
-        years = sorted({year for bar in self.all_bars if (year := bar_year(bar))}, reverse=True)
-        _fill(self.year, [(sentence("compare_page.all_years"), None), *((str(year), year) for year in years)])
+        self.filters.show_years(self.all_bars)
         reasons = _reasons(runs)
         self.reasons.setText("\n".join(reasons))
         self.reasons.setVisible(bool(reasons))
         self.draw()
 
     def _fill_baselines(self) -> None:
-        _fill(self.baseline, [(bar.name, bar_key(bar)) for bar in self.all_bars if bar.verdict != "invalid"])
+        fill(self.baseline, [(bar.name, bar_key(bar)) for bar in self.all_bars if bar.verdict != "invalid"])
         default = find_baseline(self.all_bars, None, self.workload.currentData())
         wanted = self._chosen_baseline or (bar_key(default) if default else "")
         at = self.baseline.findData(wanted)
@@ -332,56 +321,27 @@ class ComparePage(QWidget):
         """Show the bars that match the filters, and always the user's newest run."""
         by_joule = bool(self.rank.currentData())
         all_bars = by_work(self.all_bars) if by_joule else self.all_bars
-        shown = [bar for bar in all_bars if self._fits(bar)]
+        shown = [bar for bar in all_bars if self.filters.fits(bar)]
+        if not self.filters.conditions.currentData():
+            shown = one_each(shown)
         wanted = self.baseline.currentData()
         baseline = next((bar for bar in all_bars if bar_key(bar) == wanted), None)
         metric = chart_metric(self.workload.currentData(), self._runs[0] if self._runs else None)
         self.card.heading.setText(headline_kind(work_metric(metric) if by_joule else metric).label)
         slot = None if self._runs else (sentence("compare.you"), sentence("compare_page.run_to_see_rank"))
-        as_table, log = self.view.value == "table", self.scale.value == "log"
+        as_table, log = self.view.value == "table", self.filters.scale.value == "log"
         self.bar_list.show_bars(shown, baseline, log=log, slot=slot)
         self.table.rows.show_bars(shown, baseline)
         self.stack.setCurrentIndex(2 if not shown else 1 if as_table else 0)
         parts = [] if as_table else [sentence("compare_page.log_scale" if log else "compare_page.linear_scale")]
-        if baseline is None:
-            parts.append(
-                sentence("compare_page.longer_is_better" if by_joule else "compare_page.shorter_is_faster")
-            )
-        else:
+        is_rate = by_joule or headline_kind(metric).is_rate
+        parts.insert(0, sentence("compare.higher_is_better" if is_rate else "compare.lower_is_better"))
+        if baseline is not None:
             code = "compare_page.times_the_work" if by_joule else "compare_page.times_as_fast"
             parts.append(sentence(code, baseline=baseline_name(baseline)))
         self.card.note.show_text(" · ".join(parts))
-        self.scale.setEnabled(not as_table)
+        self.filters.scale.setEnabled(not as_table)
         self.copy_button.setEnabled(bool(shown))
-
-    def _fits(self, bar: Bar) -> bool:
-        if bar.kind == "you":
-            return True
-        if bar.row is not None and bar.row.has_several and not self.several.currentData():
-            return False
-        kind, year = self.device.currentData(), self.year.currentData()
-        exact = self.match.currentData() != "exact" or bar.row is None or bar.row.match == "exact"
-        return exact and kind in ("", device_kind(bar)) and year in (None, bar_year(bar))
-
-
-def _combo(name: str, items: Sequence[tuple[str, object]]) -> QComboBox:
-    combo = ChoiceBox()
-    combo.setAccessibleName(name)
-    combo.setToolTip(name)
-    give_way(combo)
-    _fill(combo, items)
-    return combo
-
-
-def _fill(combo: QComboBox, items: Sequence[tuple[str, object]]) -> None:
-    """Replace the items of a box. The selected item is kept if it is still available."""
-    chosen = combo.currentData()
-    combo.blockSignals(True)
-    combo.clear()
-    for text, value in items:
-        combo.addItem(text, value)
-    combo.setCurrentIndex(max(0, combo.findData(chosen)))
-    combo.blockSignals(False)
 
 
 def _reasons(runs: Sequence[RunSummary]) -> list[str]:

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
-from app.core.hardware.part_texts import MachinePart, machine_parts
+from app.core.hardware.part_texts import NOT_KNOWN, MachinePart, machine_parts
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
 from app.gui.services.bundle import Services
@@ -87,7 +87,9 @@ def _card(group: str, parts: list[MachinePart]) -> Card:
     grid.setVerticalSpacing(GAP_PX)
     grid.setColumnMinimumWidth(0, NAME_PX)
     grid.setColumnStretch(1, 1)
-    for number, part in enumerate(parts):
+    unknown = [part for part in parts if part.value == NOT_KNOWN and part.reason]
+    shown = [part for part in parts if part not in unknown]
+    for number, part in enumerate(shown):
         name = label(part.name, muted=True, wrap=True)
         text = label(wrap=True, muted=bool(part.reason))
         text.setText(_narrower(text, safe_text(part.value)))
@@ -104,7 +106,15 @@ def _card(group: str, parts: list[MachinePart]) -> Card:
         grid.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(text, number, 1)
     card.body.addLayout(grid)
-    card.setProperty("rows", len(parts) + 2)  # heading and margins are about as high as two rows
+    if unknown:
+        names = label(
+            sentence("hardware_page.unknown", names=[part.name for part in unknown]), muted=True, wrap=True
+        )
+        names.setObjectName("unknown")
+        set_tip(names, "; ".join(f"{part.name}: {part.reason}" for part in unknown))
+        names.setCursor(Qt.CursorShape.WhatsThisCursor)
+        card.body.addWidget(names)
+    card.setProperty("rows", len(shown) + bool(unknown) + 2)  # heading and margins are about as high as two rows
     return card
 
 

@@ -205,7 +205,7 @@ class ResultsPage(QWidget):
 
     def share(self) -> None:
         """Open the share dialog for the open or selected run."""
-        self._with_run(self.result_actions.share)
+        self._with_run(partial(self.result_actions.share, again=self.run_again))
 
     def delete(self) -> None:
         """Delete the open or selected items. They can be restored until the window is closed."""

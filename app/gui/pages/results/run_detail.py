@@ -32,6 +32,7 @@ from app.gui.run.view import RunView
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, ElidedLabel, column, label, row, scrolled
+from app.gui.widgets.split_button import SplitButton
 from app.gui.widgets.tables import fill_items, set_up_items
 
 _HEADINGS = (
@@ -125,7 +126,7 @@ class RunDetail(QWidget):
     def __init__(self, services: Services, handlers: Handlers, view: RunView) -> None:
         super().__init__()
         self.judged: JudgedRun | None = None
-        theme = services.theme
+        theme = self._theme = services.theme
         own: Handlers = {code: do for code, do in handlers.items() if code != "open"} | {"rename": self.edit_name}
         self.commands = RunCommands(theme, self, own, with_keys=("rename",))
         self.place = label(weight=QFont.Weight.DemiBold)
@@ -143,7 +144,6 @@ class RunDetail(QWidget):
         for number, button in enumerate((self.charts_button, self.table_button, self.trend_button)):
             button.toggled.connect(partial(self._on_page, number))
         self.trend = TrendView(services)
-        self.delete_button = self.commands.button("delete", brief=True)
         self.view = view
         self.table = QTableWidget(0, len(_HEADINGS))
         self.telemetry_table = QTableWidget(0, len(_TELEMETRY_HEADINGS))
@@ -185,15 +185,14 @@ class RunDetail(QWidget):
             self.judged.rename(comment)
 
     def _add_buttons(self) -> None:
-        button = self.commands.button
-        self.save_button, self.copy_button = button("picture", "primary"), button("copy")
-        self.again_button, self.compare_button = button("again"), button("compare")
-        self.picture_button, self.export_button = button("copy_picture"), button("export")
-        buttons = QWidget()
-        buttons.setLayout(column(None, self.save_button, self.copy_button, None))
-        self.view.headline.buttons.addWidget(buttons)
-        for each in (self.again_button, self.compare_button, self.picture_button, self.export_button):
-            self.view.corner.addWidget(each)
+        theme, actions, button = self._theme, self.commands.actions, self.commands.button
+        self.share_button, self.again_button = button("share", "primary"), button("again")
+        entries = (actions[code] for code in ("picture", "copy_picture", "copy"))
+        self._share = SplitButton(theme, self.share_button, entries, sentence("share.more"))
+        entries = (actions[code] for code in ("compare", "export", "rename", "delete"))
+        self.more = SplitButton(theme, self.again_button, entries, sentence("results_page.more"))
+        for part in (self._share, self.more):
+            self.view.corner.addWidget(part)
 
     def _lay_out(self) -> None:
         for table, headings, name in (
@@ -220,7 +219,6 @@ class RunDetail(QWidget):
             self.charts_button,
             self.table_button,
             self.trend_button,
-            self.delete_button,
             spacing_px=GAP_PX,
         )
         head.setStretch(2, 1)

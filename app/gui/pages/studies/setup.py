@@ -27,6 +27,7 @@ from app.gui.widgets.basics import (
     give_way,
     guard_wheel,
     label,
+    plain_tip,
     row,
     set_tip,
     set_tone,
@@ -73,7 +74,6 @@ class StudySetup(PlanSetup):
         self._soon = timer(self, PLAN_MS, once=True)
         self._soon.timeout.connect(self._make_plan)
         self.studies = StudyList()
-        self.question = ClampedLabel(lines=2, muted=False)
         self.workload = ChoiceBox(sentence("label.workload"))
         self.axis, self.second_axis = QLineEdit(_AXIS), QLineEdit()
         self.folders = FolderEdit("")
@@ -106,11 +106,12 @@ class StudySetup(PlanSetup):
             self.run_requested.emit(self._plan, machine)
 
     def _fill(self) -> None:
-        for key, title in (
-            *((key, preset.title) for key, preset in PRESETS.items()),
-            (OWN, sentence("studies.title_own")),
+        for key, question in (
+            *((key, preset.question) for key, preset in PRESETS.items()),
+            (OWN, sentence("studies_page.own_question")),
         ):
-            item = QListWidgetItem(title)
+            item = QListWidgetItem(question)
+            item.setToolTip(plain_tip(question))  # in case it is elided
             item.setData(Qt.ItemDataRole.UserRole, key)
             item.setSizeHint(QSize(0, ROW_PX))
             self.studies.addItem(item)
@@ -134,7 +135,6 @@ class StudySetup(PlanSetup):
 
     def _on_study(self) -> None:
         preset = PRESETS.get(self.study)
-        self.question.show_text(preset.question if preset else sentence("studies_page.own_question"))
         several = preset is not None and len(preset.workloads) > 1
         text = sentence("studies_page.own_workloads", count=len(preset.workloads)) if preset and several else ""
         first = self.workload.itemData(0)
@@ -247,7 +247,6 @@ class StudySetup(PlanSetup):
         self.studies.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.studies.setMaximumHeight(ROW_PX * self.studies.count() + 4)
         self.body.addWidget(self.studies, stretch=1)
-        self.body.addWidget(self.question)
         self.body.addLayout(
             column(
                 label(sentence("label.workload"), muted=True, weight=QFont.Weight.Normal),

@@ -133,7 +133,7 @@ def test_runs_with_energy_can_be_ranked_by_efficiency(
 
 def test_filters_keep_what_matches_and_always_you(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
     opened(page, qtbot)
-    choose(page.device, "gpu")
+    choose(page.filters.device, "gpu")
     assert names(page) == [
         "GTX 1080 Ti",
         "RTX 4070 · 2026-11-19",
@@ -142,17 +142,20 @@ def test_filters_keep_what_matches_and_always_you(page: ComparePage, four_runs: 
         "MX150",
         sentence("compare.you"),
     ]
-    choose(page.device, "tpu")
+    choose(page.filters.device, "tpu")
     assert names(page) == [sentence("compare.you"), "Colab TPU"]
-    choose(page.device, "")
-    assert [page.year.itemText(number) for number in range(page.year.count())][-2:] == ["2019", "2018"]
-    choose(page.year, 2018)
+    choose(page.filters.device, "")
+    assert [page.filters.year.itemText(number) for number in range(page.filters.year.count())][-2:] == [
+        "2019",
+        "2018",
+    ]
+    choose(page.filters.year, 2018)
     assert names(page) == [
         sentence("compare.you"),
         sentence("compare.own_named", name="Test CPU", date="2018-11-20"),
     ]
     assert page.baseline.currentText() == "i5-8250U"
-    choose(page.match, "exact")
+    choose(page.filters.match, "exact")
     assert names(page) == [
         sentence("compare.you"),
         sentence("compare.own_named", name="Test CPU", date="2018-11-20"),
@@ -164,22 +167,23 @@ def test_close_rows_can_be_left_out(page: ComparePage, qtbot: QtBot) -> None:
     assert row is not None
     close = Bar("Nearly", "reference", 5.0, row=replace(row, id="other", match="close"))
     page.all_bars.append(close)
-    choose(page.match, "exact")
+    choose(page.filters.conditions, True)
+    choose(page.filters.match, "exact")
     assert "Nearly" not in names(page)
-    choose(page.match, "")
+    choose(page.filters.match, "")
     assert "Nearly" in names(page)
 
 
 def test_filters_that_leave_nothing_say_so(page: ComparePage, services: Services, qtbot: QtBot) -> None:
     opened(page, qtbot, runs=False)
-    choose(page.device, "tpu")
-    choose(page.year, 2019)
+    choose(page.filters.device, "tpu")
+    choose(page.filters.year, 2019)
     assert names(page) == ["Colab TPU"]
     page.all_bars = [bar for bar in page.all_bars if bar.name != "Colab TPU"]
     page.draw()
     assert page.nothing.isVisible()
     assert not page.copy_button.isEnabled()
-    choose(page.device, "")
+    choose(page.filters.device, "")
     assert page.bar_list.isVisible()
 
 
@@ -193,7 +197,8 @@ def test_every_bar_is_compared_with_the_baseline(page: ComparePage, four_runs: N
     page.baseline.setCurrentText("GTX 1060")
     page.baseline.activated.emit(page.baseline.currentIndex())
     factors = sentence("compare_page.times_as_fast", baseline=published("GTX 1060"))
-    assert page.card.note.whole_text == f"{sentence('compare_page.log_scale')} · {factors}"
+    better, scale = sentence("compare.lower_is_better"), sentence("compare_page.log_scale")
+    assert page.card.note.whole_text == f"{better} · {scale} · {factors}"
     assert cells(page, 2)[:3] == ["2.2×", "1.1×", "baseline"]
     page.hide()
     opened(page, qtbot)
@@ -216,16 +221,40 @@ def test_a_ratio_names_its_baseline_once_and_in_the_right_direction() -> None:
 
 def test_the_scale_can_be_linear(page: ComparePage, qtbot: QtBot) -> None:
     opened(page, qtbot, runs=False)
-    QTest.mouseClick(page.scale.buttons["linear"], Qt.MouseButton.LeftButton)
-    assert said("compare_page.linear_scale").begins(page.card.note.whole_text)
-    assert page.scale.buttons["linear"].isChecked()
-    assert not page.scale.buttons["log"].isChecked()
+    QTest.mouseClick(page.filters.button, Qt.MouseButton.LeftButton)
+    assert page.filters.isVisible()
+    QTest.mouseClick(page.filters.scale.buttons["linear"], Qt.MouseButton.LeftButton)
+    assert said("compare_page.linear_scale").is_in(page.card.note.whole_text)
+    assert page.filters.scale.buttons["linear"].isChecked()
+    assert not page.filters.scale.buttons["log"].isChecked()
     assert page.view.buttons["bars"].isChecked()
-    page.activateWindow()
-    qtbot.waitUntil(page.isActiveWindow)
-    page.scale.buttons["linear"].setFocus()
-    QTest.keyClick(page.scale.buttons["linear"], Qt.Key.Key_Left)
-    assert said("compare_page.log_scale").begins(page.card.note.whole_text)
+    page.filters.scale.buttons["linear"].setFocus()
+    QTest.keyClick(page.filters.scale.buttons["linear"], Qt.Key.Key_Left)
+    assert said("compare_page.log_scale").is_in(page.card.note.whole_text)
+
+
+def test_rates_are_linear_with_one_bar_for_each_device(page: ComparePage, qtbot: QtBot) -> None:
+    opened(page, qtbot, runs=False)
+    assert page.filters.scale.value == "log"
+    choose(page.workload, "resnet50_224_inference")
+    assert page.filters.scale.value == "linear"
+    assert said("compare.higher_is_better").is_in(page.card.note.whole_text)
+    assert names(page).count("RTX 5090") == 1
+    assert said("compare_page.filter").is_all_of(page.filters.button.accessibleName())
+    choose(page.filters.conditions, True)
+    assert names(page).count("RTX 5090") > 1
+    assert said("compare_page.filtered", count="1").is_all_of(page.filters.button.accessibleName())
+
+
+def test_the_empty_place_is_a_button(page: ComparePage, qtbot: QtBot) -> None:
+    opened(page, qtbot, runs=False)
+    wanted: list[str] = []
+    page.run_wanted.connect(wanted.append)
+    choose(page.workload, "mnist_mlp")
+    QTest.mouseClick(page.bar_list, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, QPoint(300, 10))
+    page.bar_list.setFocus()
+    QTest.keyClick(page.bar_list, Qt.Key.Key_Return)
+    assert wanted == ["mnist_mlp"] * 2
 
 
 def test_scales_hold_every_value_and_few_grid_lines() -> None:
@@ -306,11 +335,11 @@ def test_the_number_of_own_runs_is_a_choice(
 
 def test_results_of_several_gpus_are_shown_when_asked_for(page: ComparePage, qtbot: QtBot) -> None:
     opened(page, qtbot, runs=False)
-    assert not page.several.isEnabled(), "the standard workload has none"
+    assert not page.filters.several.isEnabled(), "the standard workload has none"
     choose(page.workload, "resnet_50")
-    assert page.several.isEnabled()
+    assert page.filters.several.isEnabled()
     assert not [name for name in names(page) if " × " in name]
-    choose(page.several, True)
+    choose(page.filters.several, True)
     assert "8 × Tesla P100" in names(page)
     assert "8 × Tesla P100" in cells(page, 0)
 

@@ -189,7 +189,7 @@ def test_compare_shows_just_the_selected_runs_and_published_ones(driver: Driver,
     workload.setCurrentIndex(workload.findData("mnist_mlp"))
     assert [limit.itemData(number) for number in range(limit.count())] == [0, 5, 20, 100]
     detail_of = driver.open_run(3)
-    driver.press(detail_of.compare_button)
+    detail_of.commands.actions["compare"].trigger()
     driver.until(lambda: own() == [sentence("compare.you")])
     assert [bar.value for bar in bars.bars if bar.kind == "you"] == [40.0]
 

@@ -49,12 +49,13 @@ def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.Mo
     assert [shown.index(row, 1).data() for row in range(3)] == ["51.00", "50.00", "50.00"]
     driver.press(detail.charts_button)
     save_to(monkeypatch, tmp_path / "picture.png")
-    driver.press(detail.save_button)
+    detail.commands.actions["picture"].trigger()
     driver.until(lambda: said("picture.saved", name="picture.png").is_in(driver.message))
     assert QImage(str(tmp_path / "picture.png")).size().toTuple() == (1200, 630)
     clipboard, action = QGuiApplication.clipboard(), driver.window.action
-    pictures: list[Callable[[], object]] = [detail.picture_button.click, action("menu.copy_picture").trigger]
-    texts: list[Callable[[], object]] = [detail.copy_button.click, action("button.copy_result").trigger]
+    own = detail.commands.actions
+    pictures: list[Callable[[], object]] = [own["copy_picture"].trigger, action("menu.copy_picture").trigger]
+    texts: list[Callable[[], object]] = [own["copy"].trigger, action("button.copy_result").trigger]
     for do in pictures:
         clipboard.clear()
         do()
@@ -66,7 +67,7 @@ def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.Mo
     detail.comment.setText("air cooled")
     detail.comment.editingFinished.emit()
     driver.until(lambda: page.run is not None and page.run.summary.comment == "air cooled")
-    driver.press(detail.delete_button)
+    detail.commands.actions["delete"].trigger()
     driver.until(lambda: page.model.rows == [4, 3, 1])
     assert page.run is None
 
@@ -92,11 +93,16 @@ def test_naming_then_leaving_or_deleting(
 
     monkeypatch.setattr(runs_model, "set_comment", set_slowly)
     detail = driver.open_run(4)
-    for text, comment, button in ((" one", "one", detail.back_button), (" two", "one two", detail.delete_button)):
+    for text, comment, button in (
+        (" one", "one", detail.back_button),
+        (" two", "one two", detail.more.more_button),
+    ):
         driver.open_run(4)
         detail.comment.setFocus()
         driver.qtbot.keyClicks(detail.comment, text)  # type: ignore[no-untyped-call]
         driver.press(button)
+        if button is detail.more.more_button:
+            detail.commands.actions["delete"].trigger()
         assert page.run is None
         go_on[comment].set()
         if button is detail.back_button:
@@ -187,8 +193,8 @@ def test_a_picture_that_takes_its_time_does_not_replace_what_was_copied_later(
         return paint(*arguments)
 
     monkeypatch.setattr(share_picture, "paint_share_picture", noted)
-    page.detail.picture_button.click()
-    page.detail.copy_button.click()
+    page.detail.commands.actions["copy_picture"].trigger()
+    page.detail.commands.actions["copy"].trigger()
     driver.until(lambda: bool(asked))
     after: list[QImage] = []  # so long does the other one take
     driver.services.tasks.start(lambda: paint(*asked[0]), after.append, driver.services.complain)

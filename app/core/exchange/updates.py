@@ -1,0 +1,56 @@
+"""Checks whether a newer version of Epochmark has been released. It never downloads or replaces anything."""
+
+import re
+from typing import Annotated
+
+import msgspec
+
+import app
+from app.core.errors import AppError
+from app.core.exchange.web import read_in_time
+from app.core.messages import message
+from app.core.plain_text import one_line
+
+# The release workflow publishes this file with each release; packaging/release.py writes it.
+FEED = "/releases/latest/download/release.json"
+PAGE = "/releases/latest"
+SIZE_LIMIT_BYTES, TIME_LIMIT_S = 200_000, 20.0
+_NOTES_LIMIT, _LINE_LIMIT = 100, 300
+
+
+class Release(msgspec.Struct, frozen=True):
+    """A release, as described by its feed. Keys of later versions are ignored.
+
+    Attributes:
+        version: Version, such as "0.3.0".
+        notes: What is new, one point each.
+    """
+
+    version: Annotated[str, msgspec.Meta(pattern=r"^\d{1,4}\.\d{1,4}\.\d{1,4}\Z")]
+    notes: tuple[str, ...] = ()
+
+
+def newer_release(project_url: str, version: str = app.__version__) -> Release | None:
+    """Return the latest release; None if `version` is at least as new.
+
+    Args:
+        project_url: Address of the project, without a slash at the end.
+        version: Version to compare with.
+
+    Raises:
+        AppError: The server can't be reached, or its answer is invalid.
+    """
+    advice = message("updates.try_later")
+    content = read_in_time(project_url + FEED, SIZE_LIMIT_BYTES, TIME_LIMIT_S, advice)
+    try:
+        latest = msgspec.json.decode(content or b"", type=Release)
+    except msgspec.DecodeError as error:
+        raise AppError(message("updates.unreadable"), advice) from error
+    if _numbers(latest.version) <= _numbers(version):
+        return None
+    notes = tuple(one_line(note, _LINE_LIMIT) for note in latest.notes[:_NOTES_LIMIT])
+    return Release(latest.version, notes)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])

@@ -1,0 +1,67 @@
+"""Writes what a release publishes besides its packages, from the newest dated section of CHANGELOG.md.
+
+    python packaging/release.py build/dist v0.3.0
+
+The notes (notes.md), the feed that "Check for updates" reads (release.json), and the checksums of all files.
+"""
+
+import hashlib
+import json
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CHECKSUMS = "SHA256SUMS"
+
+
+def app_version(root: Path = ROOT) -> str:
+    """Return the app's version."""
+    found = re.search(r'__version__ = "(.+)"', (root / "app" / "__init__.py").read_text(encoding="utf-8"))
+    assert found
+    return found[1]
+
+
+def newest_section(changelog: str) -> tuple[str, str, str]:
+    """Return version, date and text of the newest dated section. Ends if there is none."""
+    found = re.search(
+        r"^## \[(\d[^\]]*)\] - (\d{4}-\d\d-\d\d)\n(.*?)(?=^## \[|\Z)", changelog, re.MULTILINE | re.DOTALL
+    )
+    if found is None:
+        sys.exit("CHANGELOG.md has no section with a version and a date.")
+    return found[1], found[2], found[3].strip()
+
+
+def points(section: str) -> list[str]:
+    """Return the points of a section, each in one line and without Markdown."""
+    items = re.findall(r"(?ms)^- (.*?)(?=^- |^$|^#|^\*\*|\Z)", section)
+    return [re.sub(r"[*`]|\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(item.split())) for item in items]
+
+
+def check_tag(tag: str, root: Path = ROOT) -> tuple[str, str]:
+    """Return version and notes of the tagged release. Ends if tag, code and changelog differ."""
+    changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    version, _, section = newest_section(changelog)
+    if not tag == f"v{version}" == f"v{app_version(root)}":
+        sys.exit(f"The tag is {tag}, the newest section of CHANGELOG.md {version}, the code {app_version(root)}.")
+    unreleased = re.search(r"(?ms)^## \[Unreleased\]\n(.*?)(?=^## \[)", changelog)
+    if unreleased is not None and unreleased[1].strip():
+        sys.exit("CHANGELOG.md has unreleased points. Move them to the section of this version.")
+    return version, section
+
+
+def write_release(folder: Path, tag: str, root: Path = ROOT) -> None:
+    """Write notes, feed and checksums into the folder of the packages."""
+    version, section = check_tag(tag, root)
+    (folder / "notes.md").write_text(section + "\n", encoding="utf-8")
+    feed = {"version": version, "notes": points(section)}
+    (folder / "release.json").write_text(json.dumps(feed, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    files = sorted(path for path in folder.iterdir() if path.name not in (CHECKSUMS, "notes.md"))
+    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
+    (folder / CHECKSUMS).write_text("".join(sums), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    write_release(Path(sys.argv[1]), sys.argv[2])
