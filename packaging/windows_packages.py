@@ -50,10 +50,9 @@ def _call(path: Path) -> str:
     return f'  !insertmacro ${{DO}} "{name}"'
 
 
-def write_icon(path: Path) -> None:
-    """Write the app's icon as an .ico with all sizes that Windows shows."""
+def write_images(icon_path: Path, panel_path: Path) -> None:
+    """Write the app's icon as an .ico with all sizes that Windows shows, and the picture on the last page."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    sys.path.insert(0, str(ROOT))
     from PIL import Image
     from PySide6.QtCore import QBuffer, QByteArray, QIODevice
     from PySide6.QtWidgets import QApplication
@@ -67,25 +66,34 @@ def write_icon(path: Path) -> None:
         icon.pixmap(size).save(buffer, "PNG")
         drawn.append(Image.open(BytesIO(data.data())))
     sizes = [image.size for image in drawn]
-    drawn[0].save(path, sizes=sizes, append_images=drawn[1:], bitmap_format="bmp")
+    drawn[0].save(icon_path, sizes=sizes, append_images=drawn[1:], bitmap_format="bmp")
+    panel, picture = Image.new("RGB", (164, 314), "white"), drawn[1].convert("RGBA")
+    panel.paste(picture, ((panel.width - picture.width) // 2, (panel.height - picture.height) // 2), picture)
+    panel.save(panel_path)
     del application
 
 
 def make_installer(folder: Path, out: Path, *, compress: bool = True) -> Path:
     """Build the installer, and return its path."""
+    sys.path.insert(0, str(ROOT))
+    from app.gui.shell.desktop import PROGRAM_ID
+
     made = version(folder)
-    setup, lists, icon = out / f"Epochmark-{made}-windows-x64-setup.exe", out / "files.nsh", out / "epochmark.ico"
+    setup = out / f"Epochmark-{made}-windows-x64-setup.exe"
+    lists, icon, panel = out / "files.nsh", out / "epochmark.ico", out / "panel.bmp"
     lists.write_text(file_lists(folder), encoding="utf-8-sig")
-    write_icon(icon)
+    write_images(icon, panel)
     numbers = (*re.findall(r"\d+", made), "0", "0", "0")[:4]
     values = {
         "VERSION": made,
+        "PROGRAM_ID": PROGRAM_ID,
         "VERSION_NUMBERS": ".".join(numbers),
         "SIZE_KIB": sum(path.stat().st_size for path in files_in(folder)) // 1024,
         "COMPRESS": "SetCompressor /SOLID lzma" if compress else "SetCompress off",
         "FOLDER": folder,
         "LISTS": lists,
         "ICON": icon,
+        "PANEL": panel,
         "OUT": setup,
     }
     defines = [f"-D{name}={value}" for name, value in values.items()]

@@ -8,10 +8,13 @@ Target amd64-unicode
 !include MUI2.nsh
 !include FileFunc.nsh
 !include LogicLib.nsh
+!include Win\COM.nsh
+!include Win\Propkey.nsh
 !include WinVer.nsh
 !include "${LISTS}"
 
 !define KEY "Software\Microsoft\Windows\CurrentVersion\Uninstall\Epochmark"
+!define SHORTCUT "$SMPROGRAMS\Epochmark.lnk"
 !define UNINSTALLER "uninstall-epochmark.exe" ; a name that no other program's uninstaller has
 !define PARTIAL "$INSTDIR\epochmark-${VERSION}.partial"
 
@@ -34,6 +37,7 @@ VIAddVersionKey "LegalCopyright" "The Epochmark authors, MIT license"
 
 !define MUI_ICON "${ICON}"
 !define MUI_UNICON "${ICON}"
+!define MUI_WELCOMEFINISHPAGE_BITMAP "${PANEL}"
 !define MUI_FINISHPAGE_RUN "$INSTDIR\python\pythonw.exe"
 !define MUI_FINISHPAGE_RUN_PARAMETERS "-I -m epochmark"
 !insertmacro MUI_PAGE_DIRECTORY
@@ -164,7 +168,7 @@ Section
   ${EndIf}
   SetOutPath "${PARTIAL}"
   ClearErrors
-  File /r "${FOLDER}/*.*"
+  File /r "${FOLDER}\*.*"
   ${If} ${Errors}
     !insertmacro Fail "The files can't be written to $INSTDIR. Choose another folder."
   ${EndIf}
@@ -191,9 +195,29 @@ Section
   !insertmacro EachFolder DeletePartialFolder
   RMDir "${PARTIAL}"
   SetDetailsPrint both
-  CreateShortcut "$SMPROGRAMS\Epochmark.lnk" "$INSTDIR\python\pythonw.exe" "-I -m epochmark" \
-    "$INSTDIR\${UNINSTALLER}"
+  CreateShortcut "${SHORTCUT}" "$INSTDIR\python\pythonw.exe" "-I -m epochmark" "$INSTDIR\${UNINSTALLER}"
+  Call SetProgramId
 SectionEnd
+
+; Gives the shortcut the window's application ID, so that a pinned window starts Epochmark, not only Python.
+Function SetProgramId
+  !insertmacro ComHlpr_CreateInProcInstance ${CLSID_ShellLink} ${IID_IShellLink} r0 ""
+  ${If} $0 P= 0
+    Return
+  ${EndIf}
+  ${IUnknown::QueryInterface} $0 '("${IID_IPersistFile}",.r1)'
+  ${IUnknown::QueryInterface} $0 '("${IID_IPropertyStore}",.r2)'
+  ${If} $1 P<> 0
+  ${AndIf} $2 P<> 0
+    ${IPersistFile::Load} $1 '("${SHORTCUT}",${STGM_READWRITE})'
+    System::Call '*${SYSSTRUCT_PROPERTYKEY}(${PKEY_AppUserModel_ID})p.r3'
+    System::Call 'shlwapi::SHStrDup(w "${PROGRAM_ID}", *p.r4)'
+    System::Call '*(&i2 31,&i6 0,p r4,&i8 0)p.r4' ; a PROPVARIANT with a VT_LPWSTR
+    ${IPropertyStore::SetValue} $2 '($3,$4)'
+    ${IPropertyStore::Commit} $2 ""
+    ${IPersistFile::Save} $1 '("${SHORTCUT}",1)'
+  ${EndIf}
+FunctionEnd
 
 ; For example, the disk became full.
 Function .onInstFailed
@@ -222,7 +246,7 @@ Section Uninstall
   !insertmacro EachFile DeleteFile
   !insertmacro EachFolder DeleteFolder
   SetDetailsPrint both
-  Delete "$SMPROGRAMS\Epochmark.lnk"
+  Delete "${SHORTCUT}"
   Delete "$INSTDIR\${UNINSTALLER}"
   RMDir "$INSTDIR"
   DeleteRegKey HKCU "${KEY}"

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -216,6 +217,23 @@ def test_a_running_program_is_neither_updated_nor_uninstalled(
         rig.end_all()
         program.wait()
         started.unlink(missing_ok=True)
+
+
+def test_an_update_onto_a_full_disk_keeps_the_old_version(
+    rig: Rig, folder: Path, setups: dict[str, str], place: Path
+) -> None:
+    room_bytes = sum(path.stat().st_size for path in folder.rglob("*")) * 3 // 2
+    place.parent.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={room_bytes}", "none", place.parent], check=True)
+    try:
+        assert install(rig, setups["new"]) == 0
+        before = names_in(place)
+        assert install(rig, setups["new"]) != 0
+        assert names_in(place) == before
+        uninstall(rig)
+    finally:
+        rig.end_all()
+        subprocess.run(["umount", place.parent], check=True)
 
 
 def test_another_programs_files_are_not_replaced(rig: Rig, setups: dict[str, str], place: Path) -> None:

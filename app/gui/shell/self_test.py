@@ -31,6 +31,7 @@ from app.gui.shell.application import open_window
 from app.gui.shell.pages import PAGES
 from app.gui.style.theme import Theme
 from workloads import CATALOGUE, STANDARD
+from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.registry import ENGINES
 from workloads.protocol.spec import RunSpec
 
@@ -84,6 +85,7 @@ def _paths(folder: Path) -> Paths:
 
 def _import_everything() -> None:
     """Import every module of the app and of the workloads. The few that import an engine may lack it."""
+    find_cpp_runtime()
     for package in (app, workloads):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if module.name.endswith("__main__"):
