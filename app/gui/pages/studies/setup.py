@@ -43,7 +43,7 @@ from workloads.protocol.spec import Preset
 
 PLAN_MS = 200
 OWN = ""  # key of a study with custom axes
-ROW_PX = 28
+ROW_PX, LINE_PX = 28, 18
 POINTS_NAMED = 12
 _AXIS = "batch=16,32,64,128"
 
@@ -130,11 +130,14 @@ class StudySetup(PlanSetup):
 
     def _show_idle(self, idle: Mapping[str, AppError | None]) -> None:
         for number, (key, preset) in enumerate(PRESETS.items()):
-            text, reason = preset.question, idle.get(key)
+            lines, reason = [preset.question], idle.get(key)
             if key in idle:
-                text = sentence("studies_page.cannot_run" if reason else "studies_page.only_one", question=text)
-            self.studies.item(number).setText(text)
-            self.studies.item(number).setToolTip(plain_tip(f"{text} {reason}" if reason else text))
+                lines.append(sentence("studies_page.cannot_run" if reason else "studies_page.only_one"))
+            item = self.studies.item(number)
+            item.setText("\n".join(lines))
+            item.setToolTip(plain_tip(" ".join([*lines, str(reason)] if reason else lines)))
+            item.setSizeHint(QSize(0, ROW_PX + (len(lines) - 1) * LINE_PX))
+        self.studies.setMaximumHeight(ROW_PX * self.studies.count() + len(idle) * LINE_PX + 4)
 
     def _connect(self) -> None:
         self.studies.currentRowChanged.connect(self._on_study)
@@ -239,7 +242,6 @@ class StudySetup(PlanSetup):
     def _lay_out(self) -> None:
         self.studies.setAccessibleName(sentence("studies_page.which"))
         self.studies.setFrameShape(QListWidget.Shape.NoFrame)
-        self.studies.setUniformItemSizes(True)
         give_way(self.workload)
         for editor in (self.workload, self.rounds):
             guard_wheel(editor)

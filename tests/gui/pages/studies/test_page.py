@@ -77,16 +77,16 @@ def test_each_study_says_what_it_asks_and_which_points_it_has(driver: Driver) ->
     for key, preset in PRESETS.items():
         page.setup.studies.setCurrentRow(list(PRESETS).index(key))
         item = sure(page.setup.studies.currentItem())
-        assert preset.question in item.text()
+        assert item.text().startswith(preset.question)
         if key == "power":  # no card here
             driver.until(lambda: said("run.no_power_limit").is_in(page.setup.problem.text()))
-            shown = sentence("studies_page.cannot_run", question=preset.question)
-            driver.until(lambda item=item, shown=shown: item.text() == shown)  # type: ignore[misc]
+            shown = sentence("studies_page.cannot_run")
+            driver.until(lambda item=item, shown=shown: item.text().endswith(shown))  # type: ignore[misc]
             assert said("run.no_power_limit").is_in(html.unescape(item.toolTip()))
             continue
         if key == "devices":  # the tests pretend that only TensorFlow is installed
-            shown = sentence("studies_page.only_one", question=preset.question)
-            driver.until(lambda item=item, shown=shown: item.text() == shown)  # type: ignore[misc]
+            shown = sentence("studies_page.only_one")
+            driver.until(lambda item=item, shown=shown: item.text().endswith(shown))  # type: ignore[misc]
         driver.until(lambda: bool(page.setup.points.whole_text) and page.setup.run_button.isEnabled())
         assert page.setup.prices_button.isVisible() == (key == "cost")
         assert page.setup.rounds.value() == preset.rounds
