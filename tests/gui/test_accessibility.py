@@ -10,6 +10,7 @@ from PySide6.QtGui import QAccessible, QAccessibleInterface
 from PySide6.QtWidgets import QApplication, QDialog, QGraphicsView, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.core.exchange.sharing import shared_result
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
@@ -112,7 +113,8 @@ def share(driver: Driver) -> QDialog:
     run_id = store(driver)[0]
     with Database(driver.services.paths.database) as database:
         run = JudgedRun(load_run(database, run_id))
-    dialog = ShareDialog(driver.services, driver.window, (run, None), lambda *_: None, lambda *_: None)
+    load = partial(shared_result, run=run)
+    dialog = ShareDialog(driver.services, driver.window, load, lambda *_: None, lambda *_: None)
     driver.until(lambda: bool(dialog.boxes))
     return dialog
 

@@ -79,7 +79,7 @@ def test_a_scroll_bar_covers_nothing_of_a_form(driver: Driver, page: str) -> Non
     setup = driver.page.setup if page == "benchmark" else driver.window.ab.setup
     driver.page.setup.advanced_button.setChecked(True)
     foot = driver.window.ab.foot
-    foot.show_done(can_share=True)
+    foot.show_done()
     foot.show()  # as below a result, whose buttons leave the least room
     scroll = only(FormScroll, setup.findChild(FormScroll))
     driver.until(scroll.verticalScrollBar().isVisible)

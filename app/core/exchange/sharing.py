@@ -9,6 +9,7 @@ from app.core.errors import UsageError
 from app.core.exchange.preview import FIELD_NAMES, Field, check_removable, preview, without
 from app.core.messages import sentence
 from app.core.plans.registry import kind_of
+from app.core.plans.report import PlanReport
 from app.core.records import EpochColumns, Group, Run, RunSummary
 from app.core.report.card import ShareCard
 from app.core.report.formats.csv_table import csv_lines
@@ -98,6 +99,31 @@ def shared_result(
         text=result_text(shown) if others is None else kind_of(others).text(shown, others),
         enclosed=file_bytes(left) if left else b"",
         row=_csv([shown.summary] if others is None else others.runs),
+    )
+
+
+def shared_report(
+    database: Database, report: PlanReport, chart: int = 0, hidden: Collection[str] = ()
+) -> SharedResult:
+    """Return a study, suite or other plan in the form in which it is shared. No fields can be excluded.
+
+    Args:
+        database: Database that contains the runs of the plan.
+        report: The plan with its results.
+        chart: Index of the chart on the picture.
+        hidden: Always empty.
+
+    Raises:
+        UsageError: There is no result to share.
+    """
+    del hidden
+    results = _results(database, report.shared_ids)
+    return SharedResult(
+        fields=tuple(replace(field, removable=False) for field in _fields(results)),
+        card=report.card(chart),
+        text=report.text(),
+        enclosed=file_bytes(results) if results else b"",
+        row=_csv(report.group.runs),
     )
 
 

@@ -23,6 +23,8 @@ from app.gui.widgets.basics import plain_tip
 
 # Exports and pictures are imported on demand, so that pages open faster.
 if TYPE_CHECKING:
+    from app.core.exchange.sharing import SharedResult
+    from app.core.plans.report import PlanReport
     from app.core.report.card import ShareCard
     from app.core.report.formats.export_format import ExportFormat, PlanTable
 
@@ -35,8 +37,19 @@ class ResultActions:
         self._window = window
         self._copies = 0  # generation counter, because a slow picture must not replace a later copy
 
-    def save_picture(self, run: JudgedRun, group: Group | None = None, path: Path | None = None) -> None:
-        """Save the share picture in the current theme. If `path` is None, ask for a file."""
+    def save_picture(
+        self,
+        run: JudgedRun,
+        group: Group | None = None,
+        path: Path | None = None,
+        *,
+        again: Callable[[], object] | None = None,
+    ) -> None:
+        """Save the share picture in the current theme.
+
+        If `path` is None, ask for a file. After a caution, open the share dialog instead if the run can be
+        repeated by calling `again`.
+        """
         from app.core.plans.registry import kind_of
         from app.core.report.share import check_shown
 
@@ -47,6 +60,9 @@ class ResultActions:
                 kind_of(group).check_card(run.summary, group)
         except AppError as error:
             self._services.complain(error)
+            return
+        if path is None and _is_doubtful(run, group) and again is not None:
+            self.share(run, group, again=again)
             return
         if path is None:
             name, pictures = _file_name(run, group), QStandardPaths.StandardLocation.PicturesLocation
@@ -74,15 +90,35 @@ class ResultActions:
         self, run: JudgedRun, group: Group | None = None, *, again: Callable[[], object] | None = None
     ) -> None:
         """Open the share dialog. It offers to repeat a run with a caution by calling `again`."""
+        from app.core.exchange.sharing import shared_result
+
+        offered = again if _is_doubtful(run, group) else None
+        self._preview(partial(shared_result, run=run, group=group), _file_name(run, group), offered)
+
+    def share_report(self, report: "PlanReport", name: str, chart: int) -> None:
+        """Open the share dialog for a plan.
+
+        Args:
+            report: The plan with its results.
+            name: Suggested file name, without a suffix.
+            chart: Index of the chart on the picture.
+        """
+        from app.core.exchange.sharing import shared_report
+
+        self._preview(partial(shared_report, report=report, chart=chart), name)
+
+    def _preview(
+        self, load: "Callable[..., SharedResult]", name: str, again: Callable[[], object] | None = None
+    ) -> None:
         from app.gui.run.share_dialog import ShareDialog
 
-        documents = QStandardPaths.StandardLocation.DocumentsLocation
-        name = _file_name(run, group)
+        places = QStandardPaths.StandardLocation
 
         def ask(title: str, ending: str, kinds: str) -> Path | None:
-            return self._ask(title, f"{name}{ending}", kinds, documents)
+            place = places.PicturesLocation if ending == ".png" else places.DocumentsLocation
+            return self._ask(title, f"{name}{ending}", kinds, place)
 
-        ShareDialog(self._services, self._window, (run, group), ask, self._report_saved, again=again).open()
+        ShareDialog(self._services, self._window, load, ask, self._report_saved, again=again).open()
 
     def save_card(self, card: "ShareCard", name: str, ids: Sequence[int]) -> None:
         """Ask for a file, and save the picture of several runs.
@@ -236,6 +272,10 @@ class ResultActions:
             buttons.No,
         )
         return answer == buttons.Yes
+
+
+def _is_doubtful(run: JudgedRun, group: Group | None) -> bool:
+    return group is None and run.verdict.level == "caution"
 
 
 def _picture_and_file(run: JudgedRun, group: Group | None, database: Database) -> "tuple[ShareCard, bytes]":

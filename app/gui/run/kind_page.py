@@ -116,6 +116,12 @@ class KindPage(PlanPage[PlanReport]):
         self.resume_button.setEnabled(False)
         self._services.query(lambda database: self._load(database, group_id), done, failed)
 
+    def share(self) -> None:
+        """Open the share dialog for the displayed plan, with the selected chart."""
+        if self.result is not None and self.can_share:
+            name = self._file_name(self.result)
+            self.actions_on_result.share_report(self.result, name, self.charts.currentIndex())
+
     def save_picture(self) -> None:
         """Save the picture of the displayed plan."""
         if (card := self.card()) is not None and self.result is not None:
@@ -197,9 +203,8 @@ class KindPage(PlanPage[PlanReport]):
         if result is not None:
             self.resume_button.setVisible(not bridge.is_running and not result.is_finished)
             self._show_answer(result)
-            for button in (self.save_button, self.copy_button):
-                button.setEnabled(self.can_share)
-            for button in (self.save_button, self.copy_button, self.export_button):
+            self.share_button.update_state()
+            for button in (self.share_button, self.export_button):
                 button.setVisible(not live)
             self.state_changed.emit()
         if live:
@@ -239,10 +244,6 @@ class KindPage(PlanPage[PlanReport]):
         theme = self._services.theme
         self.resume_button = Button(theme, sentence("plan_page.resume"), "play", gives_way=True)
         self.resume_button.clicked.connect(self.resume)
-        self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary", gives_way=True)
-        self.save_button.clicked.connect(self.save_picture)
-        self.copy_button = Button(theme, sentence("button.copy"), "copy", gives_way=True)
-        self.copy_button.clicked.connect(self.copy_text)
         self.export_button = Button(theme, sentence("plan_page.export"), "file-down", gives_way=True)
         self.export_button.clicked.connect(self.export)
 
@@ -250,7 +251,7 @@ class KindPage(PlanPage[PlanReport]):
         texts = self._texts
         name_box(self.history, texts.earlier)
         name_box(self.charts, "plan_page.which_chart")
-        commands = row(None, self.export_button, self.copy_button, self.save_button)
+        commands = row(None, self.export_button, self.share_button)
         shown = QWidget()
         # In a narrow window, this button doesn't fit next to the others.
         above = row(self.charts, None, self.resume_button)

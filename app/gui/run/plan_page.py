@@ -12,6 +12,7 @@ from app.core.errors import AppError
 from app.core.records import Group, Plan, PlannedRun
 from app.core.storage.database import Database
 from app.gui.run.actions import ResultActions
+from app.gui.run.share_button import ShareButton
 from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import BusyError, Resumed
 from app.gui.services.tasks import Latest
@@ -81,6 +82,7 @@ class PlanPage(QWidget, Generic[Result]):
         running: Message code for a plan of this page that is in progress.
         foot: Displays the progress. Its class defines the text about the current run.
         history: Box for selecting stored plans.
+        share_button: Shares the displayed plan. Subclasses lay it out.
 
     Signals:
         state_changed: Whether there is anything to share may have changed.
@@ -99,6 +101,7 @@ class PlanPage(QWidget, Generic[Result]):
         self.foot = foot
         self.history = ChoiceBox()
         self.actions_on_result = ResultActions(services, self)
+        self.share_button = ShareButton(services.theme, self)
         setup.run_requested.connect(self.begin)
         self.history.activated.connect(self._on_chosen)
         foot.cancel_button.clicked.connect(self.cancel)
@@ -133,8 +136,8 @@ class PlanPage(QWidget, Generic[Result]):
         return self.can_share
 
     def share(self) -> None:
-        """Share the displayed plan by saving its picture with an embedded result file of its runs."""
-        self.save_picture()
+        """Open the share dialog for the displayed plan."""
+        raise NotImplementedError
 
     def save_picture(self) -> None:
         """Save the picture of the displayed plan."""

@@ -8,14 +8,12 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QFont, QGuiApplication, QImage, QPixmap
 from PySide6.QtWidgets import QCheckBox, QDialog, QLabel, QPlainTextEdit, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.exchange.sharing import TEXT_FORMS, SharedResult, shared_result
+from app.core.exchange.sharing import TEXT_FORMS, SharedResult
 from app.core.exchange.submitting import Submission, submission
 from app.core.messages import sentence, text
 from app.core.plain_text import safe_text
-from app.core.records import Group
 from app.core.report.export import write_lines
 from app.core.storage.database import Database
-from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import DARK, GAP_PX, LIGHT, Tokens
@@ -34,24 +32,24 @@ class ShareDialog(QDialog):
     Args:
         services: Services of the app.
         parent: Parent window.
-        shared: A run, and the group to share with it or None.
+        load: Returns what is shared, given the `database` and the names of the `hidden` fields.
         ask: Asks for a file, given title, suffix and types. Returns None if the user cancels.
         report_saved: Notifies the user that a file was saved.
-        again: Repeats the run, which is offered after a caution; None to offer nothing.
+        again: Repeats the run; None if this isn't offered.
     """
 
     def __init__(
         self,
         services: Services,
         parent: QWidget,
-        shared: tuple[JudgedRun, Group | None],
+        load: Callable[..., SharedResult],
         ask: Ask,
         report_saved: ReportSaved,
         *,
         again: Callable[[], object] | None = None,
     ) -> None:
         super().__init__(parent)
-        self._services, self._shared = services, shared
+        self._services, self._load = services, load
         self._ask, self._report_saved = ask, report_saved
         self._asked = 0
         self.shared: SharedResult | None = None
@@ -60,9 +58,8 @@ class ShareDialog(QDialog):
         self.setWindowTitle(sentence("share_dialog.title"))
         self._make_parts()
         self._lay_out()
-        run, group = shared
         self._again = again
-        self.again_line.setVisible(again is not None and group is None and run.verdict.level == "caution")
+        self.again_line.setVisible(again is not None)
         self._connect()
         self._offer_to_submit()
         self._refresh()
@@ -106,7 +103,8 @@ class ShareDialog(QDialog):
         fields.setLayout(self._fields)
         inside = Card(sentence("share_dialog.inside"))
         inside.setFixedWidth(FIELDS_PX)
-        inside.body.addWidget(label(sentence("share_dialog.note"), muted=True, wrap=True))
+        self.note = label(sentence("share_dialog.note"), muted=True, wrap=True)
+        inside.body.addWidget(self.note)
         inside.body.addWidget(scrolled(fields, None), stretch=1)
         self._stack = QStackedWidget()
         for part in (self.picture, self.text):
@@ -156,10 +154,9 @@ class ShareDialog(QDialog):
         self.shared = None  # prevents sharing fields that were just excluded
         self._allow()
         number, hidden = self._asked, self.hidden
-        run, group = self._shared
 
         def look(database: Database) -> tuple[int, SharedResult]:
-            return number, shared_result(database, run, group, hidden)
+            return number, self._load(database=database, hidden=hidden)
 
         self._services.query(look, self._on_looked)
 
@@ -198,6 +195,7 @@ class ShareDialog(QDialog):
                 name = label(field.label, weight=QFont.Weight.Medium)
                 self._fields.addLayout(column(name, label(field.text, muted=True, wrap=True), spacing_px=0))
         self._fields.addStretch(1)
+        self.note.setVisible(bool(self.boxes))
 
     @property
     def _tokens(self) -> Tokens:

@@ -14,13 +14,14 @@ from app.gui.pages.studies.page import StudiesPage
 from app.gui.pages.studies.setup import OWN
 from app.gui.pages.suite import setup as suite_setup
 from app.gui.pages.suite.page import SuitePage
+from app.gui.run.share_dialog import ShareDialog
 from app.gui.shell import attention
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import save_to
 from tests.gui.pages.studies import test_page as studies
 from tests.gui.pages.suite import test_page as suite
 from tests.saying import said
-from tests.sure import sure
+from tests.sure import only, sure
 from workloads.protocol.machine import Machine
 
 Page = StudiesPage | SuitePage
@@ -133,14 +134,20 @@ def test_one_click_runs_all_and_shows_an_answer_to_post(
     assert not driver.window.benchmark.setup.run_button.isEnabled(), "one run at a time"
     driver.until(lambda: len(driver.services.bridge.done) >= 1)
     driver.until(lambda: suite.rows(page)[0][1] != "")  # live, part by part
-    driver.until(lambda: not driver.services.bridge.is_running and page.save_button.isVisible())
+    driver.until(lambda: not driver.services.bridge.is_running and page.share_button.button.isVisible())
     (notice,) = notices
     text = kind.check(page, notice)
+    driver.press(page.share_button.button)
+    dialog = only(ShareDialog, page.findChild(ShareDialog))
+    driver.until(lambda: dialog.shared is not None)
+    assert not dialog.boxes
+    assert text in sure(dialog.shared).text
+    dialog.reject()
     save_to(monkeypatch, tmp_path / "picture.png")
-    driver.press(page.save_button)
+    page.share_button.entries["menu.save_picture"].trigger()
     driver.until((tmp_path / "picture.png").is_file)
     assert QImage(str(tmp_path / "picture.png")).width() == 1200
-    driver.press(page.copy_button)
+    page.share_button.entries["button.copy_result"].trigger()
     assert text in QGuiApplication.clipboard().text()
 
 
@@ -154,7 +161,7 @@ def test_what_was_cancelled_is_resumed_without_what_is_finished(kind: Kind, driv
     driver.until(lambda: not bridge.is_running and page.resume_button.isVisible())
     finished = completed(page)
     assert finished
-    assert page.save_button.isEnabled() == isinstance(page, StudiesPage), "a part of a suite has no score"
+    assert page.share_button.button.isEnabled() == isinstance(page, StudiesPage), "a part of a suite has no score"
     driver.press(page.resume_button)
     driver.until(page.foot.isVisible)
     driver.until(

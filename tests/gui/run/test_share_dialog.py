@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.core.exchange.png_embed import extract
-from app.core.exchange.sharing import TEXT_FORMS
+from app.core.exchange.sharing import TEXT_FORMS, shared_result
 from app.core.storage.database import Database
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.widgets.basics import plain_tip
@@ -59,7 +60,7 @@ def test_after_a_caution_it_offers_to_run_again(driver: Driver, dialog: ShareDia
     assert judged.verdict.level == "caution"
     assert dialog.again_line.isVisible()
     dialog.reject()
-    shown = (judged, None)
+    shown = partial(shared_result, run=judged)
     mine = ShareDialog(
         driver.services,
         driver.window,

@@ -17,6 +17,7 @@ from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.bar_list import AXIS_PX
 from app.gui.charts.training_charts import EpochChart
+from app.gui.run.share_dialog import ShareDialog
 from tests.gui.driving import Driver, replay
 from tests.gui.pixels import number, pixels
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
@@ -167,15 +168,25 @@ def test_after_the_end(
         f"Caution: {sentence('short.verdict.spread_of_epochs', spread_pct=8.6)}"
     )
     assert driver.view.charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
-    driver.page.share_actions["button.copy_result"].trigger()
+    driver.page.share_button.entries["button.copy_result"].trigger()
     assert share_card(JudgedRun(run)).headline in QGuiApplication.clipboard().text()
     driver.window.action("menu.copy_picture").trigger()
     driver.until(lambda: QGuiApplication.clipboard().image().width() == 1200)
     target = tmp_path_factory.mktemp("pictures") / "mine.png"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), sentence("picture.png")))
-    driver.page.share_actions["menu.save_picture"].trigger()
+    save_picture(driver)
     driver.until(target.exists)
     assert QImage(str(target)).height() == 630
+
+
+def save_picture(driver: Driver) -> None:
+    """Save the picture from the menu: after a caution, this opens the preview, which offers to run again."""
+    driver.page.share_button.entries["menu.save_picture"].trigger()
+    (dialog,) = (each for each in driver.page.findChildren(ShareDialog) if each.isVisible())
+    assert dialog.again_line.isVisible()
+    driver.until(dialog.save_button.isEnabled)
+    driver.press(dialog.save_button)
+    dialog.reject()
 
 
 def test_saving_begins_where_pictures_are_and_then_where_it_was(
@@ -192,11 +203,11 @@ def test_saving_begins_where_pictures_are_and_then_where_it_was(
 
     monkeypatch.setattr(QFileDialog, "getSaveFileName", answer)
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: shown_in.append(Path(url.toLocalFile())))
-    driver.page.share_actions["menu.save_picture"].trigger()
+    save_picture(driver)
     driver.until(lambda: said("picture.saved").is_in(driver.message))
     driver.press(driver.window.banner.button)
     assert shown_in == [folder]
-    driver.page.share_actions["menu.save_picture"].trigger()
+    save_picture(driver)
     driver.until(lambda: len(begins) == 2)
     pictures = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.PicturesLocation)
     assert [path.parent for path in begins] == [Path(pictures), folder]

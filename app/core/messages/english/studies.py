@@ -215,6 +215,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies_page.as_computer": "same as computer",
     "studies_page.axis": "Axis",
     "studies_page.axis_example": "optional, such as threads=1,2,4",
+    "studies_page.cannot_run": "Can't run here",
     "studies_page.earlier": "Earlier studies",
     "studies_page.electricity_usd_per_kwh": "Electricity, USD per kWh",
     "studies_page.folders": "Folders to read from (optional)",
@@ -225,6 +226,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies_page.new": "New study",
     "studies_page.not_run": ("1 configuration can't run here.", "{count} configurations can't run here."),
     "studies_page.nothing": "No studies yet",
+    "studies_page.only_one": "Only one configuration here",
     "studies_page.own_question": "How do the settings you choose affect speed?",
     "studies_page.own_workloads": (
         "1 workload of the published study",

@@ -77,6 +77,21 @@ def plan_preset(
     return make_plan(specs, axes, runner, key=key, rounds=rounds)
 
 
+def idle_presets(runner: Runner) -> dict[str, AppError | None]:
+    """Return the keys of ready-made studies with nothing to compare on this computer.
+
+    The value is the reason why none of the configurations can run, or None if there is only one.
+    """
+    idle: dict[str, AppError | None] = {}
+    for key in PRESETS:
+        try:
+            if len(plan_preset(key, runner).specs) == 1:
+                idle[key] = None
+        except AppError as error:
+            idle[key] = error
+    return idle
+
+
 def plan_axes(spec: RunSpec, axes: Mapping[str, Sequence[Any]], runner: Runner, rounds: int = 1) -> Plan:
     """Return the plan of a study with custom axes.
 

@@ -65,7 +65,7 @@ class AbResult:
 class AbActions(QStackedWidget):
     """Shows the progress, a question asking the user to set up a side, or the available actions.
 
-    The page connects the buttons.
+    The page connects the buttons, and adds those for a finished A/B test to `done`.
     """
 
     def __init__(self, theme: Theme) -> None:
@@ -74,16 +74,10 @@ class AbActions(QStackedWidget):
         self.question = ClampedLabel(lines=2, muted=False)
         self.go_button = Button(theme, sentence("ab_page.continue"), "play", kind="primary", gives_way=True)
         self.stop_button = Button(theme, sentence("ab_page.stop"), "circle-stop", gives_way=True)
-        self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary", gives_way=True)
-        self.picture_button = Button(theme, sentence("menu.copy_picture"), "image", gives_way=True)
-        self.copy_button = Button(
-            theme, sentence("button.copy"), "copy", gives_way=True
-        )  # short, to leave space for the setup
-        self.copy_button.setAccessibleName(sentence("button.copy_result"))
         asking = column(self.question, row(None, self.stop_button, self.go_button))
-        done = row(None, self.copy_button, self.picture_button, self.save_button)
+        self.done = row(None)
         self.addWidget(self.going)
-        for layout in (asking, done):
+        for layout in (asking, self.done):
             page = QWidget()
             page.setLayout(layout)
             self.addWidget(page)
@@ -93,12 +87,10 @@ class AbActions(QStackedWidget):
         """The button that cancels the current run."""
         return self.going.cancel_button
 
-    def show_done(self, *, can_share: bool) -> None:
+    def show_done(self) -> None:
         """Show the actions for a finished A/B test."""
         self.setFixedHeight(HEIGHT_PX)
         self.setCurrentIndex(_DONE)
-        for button in (self.copy_button, self.picture_button, self.save_button):
-            button.setEnabled(can_share)
 
     def show_live(self, bridge: RunBridge, left_s: float | None) -> None:
         """Show the current run and the remaining time, or ask the user to set up the next side.
@@ -143,9 +135,7 @@ class AbPage(PlanPage[AbResult]):
         foot, bridge = self.foot, services.bridge
         foot.go_button.clicked.connect(lambda: bridge.answer(True))
         foot.stop_button.clicked.connect(lambda: bridge.answer(False))
-        foot.save_button.clicked.connect(self.save_picture)
-        foot.picture_button.clicked.connect(self.copy_picture)
-        foot.copy_button.clicked.connect(self.copy_text)
+        foot.done.addWidget(self.share_button)
         self._lay_out()
         self._show_state()
 
@@ -252,7 +242,8 @@ class AbPage(PlanPage[AbResult]):
             self._show_group(group)
             remarks = [*KIND.remarks(group), *(run.error_message for run in group.runs if run.error_message)]
             self._show_remarks(" ".join(remarks), _tone(group))
-            self.foot.show_done(can_share=self.can_share)
+            self.foot.show_done()
+            self.share_button.update_state()
         self.state_changed.emit()
 
     def _show_live(self) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.errors import AppError
@@ -21,12 +20,12 @@ from app.core.verdict.judged_run import JudgedRun
 from app.gui.pages.benchmark.setup import SetupView
 from app.gui.pages.benchmark.workload_box import with_recent
 from app.gui.run.log_dialog import LogDialog
+from app.gui.run.share_button import ShareButton
 from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import BusyError
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, column
 from app.gui.widgets.dialogs import ask_to_run_concurrently
-from app.gui.widgets.split_button import SplitButton
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
@@ -137,7 +136,7 @@ class BenchmarkPage(QWidget):
     def save_picture(self) -> None:
         """Save the share picture of the result."""
         if self.run is not None:
-            self._actions.save_picture(*self._shared())
+            self._actions.save_picture(*self._shared(), again=self.start)
 
     def share(self) -> None:
         """Open the share dialog for the result."""
@@ -177,17 +176,7 @@ class BenchmarkPage(QWidget):
         self.log_button.clicked.connect(self.log.show)
         self.cancel_button = Button(theme, sentence("button.cancel"), "circle-stop", gives_way=True)
         self.cancel_button.clicked.connect(self.cancel)
-        self.share_button = Button(theme, sentence("menu.share"), "image", kind="primary", gives_way=True)
-        self.share_button.clicked.connect(self.share)
-        self.share_actions = dict[str, QAction]()
-        for code, do in (
-            ("menu.save_picture", self.save_picture),
-            ("menu.copy_picture", self.copy_picture),
-            ("button.copy_result", self.copy_text),
-        ):
-            self.share_actions[code] = QAction(sentence(code), self)
-            self.share_actions[code].triggered.connect(do)
-        self._share = SplitButton(theme, self.share_button, self.share_actions.values(), sentence("share.more"))
+        self.share_button = ShareButton(theme, self)
         self.again_button = Button(theme, sentence("button.run_again"), "rotate-ccw", gives_way=True)
         self.again_button.clicked.connect(self.start)
         self.retry_button = Button(
@@ -197,7 +186,7 @@ class BenchmarkPage(QWidget):
         self.new_button = Button(theme, sentence("benchmark.new_run"), "arrow-left", gives_way=True)
         self.new_button.clicked.connect(self.choose)
         self._after = QWidget()
-        self._after.setLayout(column(None, self.retry_button, self._share, None))
+        self._after.setLayout(column(None, self.retry_button, self.share_button, None))
 
     def _on_run_requested(self, spec: RunSpec, machine: Machine) -> None:
         repeats = self.setup.repeats
@@ -282,7 +271,7 @@ class BenchmarkPage(QWidget):
         self._of_all = None if group is None or typical is None else (typical, group)
         self.view.show_run(run, group)
         self._show_buttons(running=False)
-        (self.retry_button if run.summary.status == "failed" else self.share_button).setFocus()
+        (self.retry_button if run.summary.status == "failed" else self.share_button.button).setFocus()
         self.state_changed.emit()
 
     def _on_lost(self, error: AppError) -> None:
@@ -303,9 +292,7 @@ class BenchmarkPage(QWidget):
         has_failed = self.run is not None and self.run.summary.status == "failed"
         self.retry_button.setVisible(has_failed)
         self.again_button.setVisible(not running and not has_failed)
-        self.share_button.setEnabled(self.can_share)
-        for code, action in self.share_actions.items():
-            action.setEnabled(self.can_copy if code == "button.copy_result" else self.can_share)
+        self.share_button.update_state()
 
     def _log_file(self) -> Path | None:
         state = self._services.bridge.state

@@ -201,7 +201,7 @@ class ResultsPage(QWidget):
 
     def save_picture(self) -> None:
         """Save the share picture of the open or selected run."""
-        self._with_run(self.result_actions.save_picture)
+        self._with_run(partial(self.result_actions.save_picture, again=self.run_again))
 
     def share(self) -> None:
         """Open the share dialog for the open or selected run."""

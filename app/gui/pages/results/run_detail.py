@@ -191,8 +191,6 @@ class RunDetail(QWidget):
         self._share = SplitButton(theme, self.share_button, entries, sentence("share.more"))
         entries = (actions[code] for code in ("compare", "export", "rename", "delete"))
         self.more = SplitButton(theme, self.again_button, entries, sentence("results_page.more"))
-        for part in (self._share, self.more):
-            self.view.corner.addWidget(part)
 
     def _lay_out(self) -> None:
         for table, headings, name in (
@@ -222,7 +220,9 @@ class RunDetail(QWidget):
             spacing_px=GAP_PX,
         )
         head.setStretch(2, 1)
-        whole = column(head, self.trend.line, self.pages, spacing_px=GAP_PX // 2)
+        commands = row(self.trend.line, self._share, self.more, spacing_px=GAP_PX)
+        commands.setStretch(0, 1)
+        whole = column(head, commands, self.pages, spacing_px=GAP_PX // 2)
         whole.setStretch(2, 1)
         self.setLayout(whole)
 

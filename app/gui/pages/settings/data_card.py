@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QDir, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from app.core.datasets.install import InstalledDataset, Removal, import_dataset, list_datasets, remove_dataset
@@ -20,6 +21,7 @@ from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, line
 from app.gui.widgets.progress_row import ProgressRow
+from app.gui.widgets.split_button import SplitButton
 
 
 class DataCard(Card):
@@ -79,7 +81,7 @@ class DataCard(Card):
         for dataset in datasets:
             if dataset.id not in self.rows:
                 self.rows[dataset.id] = DatasetLine(self._services, dataset)
-                self.rows[dataset.id].import_button.clicked.connect(partial(self._on_import, dataset))
+                self.rows[dataset.id].import_action.triggered.connect(partial(self._on_import, dataset))
                 self.rows[dataset.id].remove_button.clicked.connect(partial(self._on_remove, dataset))
                 self.rows[dataset.id].get_button.clicked.connect(partial(self._on_get, dataset))
                 self._list.addWidget(self.rows[dataset.id])
@@ -162,7 +164,7 @@ class DataCard(Card):
 
 
 class DatasetLine(QWidget):
-    """A data set, its state, and buttons to download, import or remove it."""
+    """A data set, its state, and a button that downloads or imports it or, once it is installed, removes it."""
 
     def __init__(self, services: Services, dataset: InstalledDataset) -> None:
         super().__init__()
@@ -171,18 +173,25 @@ class DatasetLine(QWidget):
         self.state = ClampedLabel(2)
         self.get_button = Button(theme, sentence("button.download"), "download")
         self.get_button.setAccessibleName(sentence("settings.data_get_named", title=title))
-        if not dataset.fetchable:  # a visible widget without a parent would become a window
-            self.get_button.hide()
+        self.import_action = QAction(sentence("button.import"), self)
         self.import_button = Button(theme, sentence("button.import"), "file-down")
         self.import_button.setAccessibleName(sentence("settings.import_named", title=title))
+        self.import_button.clicked.connect(self.import_action.trigger)
+        # Files are the only source of some data sets. For the others, the menu offers them.
+        self._get: QWidget = self.import_button
+        if dataset.fetchable:
+            self._get = SplitButton(
+                theme, self.get_button, [self.import_action], self.import_button.accessibleName()
+            )
         self.remove_button = Button(theme, sentence("button.remove"), "trash-2")
         self.remove_button.setAccessibleName(sentence("settings.remove_named", title=title))
         progress = sentence("settings.data_progress", title=title)
         self.progress = ProgressRow(theme, progress, sentence("settings.data_cancel", title=title))
         self.progress.cancel_button.clicked.connect(services.downloads.cancel)
         self.progress.hide()
-        buttons = (self.get_button, self.import_button, self.remove_button)
-        self.setLayout(column(setting(title, self.state, *buttons), self.progress, spacing_px=4))
+        self.setLayout(
+            column(setting(title, self.state, self._get, self.remove_button), self.progress, spacing_px=4)
+        )
 
     def show_state(self, dataset: InstalledDataset, size_bytes: int) -> None:
         """Show whether the data set is installed and, consequently, which data "automatic" uses.
@@ -202,15 +211,21 @@ class DatasetLine(QWidget):
             # The size of every downloadable data set is known.
             text = sentence("settings.not_installed", size_bytes=dataset.size_bytes or 0, used=used)
         self.state.show_text(text)
-        self.import_button.setEnabled(not dataset.installed)
-        self.remove_button.setEnabled(dataset.installed)
+        self._get.setVisible(not dataset.installed)
+        self.remove_button.setVisible(dataset.installed)
+        self._allow(import_=not dataset.installed)
+        self.remove_button.setEnabled(True)
+
+    def _allow(self, *, import_: bool) -> None:
+        for part in (self.import_action, self.import_button):
+            part.setEnabled(import_)
 
     def show_download(self, download: Download | None) -> None:
         """Show the progress of the download; None if no download is in progress."""
         self.progress.setVisible(download is not None)
         if download is not None:
             self.progress.show_progress(download.sentence(), download.share, may_cancel=not download.cancelled)
-            self.import_button.setEnabled(False)
+            self._allow(import_=False)
 
     def allow_download(self, *, allowed: bool) -> None:
         """Enable the download, unless the data set is installed."""
@@ -219,7 +234,8 @@ class DatasetLine(QWidget):
     def show_busy(self, text: str) -> None:
         """Show that work is in progress. It can't be cancelled."""
         self.state.show_text(text)
-        for button in (self.get_button, self.import_button, self.remove_button):
+        self._allow(import_=False)
+        for button in (self.get_button, self.remove_button):
             button.setEnabled(False)
 
 

@@ -1,6 +1,6 @@
 """The setup of a study: the question, the workload, and the resulting configurations."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QSpinBox,
 from app.core.errors import AppError, UsageError
 from app.core.messages import message, sentence
 from app.core.plans.study.axes import read_axis
-from app.core.plans.study.planning import READING_ROUNDS, ROUNDS_LIMIT, plan_axes, plan_preset
+from app.core.plans.study.planning import READING_ROUNDS, ROUNDS_LIMIT, idle_presets, plan_axes, plan_preset
 from app.core.plans.study.points import point_name
 from app.core.plans.study.presets import PRESETS
 from app.core.records import Plan
@@ -19,6 +19,7 @@ from app.core.runs.runner import Runner, known_workload
 from app.core.titles import workload_title
 from app.gui.run.plan_page import PlanSetup
 from app.gui.services.bundle import Services
+from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import (
     Button,
@@ -42,7 +43,7 @@ from workloads.protocol.spec import Preset
 
 PLAN_MS = 200
 OWN = ""  # key of a study with custom axes
-ROW_PX = 28
+ROW_PX, LINE_PX = 28, 18
 POINTS_NAMED = 12
 _AXIS = "batch=16,32,64,128"
 
@@ -70,6 +71,7 @@ class StudySetup(PlanSetup):
         super().__init__(sentence("studies_page.new"))
         self._services = services
         self._busy, self._asked = "", 0
+        self._latest = Latest()
         self._plan: Plan | None = None
         self._soon = timer(self, PLAN_MS, once=True)
         self._soon.timeout.connect(self._make_plan)
@@ -88,6 +90,7 @@ class StudySetup(PlanSetup):
         self._lay_out()
         self._connect()
         self.studies.setCurrentRow(0)
+        self._look_for_idle()
 
     @property
     def study(self) -> str:
@@ -119,6 +122,23 @@ class StudySetup(PlanSetup):
             if not any(parameter.required for parameter in workload.parameters):
                 self.workload.addItem(workload_title(workload.id), workload.id)
 
+    def _look_for_idle(self) -> None:
+        """Find the studies that have nothing to compare here, in the background, because this plans all."""
+        if (machine := self._services.finder.machine) is not None:
+            look = partial(idle_presets, Runner(self._services.paths, machine))
+            self._services.tasks.start(look, self._latest.only(self._show_idle), self._services.complain)
+
+    def _show_idle(self, idle: Mapping[str, AppError | None]) -> None:
+        for number, (key, preset) in enumerate(PRESETS.items()):
+            lines, reason = [preset.question], idle.get(key)
+            if key in idle:
+                lines.append(sentence("studies_page.cannot_run" if reason else "studies_page.only_one"))
+            item = self.studies.item(number)
+            item.setText("\n".join(lines))
+            item.setToolTip(plain_tip(" ".join([*lines, str(reason)] if reason else lines)))
+            item.setSizeHint(QSize(0, ROW_PX + (len(lines) - 1) * LINE_PX))
+        self.studies.setMaximumHeight(ROW_PX * self.studies.count() + len(idle) * LINE_PX + 4)
+
     def _connect(self) -> None:
         self.studies.currentRowChanged.connect(self._on_study)
         self.workload.currentIndexChanged.connect(self._on_choice)
@@ -129,8 +149,9 @@ class StudySetup(PlanSetup):
         self.rounds.valueChanged.connect(self._on_choice)
         self.run_button.clicked.connect(self.run)
         self.prices_button.clicked.connect(self.prices_requested)
-        self._services.finder.found.connect(self._on_choice)
-        self._services.engines.changed.connect(self._on_choice)
+        for changed in (self._services.finder.found, self._services.engines.changed):
+            changed.connect(self._on_choice)
+            changed.connect(self._look_for_idle)
         self._services.preferences.changed.connect(self._on_choice)
 
     def _on_study(self) -> None:
@@ -221,7 +242,6 @@ class StudySetup(PlanSetup):
     def _lay_out(self) -> None:
         self.studies.setAccessibleName(sentence("studies_page.which"))
         self.studies.setFrameShape(QListWidget.Shape.NoFrame)
-        self.studies.setUniformItemSizes(True)
         give_way(self.workload)
         for editor in (self.workload, self.rounds):
             guard_wheel(editor)

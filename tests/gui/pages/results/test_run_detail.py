@@ -44,7 +44,10 @@ def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.Mo
     assert detail.view.headline.value.text() == "50.0"
     assert detail.view.charts.epochs.accessibleDescription() == "3 of 10 epochs: 51.0, 50.0, 50.0"
     assert [bar.kind for bar in detail.view.charts.bars.bars].count("you") == 1
-    driver.press(detail.table_button)
+    for button in (detail.trend_button, detail.table_button):
+        driver.press(button)
+        assert detail.share_button.isVisible()
+        assert detail.again_button.isVisible()
     shown = detail.table.model()
     assert [shown.index(row, 1).data() for row in range(3)] == ["51.00", "50.00", "50.00"]
     driver.press(detail.charts_button)

@@ -50,7 +50,7 @@ def test_a_download_is_shown_on_both_pages_can_be_cancelled_and_goes_on(driver: 
     driver.until(line.get_button.isEnabled)
     driver.press(line.get_button)
     driver.until(lambda: said("data_row.now_installed").is_all_of(driver.message))
-    driver.until(line.remove_button.isEnabled)
+    driver.until(line.remove_button.isVisible)
     assert line.state.whole_text.endswith(f" · {sentence('data_row.auto_real')}")
     driver.window.show_page("benchmark")
     driver.until(lambda: said("data_row.auto_real").is_all_of(row.choice.itemText(0)))
@@ -62,7 +62,7 @@ def test_a_failed_download_is_one_sentence_and_leaves_all_as_it_was(driver: Driv
     before = line.state.whole_text
     driver.press(line.get_button)
     driver.until(lambda: "404" in driver.message)
-    driver.until(lambda: line.get_button.isEnabled() and line.import_button.isEnabled())
+    driver.until(lambda: line.get_button.isEnabled() and line.import_action.isEnabled())
     assert not line.progress.isVisible()
     assert line.state.whole_text == before
 
@@ -127,10 +127,10 @@ def test_an_import_and_a_removal_refuse_instead_of_waiting(
         for act in acts:
             told.messages.clear()
             act()
-            assert not row.import_button.isEnabled()
+            assert not row.import_action.isEnabled()
             qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
             assert said("settings.data_in_use", title="CIFAR-10").begins(told.messages[0][0])
-            qtbot.waitUntil(row.import_button.isEnabled, timeout=10_000)
+            qtbot.waitUntil(row.import_action.isEnabled, timeout=10_000)
 
 
 def test_what_remains_of_a_removed_data_set_is_named(

@@ -200,14 +200,14 @@ def test_tab_goes_from_top_to_bottom(driver: Driver, opened: Opened) -> None:
     card, settings = opened(WINDOWS, RTX_5070), driver.window.settings
     driver.until(lambda: "cifar10" in settings.data_card.rows)
     # A row is shown a moment after it came.
-    driver.until(lambda: is_control(settings.data_card.rows["cifar10"].import_button))
+    driver.until(lambda: is_control(settings.data_card.rows["cifar10"].get_button))
     stops: list[QWidget] = [
         settings.data.buttons["auto"],
         card.rows["torch"].variant,
         card.rows["torch"].install_button,
         card.rows["jax"].install_button,
         settings.data_card.change_button,
-        settings.data_card.rows["cifar10"].import_button,
+        settings.data_card.rows["cifar10"].get_button,
         settings.results_button,
         settings.reset_button,
     ]

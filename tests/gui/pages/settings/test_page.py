@@ -121,17 +121,17 @@ def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
 ) -> None:
     row = page.data_card.rows["cifar10"]
     assert said("settings.not_installed").begins(row.state.whole_text)
-    assert not row.remove_button.isEnabled()
-    press(row.import_button)
+    assert not row.remove_button.isVisible()
+    row.import_action.trigger()
     with qtbot.waitSignal(page.folder_changed, timeout=10_000):
         pick(page, official)
     assert told.messages == [(sentence("settings.data_installed", title="CIFAR-10"), "")]
-    qtbot.waitUntil(row.remove_button.isEnabled, timeout=10_000)
+    qtbot.waitUntil(row.remove_button.isVisible, timeout=10_000)
     assert said("settings.data_there").begins(row.state.whole_text)
     assert row.state.whole_text.endswith(f" kB · {sentence('data_row.auto_real')}")
-    assert not row.get_button.isEnabled()
+    assert not row.get_button.isVisible()
     assert page.data_card.folder.whole_text.endswith("kB")
-    assert not row.import_button.isEnabled()
+    assert not row.import_action.isEnabled()
     press(row.remove_button)
     answer(page)
     assert (services.paths.datasets / "cifar10").exists()
@@ -140,7 +140,7 @@ def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
     with qtbot.waitSignal(page.folder_changed, timeout=10_000):
         answer(page, sentence("settings.remove_named", title="CIFAR-10"))
     assert not (services.paths.datasets / "cifar10").exists()
-    qtbot.waitUntil(row.import_button.isEnabled, timeout=10_000)
+    qtbot.waitUntil(row.import_action.isEnabled, timeout=10_000)
 
 
 def test_a_data_set_of_several_files_is_imported_from_files_chosen_together(
@@ -163,7 +163,7 @@ def test_a_data_set_of_several_files_is_imported_from_files_chosen_together(
         row.state.whole_text
     )
     assert not row.get_button.isVisible()
-    press(row.import_button)
+    row.import_action.trigger()
     dialog = page.findChild(QFileDialog)
     assert dialog is not None
     assert dialog.fileMode() is QFileDialog.FileMode.ExistingFiles
@@ -178,12 +178,12 @@ def test_a_wrong_file_is_refused_with_the_reason(
 ) -> None:
     row, wrong = page.data_card.rows["cifar10"], tmp_path / "wrong.tar.gz"
     wrong.write_bytes(b"nothing of the kind")
-    press(row.import_button)
+    row.import_action.trigger()
     pick(page, wrong)
     qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
     assert told.messages[0][1] == "invalid"
     assert "wrong.tar.gz" in told.messages[0][0]
-    qtbot.waitUntil(row.import_button.isEnabled, timeout=10_000)
+    qtbot.waitUntil(row.import_action.isEnabled, timeout=10_000)
     assert said("settings.not_installed").begins(row.state.whole_text)
 
 
