@@ -33,6 +33,7 @@ class Setting:
         flag: Command-line option.
         choices: Returns the values of a "choice".
         minimum, maximum: Limits of an "int".
+        unit: Unit of an "int"; "" for a plain number.
         zero_is_named: For an "int", whether 0 has a special meaning in a form, such as "all".
         may_be_auto: Whether None is allowed. It lets the engine choose.
         comparability: How results with different values are compared: not at all ("must_match"), with a remark
@@ -49,6 +50,7 @@ class Setting:
     choices: Callable[[], Iterable[str]] | None = None
     minimum: int | None = None
     maximum: int | None = None
+    unit: str = ""
     zero_is_named: bool = False
     may_be_auto: bool = False
     comparability: Literal["must_match", "noted", "ignored"] = "noted"
@@ -169,7 +171,7 @@ class Setting:
         if self.kind == "int":
             most = most or self.maximum
             least = 0 if self.may_be_auto else self.minimum
-            limits: dict[str, Any] = {"minimum": least, "maximum": most, "zero": self.zero}
+            limits: dict[str, Any] = {"minimum": least, "maximum": most, "zero": self.zero, "unit": self.unit}
             return Parameter(self.name, "int", default or 0, self.description, **limits)
         if self.kind == "switch" and not self.may_be_auto:
             return Parameter(self.name, "bool", bool(default), self.description)
@@ -289,6 +291,7 @@ SETTINGS: tuple[Setting, ...] = (
         flag="--power-limit",
         minimum=1,
         maximum=10_000,
+        unit="W",
         may_be_auto=True,
         zero_is_named=True,
         comparability="ignored",  # the limit in force is recorded and compared

@@ -31,6 +31,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "studies.axis_configuration": "Configuration",
     "studies.axis_folders": "Folder",
+    "studies.axis_with_unit": "{label} ({unit})",
     "studies.axis_workload": "Workload",
     "studies.bad_amount": "{name} must be a number from 0 to {most:,.0f}, not {value}.",
     "studies.bad_axis": "{text} isn't an axis. Use NAME=VALUE,VALUE, such as batch=16,32,64.",

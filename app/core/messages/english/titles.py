@@ -202,7 +202,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setting.device": "Device",
     "setting.engine": "Engine",
     "setting.epochs": "Epochs",
-    "setting.power_limit_w": "Power limit (W)",
+    "setting.power_limit_w": "Power limit",
     "setting.jit": "Compiled",
     "setting.onednn": "oneDNN",
     "setting.precision": "Precision",

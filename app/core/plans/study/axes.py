@@ -129,7 +129,9 @@ def axis_title(name: str) -> str:
     if name in (WORKLOAD, CONFIGURATION, FOLDERS):
         return sentence(f"studies.axis_{name}")
     setting = _setting(name)
-    return text(setting.label if setting is not None else message(f"parameter_label.{name}"))
+    label = text(setting.label if setting is not None else message(f"parameter_label.{name}"))
+    unit = setting.unit if setting is not None else ""
+    return sentence("studies.axis_with_unit", label=label, unit=unit) if unit else label
 
 
 def axis_text(name: str, spec: RunSpec, specs: Iterable[RunSpec]) -> str:
