@@ -106,7 +106,12 @@ def test_a_job_that_cannot_be_run_is_refused_with_the_reason(
 @pytest.mark.parametrize(
     ("fault", "engine", "code", "words"),
     [
-        ("ENGINES['broken'] = registry.EngineEntry('no_such_module', 'broken')", "tensorflow", "internal", "told to fail"),
+        (
+            "ENGINES['broken'] = registry.EngineEntry('no_such_module', 'broken')",
+            "tensorflow",
+            "internal",
+            "told to fail",
+        ),
         ("engine_named('tensorflow').is_out_of_memory = None", "tensorflow", "internal", "told to fail"),
         (
             "ENGINES['broken'] = registry.EngineEntry('no_such_module', 'broken')",

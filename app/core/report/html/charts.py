@@ -1,6 +1,7 @@
 """Draws the charts of a report as SVG. Colours are defined in the page's style, so that they follow its theme."""
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
@@ -117,7 +118,7 @@ class _Scale:
     def ticks(self) -> list[float]:
         """Return round values within the range of the scale."""
         span = self.high - self.low
-        if span <= 0:
+        if span < TICKS * sys.float_info.min:  # the step would be 0
             return [self.low]
         step = 10 ** math.floor(math.log10(span / TICKS))
         step *= next(factor for factor in (1, 2, 5, 10) if span / (step * factor) <= TICKS + 1)

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.core.errors import UsageError
@@ -161,6 +161,7 @@ values = st.floats(min_value=-1e300, max_value=1e300)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1e9), st.none() | values), max_size=30), st.lists(st.floats(1e-300, 1e300)))
+@example([(0.0, 0.0), (5e-324, 0.0)], [])
 def test_charts_draw_any_numbers(points: list[tuple[float, float | None]], lengths: list[float]) -> None:
     line_chart("t", [Line("a", points)], "x")
     column_chart("t", lengths, "x", lengths[0] if lengths else None)
