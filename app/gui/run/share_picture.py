@@ -115,7 +115,9 @@ def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width:
     bold, medium, heavy = QFont.Weight.Bold, QFont.Weight.Medium, QFont.Weight.DemiBold
     big, big_px, below = card.headline, 124, [(unit, 28), (second, 20)]
     if card.factor:  # strangers understand it better than the value
-        value = " ".join(filter(None, (card.headline, unit, second)))
+        parts = ((card.headline, unit, second), (card.headline, card.unit, second), (card.headline, card.unit))
+        values = [" ".join(filter(None, each)) for each in parts]
+        value = next((each for each in values if _fits(each, type_of(20), width)), values[-1])
         big, big_px, below = card.factor, 104, [(card.factor_of, 28), (card.rank, 20), (value, 20)]
     base = 107 + 0.83 * big_px
     write_within(painter, QPointF(left, base), big, type_of(big_px, bold), tokens.text, width=width)
@@ -137,6 +139,10 @@ def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width:
     for number, line in enumerate(lines):
         place = QPointF(MARGIN_PX, 570 - 14 * (len(lines) - 1) + 28 * number)
         write_within(painter, place, line, type_of(18), tokens.muted, width=foot_width)
+
+
+def _fits(text: str, wanted: QFont, width: float) -> bool:
+    return width_of(text, fitting(text, wanted, width)) <= width
 
 
 def _paint_sentence(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width: float) -> None:
