@@ -115,16 +115,14 @@ def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width:
     bold, medium, heavy = QFont.Weight.Bold, QFont.Weight.Medium, QFont.Weight.DemiBold
     big, big_px, below = card.headline, 124, [(unit, 28), (second, 20)]
     if card.factor:  # strangers understand it better than the value
-        parts = ((card.headline, unit, second), (card.headline, card.unit, second), (card.headline, card.unit))
-        values = [" ".join(filter(None, each)) for each in parts]
-        value = next((each for each in values if _fits(each, type_of(20), width)), values[-1])
-        big, big_px, below = card.factor, 104, [(card.factor_of, 28), (card.rank, 20), (value, 20)]
+        value, notes = f"{card.headline} {card.unit}", " ".join(card.notes)
+        big, big_px, below = card.factor, 92, [(card.factor_of, 28), (card.rank, 20), (value, 20), (notes, 18)]
     base = 107 + 0.83 * big_px
     write_within(painter, QPointF(left, base), big, type_of(big_px, bold), tokens.text, width=width)
     base += 50 if "," in big else 44  # a comma extends far below the baseline
     for number, (text, size_px) in enumerate(below):
         weight = QFont.Weight.Normal if number else medium
-        place = QPointF(left, base + 25 * number)
+        place = QPointF(left, base + 24 * number)
         write_within(painter, place, text, type_of(size_px, weight), tokens.muted, width=width)
     write_within(painter, QPointF(left, 332), card.machine, type_of(26, heavy), tokens.text, width=width)
     lines = [text for detail in card.details for text in wrapped(detail, type_of(18), width)]
@@ -139,10 +137,6 @@ def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width:
     for number, line in enumerate(lines):
         place = QPointF(MARGIN_PX, 570 - 14 * (len(lines) - 1) + 28 * number)
         write_within(painter, place, line, type_of(18), tokens.muted, width=foot_width)
-
-
-def _fits(text: str, wanted: QFont, width: float) -> bool:
-    return width_of(text, fitting(text, wanted, width)) <= width
 
 
 def _paint_sentence(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width: float) -> None:
