@@ -13,9 +13,10 @@ from app.core.messages import Message, sentence
 from app.core.paths import Paths
 from tests.cli.commands import ended
 from tests.cli.conftest import CARD
-from tests.conftest import ROOT, CommandLine
+from tests.conftest import ROOT, CommandLine, pretend_installed
 from tests.doctor_page import PAGE, page
 from tests.saying import said
+from workloads.engines.registry import DEFAULT_ENGINE
 
 LOGS = ROOT / "tests" / "data" / "doctor"
 
@@ -131,6 +132,26 @@ def test_the_check_says_what_it_does_and_stops_when_asked(broken_card: None, pat
     assert steps == ["doctor.looking_at_system", "doctor.starting_tensorflow", "doctor.testing"]
     assert checks == ["driver", "tensorflow", "devices", "cpu"]
     assert found.devices[1].why == sentence("doctor.untried")
+
+
+@pytest.mark.usefixtures("no_engine_included")
+def test_an_engine_that_is_not_installed_is_no_fault(paths: Paths) -> None:
+    steps: list[str] = []
+    found = examine(paths, lambda said: steps.append(said.code))
+    assert "doctor.starting_tensorflow" not in steps
+    assert {check.id: check.state for check in found.checks}["tensorflow"] == "skipped"
+    assert [said.code for said in found.conclusion] == ["engine.not_installed", "engines.install_it"]
+    assert not any(device.is_fault for device in found.devices)
+    assert found.complete
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_engine_included")
+def test_the_default_engine_is_examined_once(paths: Paths) -> None:
+    pretend_installed(DEFAULT_ENGINE, paths)  # without packages
+    found = examine(paths)
+    assert found.engines == ()
+    assert len(found.trials) == 1
 
 
 def test_the_page_about_gpus_matches_the_table() -> None:

@@ -74,8 +74,9 @@ def _driver(facts: Facts) -> Check:
 
 
 def _tensorflow(listing: Trial) -> Check:
-    if listing.status == "cancelled":
-        return Check("tensorflow", "skipped", message("doctor.cancelled"))
+    if listing.status in ("cancelled", "absent"):
+        said = message("doctor.cancelled" if listing.status == "cancelled" else "doctor.absent")
+        return Check("tensorflow", "skipped", said)
     if listing.build is not None:
         version, cuda = listing.build.version, listing.build.cuda_version
         if not listing.build.cuda:

@@ -15,7 +15,7 @@ from app.core.engines.locations import engine_folder, installable
 from app.core.engines.stamp import Stamp
 from app.core.messages import Message, message, sentence
 from app.core.paths import Paths
-from workloads.engines.registry import engine_title
+from workloads.engines.registry import DEFAULT_ENGINE, engine_title
 from workloads.protocol.machine import Gpu, Machine
 
 # Two fixed bugs of PyTorch: wrong convolutions (#192212), and backward passes 30 times slower (#193349).
@@ -25,9 +25,13 @@ OLDEST_RIGHT_MPS = (2, 15)
 def examine_engines(
     paths: Paths, facts: Facts, machine: Machine, on_step: Callable[[Message], None], cancel: threading.Event
 ) -> tuple[EngineDiagnosis, ...]:
-    """List and test the devices of each installed engine. The arguments are as for `examination.examine`."""
+    """List and test the devices of each installed engine except the default one.
+
+    The arguments are as for `examination.examine`.
+    """
     diagnoses = []
-    for engine in installable():
+    others = [name for name in installable() if name != DEFAULT_ENGINE]  # which is examined before
+    for engine in others:
         seen = engine_folder(paths, engine).look()
         if seen.state == "absent" or cancel.is_set():
             continue

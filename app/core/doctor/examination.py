@@ -13,6 +13,8 @@ from app.core.doctor.trial import Trial, run_trial
 from app.core.hardware.machine import detect_machine
 from app.core.messages import Message, message
 from app.core.paths import Paths
+from app.core.runs.worker_command import packages_of
+from workloads.engines.registry import DEFAULT_ENGINE
 
 
 def examine(
@@ -45,8 +47,12 @@ def examine(
     facts = gather_facts()
     trials: list[Trial] = []
     report_new()
-    on_step(message("doctor.starting_tensorflow"))
-    trials.append(run_trial("list", paths, cancel))
+    packages = packages_of(DEFAULT_ENGINE, paths)
+    if packages is not None and not packages.is_dir():
+        trials.append(Trial(target="list", status="absent"))
+    else:
+        on_step(message("doctor.starting_tensorflow"))
+        trials.append(run_trial("list", paths, cancel))
     report_new()
     for device in trials[0].devices:
         if cancel.is_set():

@@ -16,6 +16,7 @@ from app.core.doctor.signals import Signal, signal
 from app.core.doctor.trial import Device, Trial
 from app.core.messages import Message, message, sentence
 from app.core.runs.worker import explain_exit
+from workloads.engines.registry import DEFAULT_ENGINE, engine_title
 
 # A healthy GPU never takes this long for a small step, unless its driver compiles code first.
 _SLOW_STEP_S = 30.0
@@ -27,8 +28,8 @@ _OTHER_VENDORS = {"amd": ("amd_gpu", "AMD GPU"), "intel": ("intel_gpu", "Intel G
 def diagnose(facts: Facts, trials: Sequence[Trial]) -> Diagnosis:
     """Diagnose from the collected facts and trials; missing trials count as not run yet."""
     evidence = evidence_of(facts, trials)
-    cards = tuple(_cards(evidence))
-    devices = (_processor(evidence), *_excused(cards), *_others(facts))
+    is_absent = evidence.listing is not None and evidence.listing.status == "absent"
+    devices = () if is_absent else _devices(evidence)
     logs = evidence.logs.values()
     return Diagnosis(
         facts=facts,
@@ -38,9 +39,20 @@ def diagnose(facts: Facts, trials: Sequence[Trial]) -> Diagnosis:
         findings=_each_once(finding for log in logs for finding in log.findings),
         harmless=_each_once(finding for log in logs for finding in log.harmless),
         unknown_lines=tuple(dict.fromkeys(line for log in logs for _, line in log.unknown_lines)),
-        conclusion=tuple(_conclusion(devices)) if evidence.complete else (message("doctor.stopped"),),
+        conclusion=_absent() if is_absent else _concluded(devices, complete=evidence.complete),
         complete=evidence.complete,
     )
+
+
+def _devices(evidence: Evidence) -> tuple[DeviceDiagnosis, ...]:
+    cards = tuple(_cards(evidence))
+    return (_processor(evidence), *_excused(cards), *_others(evidence.facts))
+
+
+def _absent() -> tuple[Message, ...]:
+    """State that TensorFlow isn't installed, which isn't a fault, because other engines may be."""
+    title = engine_title(DEFAULT_ENGINE)
+    return message("engine.not_installed", engine=title), message("engines.install_it", engine=DEFAULT_ENGINE)
 
 
 def _each_once(findings: Iterator[LogFinding]) -> tuple[LogFinding, ...]:
@@ -226,6 +238,10 @@ def failure_of(trial: Trial) -> Message:
 
 def _first_line(error: str) -> str:
     return next((line.strip() for line in error.splitlines() if line.strip()), "")[:300]
+
+
+def _concluded(devices: Sequence[DeviceDiagnosis], *, complete: bool) -> tuple[Message, ...]:
+    return tuple(_conclusion(devices)) if complete else (message("doctor.stopped"),)
 
 
 def _conclusion(devices: Sequence[DeviceDiagnosis]) -> Iterator[Message]:

@@ -29,7 +29,7 @@ _LINE_LIMIT_BYTES = 65_536
 _ANSWERS_AT_MOST = 1_000
 # Only the first and last bytes are kept, because they matter most and the output may be large.
 _HEAD_BYTES, _TAIL_BYTES = 256 << 10, 256 << 10
-TrialStatus: TypeAlias = Literal["completed", "failed", "crashed", "timed_out", "cancelled"]
+TrialStatus: TypeAlias = Literal["completed", "failed", "crashed", "timed_out", "cancelled", "absent"]
 
 
 class Device(msgspec.Struct, frozen=True):
@@ -82,8 +82,8 @@ class Trial:
 
     Attributes:
         target: "list", or the tested device.
-        status: "completed": all steps succeeded. "failed": an error was reported. Other values: how the process
-            ended.
+        status: "completed": all steps succeeded. "failed": an error was reported. "absent": the engine isn't
+            installed, so there was no process. Other values: how the process ended.
         exit_code: The process's exit code, negative for a signal; None if we terminated it.
         import_s: Duration of the engine's import in seconds; None if it wasn't reached.
         log: The first and last parts of the process's output.

@@ -314,7 +314,7 @@ class Session:
         engine = engine_named(self._spec.engine)
         # Includes GPUs that the driver or the system hides from the engine.
         gpus = [gpu for gpu in self._machine.gpus if gpu.vendor in engine.vendors]
-        if not is_included(engine.name):
+        if not is_included(self._spec.engine):
             gpus = [gpu for gpu in gpus if gpu in cards_for(engine.name, self._machine)]
         if gpus:
             # The doctor examines only the default engine.

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QStandardPaths, QUrl
+from PySide6.QtCore import QDir, QStandardPaths, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
@@ -250,10 +250,11 @@ class ResultActions:
     def _ask(self, title: str, name: str, kinds: str, place: QStandardPaths.StandardLocation) -> Path | None:
         """Ask for a file, and add the suffix of the selected type. Returns None if the user cancels.
 
-        The dialog starts in the most recently used folder, or else in the usual folder for such files.
+        The dialog starts in the most recently used folder, or else in the usual folder for such files. Not every
+        home folder has one, and Qt would then start in the current folder.
         """
-        latest = self._services.preferences.settings.save_folder
-        folder = latest if latest and Path(latest).is_dir() else QStandardPaths.writableLocation(place)
+        usual = (self._services.preferences.settings.save_folder, QStandardPaths.writableLocation(place))
+        folder = next((each for each in usual if each and Path(each).is_dir()), QDir.homePath())
         chosen, kind = QFileDialog.getSaveFileName(self._window, title, str(Path(folder) / name), kinds)
         # Keep the suffix of another type, because the user typed it deliberately. "v1.2" has no suffix.
         if not chosen or chosen.lower().endswith(tuple(_endings(kinds))):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QStandardPaths
+from PySide6.QtCore import QDir, QStandardPaths
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QLabel
 
@@ -189,11 +189,15 @@ def save_picture(driver: Driver) -> None:
     dialog.reject()
 
 
+@pytest.mark.parametrize("has_pictures", [True, False])
 def test_saving_begins_where_pictures_are_and_then_where_it_was(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+    driver: Driver, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, has_pictures: bool
 ) -> None:
     finish(driver)
-    folder = tmp_path_factory.mktemp("mine")
+    folder, pictures = tmp_path_factory.mktemp("mine"), tmp_path_factory.mktemp("home") / "Pictures"
+    if has_pictures:
+        pictures.mkdir()
+    monkeypatch.setattr(QStandardPaths, "writableLocation", lambda _: str(pictures))
     begins: list[Path] = []
     shown_in: list[Path] = []
 
@@ -209,8 +213,7 @@ def test_saving_begins_where_pictures_are_and_then_where_it_was(
     assert shown_in == [folder]
     save_picture(driver)
     driver.until(lambda: len(begins) == 2)
-    pictures = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.PicturesLocation)
-    assert [path.parent for path in begins] == [Path(pictures), folder]
+    assert [path.parent for path in begins] == [pictures if has_pictures else Path(QDir.homePath()), folder]
     assert driver.services.preferences.settings.save_folder == str(folder)
 
 

@@ -1,6 +1,7 @@
 """The doctor, except for the log lines it knows, which are in resources/doctor/signals.toml."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
+    "doctor.absent": "Not installed",
     "doctor.all_of_gpus": "all {number} {name}",
     "doctor.ask": "Ask for help with this unknown failure, and include the output of `{epochmark} doctor --report`.",
     "doctor.at_line": "line {number}: {line}",
