@@ -185,11 +185,15 @@ class EpochChart(Plot):
 
 
 def _medians(values: Sequence[float], each: int) -> list[float]:
-    """Return the median of every `each` values. NumPy halves the time for 10^5 values."""
+    """Return the median of every `each` values.
+
+    For 10^5 values NumPy halves the time, as long as it only sorts: its own median imports a package of 15 ms.
+    """
     import numpy as np
 
     whole = len(values) // each * each
-    medians: list[float] = np.median(np.reshape(values[:whole], (-1, each)), axis=1).tolist()
+    ordered = np.sort(np.reshape(values[:whole], (-1, each)), axis=1)
+    medians: list[float] = ((ordered[:, (each - 1) // 2] + ordered[:, each // 2]) / 2).tolist()
     return [*medians, statistics.median(values[whole:])] if whole < len(values) else medians
 
 
