@@ -16,6 +16,7 @@ from typing import NoReturn
 from workloads import CATALOGUE
 from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.cpu_allowance import limit_cpus
+from workloads.engines.peers import peers
 from workloads.engines.registry import engine_named, engine_title
 from workloads.engines.setup import is_gone
 from workloads.protocol import events
@@ -57,7 +58,8 @@ def _run(line: bytes, reporter: Reporter) -> events.EndStatus:
     try:
         job = _checked_job(line)
         _limit_cpus(job.spec)
-        CATALOGUE[job.spec.workload].run(job, reporter)
+        with peers(line, _processes(job.spec)):
+            CATALOGUE[job.spec.workload].run(job, reporter)
     except Cancelled:
         return "cancelled"
     except WorkloadError as error:
@@ -78,6 +80,10 @@ def _checked_job(line: bytes) -> Job:
         raise WorkloadError("bad_parameters", message("workload.unknown", workload=job.spec.workload[:60]))
     CATALOGUE[job.spec.workload].check(job.spec)
     return job
+
+
+def _processes(spec: RunSpec) -> int:
+    return spec.device_count if engine_named(spec.engine).has_process_per_device else 1
 
 
 def _limit_cpus(spec: RunSpec) -> None:

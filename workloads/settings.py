@@ -240,6 +240,15 @@ SETTINGS: tuple[Setting, ...] = (
         in_form=False,  # has its own control there
     ),
     Setting(
+        name="devices",
+        kind="int",
+        default=1,
+        flag="--devices",
+        minimum=1,
+        maximum=64,
+        in_form=False,  # chosen together with the device
+    ),
+    Setting(
         name="precision",
         kind="choice",
         default="float32",

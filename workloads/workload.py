@@ -122,6 +122,7 @@ class Workload:
         engines: Names of the engines that support the workload; None for all.
         is_demo: Whether the times are unrelated to the computer's speed.
         trains: Whether the workload trains, and therefore has losses.
+        divides_batches: Whether several devices can share its batches.
         has_epochs: Whether the workload runs in epochs or rounds. If not, it determines its own duration.
         can_sustain: Whether the workload can run for a specified time.
         counts_steps: Whether a Standard run must execute exactly the requested number of steps.
@@ -155,6 +156,7 @@ class Workload:
     engines: tuple[str, ...] | None = None
     is_demo: bool = False
     trains: bool = False
+    divides_batches: bool = False
     has_epochs: bool = True
     can_sustain: bool = True
     counts_steps: bool = False
@@ -206,6 +208,7 @@ class Workload:
         self._check_numbers(spec)
         self._check_preset(spec)
         self._check_engine(spec)
+        self._check_devices(spec)
 
     def _check_engine(self, spec: RunSpec) -> None:
         if spec.engine not in ENGINES:
@@ -245,6 +248,20 @@ class Workload:
                 asked=spec.steps,
             )
             raise WorkloadError("bad_parameters", said)
+
+    def _check_devices(self, spec: RunSpec) -> None:
+        if spec.device_count == 1:
+            return
+        if not self.divides_batches:
+            raise WorkloadError("bad_parameters", message("workload.one_device", workload=self.id))
+        if spec.batch_size % spec.device_count:
+            said = message("workload.batch_not_divisible", batch_size=spec.batch_size, count=spec.device_count)
+            raise WorkloadError("bad_parameters", said)
+        for samples in (self.samples_per_epoch, self.validation_samples):
+            rest = samples % spec.batch_size
+            if rest % spec.device_count and engine_named(spec.engine).has_equal_parts:
+                said = message("workload.rest_not_divisible", rest=rest, count=spec.device_count)
+                raise WorkloadError("bad_parameters", said)
 
     def _check_preset(self, spec: RunSpec) -> None:
         if spec.preset != "standard" and (spec.epochs != 1 or spec.steps is not None):

@@ -27,6 +27,9 @@ def add_setting(parser: argparse.ArgumentParser, setting: Setting) -> None:
     allowed = setting.allowed()
     if allowed:
         parser.add_argument(setting.flag, dest=setting.name, choices=allowed, help=_option_help(setting))
+    elif setting.name == "devices":
+        shape = "N|all|gpu:0,gpu:1"
+        parser.add_argument(setting.flag, dest=setting.name, metavar=shape, help=_option_help(setting))
     elif setting.kind == "int":
         parser.add_argument(setting.flag, dest=setting.name, type=whole, metavar="N", help=_option_help(setting))
     else:

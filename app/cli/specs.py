@@ -6,16 +6,20 @@ from typing import Any
 import msgspec
 
 from app.cli.values import quoted
-from app.core.engines.choices import usual_engine
+from app.core.engines.choices import installed_variant, numbered_gpus, usual_engine
 from app.core.errors import UsageError
+from app.core.hardware.machine import detect_machine
 from app.core.messages import Message, message
 from app.core.paths import Paths
 from app.core.runs.runner import checked_workload, known_workload
 from app.core.settings import load_settings
+from workloads.engines.registry import engine_title
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.spec import RunSpec
 from workloads.settings import all_settings
 from workloads.workload import Workload
+
+_DIGITS = 9
 
 
 def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
@@ -24,9 +28,12 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
     settings = load_settings(paths.settings)
     # Epochs or steps imply the Standard preset, regardless of the user's settings.
     preferred = "standard" if options.epochs or options.steps else settings.preset or "standard"
+    asked = {"data": settings.data, "engine": usual_engine(paths, workload.engines)} | _asked(options)
+    if options.devices is not None:
+        asked |= devices_asked(options.devices, str(asked["engine"]), paths)
     spec = workload.default_spec(
         options.preset or preferred,
-        **({"data": settings.data, "engine": usual_engine(paths, workload.engines)} | _asked(options)),
+        **asked,
         duration_s=options.duration,
         parameters=_parameters(workload, options.settings),
     )
@@ -38,13 +45,33 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the run settings that were given on the command line."""
-    values = {setting: getattr(options, setting.name) for setting in all_settings()}
+    """Return the run settings that were given on the command line, except the number of devices."""
+    values = {setting: getattr(options, setting.name) for setting in all_settings() if setting.name != "devices"}
     return {
         setting.name: setting.parse(value) if isinstance(value, str) else value
         for setting, value in values.items()
         if value is not None
     }
+
+
+def devices_asked(text: str, engine: str, paths: Paths) -> dict[str, Any]:
+    """Return the settings for an option's value: a number of devices, "all" GPUs of an engine, or a list of GPUs.
+
+    Raises UsageError if it is none of these, or if the GPUs of a list don't follow each other.
+    """
+    if text == "all":
+        gpus = numbered_gpus(engine, installed_variant(paths, engine), detect_machine(data_folder=paths.datasets))
+        if not gpus:
+            raise UsageError(message("cli.no_gpus", engine=engine_title(engine)))
+        return {"device": f"gpu:{min(gpus)}", "devices": len(gpus)}
+    if text.isascii() and text.isdecimal() and len(text) <= _DIGITS:
+        return {"devices": int(text)}
+    names = [part.strip() for part in text.split(",")]
+    first = names[0].removeprefix("gpu:")
+    following = [f"gpu:{int(first) + place}" for place in range(len(names))] if first.isdecimal() else []
+    if names != following:
+        raise UsageError(message("cli.bad_devices", value=quoted(text)))
+    return {"device": names[0], "devices": len(names)}
 
 
 def _schema_problem(spec: RunSpec, problem: str) -> Message:

@@ -13,6 +13,7 @@ from workloads.protocol.events import Count, Dataset, Environment, Epoch, Model,
 from workloads.protocol.machine import Machine
 from workloads.protocol.messages import Message
 from workloads.protocol.spec import RunSpec
+from workloads.settings import read_recorded
 
 # Status of a run whose row can't be read completely. It is never stored.
 DAMAGED = "damaged"
@@ -140,6 +141,12 @@ class RunSummary(Headline):
     def row(self) -> tuple[Any, ...]:
         """The values in the order of RUN_COLUMNS."""
         return tuple(getattr(self, name) for name in RUN_COLUMNS)
+
+    @property
+    def device_count(self) -> int:
+        """The number of devices that shared the batches."""
+        count = read_recorded(self.settings).get("devices")
+        return count if isinstance(count, int) else 1
 
     @property
     def wall_s(self) -> float | None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -83,6 +84,9 @@ class Engine:
             on the installed build.
         compiler: Name of the compiler used for steps if compilation is requested.
         compiles_always: Whether steps are always compiled.
+        has_process_per_device: Whether training on several devices takes one process each.
+        has_equal_parts: Whether all devices need equally large parts of each batch.
+        leads: Whether this process reports the run and decides when to stop.
     """
 
     name: str
@@ -94,6 +98,9 @@ class Engine:
     capabilities: tuple[float, float] | None = None
     compiler: str = "XLA"
     compiles_always: bool = False
+    has_process_per_device: bool = False
+    has_equal_parts: bool = True
+    leads: bool = True
     _watched: tuple[Any, StepWatch] | None = None  # the last compiled model, if its steps are watched
 
     # Also called by the app
@@ -115,6 +122,8 @@ class Engine:
         for name, usual in (("jit", False), ("onednn", None)):
             if name not in self.settings and getattr(spec, name) != usual:
                 return Message("engine.without_setting", {"engine": self.title, "setting": name})
+        if spec.jit and not self.compiles_always and spec.device_count > 1:
+            return message("engine.devices_not_compiled", engine=self.title, compiler=self.compiler)
         if spec.settings.get("tf32") is None:
             return None
         if "tf32" not in self.settings:
@@ -174,7 +183,24 @@ class Engine:
             raise WorkloadError("device_unavailable", said)
         return index
 
+    def gpu_indices(self, spec: RunSpec, count: int) -> range | None:
+        """Return the indices of the GPUs to use, or None for the CPU.
+
+        Raises WorkloadError if one of them doesn't exist.
+        """
+        first, asked = self.gpu_index(spec.device, count), spec.device_count
+        if first is None:
+            return None
+        if first + asked > count:
+            said = message("engine.sees_fewer_devices", engine=self.title, asked=asked, count=count - first)
+            raise WorkloadError("device_unavailable", said)
+        return range(first, first + asked)
+
     # Networks
+
+    def scope(self) -> AbstractContextManager[Any]:
+        """Return the context in which to create a network and its optimizer, on the run's devices."""
+        return nullcontext()
 
     def compile(self, model: Any, spec: RunSpec, *, watched: bool = True, **options: Any) -> None:
         """Compile a Keras model.
@@ -185,7 +211,8 @@ class Engine:
             watched: Whether to count the training steps, if the engine supports it.
             options: Passed to `model.compile`.
         """
-        model.compile(jit_compile=spec.jit, **options)
+        with self.scope():
+            model.compile(jit_compile=spec.jit, **options)
         watch = self.step_watch(model, spec) if watched and "optimizer" in options else None
         self._watched = None if watch is None else (model, watch)
 

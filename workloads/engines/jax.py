@@ -1,6 +1,7 @@
 """JAX, for CPUs on all systems and for NVIDIA GPUs on Linux."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from workloads.engines.device_trial import DeviceTrial
@@ -21,7 +22,7 @@ class Jax(KerasFeed):
     reads = ("JAX_", "XLA_", "NPROC")
     settings = frozenset({"jit", "tf32"})
     compiles_always = True
-    _device: Any = None
+    _devices: Sequence[Any] = ()
 
     def variables(self) -> dict[str, str]:
         return super().variables() | {
@@ -50,8 +51,10 @@ class Jax(KerasFeed):
     def start(self, spec: RunSpec) -> Started:
         import jax
 
-        device, self._device = _choose_device(jax, spec.device)
-        jax.config.update("jax_default_device", self._device)
+        if spec.device_count > 1:
+            jax.config.update("jax_num_cpu_devices", spec.device_count)  # before JAX looks for devices
+        device, self._devices = _choose_devices(jax, spec)
+        jax.config.update("jax_default_device", self._devices[0])
         if (tf32 := spec.settings.get("tf32")) is not None:
             jax.config.update("jax_default_matmul_precision", "tensorfloat32" if tf32 else "float32")
         self._seed = spec.seed
@@ -59,7 +62,7 @@ class Jax(KerasFeed):
         return Started(
             version=str(jax.__version__),
             device=device,
-            device_name=None if on_cpu else str(self._device.device_kind),
+            device_name=None if on_cpu else str(self._devices[0].device_kind),
             # The default on GPUs that support it. Keras doesn't request another precision.
             tf32=None if on_cpu else jax.config.jax_default_matmul_precision in (None, "tensorfloat32"),
             threads=spec.threads or 0,
@@ -74,18 +77,27 @@ class Jax(KerasFeed):
         is_of_jax = any(kind.__name__ in ("JaxRuntimeError", "XlaRuntimeError") for kind in type(error).__mro__)
         return is_of_jax and "RESOURCE_EXHAUSTED" in str(error)
 
+    def scope(self) -> AbstractContextManager[Any]:
+        """Set the distribution for the whole process, because `fit` needs it too."""
+        if self._devices[1:]:
+            import keras
+
+            names = [f"{device.platform}:{device.id}" for device in self._devices]
+            keras.distribution.set_distribution(keras.distribution.DataParallel(devices=names))
+        return super().scope()
+
     def step_watch(self, model: Any, spec: RunSpec) -> StepWatch:
         return StepWatch(model)
 
     def gpus(self) -> int:
-        return int(self._device is not None and self._device.platform != "cpu")
+        return sum(device.platform != "cpu" for device in self._devices)
 
     def gpu_memory_peak_bytes(self) -> int | None:
-        """Return the peak GPU memory allocated by JAX, in bytes; None on the CPU or if unknown."""
+        """Return the peak memory allocated by JAX on a GPU, in bytes; None on the CPU or if unknown."""
         if not self.gpus():
             return None
-        peak = (self._device.memory_stats() or {}).get("peak_bytes_in_use")
-        return None if peak is None else int(peak)
+        peaks = ((device.memory_stats() or {}).get("peak_bytes_in_use") for device in self._devices)
+        return max((int(peak) for peak in peaks if peak is not None), default=None)
 
     def warm_up(self, model: Any, trained: Sequence[Batch], validated: Sequence[Batch]) -> None:
         """Compile the steps for further batch shapes, using a copy of the model's state."""
@@ -97,11 +109,11 @@ class Jax(KerasFeed):
             return jax.tree.map(jax.numpy.copy, variables)  # each step donates its inputs
 
         model.get_metrics_result()  # runs uncompiled at the end of an epoch
-        for batch in trained:
+        for batch in map(_placed, trained):
             jax.block_until_ready(model.train_function(state(optimizer_variables=True), iter([batch])))
         if validated:
             model.make_test_function()
-        for batch in validated:
+        for batch in map(_placed, validated):
             jax.block_until_ready(model.test_function(state(), iter([batch])))
 
     def predict_batch(self, model: Any, x: Any) -> Any:
@@ -145,9 +157,9 @@ class Jax(KerasFeed):
         import numpy as np
 
         numbers, computer = np.ones(size_bytes // 4, np.float32), jax.devices("cpu")[0]
-        there = jax.device_put(numbers, self._device).block_until_ready()
+        there = jax.device_put(numbers, self._devices[0]).block_until_ready()
         return (
-            lambda: jax.device_put(numbers, self._device).block_until_ready(),
+            lambda: jax.device_put(numbers, self._devices[0]).block_until_ready(),
             lambda: jax.device_put(there, computer).block_until_ready(),
         )
 
@@ -155,13 +167,13 @@ class Jax(KerasFeed):
 ENGINE = Jax()
 
 
-def _choose_device(jax: Any, asked: str) -> tuple[str, Any]:
-    """Return the device's name in specs and the JAX device."""
-    gpus = [] if asked == "cpu" else gpus_of(jax)
-    index = ENGINE.gpu_index(asked, len(gpus))
-    if index is None:
-        return "cpu", jax.devices("cpu")[0]
-    return f"gpu:{index}", gpus[index]
+def _choose_devices(jax: Any, spec: RunSpec) -> tuple[str, list[Any]]:
+    """Return the first device's name in specs, and the JAX devices."""
+    gpus = [] if spec.device == "cpu" else gpus_of(jax)
+    indices = ENGINE.gpu_indices(spec, len(gpus))
+    if indices is None:
+        return "cpu", jax.devices("cpu")[: spec.device_count]
+    return f"gpu:{indices.start}", gpus[indices.start : indices.stop]
 
 
 def gpus_of(jax: Any) -> list[Any]:
@@ -170,3 +182,19 @@ def gpus_of(jax: Any) -> list[Any]:
         return list(jax.devices("gpu"))
     except RuntimeError:  # CPU-only build, or no driver
         return []
+
+
+def _placed(batch: Batch) -> Batch:
+    """Return a batch as `fit` passes it to the step: divided among the devices, if there are several."""
+    import jax
+    import keras
+
+    distribution = keras.distribution.distribution()
+    if distribution is None:
+        return batch
+
+    def placed(x: Any) -> Any:
+        return jax.device_put(x, distribution.get_data_layout(x.shape).backend_layout)
+
+    x, y = jax.tree.map(placed, batch)
+    return x, y

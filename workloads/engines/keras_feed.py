@@ -42,6 +42,10 @@ class KerasFeed(Engine):
         """Convert a batch to the engine's own types. Called in the prefetching thread."""
         return batch
 
+    def part(self, batches: Batches) -> Batches:
+        """Return this process's part of the training batches."""
+        return batches
+
     def warm_up(self, model: Any, trained: Sequence[Batch], validated: Sequence[Batch]) -> None:
         """Compile the steps for batches of these forms. Called before the first step. Must not change the model.
 
@@ -55,7 +59,7 @@ class KerasFeed(Engine):
         """Train like `model.fit`, but with prefetched batches."""
         size = arguments.pop("batch_size", None)
         x, y = arguments.pop("x"), arguments.pop("y", None)
-        train = self._batches(x, y, size, is_shuffled=arguments.pop("shuffle", False))
+        train = self.part(self._batches(x, y, size, is_shuffled=arguments.pop("shuffle", False)))
         validation = arguments.pop("validation_data", None)
         checked = None if validation is None else self._validation(validation, size)
         steps = (arguments.get("steps_per_epoch"), arguments.get("validation_steps"))

@@ -1,7 +1,8 @@
 """TensorFlow, for CPUs on all systems and for NVIDIA GPUs on Linux."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from workloads.datasets.source import is_aligned
@@ -23,6 +24,9 @@ class TensorFlow(Engine):
     reads = ("TF_", "XLA_")
     settings = frozenset({"jit", "onednn", "tf32"})
     capabilities = (6.0, 10.0)  # range of version 2.21, which doesn't support the RTX 50 series
+    has_equal_parts = False
+    _devices: Sequence[str] = ()
+    _strategy: Any = None
 
     def variables(self) -> dict[str, str]:
         return super().variables() | {
@@ -50,7 +54,7 @@ class TensorFlow(Engine):
 
         if spec.threads is not None:
             tf.config.threading.set_intra_op_parallelism_threads(spec.threads)
-        device, device_name = _choose_device(tf, spec.device)
+        device, device_name, self._devices = _choose_devices(tf, spec)
         leave_untuned()
         if (tf32 := spec.settings.get("tf32")) is not None:
             tf.config.experimental.enable_tensor_float_32_execution(bool(tf32))
@@ -73,6 +77,15 @@ class TensorFlow(Engine):
         # Compare by name, to avoid importing TensorFlow.
         return any(kind.__name__ == "ResourceExhaustedError" for kind in type(error).__mro__)
 
+    def scope(self) -> AbstractContextManager[Any]:
+        if not self._devices[1:]:
+            return super().scope()
+        import tensorflow as tf
+
+        self._strategy = self._strategy or tf.distribute.MirroredStrategy(self._devices)
+        scope: AbstractContextManager[Any] = self._strategy.scope()
+        return scope
+
     def step_watch(self, model: Any, spec: RunSpec) -> StepWatch:
         return StepWatch(model, jit=spec.jit)
 
@@ -82,10 +95,11 @@ class TensorFlow(Engine):
         return len(tf.config.get_visible_devices("GPU"))
 
     def gpu_memory_peak_bytes(self) -> int | None:
-        """Return the peak GPU memory allocated by TensorFlow, in bytes; None on the CPU."""
+        """Return the peak memory allocated by TensorFlow on a GPU, in bytes; None on the CPU."""
         import tensorflow as tf
 
-        return int(tf.config.experimental.get_memory_info("GPU:0")["peak"]) if self.gpus() else None
+        peaks = (tf.config.experimental.get_memory_info(f"GPU:{gpu}")["peak"] for gpu in range(self.gpus()))
+        return max(map(int, peaks), default=None)
 
     def shared(self, array: Any) -> Any:
         """Return a float32 array as a tensor that shares its memory. Anything else is returned unchanged.
@@ -102,8 +116,10 @@ class TensorFlow(Engine):
     def one_hot(self, numbers: Any, classes: int) -> Any:
         import tensorflow as tf
 
+        # MirroredStrategy can't divide batches of bool.
+        kind, on, off = (tf.uint8, 1, 0) if self._devices[1:] else (tf.bool, True, False)
         with tf.device("CPU:0"):
-            return tf.one_hot(numbers, classes, dtype=tf.bool, on_value=True, off_value=False)
+            return tf.one_hot(numbers, classes, dtype=kind, on_value=on, off_value=off)
 
     def constant(self, x: Any, y: Any) -> Any:
         import tensorflow as tf
@@ -238,14 +254,20 @@ def _untuned(get_tf_dataset: Any) -> Any:
     return get
 
 
-def _choose_device(tf: Any, asked: str) -> tuple[str, str | None]:
+def _choose_devices(tf: Any, spec: RunSpec) -> tuple[str, str | None, list[str]]:
+    """Return the first device's name in specs and its own name, and all devices' names in TensorFlow."""
     gpus = tf.config.list_physical_devices("GPU")
-    index = ENGINE.gpu_index(asked, len(gpus))
-    if index is None:
+    indices = ENGINE.gpu_indices(spec, len(gpus))
+    if indices is None:
         tf.config.set_visible_devices([], "GPU")
-        return "cpu", None
-    tf.config.set_visible_devices([gpus[index]], "GPU")
-    # Otherwise TensorFlow allocates all GPU memory. That affects other programs and the telemetry.
-    tf.config.experimental.set_memory_growth(gpus[index], True)
-    details = tf.config.experimental.get_device_details(gpus[index])
-    return f"gpu:{index}", details.get("device_name")
+        parts = [tf.config.LogicalDeviceConfiguration() for _ in range(spec.device_count)]
+        if parts[1:]:
+            tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], parts)
+        return "cpu", None, [f"CPU:{number}" for number in range(len(parts))]
+    chosen = gpus[indices.start : indices.stop]
+    tf.config.set_visible_devices(chosen, "GPU")
+    for gpu in chosen:
+        # Otherwise TensorFlow allocates all GPU memory. That affects other programs and the telemetry.
+        tf.config.experimental.set_memory_growth(gpu, True)
+    details = tf.config.experimental.get_device_details(chosen[0])
+    return f"gpu:{indices.start}", details.get("device_name"), [f"GPU:{number}" for number in range(len(chosen))]

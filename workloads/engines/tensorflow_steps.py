@@ -45,12 +45,15 @@ class StepWatch:
     def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
         """Return the work done by steps that processed these examples. The analysis takes up to a second."""
         operations: Counter[str] | None = Counter()
-        weights = self._model.trainable_variables
+        # On several devices, each one has copies of the weights, and a part of the batch.
+        copies = [getattr(weight.value, "values", (weight.value,)) for weight in self._model.trainable_variables]
+        weights = [copy for each in copies for copy in each]
+        part = batch_size // max(map(len, copies), default=1)
         for graph, seen in zip(self._forms, examples, strict=False):
             if not seen or operations is None:
                 continue
             try:
-                counted = matrix_operations(graph, weights, batch_size)
+                counted = matrix_operations(graph, weights, part)
             except (UncountableError, *_UNFORESEEN, self._tf.errors.OpError):
                 _log.info("The operations of a training step can't be counted.", exc_info=True)
                 operations = None
@@ -75,9 +78,11 @@ class StepWatch:
     def _count(self, gradients: Any, *arguments: Any, **named: Any) -> Any:
         """Update the weights, and count the predicted examples. Called while a step is being traced."""
         tf = self._tf
-        form = min(len(self._forms), _FORMS - 1)
-        if not tf.executing_eagerly():
-            self._forms.append(tf.compat.v1.get_default_graph())
+        graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
+        # On several devices, each one's part of the step is traced in the same graph.
+        if graph is not None and not (self._forms and self._forms[-1] is graph):
+            self._forms.append(graph)
+        form = max(0, min(len(self._forms), _FORMS) - 1)
         if self._predicted is not None:
             # The shapes of GPU tensors are in the computer's memory, where the addition takes place.
             shapes = [tf.shape(part, out_type=tf.int64) for part in tf.nest.flatten(self._predicted)]

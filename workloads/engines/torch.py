@@ -5,11 +5,15 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Started
-from workloads.engines.keras_feed import Batch, KerasFeed
+from workloads.engines.keras_feed import Batch, Batches, KerasFeed
+from workloads.engines.peers import rank
+from workloads.engines.torch_ranks import Ended, Ranks
 from workloads.engines.torch_steps import StepWatch
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
@@ -22,6 +26,7 @@ _COMPILERS = ("cl",) if sys.platform == "win32" else ("c++", "g++", "clang++")
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
 # More shapes than any network's batches have. By default, torch.compile silently stops compiling after eight.
 _SHAPES = 64
+_ENDLESS = 1_000_000  # epochs; the leader ends its followers
 
 
 class Torch(KerasFeed):
@@ -34,7 +39,9 @@ class Torch(KerasFeed):
     reads = ("TORCH_", "TORCHINDUCTOR_", "PYTORCH_", "HSA_", "HIP_", "ROCR_", "MIOPEN_", "ZE_", "ONEAPI_")
     settings = frozenset({"jit", "onednn", "tf32"})
     compiler = "torch.compile"
+    has_process_per_device = True
     _device = "cpu"
+    _ranks: Ranks | None = None
 
     def variables(self) -> dict[str, str]:
         return super().variables() | {
@@ -78,13 +85,15 @@ class Torch(KerasFeed):
             torch.backends.mkldnn.set_flags(spec.onednn)
         if (tf32 := spec.settings.get("tf32")) is not None:
             _use_tf32(torch, allowed=bool(tf32))
-        device, self._device, device_name = _choose_device(torch, spec.device)
+        device, self._device, device_name = _choose_device(torch, spec)
         if (
             spec.jit
             and (said_no := compile_refusal(self._device.partition(":")[0], torch.version.hip)) is not None
         ):
             raise WorkloadError("bad_parameters", said_no)
         os.environ["KERAS_TORCH_DEVICE"] = self._device
+        if spec.device_count > 1:
+            self._join(torch, spec)
         self._seed = spec.seed
         on_cpu = device == "cpu"
         return Started(
@@ -107,9 +116,42 @@ class Torch(KerasFeed):
             return True
         return "RuntimeError" in names and any(part in str(error) for part in _OUT_OF_MEMORY)
 
+    def _join(self, torch: Any, spec: RunSpec) -> None:
+        """Connect to the run's other processes."""
+        if self._device == "cpu" and spec.threads is None:
+            torch.set_num_threads(max(1, torch.get_num_threads() // spec.device_count))
+        self._ranks = Ranks(self._device)
+        self.leads = self._ranks.leads
+
     def step_watch(self, model: Any, spec: RunSpec) -> StepWatch | None:
         """Watch the steps unless torch.compile compiles them."""
-        return None if spec.jit else StepWatch(model)
+        if self._ranks is not None:
+            self._ranks.share(model)
+        watch = None if spec.jit else StepWatch(model)
+        if self._ranks is not None:
+            self._ranks.command(model, watch)
+        return watch
+
+    def examples_seen(self, model: Any) -> tuple[int, ...] | None:
+        seen = super().examples_seen(model)
+        return seen if seen is None or self._ranks is None else self._ranks.examples()
+
+    def part(self, batches: Batches) -> Batches:
+        ranks = self._ranks
+        if ranks is None:
+            return batches
+        return replace(batches, make=lambda: map(ranks.part, batches.make()))
+
+    def fit(self, model: Any, **arguments: Any) -> None:
+        """Train until the end, or as a follower until the leader ends it."""
+        if self._ranks is None:
+            super().fit(model, **arguments)
+        elif self._ranks.leads:
+            super().fit(model, **arguments)
+            self._ranks.end()
+        else:
+            with suppress(Ended):
+                super().fit(model, **(arguments | {"epochs": _ENDLESS, "validation_data": None}))
 
     def gpus(self) -> int:
         return int(self._device != "cpu")
@@ -198,12 +240,13 @@ class Torch(KerasFeed):
 ENGINE = Torch()
 
 
-def _choose_device(torch: Any, asked: str) -> tuple[str, str, str | None]:
-    """Return the device's name in specs, its name in PyTorch, and the GPU's name."""
+def _choose_device(torch: Any, spec: RunSpec) -> tuple[str, str, str | None]:
+    """Return the name of this process's device in specs and in PyTorch, and the GPU's name."""
     kind, names = gpus_of(torch)
-    index = ENGINE.gpu_index(asked, len(names))
-    if index is None:
+    indices = ENGINE.gpu_indices(spec, len(names))
+    if indices is None:
         return "cpu", "cpu", None
+    index = indices[rank()]
     return f"gpu:{index}", kind if kind == "mps" else f"{kind}:{index}", names[index]
 
 

@@ -27,6 +27,7 @@ class _PtbLstm(DlBench, Recurrent):
     epochs = 20
     batch_size = 128
     parameters_count = 6_180_624
+    divides_batches = False  # the states belong to the streams of a whole batch
     length: int  # of a chunk in words
 
     def steps_per_epoch(self, spec: RunSpec) -> int:

@@ -49,6 +49,11 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     parameters: dict[str, ParameterValue] = {}
     settings: dict[str, ParameterValue] = {}
 
+    @property
+    def device_count(self) -> int:
+        """Number of devices to train on. They start with `device`."""
+        return int(self.settings.get("devices", 1))
+
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """The first line that the parent writes to the worker's stdin.

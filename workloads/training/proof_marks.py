@@ -82,7 +82,7 @@ def least_examples(
 
 
 def _updates(model: Any) -> int:
-    return int(model.optimizer.iterations)
+    return int(model.optimizer.iterations.numpy())
 
 
 def _weights(model: Any) -> Any:

@@ -36,6 +36,7 @@ class Training(Workload):
     """
 
     trains = True
+    divides_batches = True
     counts_steps = True
     steps_alike = True
     predicted_examples: int = 0
@@ -96,7 +97,9 @@ class Training(Workload):
         spec = job.spec
         trainer = prepare(self, job, reporter)
         engine, model = trainer.engine, trainer.model
-        engine.compile(model, spec, **self.compile_options(spec))
+        with engine.scope():
+            options = self.compile_options(spec)
+        engine.compile(model, spec, **options)
         training_evidence = TrainingEvidence(model)
         if spec.measure_s is not None:
             Quick(self, spec, trainer, reporter).probe()
@@ -104,6 +107,8 @@ class Training(Workload):
             Quick(self, spec, trainer, reporter).measure(self.proof_steps(spec))
         else:
             _measure_epochs(self, spec, trainer, reporter)
+        if not engine.leads:
+            return
         training_evidence.report(model, spec, reporter)
         examples = tuple(trainer.examples.values())
         steps = reporter.steps_done
@@ -153,7 +158,8 @@ def prepare(workload: Training, job: Job, reporter: Reporter) -> Trainer:
 
 def build(workload: Training, spec: RunSpec, reporter: Reporter) -> Any:
     """Build the network, count its parameters and report it."""
-    model = workload.build(spec)
+    with engine_named(spec.engine).scope():
+        model = workload.build(spec)
     _check_count("parameters", model.count_params(), workload.expected_parameters(spec))
     forward = forward_flops(model)
     operations = None if forward is None else TRAINING_PASSES * forward
@@ -229,7 +235,7 @@ def _measure_epochs(workload: Training, spec: RunSpec, trainer: Trainer, reporte
         # Arrays have a known length, but batches may not, and some studies drop the incomplete last batch.
         steps_per_epoch=None if feed.y is not None else steps,
     )
-    if spec.preset == "standard":
+    if spec.preset == "standard" and trainer.engine.leads:
         _check_count("steps", reporter.steps_done, steps * epochs)
 
 

@@ -66,9 +66,16 @@ class PublishedRow:
     compiled: bool | None = None
 
     @property
+    def gpus(self) -> int | None:
+        """The number of GPUs; None for other hardware or if not stated."""
+        return (
+            int(self.cores_or_units) if self.hardware_kind == "gpu" and self.cores_or_units.isdecimal() else None
+        )
+
+    @property
     def has_several(self) -> bool:
         """Whether several GPUs were used together."""
-        return self.hardware_kind == "gpu" and self.cores_or_units.isdecimal() and self.cores_or_units != "1"
+        return self.gpus not in (None, 1)
 
     @property
     def cores(self) -> int | None:

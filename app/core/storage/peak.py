@@ -8,6 +8,8 @@ from workloads.protocol.events import Model
 def peak_share(database: Database, run: RunSummary, model: Model | None) -> PeakShare | None:
     """Return a run's share of peak; None without a network, counted operations or timed steps.
 
+    The peak of several devices isn't known.
+
     Args:
         database: Database with the other runs of this computer.
         run: Record of the run.
@@ -18,7 +20,8 @@ def peak_share(database: Database, run: RunSummary, model: Model | None) -> Peak
         return None
     with database.complaints():
         peak = database.connection.execute(_PEAK, (run.id,)).fetchone()
-    return PeakShare(flops * run.batch_size / run.step_median_s, peak[0] if peak else None)
+    is_known = peak is not None and run.device_count == 1
+    return PeakShare(flops * run.batch_size / run.step_median_s, peak[0] if is_known else None)
 
 
 # The number of threads must be the same, because it changes the peak. The best of several runs is used, because

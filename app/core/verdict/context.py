@@ -28,7 +28,7 @@ class TelemetryWindow:
     Attributes:
         records: Records of telemetry in order.
         times_s: Time of each record in seconds since the start of the measurement.
-        gpu: Index of the GPU used by the run; None if it used none, UNKNOWN_GPU if unclear.
+        gpu: Index of the GPU used by the run; None if it used none, UNKNOWN_GPU if unclear or if it used several.
         is_within: Whether the records were taken during the measurement. If there were none, all records are used.
         earlier: Records of the first seconds, before the run computed anything.
     """
@@ -128,12 +128,14 @@ def gpu_index(device: str) -> int | None:
 
 
 def used_gpu(run: Run) -> int | None:
-    """Return the index of the GPU that a run used; None for the CPU, UNKNOWN_GPU if unclear.
+    """Return the index of the GPU that a run used; None for the CPU, UNKNOWN_GPU if unclear or if it used several.
 
     If a variable hides GPUs, TensorFlow renumbers them. The name is then used, provided that it is unique.
     """
     environment = run.environment
     index = gpu_index(environment.device) if environment is not None else None
+    if index is not None and run.summary.device_count > 1:
+        return UNKNOWN_GPU
     if environment is None or index is None or "CUDA_VISIBLE_DEVICES" not in (environment.variables or ()):
         return index
     places = [at for at, gpu in enumerate(run.machine.gpus) if gpu.name == environment.device_name]

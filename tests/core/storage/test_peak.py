@@ -71,6 +71,12 @@ def test_a_peak_of_another_kind_is_none(database: Database, machine: Machine, co
     assert (share.peak_flop_per_s, sure(said(share)).code) == (None, "note.no_peak")
 
 
+def test_the_peak_of_several_devices_is_unknown(database: Database, machine: Machine) -> None:
+    run = store_run(database, machine, settings="devices=2")
+    store_peak(database, machine, 2e9)
+    assert share_of(database, run).share_pct is None
+
+
 def test_another_machine_has_another_peak(database: Database, machine: Machine) -> None:
     run = store_run(database, machine)
     store_peak(database, replace(machine, cpu_name="Other CPU"), 2e9)

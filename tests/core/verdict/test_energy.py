@@ -197,6 +197,14 @@ def test_a_run_on_the_cpu_counts_no_gpu(stored_run: Run) -> None:
     )
 
 
+def test_the_energy_of_several_gpus_is_unknown_instead_of_the_first_ones(stored_run: Run) -> None:
+    looks = gpu_looks(energy_j=lambda t_s: t_s, power_w=lambda t_s: 100.0)
+    several = replace(stored_run.summary, settings="devices=2")
+    columns = energy_columns(with_samples(stored_run, looks, summary=several))
+    assert columns["gpu_energy_j"] is None
+    assert columns["gpu_energy_basis"] is None
+
+
 def test_the_sentence_says_where_it_comes_from(stored_run: Run) -> None:
     run = with_samples(stored_run, gpu_looks(power_w=lambda _: 100.0))
     told = energy_text(with_columns(run))

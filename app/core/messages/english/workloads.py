@@ -17,6 +17,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engine.not_installed": "{engine} isn't installed on this computer.",
     "engine.not_imported": "{engine} and Keras can't be imported ({reason}).",
     "engine.other_backend": "Keras started with {backend} instead of {engine}.",
+    "engine.devices_not_compiled": "{engine} can't compile steps with {compiler} on several devices. Turn compilation off, or use one device.",
+    "engine.sees_fewer_devices": "{engine} can't use {asked} GPUs because it found only {count}.",
     "engine.sees_no_gpu": "{engine} can't use {device} because it found no GPU.",
     "engine.sees_other_devices": "{engine} can't use {device} because it found only {seen:, }.",
     "engine.tf32_needs_gpu": "TF32 needs an NVIDIA GPU. Leave it at the default.",
@@ -63,8 +65,12 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "warning.page_cache_kept": "Files were probably read from memory because the system didn't clear its file cache (folder {folders:, }).",
     "warning.page_cache_unknown": "Files may have been read from memory. The system doesn't report whether it cleared its file cache (folder {folders:, }).",
     "worker.fault": "{kind}: {text}",
+    "worker.peer_ended": "The process for the run's device {device} ended unexpectedly (exit code {code}). Run it again.",
     "worker.out_of_memory": "Out of memory, on the computer or the device. Try a smaller batch.",
     "worker.unreadable_job": "The job couldn't be read ({reason}).",
+    "workload.batch_not_divisible": "{count} devices can't share batches of {batch_size:,} equally. Choose a batch size that is a multiple of {count}.",
+    "workload.rest_not_divisible": "{count} devices can't share the last batch of {rest:,} equally. Choose another batch size.",
+    "workload.one_device": "{workload} can't use several devices. Use one.",
     "workload.batch_too_large": (
         "A batch of {batch_size:,} is larger than the {samples:,} training examples of {workload}."
         " Choose a smaller one (the study used {usual})."

@@ -18,7 +18,7 @@ from workloads.settings import AUTO, Setting, Value, all_settings, settings_by_k
 from workloads.workload import Workload
 
 WORKLOAD, CONFIGURATION, FOLDERS = "workload", "configuration", "folders"
-POWER_LIMIT = "power_limit_w"
+POWER_LIMIT, DEVICES = "power_limit_w", "devices"
 AXES_LIMIT, POINTS_LIMIT = 2, 60
 _SHOWN_LIMIT = 60
 

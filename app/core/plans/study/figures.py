@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from app.core.analysis.published import PublishedRow, comparable_rows, short_name
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
-from app.core.plans.study.axes import POWER_LIMIT, axis_title, axis_value
+from app.core.plans.study.axes import DEVICES, POWER_LIMIT, axis_title, axis_value
 from app.core.plans.study.costs import BASELINE, Costs, relative_rows
 from app.core.plans.study.details import NO_DETAILS, Details, wants_epochs
 from app.core.plans.study.folder_findings import PHASES, phase_title
@@ -23,6 +23,8 @@ from workloads.protocol.events import Epoch
 PUBLISHED_POINTS = 3
 PUBLISHED_LINES = 4
 TICKS_LIMIT = 12
+# Studies whose speed would ideally grow in proportion to the first axis.
+_PROPORTIONAL = ("threads", "scaling", "weak_scaling")
 
 
 def figures(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | None = None) -> tuple[Figure, ...]:
@@ -111,17 +113,18 @@ def _lines(result: StudyResult, done: Sequence[Point]) -> Figure:
 
     series = _own_lines(result, done, spot)
     marks: tuple[tuple[float, str], ...] = ()
+    first = series[0].spots[0] if series and series[0].spots else None
+    if result.study.preset in _PROPORTIONAL and first is not None:
+        xs = sorted({float(axis_value(axis, point.spec)) for point in result.points})
+        ideal = tuple(Spot(x, first.value * x / first.x, text="") for x in xs)
+        series.append(Series(sentence("studies.ideal"), ideal, is_dashed=True))
     if axis in ("threads", "cpus"):
-        first = series[0].spots[0] if series and series[0].spots else None
-        if result.study.preset == "threads" and first is not None:
-            xs = sorted({float(axis_value(axis, point.spec)) for point in result.points})
-            ideal = tuple(Spot(x, first.value * x / first.x, text="") for x in xs)
-            series.append(Series(sentence("studies.ideal"), ideal, is_dashed=True))
         cores = next((run.physical_cores for point in done for run in point.runs if run.physical_cores), None)
         marks = ((float(cores), sentence("studies.physical_cores", count=cores)),) if cores else ()
     if axis == POWER_LIMIT and (knee := power_knee(done)) is not None:
         marks = ((float(axis_value(axis, knee.spec)), sentence("studies.knee")),)
-    series += published_lines(result.workloads, axis, unit)
+    if result.study.preset != "scaling":  # published batches grow with the number of GPUs
+        series += published_lines(result.workloads, axis, unit)
     return replace(_over_numbers(result, sentence("studies.chart_speed"), unit.title, series), marks=marks)
 
 
@@ -167,9 +170,8 @@ def published_lines(workloads: Sequence[str], axis: str, unit: Unit) -> list[Ser
     lines: dict[tuple[str, str], dict[float, float]] = {}
     for workload in workloads[:1]:
         for row in comparable_rows(workload):
-            x = row.batch_size if axis == "batch_size" else row.cores if axis in ("threads", "cpus") else None
-            rate = published_rate(row)
-            if x is None or rate is None or row.has_several:
+            x, rate = _published_place(row, axis), published_rate(row)
+            if x is None or rate is None or (row.has_several and axis != DEVICES):
                 continue
             device = row.short_name if axis == "batch_size" else short_name(row.device)
             software = f"{row.software_words}, {row.year or sentence('compare.year_not_stated')}"
@@ -180,6 +182,15 @@ def published_lines(workloads: Sequence[str], axis: str, unit: Unit) -> list[Ser
             places = tuple(Spot(x, value, text=count_text(value)) for x, value in sorted(spots.items()))
             series.append(Series(f"{device} · {software}", places, is_own=False))
     return series[:PUBLISHED_LINES]
+
+
+def _published_place(row: PublishedRow, axis: str) -> int | None:
+    """Return a published result's place on an axis; None if it has none."""
+    if axis == "batch_size":
+        return row.batch_size
+    if axis == DEVICES:
+        return row.gpus
+    return row.cores if axis in ("threads", "cpus") else None
 
 
 def published_rate(row: PublishedRow) -> float | None:

@@ -167,6 +167,22 @@ def _threads(_: StudyResult, done: list[Point]) -> list[str]:
     return lines
 
 
+def _scaling(_: StudyResult, done: list[Point]) -> list[str]:
+    """Return sentences on the speed with several devices, relative to one device."""
+    first = next((point for point in done if point.spec.device_count == 1), None)
+    others = sorted((point for point in done if point is not first), key=lambda point: point.spec.device_count)
+    lines = []
+    for point in reversed(others):
+        count, rate = point.spec.device_count, rate_text(point.rate, unit_of(done))
+        lines.append(sentence("studies.scaling_rate", count=count, rate=rate))
+        if first is not None:
+            times = _rate_of(point) / _rate_of(first)
+            lines.append(sentence("studies.scaling_times", times=times, efficiency_pct=100 * times / count))
+    if any(run.device == "cpu" for point in others for run in point.runs):
+        lines.append(sentence("studies.scaling_on_cpu"))
+    return lines
+
+
 def _configurations(result: StudyResult, done: list[Point]) -> list[str]:
     """Return, for each workload, sentences on the fastest configurations and their advantage over the others."""
     lines = []
@@ -360,6 +376,8 @@ _BY_PRESET: dict[str, Callable[[StudyResult, list[Point]], list[str]]] = {
     "software": _configurations,
     "precision": _precision,
     "devices": _configurations,
+    "scaling": _scaling,
+    "weak_scaling": _scaling,
     "phases": _phases,
     "sizing": _sizing,
     "power": _power,

@@ -1,4 +1,4 @@
-"""The ten predefined studies, and how their configurations depend on the computer."""
+"""The predefined studies, and how their configurations depend on the computer."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import msgspec
 from app.core.engines.choices import Choice, Installed, device_choices
 from app.core.hardware.device_limit import device_limit
 from app.core.messages import sentence
-from app.core.plans.study.axes import CONFIGURATION, FOLDERS, POWER_LIMIT, WORKLOAD, with_values
+from app.core.plans.study.axes import CONFIGURATION, DEVICES, FOLDERS, POWER_LIMIT, WORKLOAD, with_values
 from app.core.verdict.context import gpu_index
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import DEFAULT_ENGINE, compiles_always, engine_named
@@ -81,6 +81,7 @@ class StudyPreset:
         rounds: Number of runs per configuration.
         source: Number of the published study, "000" to "004"; "" if there is none.
         takes_several: Whether it supports several workloads.
+        on_several: Whether it compares numbers of devices.
         reading: Id of the workload that replaces the default one if folders are read; "" if it never reads
             folders.
     """
@@ -92,6 +93,7 @@ class StudyPreset:
     rounds: int = 1
     source: str = ""
     takes_several: bool = False
+    on_several: bool = False
     reading: str = ""
 
     @property
@@ -180,6 +182,38 @@ def devices(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
     ]
 
 
+def scaling(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
+    """Return specs with 1, 2, 4 … and all GPUs of an engine that share the default batch.
+
+    Without several GPUs, the CPU is divided into as many devices, which only shows that it works.
+    """
+    return [spec for spec, _ in _on_devices(place, workloads)]
+
+
+def weak_scaling(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
+    """Return the specs of `scaling`, but with the default batch size on each device."""
+    specs = _on_devices(place, workloads)
+    return [msgspec.structs.replace(spec, batch_size=count * spec.batch_size) for spec, count in specs]
+
+
+def _on_devices(place: Place, workloads: Sequence[Workload]) -> list[tuple[RunSpec, int]]:
+    (workload,) = workloads
+    engine = place.choice.get("engine", DEFAULT_ENGINE)
+    changes: dict[str, Any] = {"jit": compiles_always(engine)}
+    wants_cards = place.choice.get("device", "auto") != "cpu"
+    there = sum(each.gpu is not None and each.engine == engine for each in place.choices(workload))
+    if there < 2 or not wants_cards:
+        there, changes["device"] = max(2, place.usable_cpus), "cpu"
+    counts = sorted({2**power for power in range(there.bit_length()) if 2**power <= there} | {there})
+    return [(place.spec(workload, devices=count, **changes), count) for count in counts]
+
+
+def has_several_gpus(machine: Machine) -> bool:
+    """Return whether a computer has several graphics cards of one vendor."""
+    vendors = [gpu.vendor for gpu in machine.gpus]
+    return len(vendors) > len(set(vendors))
+
+
 def phases(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
     """Return specs for training and prediction with the same network, for each pair of engine and device."""
     pairs = [
@@ -258,6 +292,8 @@ PRESETS: dict[str, StudyPreset] = {
         StudyPreset("software", (CONFIGURATION,), software, rounds=3, source="003"),
         StudyPreset("precision", ("precision",), precisions, rounds=2),
         StudyPreset("devices", (CONFIGURATION, WORKLOAD), devices, source="004", takes_several=True),
+        StudyPreset("scaling", (DEVICES,), scaling, source="003", on_several=True),
+        StudyPreset("weak_scaling", (DEVICES,), weak_scaling, source="003", on_several=True),
         StudyPreset("phases", (CONFIGURATION, WORKLOAD), phases, (FLOWERS[1],), source="002", takes_several=True),
         StudyPreset("sizing", ("cpus",), sizes, ("cifar10_cnn",), source="001", reading="storage"),
         StudyPreset("convergence", ("batch_size",), convergence, source="003"),

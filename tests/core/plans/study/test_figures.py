@@ -75,6 +75,16 @@ def test_where_only_others_measured_the_axis_is_labelled_too(runner: Runner, sto
     assert speed.is_log_x
 
 
+def test_published_numbers_of_gpus_are_lines() -> None:
+    lines = published_lines(["resnet_50"], "devices", Unit("images per second", "Images per second"))
+    assert lines
+    for line in lines:
+        xs = [spot.x for spot in line.spots if spot is not None]
+        rates = [spot.value for spot in line.spots if spot is not None]
+        assert xs == sorted(set(xs)) == [1, 2, 4, 8]
+        assert rates == sorted(rates)
+
+
 def test_table_text_card_and_files_say_the_same(threads: StudyResult) -> None:
     table = study_table(threads)
     rates = [row[1] for row in table.rows]

@@ -49,6 +49,20 @@ def study(runner: Runner, stored: Store) -> Callable[..., StudyResult]:
 Make = Callable[..., StudyResult]
 
 
+@pytest.mark.parametrize("key", ["scaling", "weak_scaling"])
+def test_several_devices_are_compared_with_one(key: str, study: Make) -> None:
+    outcome = {1: 10.0, 2: 10 / 1.8, 4: 8.0, 8: 6.0, 16: 5.0}
+    result = study(key, lambda spec: outcome[spec.device_count], workloads=["mnist_mlp"])
+    lines = findings(result)
+    rate = "12,000 examples per second"
+    assert said("studies.scaling_rate", count="16", rate=rate).is_in(lines[:1])
+    assert said("studies.scaling_times", times="1.80", efficiency_pct="90").is_in(lines)
+    assert said("studies.scaling_times", times="2.00", efficiency_pct="12").is_in(lines)
+    assert said("studies.scaling_on_cpu").is_in(lines)
+    ideal = next(each for each in figures(result)[0].series if each.is_dashed)
+    assert [sure(spot).value / 6_000 for spot in ideal.spots] == pytest.approx([1, 2, 4, 8, 16])
+
+
 def test_the_smallest_batch_within_five_percent_is_named(study: Make) -> None:
     rates = {8: 400.0, 16: 700.0, 32: 900.0, 64: 970.0, 128: 1_000.0, 256: 990.0, 512: 980.0, 1_024: 960.0}
     lines = findings(study("batch", lambda spec: 50_000 / rates[spec.batch_size]))

@@ -75,6 +75,23 @@ def test_devices_are_all_pairs_of_engine_and_device(runner: Runner, paths: Paths
     ]
 
 
+@pytest.mark.parametrize(("key", "grows"), [("scaling", False), ("weak_scaling", True)])
+def test_several_cards_share_a_batch_or_each_have_one(key: str, grows: bool, runner: Runner, paths: Paths) -> None:
+    gpu = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=12 * 10**9, compute_capability="8.9")
+    machine = replace(runner.machine, os_name="Linux 6.1", gpus=(gpu,) * 3)
+    plan = plan_preset(key, Runner(paths, machine), workloads=["fc_parametric"], choice={"engine": "tensorflow"})
+    usual = CATALOGUE["fc_parametric"].batch_size
+    batches = {spec.device_count: spec.batch_size for spec in plan.specs}
+    assert batches == ({1: usual, 2: 2 * usual, 3: 3 * usual} if grows else {1: usual, 2: usual})
+    assert {spec.device for spec in plan.specs} == {"auto"}
+    assert len(sure(plan.study).refused) == (0 if grows else 1)  # three can't share the usual batch
+
+
+def test_without_several_cards_the_cpu_is_divided(runner: Runner) -> None:
+    plan = plan_preset("scaling", runner, workloads=["mnist_mlp"])
+    assert [(spec.device, spec.device_count) for spec in plan.specs] == [("cpu", n) for n in (1, 2, 4, 8, 16)]
+
+
 def test_power_goes_down_from_the_default_in_steps_that_the_card_takes(with_card: Runner) -> None:
     plan = plan_preset("power", with_card)
     limits_w = [370, 335, 295, 260, 220]  # 185 W, a half, is below what it takes

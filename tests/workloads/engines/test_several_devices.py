@@ -1,0 +1,155 @@
+"""Training on several devices: parts of the CPU share each batch, with each engine's own means."""
+
+from typing import Any
+
+import psutil
+import pytest
+
+from app.core.errors import UsageError
+from app.core.paths import Paths
+from app.core.records import Run
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from tests.waiting import wait_until
+from workloads import CATALOGUE
+from workloads.engines.engine import Engine
+from workloads.engines.peers import RANK
+from workloads.engines.registry import ENGINES
+from workloads.protocol import events
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.machine import Machine
+from workloads.protocol.messages import Message
+from workloads.protocol.spec import RunSpec
+
+# Without dropout, whose random numbers depend on the part of a batch, and with batches in a fixed order.
+WORKLOAD = "fcn_r"
+# Sums of gradients are rounded in another order.
+TOLERANCE = 1e-4
+
+
+def spec_on(count: int, **changes: Any) -> RunSpec:
+    usual: dict[str, Any] = {"device": "cpu", "data": "synthetic", "epochs": 1}
+    return CATALOGUE[WORKLOAD].default_spec(**(usual | changes), devices=count)
+
+
+def carried_out(spec: RunSpec, paths: Paths, machine: Machine) -> Run:
+    session = Runner(paths, machine).start(spec)
+    assert session.wait(300)
+    with Database(paths.database) as database:
+        run = load_run(database, session.run_id)
+    assert run.summary.status == "completed", run.summary.error_message
+    return run
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_two_devices_do_the_work_of_one(engine: str, installed_engines: Paths, machine: Machine) -> None:
+    one, two = (
+        carried_out(spec_on(count, engine=engine, steps=4, batch_size=256), installed_engines, machine)
+        for count in (1, 2)
+    )
+    assert one.epochs[0].loss is not None
+    assert two.epochs[0].loss == pytest.approx(one.epochs[0].loss, rel=TOLERANCE)
+    assert two.epochs[0].val_loss == pytest.approx(one.epochs[0].val_loss, rel=TOLERANCE)
+    for name in ("updates_done", "examples_done", "operations_per_example", "examples_distinct"):
+        assert two.metrics[name] == one.metrics[name], name
+    assert two.summary.settings == "devices=2"
+    assert two.summary.device == "cpu"
+
+
+def test_the_leader_ends_a_quick_run_for_all(installed_engines: Paths, machine: Machine) -> None:
+    spec = CATALOGUE["mnist_mlp"].default_spec(
+        "quick", engine="torch", device="cpu", data="synthetic", duration_s=6.0, devices=2
+    )
+    run = carried_out(spec, installed_engines, machine)
+    assert run.summary.seconds_per_epoch_s is not None
+    assert run.metrics["examples_done"] == run.metrics["examples_asked"]
+
+
+def test_a_lost_process_ends_the_run_with_its_reason(installed_engines: Paths, machine: Machine) -> None:
+    seen: list[events.Event] = []
+    spec = spec_on(2, engine="torch", epochs=50)
+    session = Runner(installed_engines, machine).start(spec, seen.append)
+    wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
+    workers = [process for process in psutil.Process().children(recursive=True) if is_of_rank(process, None)]
+    (follower,) = (process for process in workers if is_of_rank(process, "1"))
+    follower.kill()
+    assert session.wait(60)
+    (error,) = (event for event in seen if isinstance(event, events.Error))
+    assert error.code == "crashed"
+    assert error.said is not None
+    assert (error.said.code, error.said.arguments["device"]) == ("worker.peer_ended", 2)
+    wait_until(lambda: not any(process.is_running() for process in workers))
+
+
+@pytest.mark.parametrize("ends", ["cancel", "kill"])
+def test_no_process_outlives_the_run(ends: str, installed_engines: Paths, machine: Machine) -> None:
+    seen: list[events.Event] = []
+    session = Runner(installed_engines, machine).start(spec_on(2, engine="torch", epochs=50), seen.append)
+    wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
+    workers = [process for process in psutil.Process().children(recursive=True) if is_of_rank(process, None)]
+    assert len(workers) == 2
+    if ends == "cancel":
+        session.cancel()
+    else:
+        next(process for process in workers if not is_of_rank(process, "1")).kill()
+    assert session.wait(60)
+    wait_until(lambda: not any(process.is_running() for process in workers))
+
+
+def is_of_rank(process: psutil.Process, rank: str | None) -> bool:
+    """Return whether a process belongs to the run of this test, and has this rank if it is given."""
+    try:
+        environment = process.environ()
+    except psutil.Error:
+        return False
+    return "KERAS_BACKEND" in environment and (rank is None or environment.get(RANK) == rank)
+
+
+@pytest.mark.parametrize(
+    ("workload", "changes", "code"),
+    [
+        ("demo", {}, "workload.one_device"),
+        ("matmul", {}, "workload.one_device"),
+        ("lstm_ptb_32", {}, "workload.one_device"),
+        (WORKLOAD, {"batch_size": 33}, "workload.batch_not_divisible"),
+        ("mnist_mlp", {"engine": "jax", "batch_size": 14, "devices": 14}, "workload.rest_not_divisible"),
+        (WORKLOAD, {"jit": True}, "engine.devices_not_compiled"),
+        (WORKLOAD, {"devices": 65}, "setting.not_in_range"),
+    ],
+)
+def test_what_several_devices_cannot_do_is_refused(
+    workload: str, changes: dict[str, Any], code: str, paths: Paths, machine: Machine
+) -> None:
+    spec = CATALOGUE[workload].default_spec(**({"devices": 2} | changes))
+    with pytest.raises(UsageError) as caught:
+        Runner(paths, machine).check(spec)
+    assert isinstance(caught.value.message, Message)
+    assert caught.value.message.code == code
+
+
+class Cards(Engine):
+    """An engine, for its choice of cards only."""
+
+    title = "Cards"
+
+
+@pytest.mark.parametrize(
+    ("device", "count", "there", "chosen"),
+    [
+        ("auto", 1, 0, None),
+        ("auto", 2, 0, None),
+        ("auto", 2, 2, range(2)),
+        ("gpu:1", 2, 3, range(1, 3)),
+        ("cpu", 2, 2, None),
+    ],
+)
+def test_the_cards_follow_the_first(device: str, count: int, there: int, chosen: range | None) -> None:
+    assert Cards().gpu_indices(spec_on(count, device=device), there) == chosen
+
+
+def test_missing_cards_are_named() -> None:
+    with pytest.raises(WorkloadError) as caught:
+        Cards().gpu_indices(spec_on(2, device="gpu:1"), 2)
+    assert (caught.value.code, caught.value.message.code) == ("device_unavailable", "engine.sees_fewer_devices")
+    assert caught.value.message.arguments == {"engine": "Cards", "asked": 2, "count": 1}

@@ -1,0 +1,104 @@
+"""Starts the further processes of a run whose engine trains with one process per device.
+
+They are workers with the same command line and job as the first one. They end when the first one closes their
+standard input or exits. RANK and WORLD_SIZE are the variables of PyTorch's own launcher.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from workloads.protocol import events
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import message
+from workloads.protocol.reporter import Cancelled
+
+RANK, WORLD_SIZE = "RANK", "WORLD_SIZE"
+STORE = "EPOCHMARK_STORE"  # the file through which the processes find each other
+# The processes of a run talk to each other only through the computer's own loopback interface.
+_LOOPBACK = {"linux": "lo", "darwin": "lo0"}
+_ENDS_WITHIN_S = 5.0
+
+
+def rank() -> int:
+    """Return the number of this process in its run, from 0."""
+    return int(os.environ.get(RANK, "0"))
+
+
+@contextmanager
+def peers(line: bytes, count: int) -> Iterator[None]:
+    """Start a run's other processes, and end them with the context.
+
+    Args:
+        line: The job, as read from standard input.
+        count: Number of processes, including this one. Nothing is started if it is 1, or in one of the others.
+
+    Raises:
+        WorkloadError: One of the others failed or was ended.
+    """
+    if count == 1 or RANK in os.environ:
+        yield
+        return
+    with (
+        tempfile.TemporaryDirectory(prefix="epochmark-", ignore_cleanup_errors=True) as folder,
+        ExitStack() as stack,
+    ):
+        os.environ |= {RANK: "0", WORLD_SIZE: str(count), STORE: str(Path(folder) / "store")}
+        if (interface := _LOOPBACK.get(sys.platform)) is not None:
+            os.environ["GLOO_SOCKET_IFNAME"] = interface
+        others = [_Peer(number, line) for number in range(1, count)]
+        for other in others:
+            stack.callback(other.end)
+        try:
+            yield
+        except (Cancelled, WorkloadError):
+            raise
+        except Exception:
+            for other in others:
+                other.check()
+            raise
+
+
+class _Peer:
+    """One of a run's other processes. Its job is written to it at once."""
+
+    def __init__(self, number: int, line: bytes) -> None:
+        self._number = number
+        self._process = subprocess.Popen(
+            sys.orig_argv, env=os.environ | {RANK: str(number)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._error: events.Error | None = None
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + b"\n")
+        self._process.stdin.flush()
+
+    def check(self) -> None:
+        """Raise WorkloadError if the process has ended, with its own error if it reported one."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_ENDS_WITHIN_S)
+        if self._process.returncode is None:
+            return
+        self._reading.join(_ENDS_WITHIN_S)
+        if self._error is not None and self._error.said is not None:
+            raise WorkloadError(self._error.code, self._error.said)
+        said = message("worker.peer_ended", device=self._number + 1, code=self._process.returncode)
+        raise WorkloadError("crashed", said)
+
+    def end(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            with suppress(events.DamagedEventError):
+                if isinstance(event := events.decode(line), events.Error):
+                    self._error = event

@@ -1,0 +1,151 @@
+"""Trains a Keras model in several processes, one per device, with PyTorch's DistributedDataParallel.
+
+All processes run the same workload. The first one leads: only it stops, validates and reports. It sends a command
+before each step, so the others follow without deciding anything themselves.
+"""
+
+import datetime as dt
+import os
+from collections.abc import Callable
+from typing import Any
+
+from workloads.engines.engine import StepWatch
+from workloads.engines.keras_feed import Batch
+from workloads.engines.peers import STORE, WORLD_SIZE, rank
+
+_STEP, _COUNT, _METRICS, _END = range(4)
+# A step of a large network can take minutes on a CPU. Followers also wait while the leader validates.
+_LEADER_WAITS = dt.timedelta(minutes=10)
+_FOLLOWER_WAITS = dt.timedelta(days=1)
+
+
+class Ended(Exception):  # noqa: N818 - an outcome, not an error
+    """The leader has ended the training of a follower."""
+
+
+class Ranks:
+    """The processes of a run, connected to each other.
+
+    Args:
+        device: This process's device, as named by PyTorch.
+
+    Attributes:
+        leads: Whether this is the process that reports.
+    """
+
+    def __init__(self, device: str) -> None:
+        import torch
+        import torch.distributed
+
+        self._torch, self._distributed = torch, torch.distributed
+        self._rank, self._size = rank(), int(os.environ[WORLD_SIZE])
+        self._device = device
+        self.leads = self._rank == 0
+        self._watch: StepWatch | None = None
+        waits = _LEADER_WAITS if self.leads else _FOLLOWER_WAITS
+        store = self._distributed.FileStore(os.environ[STORE], self._size)
+        # Commands are sent between the processors, gradients between the devices.
+        on_cards = device.startswith("cuda") and self._distributed.is_nccl_available()
+        self._distributed.init_process_group(
+            "cpu:gloo,cuda:nccl" if on_cards else "gloo",
+            store=store,
+            rank=self._rank,
+            world_size=self._size,
+            timeout=waits,
+        )
+
+    def part(self, batch: Batch) -> Batch:
+        """Return this process's part of a batch."""
+        x, y = batch
+        size = len(x) // self._size
+        rows = slice(self._rank * size, (self._rank + 1) * size)
+        return x[rows], [part[rows] for part in y] if isinstance(y, list | tuple) else y[rows]
+
+    def share(self, model: Any) -> None:
+        """Make a compiled model average its gradients with the other processes."""
+        index = None if self._device == "cpu" else [self._torch.device(self._device).index]
+        distributed = self._torch.nn.parallel.DistributedDataParallel(model, device_ids=index)
+        step, caller = type(model).train_step, _Caller(model, distributed)
+        model.train_step = lambda data: step(caller, data)
+
+    def command(self, model: Any, watch: StepWatch | None) -> None:
+        """Make the leader send a command before each of a model's steps, and the others wait for it.
+
+        Args:
+            model: The model, already shared.
+            watch: Counts the examples of this process's steps; None if they aren't counted.
+        """
+        self._model, self._watch = model, watch
+        usual: Callable[[Any], Any] = model.train_step
+
+        def step(data: Any) -> Any:
+            self._agree(_STEP)
+            return usual(data)
+
+        model.train_step = step
+        self._result, model._get_metrics_result_or_logs = model._get_metrics_result_or_logs, self._results
+
+    def end(self) -> None:
+        """End the training of the followers."""
+        self._send(_END)
+
+    def examples(self) -> tuple[int, ...]:
+        """Return the number of examples counted in all processes. Only for the leader."""
+        self._send(_COUNT)
+        return self._count()
+
+    def _results(self, logs: Any) -> Any:
+        """Return the metrics at the end of an epoch or a validation. Keras calls this method once for each."""
+        if self._model.training:
+            self._agree(_METRICS)
+            if self.leads:
+                self._add_metrics()
+        return self._result(logs)
+
+    def _agree(self, command: int) -> None:
+        """Send a command as the leader, or follow commands up to this one."""
+        if self.leads:
+            self._send(command)
+        else:
+            self._obey(command)
+
+    def _send(self, command: int) -> None:
+        self._distributed.broadcast(self._torch.tensor([command]), src=0)
+
+    def _obey(self, last: int) -> None:
+        """Follow commands up to this one. Raises Ended if the leader has ended the training."""
+        command = self._torch.tensor([_END])
+        while True:
+            self._distributed.broadcast(command, src=0)
+            if command == _END:
+                raise Ended
+            if command != _STEP:
+                (self._count if command == _COUNT else self._add_metrics)()
+            if command == last:
+                return
+
+    def _count(self) -> tuple[int, ...]:
+        seen = self._torch.tensor(self._watch.examples() if self._watch is not None else (0,))
+        self._distributed.all_reduce(seen)
+        return tuple(seen.tolist())
+
+    def _add_metrics(self) -> None:
+        """Add the sums and counts behind the metrics of all processes."""
+        values = [variable.value for variable in self._model.metrics_variables]
+        sums = self._torch.stack([value.detach().to("cpu", self._torch.float64) for value in values])
+        self._distributed.all_reduce(sums)
+        for variable, value in zip(self._model.metrics_variables, sums, strict=True):
+            variable.assign(value)
+
+
+class _Caller:
+    """A model whose forward pass goes through DistributedDataParallel, for Keras's own training step."""
+
+    def __init__(self, model: Any, distributed: Any) -> None:
+        self._model, self._distributed = model, distributed
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self._distributed(*arguments, **named)
