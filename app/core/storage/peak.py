@@ -6,9 +6,7 @@ from workloads.protocol.events import Model
 
 
 def peak_share(database: Database, run: RunSummary, model: Model | None) -> PeakShare | None:
-    """Return a run's share of peak; None without a network, counted operations or timed steps.
-
-    The peak of several devices isn't known.
+    """Return a run's share of peak; None without counted operations or timed steps, or on several devices.
 
     Args:
         database: Database with the other runs of this computer.
@@ -16,12 +14,11 @@ def peak_share(database: Database, run: RunSummary, model: Model | None) -> Peak
         model: The run's network; None if unknown.
     """
     flops = None if model is None else model.flops_per_example
-    if not flops or not run.step_median_s:
+    if not flops or not run.step_median_s or run.device_count > 1:
         return None
     with database.complaints():
         peak = database.connection.execute(_PEAK, (run.id,)).fetchone()
-    is_known = peak is not None and run.device_count == 1
-    return PeakShare(flops * run.batch_size / run.step_median_s, peak[0] if is_known else None)
+    return PeakShare(flops * run.batch_size / run.step_median_s, peak[0] if peak else None)
 
 
 # The number of threads must be the same, because it changes the peak. The best of several runs is used, because

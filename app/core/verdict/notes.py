@@ -85,6 +85,12 @@ def _estimate(evidence: Evidence) -> Message | None:
     return message("note.estimate", measured_s=sum(evidence.steps_s))
 
 
+def _divided_cpu(evidence: Evidence) -> Message | None:
+    run = evidence.run.summary
+    is_divided = run.device == "cpu" and run.device_count > 1
+    return message("note.divided_cpu", count=run.device_count) if is_divided else None
+
+
 def _is_generated(evidence: Evidence) -> bool:
     return evidence.run.dataset is not None and evidence.run.dataset.name == "generated"
 
@@ -134,6 +140,7 @@ DATA_RULES = (Rule("synthetic_instead", "caution", _synthetic_instead, "advice.s
 FACT_RULES = (
     Rule("peak_share", "fact", lambda evidence: peak_share(evidence.run.peak)),
     Rule("power_limit", "fact", lambda evidence: power_limit(evidence.run.summary), at_end=True),
+    Rule("divided_cpu", "fact", _divided_cpu),
     Rule("estimate", "fact", _estimate),
     BURST,
     Rule("derived_epoch", "fact", lambda evidence: derived_epoch(evidence.run.summary)),

@@ -74,7 +74,7 @@ def test_a_peak_of_another_kind_is_none(database: Database, machine: Machine, co
 def test_the_peak_of_several_devices_is_unknown(database: Database, machine: Machine) -> None:
     run = store_run(database, machine, settings="devices=2")
     store_peak(database, machine, 2e9)
-    assert share_of(database, run).share_pct is None
+    assert load_run(database, run).peak is None
 
 
 def test_another_machine_has_another_peak(database: Database, machine: Machine) -> None:

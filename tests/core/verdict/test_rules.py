@@ -373,6 +373,8 @@ def test_other_facts(stored_run: Run) -> None:
     ]
     synthetic = summarised(data_source="synthetic", spread_pct=None)(quiet_run(stored_run, 0))
     assert [reason.code for reason in judge(synthetic).reasons] == ["synthetic_data"]
+    divided = summarised(device="cpu", settings="devices=2", spread_pct=None)(quiet_run(stored_run, 0))
+    assert judge(divided).reasons[0].said == message("note.divided_cpu", count=2)
 
 
 def test_every_rule_has_a_code_and_no_two_cautions_share_one() -> None:
