@@ -77,7 +77,7 @@ class ResultsPage(QWidget):
         self.trash = Trash(services, self)
         self.result_actions = ResultActions(services, self)
         self.model = RunsModel(services)
-        self.table = RunsTable(self.model)
+        self.table = RunsTable(self.model, services)
         self.filters = Filters()
         self.count = label(muted=True)
         self._making = self._parts()
@@ -268,6 +268,8 @@ class ResultsPage(QWidget):
             "delete": self.delete,
         }
         self.commands = RunCommands(theme, self.table, self._handlers, with_keys=("copy", "rename", "delete"))
+        self.commands.menu.addSeparator()
+        self.commands.menu.addMenu(self.table.column_menu)
         button = self.commands.button
         self.open_button, self.compare_button = button("open"), button("compare")
         self.copy_button, self.share_button, self.delete_button = button("copy"), button("share"), button("delete")
