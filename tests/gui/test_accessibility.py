@@ -20,6 +20,7 @@ from app.gui.pages.studies.prices import PricesDialog
 from app.gui.run.log_dialog import LogDialog
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.run.verdict_dialog import VerdictDialog
+from app.gui.shell.change_dialog import ChangeDialog
 from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet
 from app.gui.shell.log_preview import LogPreview
 from app.gui.shell.pages import PAGES
@@ -124,6 +125,7 @@ DIALOGS: dict[str, Callable[[Driver], QDialog]] = {
     "shortcuts": lambda driver: ShortcutSheet(driver.window, [driver.window.action("menu.run")]),
     "report": lambda driver: ReportDialog(driver.window, "What happened?"),
     "fault": lambda driver: FaultDialog(driver.window, "Traceback", "Also in the log."),
+    "change": lambda driver: ChangeDialog(driver.services, driver.window),
     "log": lambda driver: LogDialog(driver.window, lambda: ["a line"], lambda: None),
     "verdict": verdict,
     "workloads": chooser,

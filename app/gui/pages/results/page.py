@@ -30,6 +30,7 @@ from app.gui.run.view import RunView
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, label, row, title
+from workloads.protocol.spec import RunSpec
 
 
 class EmptyCard(Card):
@@ -62,6 +63,7 @@ class ResultsPage(QWidget):
         again_requested: The user wants to repeat a run or group. The argument is a Plan that this computer can
             run.
         compare_requested: The user wants to compare the runs with these numbers.
+        change_requested: The user wants to compare settings, starting from a RunSpec.
         page_requested: The user wants to open a study or suite. Arguments are its page and the group's number.
     """
 
@@ -69,6 +71,7 @@ class ResultsPage(QWidget):
     run_requested = Signal()
     again_requested = Signal(object)
     compare_requested = Signal(object)
+    change_requested = Signal(object)
     page_requested = Signal(str, int)
 
     def __init__(self, services: Services) -> None:
@@ -176,6 +179,15 @@ class ResultsPage(QWidget):
         if ids := self._target_ids():
             self.compare_requested.emit(ids)
 
+    def change(self) -> None:
+        """Request to compare settings, starting from those of the open or selected run."""
+        run_id = self._targeted()[0]
+
+        def prepare(database: Database) -> RunSpec:
+            return plan_of_run(database, run_id).specs[0]
+
+        self._services.query(prepare, self.change_requested.emit)
+
     def export(self) -> None:
         """Export the open or selected items, or all that match the filters. From other pages, export all runs."""
         shown, is_here = self.model.shown, self.isVisible()
@@ -259,6 +271,7 @@ class ResultsPage(QWidget):
             "open": self._open_selected,
             "again": self.run_again,
             "compare": self.compare,
+            "change": self.change,
             "copy": self.copy_text,
             "share": self.share,
             "picture": self.save_picture,
@@ -354,7 +367,7 @@ class ResultsPage(QWidget):
         count, is_one = len(self.model.ids_of(rows)), len(rows) == 1
         self.commands.allow(dict.fromkeys(("open", "again"), is_one))
         of_run = self._is_one_run_selected()
-        self.commands.allow(dict.fromkeys(("share", "picture", "copy_picture", "rename"), of_run))
+        self.commands.allow(dict.fromkeys(("share", "picture", "copy_picture", "change", "rename"), of_run))
         self.commands.allow(dict.fromkeys(("compare", "copy", "export", "delete"), count > 0))
         if not count and self.model.shown.query.is_filter:
             count = len(self.model.shown.ids)

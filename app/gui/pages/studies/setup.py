@@ -39,7 +39,7 @@ from app.gui.widgets.segments import Segments
 from app.gui.widgets.timers import timer
 from workloads import CATALOGUE
 from workloads.protocol.parameters import folders_of
-from workloads.protocol.spec import Preset
+from workloads.protocol.spec import Preset, RunSpec
 
 PLAN_MS = 200
 OWN = ""  # key of a study with custom axes
@@ -101,6 +101,13 @@ class StudySetup(PlanSetup):
         """Disable running for a reason given by the main window; "" enables it."""
         self._busy = reason
         self._show_problem("")
+
+    def vary(self, key: str, spec: RunSpec | None) -> None:
+        """Select a study, for the workload of a spec if there is one."""
+        self.studies.setCurrentRow(list(PRESETS).index(key))
+        if spec is not None and (place := self.workload.findData(spec.workload)) >= 0:
+            self.workload.setCurrentIndex(place)
+        self.studies.setFocus()
 
     def run(self) -> None:
         """Request the study if it can be run."""
