@@ -19,7 +19,7 @@ from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import Button, column, label, scrolled
 from app.gui.widgets.dialogs import LEAST_PX
 
-WIDTH_PX, HEIGHT_PX, LINE_PX = 660, 560, 280
+WIDTH_PX, HEIGHT_PX, LINE_PX = 660, 560, 200
 
 
 @dataclass(frozen=True, slots=True)
