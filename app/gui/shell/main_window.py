@@ -210,7 +210,7 @@ class MainWindow(QMainWindow):
             self.results.compare_requested.connect(self._on_compare)
             self.results.change_requested.connect(self._on_change_wanted)
             self.results.page_requested.connect(self._on_page_of_group)
-            self.imports.changed.connect(self.results.refresh)
+            self.imports.changed.connect(lambda _: self.results.refresh())
         if _entry(code).has_plans:
             self._result_page(code).state_changed.connect(self._on_state)
         if code == "compare":
@@ -218,7 +218,9 @@ class MainWindow(QMainWindow):
             self.compare.import_wanted.connect(self.imports.choose)
             self.compare.run_wanted.connect(self._on_workload_wanted)
             self.imports.dragged.connect(lambda is_dragging: self.compare.show_drag(is_dragging=is_dragging))
-            self.imports.changed.connect(self.compare.refresh)
+            self.imports.changed.connect(self._on_imported)
+        if code == "suite":
+            self.imports.changed.connect(lambda _: self.suite.refresh())
         if code == "hardware":
             self.closed.connect(self.hardware.cancel)  # even if another page is shown
         if code == "settings":
@@ -307,6 +309,7 @@ class MainWindow(QMainWindow):
             self._awaits_engine = False
             if self._code == "settings":
                 self.show_page("benchmark")
+                self.benchmark.setup.networks["standard"].setFocus()  # as at the start
 
     def _on_import_wanted(self) -> None:
         self.show_page("settings")
@@ -357,6 +360,12 @@ class MainWindow(QMainWindow):
     def _on_compare_workload(self, workload: str) -> None:
         self.show_page("compare")
         self.compare.show_workload(workload)
+
+    def _on_imported(self, workload: str) -> None:
+        """Show imported results on the Compare page, at once if it is the current one."""
+        if self._code == "compare":
+            self.compare.show_workload(workload)
+        self.compare.refresh()
 
     def _on_doctor(self) -> None:
         """Show the doctor, and start an examination if it has no result and no run would be disturbed."""
