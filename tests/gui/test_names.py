@@ -41,8 +41,8 @@ from tests.recording import recorded_events, store_recording
 from workloads import CATALOGUE
 
 IDENTIFIER = re.compile(r"(?<![\w./-])[a-z]+(?:_[a-z0-9]+)+(?![\w./-])")
-# Values of settings are called as engines call them. Workloads are typed in a terminal, and the last is a column of
-# a table of one's own.
+# Values of settings are called as engines call them. Workloads are typed in a terminal. The last is a column
+# of a user's table.
 KNOWN = {"mixed_float16", "mixed_bfloat16", *CATALOGUE, "usd_per_hour"}
 
 

@@ -33,8 +33,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "results_page.restored": ("Restored {count} run", "Restored {count:,} runs"),
     "results_page.run_at": "Run {run_id} · {at}",
     "results_page.runs": ("{count} run", "{count:,} runs"),
-    "results_page.open_study": "Open study",
-    "results_page.open_suite": "Open suite",
     "results_page.runs_of_group": "Runs in the group",
     "results_page.runs_of_all": ("{shown:,} of {count:,} run", "{shown:,} of {count:,} runs"),
     "results_page.status": "Status",

@@ -7,6 +7,7 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
+from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.plans.kind import Answer
 from app.core.plans.registry import kind_of
@@ -149,12 +150,12 @@ class ResultsPage(QWidget):
         self._load(run_id, partial(self._on_loaded, self._wanted))
 
     def open_group(self, group_id: int) -> None:
-        """Open a group."""
+        """Open a group. A study or suite is opened on its own page, unless it is from another version."""
         self._wanted += 1
 
-        def load(database: Database) -> tuple[Group, Answer]:
+        def load(database: Database) -> tuple[Group, Answer | None]:
             group = load_group(database, group_id)
-            return group, kind_of(group).answer(database, group)
+            return group, None if _has_page(database, group) else kind_of(group).answer(database, group)
 
         self._services.query(load, partial(self._on_group_loaded, self._wanted))
 
@@ -432,16 +433,19 @@ class ResultsPage(QWidget):
             self._stack.addWidget(self.detail)
         return self.detail
 
-    def _on_group_loaded(self, number: int, loaded: tuple[Group, Answer]) -> None:
+    def _on_group_loaded(self, number: int, loaded: tuple[Group, Answer | None]) -> None:
+        group, answer = loaded
         if number != self._wanted:
+            return
+        if answer is None:
+            self.page_requested.emit(kind_of(group).page, group.id)
             return
         if self.group_detail is None:
             self.group_detail = GroupDetail(self._services, self._handlers)
             self.group_detail.left.connect(self._show_table)
             self.group_detail.run_chosen.connect(self.open_run)
-            self.group_detail.page_chosen.connect(self.page_requested)
             self._stack.addWidget(self.group_detail)
-        self.group_detail.show_group(*loaded)
+        self.group_detail.show_group(group, answer)
         self._show(self.group_detail, self.group_detail.back_button)
 
     def _show(self, view: QWidget, focused: QWidget) -> None:
@@ -469,3 +473,12 @@ class ResultsPage(QWidget):
         if detail is not None and detail.run is not None:
             run_id = detail.run.summary.id
             self.model.comment(run_id, text, partial(detail.rename, run_id, text))
+
+
+def _has_page(database: Database, group: Group) -> bool:
+    """Return whether the page of a group's kind shows the full results of this group."""
+    kind = kind_of(group)
+    try:
+        return kind.has_own_page and bool(kind.load(database, group.id).group.runs)
+    except UsageError:
+        return False
