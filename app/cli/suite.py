@@ -13,8 +13,8 @@ from app.core.messages import message, sentence, text
 from app.core.paths import Paths
 from app.core.plans.suite.definition import NEWEST, suite_name
 from app.core.plans.suite.export import suite_as_dict
-from app.core.plans.suite.imported import ImportedScore, imported_scores
 from app.core.plans.suite.kind import SuitePlan
+from app.core.plans.suite.known import KnownScore, imported_scores
 from app.core.plans.suite.planning import AUTO, plan_suite
 from app.core.plans.suite.score import SuiteResult
 from app.core.plans.suite.stored import list_suites
@@ -88,7 +88,7 @@ def _row(result: SuiteResult) -> list[str]:
     ]
 
 
-def _imported_row(each: ImportedScore) -> list[str]:
+def _imported_row(each: KnownScore) -> list[str]:
     score, verdict = sentence("suite.points", points=points_text(each.score.points)), level_title(each.verdict)
     return ["", suite_name(each.suite), score, verdict, imported_name(each), ""]
 

@@ -97,6 +97,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     save_folder: Folder | None = None  # folder most recently used for saving
     favourite_workloads: Names = ()
     recent_workloads: Names = ()  # newest first
+    results_columns: object = None  # keys of the columns on Results, which checks them; None for the default
     table_address: WebAddress = ""  # address of the community table
     collection_address: WebAddress = ""  # address of the submission page
     geometry: str | None = None  # geometry of the window as returned by Qt, in base64

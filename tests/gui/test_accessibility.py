@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QGraphicsView, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.exchange.sharing import shared_result
+from app.core.exchange.updates import Release
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
@@ -19,21 +20,24 @@ from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.pages.studies.prices import PricesDialog
 from app.gui.run.log_dialog import LogDialog
 from app.gui.run.share_dialog import ShareDialog
-from app.gui.run.verdict_dialog import VerdictDialog
-from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet
+from app.gui.run.verdict_dialog import CautionsDialog, VerdictDialog
+from app.gui.shell.change_dialog import ChangeDialog
+from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet, UpdateDialog
 from app.gui.shell.log_preview import LogPreview
 from app.gui.shell.pages import PAGES
 from app.gui.widgets.basics import ClampedLabel, label, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
-from app.gui.widgets.dialogs import FaultDialog, about_dialog
+from app.gui.widgets.dialogs import FaultDialog, MethodDialog, about_dialog
 from tests.gui.clipped import clipped, enter
 from tests.gui.driving import Driver, added, replay
 from tests.gui.full_pages import FULL
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
 from workloads import STANDARD
+from workloads.protocol.events import Reason
 
 SETTLING = 8  # as in test_texts.py
 VIEWS = ("parts", "live", "doctor")
+BUSY = (Reason(code="other_load", level="caution", text="Other programs use the CPU.", advice="Close them."),)
 
 
 def store(driver: Driver) -> list[int]:
@@ -124,6 +128,10 @@ DIALOGS: dict[str, Callable[[Driver], QDialog]] = {
     "shortcuts": lambda driver: ShortcutSheet(driver.window, [driver.window.action("menu.run")]),
     "report": lambda driver: ReportDialog(driver.window, "What happened?"),
     "fault": lambda driver: FaultDialog(driver.window, "Traceback", "Also in the log."),
+    "change": lambda driver: ChangeDialog(driver.services, driver.window),
+    "method": lambda driver: MethodDialog(driver.window),
+    "update": lambda driver: UpdateDialog(driver.window, Release("9.9.9", ("Faster",)), "https://example.org"),
+    "cautions": lambda driver: CautionsDialog(driver.services.theme, BUSY, driver.window),
     "log": lambda driver: LogDialog(driver.window, lambda: ["a line"], lambda: None),
     "verdict": verdict,
     "workloads": chooser,

@@ -14,12 +14,16 @@ from app.core.doctor.signals import signal
 from app.core.storage.database import Database
 from app.gui.pages.hardware import doctor_view
 from app.gui.run.share_dialog import ShareDialog
+from app.gui.run.verdict_dialog import VerdictDialog
 from tests.core.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, work
+from tests.core.result_file.results import GOLDEN
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import save_to
+from tests.gui.shell.test_imports import drop
 from tests.saying import said
 from tests.sure import sure
+from workloads.protocol.machine import Gpu
 
 
 class Hand:
@@ -168,9 +172,47 @@ def menu_of(menu: object) -> QMenu:
 
 
 @pytest.mark.slow
-def test_a_workload_is_run_from_compare_with_one_click(driver: Driver) -> None:
+def test_the_first_number_takes_one(driver: Driver, hand: Hand) -> None:
     driver.choose_demo()
+    hand.click(driver.page.setup.run_button)
+    assert driver.wait_for_result().value is not None
+    assert hand.clicks <= 1
+
+
+def test_todays_network_is_run_from_compare_with_one_click(driver: Driver, hand: Hand) -> None:
     driver.window.show_page("compare")
-    driver.window.compare.run_wanted.emit("demo")
+    compare, asked = driver.window.compare, list[str]()
+    compare.show_workload("resnet50_224")
+    driver.until(lambda: compare.bar_list.slot is not None)
+    driver.page.setup.run_requested.disconnect()  # a real run takes long
+    driver.page.setup.run_requested.connect(lambda spec, _: asked.append(spec.workload))
+    hand.click(compare.bar_list, QPoint(compare.bar_list.width() // 2, 8))
     assert driver.window.page is driver.page
-    assert driver.wait_for_result().workload == "demo"
+    assert asked == ["resnet50_224"]
+    assert hand.clicks <= 1
+
+
+def test_a_friends_bar_takes_one_drag_whatever_compare_shows(driver: Driver, tmp_path: Path) -> None:
+    (tmp_path / "friend.json").write_bytes(GOLDEN.read_bytes())
+    driver.window.show_page("compare")
+    compare = driver.window.compare
+    compare.show_workload("lstm_text_generation")
+    drop(driver, tmp_path / "friend.json")
+    driver.until(lambda: any(bar.kind == "imported" for bar in compare.bar_list.bars))
+
+
+@pytest.mark.slow
+def test_why_a_result_has_a_caution_takes_one(driver: Driver, hand: Hand) -> None:
+    driver.run_demo(epochs=3)
+    hand.click(driver.view.headline.why_button)
+    assert driver.window.findChild(VerdictDialog) is not None
+    assert hand.clicks <= 1
+
+
+def test_why_a_card_is_idle_takes_none(driver: Driver) -> None:
+    offer = driver.page.setup.device_row
+    for os_name in ("Windows 11", "Linux 6.1"):  # where no build uses the card, and where another engine does
+        driver.become(gpus=(Gpu("AMD Radeon RX 7900 XTX", "amd", source="sysfs", architecture="gfx1100"),))
+        driver.become(os_name=os_name, architecture="x86_64")
+        driver.until(offer.help_text.isVisible)
+        assert "RX 7900 XTX" in offer.help_text.whole_text

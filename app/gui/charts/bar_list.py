@@ -85,6 +85,7 @@ class BarList(QWidget):
         self._bars: tuple[Bar, ...] = ()  # the visible bars
         self._baseline: Bar | None = None
         self._slot: tuple[str, str] | None = None
+        self._slot_opens = True
         self._log = True
         self._at: int | None = None
         # Position of each bar in rows from the top: currently, before its move, and after it.
@@ -115,6 +116,7 @@ class BarList(QWidget):
         *,
         log: bool = True,
         slot: tuple[str, str] | None = None,
+        slot_opens: bool = True,
     ) -> None:
         """Show bars, and animate those that change their rank.
 
@@ -123,7 +125,9 @@ class BarList(QWidget):
             baseline: The bar that ratios refer to; None for no ratios.
             log: Whether to use a logarithmic scale.
             slot: Name and hint of an empty slot above the bars; None for no slot.
+            slot_opens: Whether the slot can be clicked.
         """
+        self._slot_opens = slot_opens
         if (tuple(bars), baseline, log, slot) == (self._all, self._baseline, self._log, self._slot):
             return
         self._all, self._baseline, self._log, self._slot = tuple(bars), baseline, log, slot
@@ -244,7 +248,7 @@ class BarList(QWidget):
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             if self._at is not None:
                 self.chosen.emit(self._bars[self._at])
-            elif self._slot is not None:
+            elif self._slot is not None and self._slot_opens:
                 self.slot_chosen.emit()
             return
         step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()))
@@ -361,7 +365,7 @@ class BarList(QWidget):
         painter.drawRoundedRect(ring.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
 
     def _is_slot(self, place: QPoint) -> bool:
-        return self._slot is not None and 0 <= place.y() < self._row_px()
+        return self._slot is not None and self._slot_opens and 0 <= place.y() < self._row_px()
 
     def _bar_at(self, place: QPoint) -> int | None:
         number = int(place.y() // self._row_px()) - (1 if self._slot else 0)

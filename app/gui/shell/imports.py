@@ -30,12 +30,12 @@ class ResultImports(QObject):
 
     Signals:
         compare_wanted: The user wants to see the results of the workload with this ID.
-        changed: Results were added.
+        changed: Results were added. The argument is the ID of the newest one's workload.
         dragged: Files are dragged over the window (True), or no longer (False).
     """
 
     compare_wanted = Signal(str)
-    changed = Signal()
+    changed = Signal(str)
     dragged = Signal(bool)
 
     def __init__(self, services: Services, window: QWidget) -> None:
@@ -154,4 +154,4 @@ class ResultImports(QObject):
         tone: Tone = "invalid" if refused and not count else "caution" if refused else ""
         self._services.notify(" ".join(parts), tone, action, lambda: self.compare_wanted.emit(workload))
         if count:
-            self.changed.emit()
+            self.changed.emit(workload)

@@ -34,6 +34,7 @@ from app.gui.shell.zoom import Zoom
 from app.gui.widgets.basics import Button, Tone
 from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog, about_dialog
 from app.gui.widgets.tab_order import bring_into_view, order_tabs
+from workloads.protocol.spec import RunSpec
 
 if TYPE_CHECKING:
     from app.gui.pages.ab.page import AbPage
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from app.gui.pages.studies.page import StudiesPage
     from app.gui.pages.suite.page import SuitePage
     from app.gui.run.plan_page import PlanPage
+    from app.gui.shell.change_dialog import Question
 
 # A worker that doesn't respond is killed after 8 s. Don't wait much longer.
 CLOSE_PATIENCE_MS = 10_000
@@ -81,6 +83,7 @@ class MainWindow(QMainWindow):
         self._lay_out()
         self._make_menu()
         self.side_bar.chosen.connect(self.show_page)
+        self.side_bar.change_wanted.connect(self._on_change_wanted)
         self.side_bar.mark(self._code)
         services.engines.changed.connect(self._on_engines)
         services.bridge.started.connect(self._on_state)
@@ -205,8 +208,9 @@ class MainWindow(QMainWindow):
             self.results.run_requested.connect(partial(self.show_page, "benchmark"))
             self.results.again_requested.connect(self._on_again)
             self.results.compare_requested.connect(self._on_compare)
+            self.results.change_requested.connect(self._on_change_wanted)
             self.results.page_requested.connect(self._on_page_of_group)
-            self.imports.changed.connect(self.results.refresh)
+            self.imports.changed.connect(lambda _: self.results.refresh())
         if _entry(code).has_plans:
             self._result_page(code).state_changed.connect(self._on_state)
         if code == "compare":
@@ -214,7 +218,9 @@ class MainWindow(QMainWindow):
             self.compare.import_wanted.connect(self.imports.choose)
             self.compare.run_wanted.connect(self._on_workload_wanted)
             self.imports.dragged.connect(lambda is_dragging: self.compare.show_drag(is_dragging=is_dragging))
-            self.imports.changed.connect(self.compare.refresh)
+            self.imports.changed.connect(self._on_imported)
+        if code == "suite":
+            self.imports.changed.connect(lambda _: self.suite.refresh())
         if code == "hardware":
             self.closed.connect(self.hardware.cancel)  # even if another page is shown
         if code == "settings":
@@ -303,6 +309,7 @@ class MainWindow(QMainWindow):
             self._awaits_engine = False
             if self._code == "settings":
                 self.show_page("benchmark")
+                self.benchmark.setup.networks["standard"].setFocus()  # as at the start
 
     def _on_import_wanted(self) -> None:
         self.show_page("settings")
@@ -335,9 +342,30 @@ class MainWindow(QMainWindow):
         self.show_page("compare")
         self.compare.show_runs(ids)
 
+    def _on_change_wanted(self, spec: RunSpec | None = None) -> None:
+        """Ask what should change, starting from a run's spec if there is one, and open the page that compares."""
+        from app.gui.shell.change_dialog import ChangeDialog  # opening the window doesn't need it
+
+        dialog = ChangeDialog(self._services, self)
+        dialog.chosen.connect(partial(self._on_change_chosen, spec))
+        dialog.open()
+
+    def _on_change_chosen(self, spec: RunSpec | None, question: "Question") -> None:
+        self.show_page(question.page)
+        if question.page == "ab":
+            self.ab.setup.vary(question.choice, spec)
+        elif question.page == "studies":
+            self.studies.setup.vary(question.choice, spec)
+
     def _on_compare_workload(self, workload: str) -> None:
         self.show_page("compare")
         self.compare.show_workload(workload)
+
+    def _on_imported(self, workload: str) -> None:
+        """Show imported results on the Compare page, at once if it is the current one."""
+        if self._code == "compare":
+            self.compare.show_workload(workload)
+        self.compare.refresh()
 
     def _on_doctor(self) -> None:
         """Show the doctor, and start an examination if it has no result and no run would be disturbed."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QVBoxLayout
 
@@ -21,9 +21,11 @@ class SideBar(QFrame):
 
     Signals:
         chosen: The user selected the page with this code.
+        change_wanted: The user wants to compare something, but not a particular page.
     """
 
     chosen = Signal(str)
+    change_wanted = Signal()
 
     def __init__(self, theme: Theme, pages: Sequence[PageEntry]) -> None:
         """Add a button for each page, by section."""
@@ -35,8 +37,8 @@ class SideBar(QFrame):
         picture = label()
         picture.setPixmap(application_icon().pixmap(QSize(24, 24)))
         layout = QVBoxLayout(self)
+        self._layout = layout
         layout.setContentsMargins(12, 2 * GAP_PX, 12, 2 * GAP_PX)
-        layout.setSpacing(4)
         self._name = label("Epochmark", 16, QFont.Weight.Bold)
         head = row(picture, self._name, None, spacing_px=10)
         head.setContentsMargins(8, 0, 0, 2 * GAP_PX)
@@ -45,6 +47,11 @@ class SideBar(QFrame):
         self._titles = {page.code: sentence(page.title) for page in pages}
         self._lab = label(sentence("window.lab"), LABEL_PX, muted=True)
         self._lab.setContentsMargins(10, 0, 0, 0)
+        self.change_button = Button(theme, "", "sliders-horizontal", kind="place")
+        self.change_button.setAutoExclusive(False)  # it opens a dialog
+        self.change_button.setCheckable(False)
+        self.change_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.change_button.clicked.connect(lambda _=False: self.change_wanted.emit())
         section = ""
         for page in pages:
             if page.section != section:
@@ -53,12 +60,14 @@ class SideBar(QFrame):
                     layout.addSpacing(GAP_PX)
                     layout.addWidget(line())
                     layout.addWidget(self._lab)
+                    layout.addWidget(self.change_button)
                 else:
                     layout.addStretch(1)
             place = Button(theme, self._titles[page.code], page.icon, kind="place")
             place.clicked.connect(lambda _=False, code=page.code: self.chosen.emit(code))
             layout.addWidget(place)
             self.places[page.code] = place
+        self._show_titles()
 
     def fit(self, window_px: int) -> bool:
         """Show titles in a wide window, or icons with tooltips in a narrow one. Return whether this changed."""
@@ -66,15 +75,21 @@ class SideBar(QFrame):
         if is_narrow == self._is_narrow:
             return False
         self._is_narrow = is_narrow
+        self._show_titles()
+        return True
+
+    def _show_titles(self) -> None:
+        is_narrow = self._is_narrow
         for part in (self._name, self._lab):
             part.setVisible(not is_narrow)
         self.setFixedWidth(NARROW_PX if is_narrow else WIDTH_PX)
-        for code, place in self.places.items():
-            title = self._titles[code]
+        self._layout.setSpacing(0 if is_narrow else 4)  # narrow windows may be low as well
+        entries = [(place, self._titles[code], "") for code, place in self.places.items()]
+        entries.append((self.change_button, sentence("change_dialog.open"), sentence("change_dialog.open_tip")))
+        for place, title, tip in entries:
             place.setText("" if is_narrow else title)
             place.setAccessibleName(title)
-            set_tip(place, title if is_narrow else "")
-        return True
+            set_tip(place, title if is_narrow else tip)
 
     def mark(self, code: str) -> None:
         """Mark a page as the current one."""

@@ -131,6 +131,13 @@ class EngineList(ChoiceBox):
         """Select an engine as if the user had done so."""
         self.setCurrentIndex(self.findData(engine))
 
+    def select_other(self, engine: str) -> None:
+        """Select the first available engine other than this one, if there is one."""
+        model = self.model()
+        assert isinstance(model, QStandardItemModel)
+        able = [self.itemData(number) for number in range(self.count()) if model.item(number).isEnabled()]
+        self.select(next((name for name in able if name != engine), engine))
+
     def offer(self, installed: Sequence[str], able: Sequence[str]) -> None:
         """Enable the available engines without emitting signals. Keep the selected one or select the default.
 

@@ -98,7 +98,17 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "{parts:, } ran out of memory: 0 points, so the score is 0.",
         "{parts:, } ran out of memory: 0 points each, so the score is 0.",
     ),
-    "suite.all_scores": "All scores",
+    "suite.from_community": "community",
+    "suite.from_import": "imported",
+    "suite.known_computers": "Known computers",
+    "suite.only_reference": (
+        "Only the reference computer's score is known so far. Import a friend's picture to compare."
+    ),
+    "suite.rank": "Ranks {rank} of {count} known scores",
+    "suite.rank_sentence": "{rank}. Scores of other computers aren't verified.",
+    "suite.reference_name": "Reference computer",
+    "suite.this_computer": "This computer",
+    "suite.your_scores": "Your scores",
     "suite.score_of": "{engine}, {device} ({group_id})",
     "suite_page.earlier": "Earlier suites",
     "suite_page.entry": "{group_id}: {points} · {engine} · {date}",

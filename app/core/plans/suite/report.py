@@ -8,18 +8,21 @@ from app.core.analysis.comparability import engine_name
 from app.core.analysis.power import is_gpu
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
+from app.core.external_results import CommunityRow
 from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plans.report import PlanReport, Table
 from app.core.plans.suite.definition import POINTS
 from app.core.plans.suite.export import suite_as_dict, suite_export
-from app.core.plans.suite.imported import ImportedScore, imported_scores
+from app.core.plans.suite.known import KnownScore, community_scores, imported_scores
 from app.core.plans.suite.score import SuiteResult
 from app.core.plans.suite.stored import list_suites
 from app.core.plans.suite.texts import (
     certainty_text,
+    places_figure,
     points_text,
     precisions_text,
+    rank_text,
     scores_figure,
     suite_figure,
     suite_headline,
@@ -49,12 +52,12 @@ class SuiteReport(PlanReport):
     Attributes:
         result: The suite's result.
         others: Other suites of this computer to compare with; None until they are loaded.
-        imported: Scores from other computers.
+        elsewhere: Scores of other computers, except for the reference computer.
     """
 
     result: SuiteResult
     others: Sequence[SuiteResult] | None = None
-    imported: Sequence[ImportedScore] = ()
+    elsewhere: Sequence[KnownScore] = ()
 
     @property
     def group(self) -> Group:
@@ -98,8 +101,12 @@ class SuiteReport(PlanReport):
         return replace(
             self,
             others=[each for each in others if each.definition == definition and each.group.id != self.group.id],
-            imported=[each for each in imported_scores(database) if each.suite == definition.number],
+            elsewhere=[each for each in imported_scores(database) if each.suite == definition.number],
         )
+
+    def with_community(self, rows: Sequence[CommunityRow]) -> "SuiteReport":
+        """Return a copy with the scores in a community table added."""
+        return replace(self, elsewhere=[*self.elsewhere, *community_scores(rows, self.result.definition)])
 
     def lines(self, *, with_advice: bool = True) -> list[str]:
         """Return the sentences, the score first."""
@@ -107,22 +114,33 @@ class SuiteReport(PlanReport):
         return suite_lines(self.result)
 
     def notes(self) -> list[str]:
-        """Return the sentences without the score."""
-        return suite_notes(self.result)
+        """Return the sentences without the score. If other scores are loaded, the rank is first."""
+        rank = rank_text(self.result, self.elsewhere)
+        if rank:
+            return [sentence("suite.rank_sentence", rank=rank), *suite_notes(self.result)]
+        is_alone = self.others is not None and self.result.total is not None
+        return [*([sentence("suite.only_reference")] if is_alone else []), *suite_notes(self.result)]
 
     def figures(self) -> tuple[Figure, ...]:
-        """Return a chart of all tests' points and, if other suites are loaded, a chart of all scores."""
-        scores = None if self.others is None else scores_figure(self.result, self.others, self.imported)
-        return suite_figure(self.result), *([scores] if scores is not None else ())
+        """Return a chart of all tests' points and, if they are loaded, charts of other scores.
+
+        The known computers are first if there are any besides the reference computer.
+        """
+        if self.others is None:
+            return (suite_figure(self.result),)
+        tests, places = suite_figure(self.result), places_figure(self.result, self.elsewhere)
+        first = (places, tests) if self.elsewhere else (tests, places)
+        return tuple(filter(None, (*first, scores_figure(self.result, self.others))))
 
     def table(self) -> Table:
         """Return the table of tests."""
         return suite_table(self.result)
 
     def card(self, chart: int = 0) -> ShareCard:
-        """Return the contents of the picture, with the points of all tests."""
-        del chart
-        result = self.result
+        """Return the contents of the picture."""
+        result, figures = self.result, self.figures()
+        figure = figures[chart if 0 <= chart < len(figures) else 0]
+        rank = rank_text(result, self.elsewhere) if figure == places_figure(result, self.elsewhere) else ""
         total, run, level = result.total, result.example, result.verdict
         if total is None or run is None or level is None:
             raise UsageError(message("share.no_suite_result", group_id=self.group.id))
@@ -137,7 +155,7 @@ class SuiteReport(PlanReport):
             title=" · ".join((result.name, sentence("suite.what", count=len(result.parts)))),
             headline=points_text(total.points),
             unit=sentence("suite.unit"),
-            notes=(certainty_text(total),),
+            notes=tuple(filter(None, (certainty_text(total), rank))),
             machine=device_title(run),
             details=(
                 " · ".join((*cpu, *computer_parts(run), device_kind(run))),
@@ -149,7 +167,7 @@ class SuiteReport(PlanReport):
             ),
             badge=verdict_texts(result),
             level=level,
-            chart=suite_figure(result),
+            chart=figure,
             footer=" · ".join(footer),
         )
 

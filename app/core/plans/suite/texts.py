@@ -8,7 +8,7 @@ from app.core.messages import sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.plans.report import Table
 from app.core.plans.suite.definition import POINTS, Definition
-from app.core.plans.suite.imported import ImportedScore
+from app.core.plans.suite.known import KnownScore
 from app.core.plans.suite.score import PartScore, SuiteResult
 from app.core.plans.suite.uncertainty import Score
 from app.core.report.card import Figure, Series, Spot
@@ -129,12 +129,7 @@ def state_text(part: PartScore) -> str:
 
 def suite_figure(result: SuiteResult) -> Figure:
     """Return a chart of all tests' points, with a line for the reference computer."""
-    spots = [
-        None
-        if (score := each.score) is None
-        else Spot(0.0, score.points, score.low, score.high, points_text(score.points), is_marked=True)
-        for each in result.parts
-    ]
+    spots = [None if (score := each.score) is None else _spot(score, is_marked=True) for each in result.parts]
     return Figure(
         name=sentence("suite.parts"),
         kind="rows",
@@ -145,17 +140,14 @@ def suite_figure(result: SuiteResult) -> Figure:
     )
 
 
-def scores_figure(
-    shown: SuiteResult, others: Sequence[SuiteResult], imported: Sequence[ImportedScore] = ()
-) -> Figure | None:
-    """Return a chart of the scores of several suites with their intervals; None if there are none.
+def scores_figure(shown: SuiteResult, others: Sequence[SuiteResult]) -> Figure | None:
+    """Return a chart of this computer's scores with their intervals; None if there is no other one.
 
-    Scores with the definition's engine come first, because they compare computers rather than engines.
+    Scores with the definition's engine come first.
 
     Args:
         shown: The highlighted suite.
         others: Other suites with the same definition, in any order.
-        imported: Scores of other computers with the same definition.
     """
 
     def rank(each: SuiteResult) -> tuple[bool, bool, int]:
@@ -163,30 +155,68 @@ def scores_figure(
         return not is_of_engine, each is not shown, -each.group.id
 
     scored = [(each, total) for each in sorted([shown, *others], key=rank) if (total := each.total) is not None]
-    if not scored and not imported:
+    if not others or not scored:
         return None
-    spots = [
-        Spot(0.0, total.points, total.low, total.high, points_text(total.points), is_marked=each is shown)
-        for each, total in scored
-    ]
-    spots += [
-        Spot(0.0, each.score.points, each.score.low, each.score.high, points_text(each.score.points))
-        for each in imported
-    ]
     return Figure(
-        name=sentence("suite.all_scores"),
+        name=sentence("suite.your_scores"),
         kind="rows",
         value_title=sentence("suite.axis", precision=precisions_text(shown.definition)),
-        rows=(*(_score_name(each) for each, _ in scored), *map(imported_name, imported)),
-        series=(Series("", tuple(spots)),),
+        rows=tuple(_score_name(each) for each, _ in scored),
+        series=(Series("", tuple(_spot(total, is_marked=each is shown) for each, total in scored)),),
         baseline=(POINTS, sentence("suite.reference")),
     )
 
 
-def imported_name(score: ImportedScore) -> str:
+def places_figure(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> Figure | None:
+    """Return a chart of a score among those of other computers, best first; None without a score."""
+    if shown.total is None:
+        return None
+    places = _places(shown, elsewhere)
+    return Figure(
+        name=sentence("suite.known_computers"),
+        kind="rows",
+        value_title=sentence("suite.axis", precision=precisions_text(shown.definition)),
+        rows=tuple(name for name, _, _ in places),
+        series=(Series("", tuple(_spot(score, is_marked=is_own) for _, score, is_own in places)),),
+    )
+
+
+def rank_text(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> str:
+    """Return the rank of a score in the chart of known computers; "" without a score or other computers."""
+    if shown.total is None or not elsewhere:
+        return ""
+    places = _places(shown, elsewhere)
+    rank = next(number for number, (_, _, is_own) in enumerate(places, 1) if is_own)
+    return sentence("suite.rank", rank=rank, count=len(places))
+
+
+def _places(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> list[tuple[str, Score, bool]]:
+    """Return name, score and whether it is the shown one, for all computers and the reference, best first."""
+    software = shown.definition.software.split(",")[0]  # without the precision, which is on the axis
+    engine = engine_title(shown.example.engine) if shown.example is not None else ""
+
+    def name(*parts: str) -> str:
+        return ", ".join(
+            part for part in parts if part and not part.startswith(engine)
+        )  # the same engine is implied
+
+    places = [
+        (sentence("suite.this_computer"), shown.total or Score(0.0), True),
+        (name(sentence("suite.reference_name"), software), Score(POINTS), False),
+    ]
+    for each in elsewhere:
+        source = sentence("suite.from_community" if each.is_community else "suite.from_import")
+        places.append((_with_verdict(name(each.name, each.engine, source), each.verdict), each.score, False))
+    return sorted(places, key=lambda place: -place[1].points)
+
+
+def _spot(score: Score, *, is_marked: bool) -> Spot:
+    return Spot(0.0, score.points, score.low, score.high, points_text(score.points), is_marked=is_marked)
+
+
+def imported_name(score: KnownScore) -> str:
     """Return the name of another computer's score, marked as unverified."""
-    name = sentence("suite.imported", name=score.name, engine=score.engine)
-    return _with_verdict(name, score.verdict)
+    return _with_verdict(sentence("suite.imported", name=score.name, engine=score.engine), score.verdict)
 
 
 def _score_name(result: SuiteResult) -> str:

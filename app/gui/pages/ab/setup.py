@@ -49,6 +49,7 @@ from app.gui.widgets.editors import (
 )
 from app.gui.widgets.form_scroll import FormScroll
 from app.gui.widgets.segments import Segments
+from app.gui.widgets.tab_order import bring_into_view
 from app.gui.widgets.timers import timer
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import ENGINES, compiles_always, engine_title
@@ -116,6 +117,16 @@ class SideForm(QObject):
             editor = self.editors[setting.name]
             if setting.name not in ("engine", "device") and editor.isEnabled():  # some allow one value only
                 set_edited(editor, in_editor(setting.of(spec), setting.parameter()))
+
+    def differ(self, name: str, other: "SideForm") -> QWidget:
+        """Choose another engine than the other side, or the opposite of its switch. Return the editor."""
+        editor = self.editors.get(name, self.name)
+        if editor is self.engine:
+            self.engine.select_other(other.engine.engine)
+        elif isinstance(editor, Switch) and editor.isEnabled():
+            counterpart = other.editors[name]
+            editor.setChecked(isinstance(counterpart, Switch) and not counterpart.isChecked())
+        return editor
 
     def offer(self, workload: Workload, installed: Installed, machine: Machine | None) -> None:
         """Offer the engines that can run a workload, and the devices and options of the selected engine."""
@@ -229,6 +240,20 @@ class AbSetup(PlanSetup):
             side.refill(spec)
             # Leave the field empty if the name equals the default, so that it changes with the settings.
             side.name.setText("" if name in (side.side, own[:LABEL_LIMIT]) else name)
+
+    def vary(self, setting: str, spec: RunSpec | None) -> None:
+        """Go to a setting, and give side B another value if there are two. "by_hand" pauses before each side.
+
+        Args:
+            setting: Name of the setting; "" for none.
+            spec: Spec to fill both sides with; None to keep them.
+        """
+        if spec is not None:
+            self.refill(ab_plan((spec, spec), self.pairs.value(), ("A", "B")))
+        self.by_hand.setChecked(setting == "by_hand")
+        editor = self.by_hand if setting == "by_hand" else self.sides[1].differ(setting, self.sides[0])
+        editor.setFocus()
+        bring_into_view(editor)
 
     def run(self) -> None:
         """Request the A/B test if it can be run."""

@@ -75,21 +75,22 @@ class DeviceRow(QWidget):
         """Offer the engine that suits this computer, because none is installed."""
         best = engine_to_install(machine, workload.engines)
         if best is None:
-            self._show(sentence("setup.no_engine_fits"))
+            self._show(sentence("setup.no_engine_fits"), is_kept=False)
         else:
             self._first, variant = best[0], best[1].variant
             engine, size_bytes = engine_title(self._first), variant.download_bytes
             code = "setup.first_engine" if size_bytes is None else "setup.first_engine_sized"
-            self._show(sentence(code, engine=engine, download_bytes=size_bytes))
+            self._show(sentence(code, engine=engine, download_bytes=size_bytes), is_kept=False)
             self.first_button.setText(sentence("setup.install_first", engine=engine))
         self.first_button.setVisible(best is not None)
         self.help_button.hide()
         self.show()
 
-    def _show(self, line: str) -> None:
-        # From now on its space is reserved, because otherwise everything below would jump at each choice.
+    def _show(self, line: str, *, is_kept: bool = True) -> None:
+        # From now on its space is reserved, because otherwise everything below would jump at each choice. This
+        # doesn't apply to the first engine, which is offered only once.
         policy = self.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)
+        policy.setRetainSizeWhenHidden(is_kept)
         self.setSizePolicy(policy)
         self.help_text.show_text(line)
 

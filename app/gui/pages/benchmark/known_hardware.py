@@ -39,6 +39,7 @@ class KnownHardware(Card):
         self._runs: list[RunSummary] = []
         self._community: list[CommunityRow] = []
         self._latest = Latest()
+        self._can_run = True
         self.bars = BarList(services.theme, row_max_px=ROW_MAX_PX)
         self.bars.opens_runs = True
         self.bars.chosen.connect(self._on_bar)
@@ -63,6 +64,12 @@ class KnownHardware(Card):
         setup = None if spec is None else (spec, device)
         if setup != self._setup:
             self._setup = setup
+            self._draw()
+
+    def allow_run(self, *, allowed: bool) -> None:
+        """Let a click on the empty slot run the setup, or not."""
+        if allowed != self._can_run:
+            self._can_run = allowed
             self._draw()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -98,6 +105,6 @@ class KnownHardware(Card):
             self.bars.show_bars(shown, find_baseline(shown, None, self._workload_id))
         else:
             shown = shortlist(bars(self._workload_id, None, community=self._community), BARS_LIMIT)
-            hint = sentence("compare_page.run_to_see_rank")
-            self.bars.show_bars(shown, slot=(sentence("compare.you"), hint))
+            hint = sentence("compare_page.run_to_see_rank" if self._can_run else "compare_page.slot_not_ready")
+            self.bars.show_bars(shown, slot=(sentence("compare.you"), hint), slot_opens=self._can_run)
         self.scale.show_text(chart_note(shown[0].metric, shown) if shown else "")

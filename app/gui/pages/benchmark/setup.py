@@ -368,7 +368,9 @@ class SetupView(QWidget):
         self.known.show_setup(spec, choice.device if choice is not None else None)
         self.problem.setText(problem or "")
         can_train = choice is not None or self.chosen_workload.is_demo
-        self.run_button.setEnabled(not problem and machine is not None and can_train)
+        can_run = not problem and machine is not None and can_train
+        self.run_button.setEnabled(can_run)
+        self.known.allow_run(allowed=can_run or machine is None)
         self.problem.setVisible(bool(self.problem.text()))
 
     def _on_preflight(self) -> None:

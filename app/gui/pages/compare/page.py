@@ -47,6 +47,7 @@ from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, label, row, scrolled, title
 from app.gui.widgets.segments import Segments
 from workloads import CATALOGUE
+from workloads.engines.registry import ENGINES
 
 OWN_LIMITS = (5, 20, 100)
 SELECTED_LIMIT = 1_000  # number of runs to load, enough for all that can be shown
@@ -237,7 +238,10 @@ class ComparePage(QWidget):
         self.community.changed.connect(self.refresh)
         self._services.preferences.changed.connect(self._offer_table)
         self.bar_list.pointed.connect(self._on_pointed)
-        self._services.bridge.ended.connect(self._on_ended)
+        bridge = self._services.bridge
+        bridge.ended.connect(self._on_ended)
+        for changed in (bridge.started, bridge.ended, bridge.refused, self._services.engines.changed):
+            changed.connect(self.draw)
 
     def _offer_table(self) -> None:
         self.table_button.setVisible(bool(self._services.preferences.settings.table_address))
@@ -291,6 +295,13 @@ class ComparePage(QWidget):
         count = self.table.copy()
         self._services.notify(sentence("compare_page.rows_copied", count=count), "", "", None)
 
+    def _run_problem(self) -> str:
+        """Return the message code of the reason why the workload can't be run now; "" if there is none."""
+        if self._services.bridge.is_running:
+            return "compare_page.slot_busy"
+        engines = CATALOGUE[self.workload.currentData()].engines or tuple(ENGINES)
+        return "" if set(engines) & set(self._services.engines.installed) else "compare_page.slot_no_engine"
+
     def _show_runs(self, runs: list[RunSummary]) -> None:
         self._runs = runs
         newest = runs[0] if runs else None
@@ -317,7 +328,7 @@ class ComparePage(QWidget):
         self.baseline.setCurrentIndex(at)
         self.baseline.setEnabled(self.baseline.count() > 0)
 
-    def draw(self) -> None:
+    def draw(self, *_: object) -> None:
         """Show the bars that match the filters, and always the user's newest run."""
         by_joule = bool(self.rank.currentData())
         all_bars = by_work(self.all_bars) if by_joule else self.all_bars
@@ -328,9 +339,12 @@ class ComparePage(QWidget):
         baseline = next((bar for bar in all_bars if bar_key(bar) == wanted), None)
         metric = chart_metric(self.workload.currentData(), self._runs[0] if self._runs else None)
         self.card.heading.setText(headline_kind(work_metric(metric) if by_joule else metric).label)
-        slot = None if self._runs else (sentence("compare.you"), sentence("compare_page.run_to_see_rank"))
+        problem = self._run_problem()
+        slot = sentence("compare.you"), sentence(problem or "compare_page.run_to_see_rank")
         as_table, log = self.view.value == "table", self.filters.scale.value == "log"
-        self.bar_list.show_bars(shown, baseline, log=log, slot=slot)
+        self.bar_list.show_bars(
+            shown, baseline, log=log, slot=None if self._runs else slot, slot_opens=not problem
+        )
         self.table.rows.show_bars(shown, baseline)
         self.stack.setCurrentIndex(2 if not shown else 1 if as_table else 0)
         parts = [] if as_table else [sentence("compare_page.log_scale" if log else "compare_page.linear_scale")]

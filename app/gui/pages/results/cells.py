@@ -91,6 +91,8 @@ class GroupRow:
         """Return the tooltip of a cell. For some cells, it is the full text about the group."""
         if key in ("value", "verdict", "status", "comment"):
             return " ".join((self.answer.sentence, *kind_of(self.group).remarks(self.group)))
+        if key == "started_at":
+            return f"{self.texts['status']} · {self.texts['id']}"
         return self.texts[key]
 
 

@@ -1,13 +1,15 @@
 """The columns of the results table: which ones to show, and their widths."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontMetrics, QGuiApplication
-from PySide6.QtWidgets import QTableView
+from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication
+from PySide6.QtWidgets import QMenu, QTableView, QWidget
 
+from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.titles import data_title, level_title, preset_title, status_title, workload_title
+from app.gui.services.bundle import Services
 from app.gui.style.theme import tabular_font
 from app.gui.style.tokens import TEXT_PX
 from app.gui.widgets.tables import Column
@@ -30,15 +32,17 @@ COLUMNS = {
 }
 KEYS = tuple(COLUMNS)
 COMMENT = KEYS.index("comment")
-# Always shown. The others are shown in this order if they fit; the detail view shows all.
-_ALWAYS = ("id", "started_at", "workload", "value", "verdict", "comment")
-_OPTIONAL = ("device", "status", "spread_pct", "epochs_done", "batch_size", "work_per_j", "data_source")
-_BEFORE_NAME = ("device", "status")  # shown even if this makes the name column narrow
+STARTED = KEYS.index("started_at")
+DEFAULT = ("started_at", "workload", "value", "verdict", "device", "comment")
+# When a run started identifies its row and expands a group, and F2 edits its name in the table.
+ALWAYS = ("started_at", "comment")
 NAME_PX, NAME_MIN_PX = 160, 40
 DEVICE_MORE_PX = 90  # additional width for names such as "RTX 4090 Laptop GPU", if there is space
+# Columns that become narrower if there isn't enough space, in this order, and down to which width.
+_SHRINKING = (("device", 66), ("workload", 88), ("comment", NAME_MIN_PX))
 # Padding of the style sheet plus Qt's own padding around text.
 CELL_PX, HEADING_PX = 27, 28
-TRIANGLE_PX = 22  # with its margin; precedes the number of a group's runs
+TRIANGLE_PX = 22  # with its margin; precedes the time of a group
 # Workloads of other versions may have any name.
 WIDEST_PX = 260
 
@@ -71,21 +75,32 @@ def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics, *, has_group
         widths[key] = min(max(heading_px, usual_px, *cells_px, 0), WIDEST_PX)
     if has_groups:
         text_px = QFontMetrics(tabular_font(TEXT_PX)).horizontalAdvance(sentence("results_page.runs", count=88))
-        widths["id"] = max(widths["id"], text_px + CELL_PX + TRIANGLE_PX)
+        widths["id"] = max(widths["id"], text_px + CELL_PX)
+        widths["started_at"] += TRIANGLE_PX
     return widths
 
 
-def fitting_columns(room_px: int, wanted_px: Mapping[str, int]) -> list[str]:
-    """Return the columns that fit at their preferred widths. The name column is shrunk first."""
-    shown = list(_ALWAYS)
-    used_px = sum(wanted_px[key] for key in shown)
-    for key in _OPTIONAL:
-        spared_px = 0 if key in _BEFORE_NAME else max(0, NAME_PX - wanted_px["comment"])
-        if used_px + wanted_px[key] + spared_px > room_px:
-            break
-        shown.append(key)
-        used_px += wanted_px[key]
-    return shown
+def chosen_columns(stored: object) -> tuple[str, ...]:
+    """Return the columns to show, in the table's order, for the stored setting, which may contain anything."""
+    wanted = [key for key in KEYS if key in stored] if isinstance(stored, list | tuple) else []
+    return tuple(key for key in KEYS if key in wanted or key in ALWAYS) if wanted else DEFAULT
+
+
+def fitted_widths(shown: Sequence[str], room_px: int, wanted_px: Mapping[str, int]) -> dict[str, int]:
+    """Return the widths of the shown columns in pixels. The name, the last column, gets the remaining space.
+
+    If there isn't enough space, device, workload and name become narrower. The table scrolls if this isn't enough.
+    """
+    widths_px = {key: wanted_px[key] for key in shown}
+    spare_px = room_px - sum(widths_px.values())
+    if "device" in shown:
+        widths_px["device"] += max(0, min(DEVICE_MORE_PX, spare_px - max(0, NAME_PX - wanted_px["comment"])))
+    for key, limit_px in _SHRINKING:
+        if spare_px < 0 and key in shown:
+            less_px = min(-spare_px, max(0, widths_px[key] - limit_px))
+            widths_px[key] -= less_px
+            spare_px += less_px
+    return widths_px
 
 
 class ColumnFitter:
@@ -93,40 +108,89 @@ class ColumnFitter:
 
     def __init__(self, table: QTableView) -> None:
         self._table = table
-        self._chosen_px: dict[str, int] = {}
+        self._shown: tuple[str, ...] = DEFAULT
+        self._dragged_px: dict[str, int] = {}
         self._workloads: frozenset[str] = frozenset()
         self._has_groups = False
         self._is_fitting = False
         table.horizontalHeader().sectionResized.connect(self._on_resized)
 
-    def fit(self, workloads: frozenset[str] | None = None, *, has_groups: bool = False) -> None:
-        """Fit the columns to the table's width and contents. If `workloads` is None, contents are unchanged."""
-        if workloads is not None:
-            self._workloads, self._has_groups = workloads, has_groups
+    def show_columns(self, shown: tuple[str, ...]) -> None:
+        """Show these columns, and hide the others."""
+        self._shown = shown
+        self.fit()
+
+    def show_contents(self, workloads: frozenset[str], *, has_groups: bool) -> None:
+        """Fit the columns to the workloads in the table and to whether there are groups."""
+        self._workloads, self._has_groups = workloads, has_groups
+        self.fit()
+
+    def fit(self) -> None:
+        """Fit the columns to the table's width."""
         header = self._table.horizontalHeader()
         metrics = self._table.fontMetrics()
-        wanted_px = wanted_widths(self._workloads, metrics, has_groups=self._has_groups) | self._chosen_px
-        room_px = self._table.viewport().width()
-        shown = fitting_columns(room_px, wanted_px)
-        spare_px = room_px - sum(wanted_px[key] for key in shown) - max(0, NAME_PX - wanted_px["comment"])
-        if "device" not in self._chosen_px:
-            wanted_px["device"] += min(DEVICE_MORE_PX, max(0, spare_px))
+        wanted_px = wanted_widths(self._workloads, metrics, has_groups=self._has_groups)
+        widths_px = fitted_widths(self._shown, self._table.viewport().width(), wanted_px | self._dragged_px)
+        widths_px |= {key: px for key, px in self._dragged_px.items() if key in self._shown}
+        widths_px["comment"] = NAME_MIN_PX  # stretched below
         self._is_fitting = True
         # Turn stretching off while resizing, because whichever column is last would take the remaining space.
         header.setStretchLastSection(False)
         for number, key in enumerate(COLUMNS):
-            header.setSectionHidden(number, key not in shown)
-            if key in shown:
-                header.resizeSection(number, wanted_px[key] if key != "comment" else NAME_MIN_PX)
+            header.setSectionHidden(number, key not in self._shown)
+            if key in self._shown:
+                header.resizeSection(number, widths_px[key])
         header.setStretchLastSection(True)
         self._is_fitting = False
         self._table.updateGeometries()  # otherwise the scroll bar would briefly match the old columns
 
     def _on_resized(self, number: int, _: int, width_px: int) -> None:
         is_dragged = not self._is_fitting and QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton
-        last = next(key for key in reversed(COLUMNS) if not self._table.isColumnHidden(KEYS.index(key)))
-        if is_dragged and width_px and KEYS[number] != last:
-            self._chosen_px[KEYS[number]] = width_px
+        if is_dragged and width_px and number != COMMENT:
+            self._dragged_px[KEYS[number]] = width_px
+
+
+class ColumnMenu(QMenu):
+    """The menu that shows and hides columns. The choice is stored in the settings.
+
+    Attributes:
+        entries: An entry for each column, by key.
+        reset: The entry that restores the default columns.
+    """
+
+    def __init__(self, services: Services, parent: QWidget) -> None:
+        super().__init__(sentence("results_page.columns"), parent)
+        self._services = services
+        self.entries = {key: QAction(sentence(column.heading), self) for key, column in COLUMNS.items()}
+        for key, entry in self.entries.items():
+            entry.setCheckable(True)
+            entry.setEnabled(key not in ALWAYS)
+            entry.triggered.connect(self._on_chosen)
+            self.addAction(entry)
+        self.addSeparator()
+        self.reset = QAction(sentence("results_page.reset_columns"), self)
+        self.reset.triggered.connect(lambda _=False: self._store(DEFAULT))
+        self.addAction(self.reset)
+        self.aboutToShow.connect(self._show_chosen)
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The columns to show."""
+        return chosen_columns(self._services.preferences.settings.results_columns)
+
+    def _show_chosen(self) -> None:
+        for key, entry in self.entries.items():
+            entry.setChecked(key in self.chosen)
+        self.reset.setEnabled(self.chosen != DEFAULT)
+
+    def _on_chosen(self, _: bool = False) -> None:
+        self._store(tuple(key for key, entry in self.entries.items() if entry.isChecked()))
+
+    def _store(self, keys: tuple[str, ...]) -> None:
+        try:
+            self._services.preferences.change(results_columns=None if keys == DEFAULT else list(keys))
+        except AppError as error:
+            self._services.complain(error)
 
 
 def _title(workload: str) -> str:

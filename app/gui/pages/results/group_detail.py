@@ -36,13 +36,10 @@ class GroupDetail(QWidget):
     Signals:
         left: The user returns to the table.
         run_chosen: The user wants to open the run with this number.
-        page_chosen: The user wants to open a study or suite on its page. Arguments are the page and the group's
-            number.
     """
 
     left = Signal()
     run_chosen = Signal(int)
-    page_chosen = Signal(str, int)
 
     def __init__(self, services: Services, handlers: Handlers) -> None:
         super().__init__()
@@ -54,8 +51,6 @@ class GroupDetail(QWidget):
             services.theme, sentence("results_page.all_results"), "arrow-left", kind="flat", gives_way=True
         )
         self.back_button.clicked.connect(self.left)
-        self.page_button = Button(services.theme, "", "chart-line", kind="primary")
-        self.page_button.clicked.connect(self._on_page)
         self.place = ElidedLabel("", weight=QFont.Weight.DemiBold)
         self.value = label("", HEADLINE_PX, QFont.Weight.Bold)
         self.note = ElidedLabel("", TITLE_PX, muted=True)
@@ -96,10 +91,6 @@ class GroupDetail(QWidget):
     def _show_result(self, group: Group) -> None:
         """Show the pairs of an A/B test. For other kinds, show the table of engines, if any, and the runs."""
         kind = kind_of(group)
-        self.page_button.setVisible(kind.has_own_page)
-        self.picture_button.setVisible(not kind.has_own_page)  # its own page has the picture
-        if kind.has_own_page:
-            self.page_button.setText(sentence(f"results_page.open_{kind.key}"))
         rows, has_pairs = kind.engine_table(group), bool(kind.pairs(group))
         self.engines.setVisible(bool(rows))
         if rows:
@@ -118,10 +109,6 @@ class GroupDetail(QWidget):
         is_one_engine = len({(run.workload, run.engine) for run in group.runs}) <= 1
         for key in ("workload", "engine"):
             self.runs.setColumnHidden(_COLUMNS.index(key), is_one_engine)
-
-    def _on_page(self) -> None:
-        if self.group is not None:
-            self.page_chosen.emit(kind_of(self.group).page, self.group.id)
 
     def _on_activated(self, index: QModelIndex) -> None:
         if self.group is not None and index.isValid():
@@ -147,10 +134,7 @@ class GroupDetail(QWidget):
         number.setStretch(1, 1)
         card = self._card = Card(" ")
         card.body.addLayout(number)
-        said = row(self.sentence, self.page_button, spacing_px=2 * GAP_PX)
-        said.setStretch(0, 1)
-        card.body.addLayout(said)
-        for part in (self.remarks, self.legend):
+        for part in (self.sentence, self.remarks, self.legend):
             card.body.addWidget(part)
         card.body.addWidget(self.engines)
         card.body.addWidget(self.results, stretch=1)

@@ -18,7 +18,7 @@ from app.core.storage.imported_results import has_results
 from app.core.storage.queries import History, Query, find_history, set_comment
 from app.core.storage.runs import list_runs
 from app.gui.pages.results.cells import GroupRow, cell_text, group_row, reasons_text
-from app.gui.pages.results.columns import COLUMNS, COMMENT, KEYS
+from app.gui.pages.results.columns import COLUMNS, COMMENT, KEYS, STARTED
 from app.gui.services.bundle import Services
 from app.gui.style.icons import icon
 from app.gui.style.theme import tabular_font
@@ -74,7 +74,7 @@ class RunsModel(TableModel):
         self.is_typed_in: Callable[[], bool] = lambda: False
         self.rows: list[int] = []
         self.has_imported = False
-        self.query = Query()
+        self.query = Query(sort=KEYS[STARTED])
         self.shown = History()
         services.theme.changed.connect(self.layoutChanged)
 
@@ -301,11 +301,11 @@ class RunsModel(TableModel):
     def _group_cell(self, group: GroupRow, index: Index, role: int) -> Any:
         key, tokens = KEYS[index.column()], self._services.theme.tokens
         match role:
-            case Qt.ItemDataRole.DecorationRole if key == "id":
+            case Qt.ItemDataRole.DecorationRole if key == "started_at":
                 return self._icon("chevron-down" if self.is_opened(index.row()) else "chevron-right", tokens.muted)
-            case Qt.ItemDataRole.AccessibleTextRole if key == "id":
+            case Qt.ItemDataRole.AccessibleTextRole if key == "started_at":
                 code = "results_page.group_opened" if self.is_opened(index.row()) else "results_page.group_closed"
-                return sentence(code, kind=group.texts["status"], runs=group.texts["id"])
+                return sentence(code, at=group.texts[key], kind=group.texts["status"], runs=group.texts["id"])
             case Qt.ItemDataRole.ForegroundRole:
                 tone = _TONES.get(group.verdict or "") if key == "verdict" else None
                 return QColor(getattr(tokens, tone)) if tone else None

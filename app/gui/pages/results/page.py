@@ -7,6 +7,7 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
+from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.plans.kind import Answer
 from app.core.plans.registry import kind_of
@@ -30,6 +31,7 @@ from app.gui.run.view import RunView
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, label, row, title
+from workloads.protocol.spec import RunSpec
 
 
 class EmptyCard(Card):
@@ -62,6 +64,7 @@ class ResultsPage(QWidget):
         again_requested: The user wants to repeat a run or group. The argument is a Plan that this computer can
             run.
         compare_requested: The user wants to compare the runs with these numbers.
+        change_requested: The user wants to compare settings, starting from a RunSpec.
         page_requested: The user wants to open a study or suite. Arguments are its page and the group's number.
     """
 
@@ -69,6 +72,7 @@ class ResultsPage(QWidget):
     run_requested = Signal()
     again_requested = Signal(object)
     compare_requested = Signal(object)
+    change_requested = Signal(object)
     page_requested = Signal(str, int)
 
     def __init__(self, services: Services) -> None:
@@ -77,7 +81,7 @@ class ResultsPage(QWidget):
         self.trash = Trash(services, self)
         self.result_actions = ResultActions(services, self)
         self.model = RunsModel(services)
-        self.table = RunsTable(self.model)
+        self.table = RunsTable(self.model, services)
         self.filters = Filters()
         self.count = label(muted=True)
         self._making = self._parts()
@@ -146,12 +150,12 @@ class ResultsPage(QWidget):
         self._load(run_id, partial(self._on_loaded, self._wanted))
 
     def open_group(self, group_id: int) -> None:
-        """Open a group."""
+        """Open a group. A study or suite is opened on its own page, unless it is from another version."""
         self._wanted += 1
 
-        def load(database: Database) -> tuple[Group, Answer]:
+        def load(database: Database) -> tuple[Group, Answer | None]:
             group = load_group(database, group_id)
-            return group, kind_of(group).answer(database, group)
+            return group, None if _has_page(database, group) else kind_of(group).answer(database, group)
 
         self._services.query(load, partial(self._on_group_loaded, self._wanted))
 
@@ -175,6 +179,15 @@ class ResultsPage(QWidget):
         """Request to compare the open or selected runs."""
         if ids := self._target_ids():
             self.compare_requested.emit(ids)
+
+    def change(self) -> None:
+        """Request to compare settings, starting from those of the open or selected run."""
+        run_id = self._targeted()[0]
+
+        def prepare(database: Database) -> RunSpec:
+            return plan_of_run(database, run_id).specs[0]
+
+        self._services.query(prepare, self.change_requested.emit)
 
     def export(self) -> None:
         """Export the open or selected items, or all that match the filters. From other pages, export all runs."""
@@ -259,6 +272,7 @@ class ResultsPage(QWidget):
             "open": self._open_selected,
             "again": self.run_again,
             "compare": self.compare,
+            "change": self.change,
             "copy": self.copy_text,
             "share": self.share,
             "picture": self.save_picture,
@@ -268,6 +282,8 @@ class ResultsPage(QWidget):
             "delete": self.delete,
         }
         self.commands = RunCommands(theme, self.table, self._handlers, with_keys=("copy", "rename", "delete"))
+        self.commands.menu.addSeparator()
+        self.commands.menu.addMenu(self.table.column_menu)
         button = self.commands.button
         self.open_button, self.compare_button = button("open"), button("compare")
         self.copy_button, self.share_button, self.delete_button = button("copy"), button("share"), button("delete")
@@ -352,7 +368,7 @@ class ResultsPage(QWidget):
         count, is_one = len(self.model.ids_of(rows)), len(rows) == 1
         self.commands.allow(dict.fromkeys(("open", "again"), is_one))
         of_run = self._is_one_run_selected()
-        self.commands.allow(dict.fromkeys(("share", "picture", "copy_picture", "rename"), of_run))
+        self.commands.allow(dict.fromkeys(("share", "picture", "copy_picture", "change", "rename"), of_run))
         self.commands.allow(dict.fromkeys(("compare", "copy", "export", "delete"), count > 0))
         if not count and self.model.shown.query.is_filter:
             count = len(self.model.shown.ids)
@@ -417,16 +433,19 @@ class ResultsPage(QWidget):
             self._stack.addWidget(self.detail)
         return self.detail
 
-    def _on_group_loaded(self, number: int, loaded: tuple[Group, Answer]) -> None:
+    def _on_group_loaded(self, number: int, loaded: tuple[Group, Answer | None]) -> None:
+        group, answer = loaded
         if number != self._wanted:
+            return
+        if answer is None:
+            self.page_requested.emit(kind_of(group).page, group.id)
             return
         if self.group_detail is None:
             self.group_detail = GroupDetail(self._services, self._handlers)
             self.group_detail.left.connect(self._show_table)
             self.group_detail.run_chosen.connect(self.open_run)
-            self.group_detail.page_chosen.connect(self.page_requested)
             self._stack.addWidget(self.group_detail)
-        self.group_detail.show_group(*loaded)
+        self.group_detail.show_group(group, answer)
         self._show(self.group_detail, self.group_detail.back_button)
 
     def _show(self, view: QWidget, focused: QWidget) -> None:
@@ -454,3 +473,12 @@ class ResultsPage(QWidget):
         if detail is not None and detail.run is not None:
             run_id = detail.run.summary.id
             self.model.comment(run_id, text, partial(detail.rename, run_id, text))
+
+
+def _has_page(database: Database, group: Group) -> bool:
+    """Return whether the page of a group's kind shows the full results of this group."""
+    kind = kind_of(group)
+    try:
+        return kind.has_own_page and bool(kind.load(database, group.id).group.runs)
+    except UsageError:
+        return False

@@ -189,7 +189,7 @@ class RunDetail(QWidget):
         self.share_button, self.again_button = button("share", "primary"), button("again")
         entries = (actions[code] for code in ("picture", "copy_picture", "copy"))
         self._share = SplitButton(theme, self.share_button, entries, sentence("share.more"))
-        entries = (actions[code] for code in ("compare", "export", "rename", "delete"))
+        entries = (actions[code] for code in ("compare", "change", "export", "rename", "delete"))
         self.more = SplitButton(theme, self.again_button, entries, sentence("results_page.more"))
 
     def _lay_out(self) -> None:

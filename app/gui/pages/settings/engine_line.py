@@ -1,7 +1,7 @@
 """An engine in the settings, with its state, the devices that it could use, and the available actions."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QFont
+from PySide6.QtGui import QAction, QFont
 from PySide6.QtWidgets import QProgressBar, QStackedWidget, QWidget
 
 from app.core.engines.builds import BuildFit
@@ -21,6 +21,7 @@ from app.gui.widgets.basics import (
     set_tone,
 )
 from app.gui.widgets.choice_box import ChoiceBox
+from app.gui.widgets.split_button import SplitButton
 from workloads.protocol.machine import Gpu
 
 PERMILLE = 1_000
@@ -50,8 +51,9 @@ class EngineLine(QWidget):
         guard_wheel(self.variant)
         self.variant.currentIndexChanged.connect(self._on_variant)
         self.install_button = Button(theme, sentence("engines_card.install"), "download")
-        self.folder_button = Button(theme, sentence("engines_card.from_folder"), "folder-open")
-        self.folder_button.setAccessibleName(sentence("engines_card.from_folder_named", title=title))
+        self.folder_action = QAction(sentence("engines_card.from_folder"), self)
+        other_ways = sentence("engines_card.from_folder_named", title=title)
+        self._install = SplitButton(theme, self.install_button, [self.folder_action], other_ways)
         self.check_button = Button(theme, sentence("engines_card.check"), "check")
         self.check_button.setAccessibleName(sentence("engines_card.check_named", title=title))
         self.remove_button = Button(theme, sentence("button.remove"), "trash-2")
@@ -71,7 +73,7 @@ class EngineLine(QWidget):
         return self.row.offers[number] if 0 <= number < len(self.row.offers) else None
 
     def show_row(self, engine_row: EngineRow, *, busy: bool) -> None:
-        """Update the row. While `busy`, its buttons are disabled."""
+        """Update the row. Only buttons that are of use are shown. While `busy`, they are disabled."""
         self.row = engine_row
         self._fill_variants()
         stamp, version = engine_row.stamp, engine_row.version
@@ -115,11 +117,14 @@ class EngineLine(QWidget):
         named = sentence("engines_card.install_named", action=sentence(action), title=self.row.title)
         self.install_button.setAccessibleName(named)
         can_install = offer is not None and (state in REPAIRED | {"absent"} or self.row.is_outdated or is_other)
-        self.install_button.setEnabled(can_install and not busy)
-        self.folder_button.setEnabled(offer is not None and state != "unreachable" and not busy)
-        self.variant.setEnabled(self.variant.count() > 1 and not busy)
-        self.check_button.setEnabled(state == "ready" and not busy)
-        self.remove_button.setEnabled(state not in ("absent", "unreachable") and not busy)
+        for part, is_of_use in (
+            (self.variant, self.variant.count() > 1),
+            (self._install, can_install),
+            (self.check_button, state == "ready"),
+            (self.remove_button, state not in ("absent", "unreachable")),
+        ):
+            part.setVisible(is_of_use)
+            part.setEnabled(not busy)
         self.note.show_text(self._note(is_other=is_other))
         set_tone(self.note, "invalid" if self.row.problem is not None else "")
 
@@ -165,8 +170,7 @@ class EngineLine(QWidget):
         buttons.setLayout(
             row(
                 self.variant,
-                self.install_button,
-                self.folder_button,
+                self._install,
                 None,
                 self.check_button,
                 self.remove_button,

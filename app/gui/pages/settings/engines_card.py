@@ -89,7 +89,7 @@ class EnginesCard(Card):
             made = self.rows[engine_row.engine] = EngineLine(self._services, engine_row)
             made.variant_changed.connect(partial(self._on_variant, engine_row.engine))
             made.install_button.clicked.connect(partial(self._on_install, engine_row.engine))
-            made.folder_button.clicked.connect(partial(self._on_from_folder, engine_row.engine))
+            made.folder_action.triggered.connect(partial(self._on_from_folder, engine_row.engine))
             made.check_button.clicked.connect(partial(self._on_check, engine_row.engine))
             made.remove_button.clicked.connect(partial(self._on_remove, engine_row.engine))
             made.cancel_button.clicked.connect(self.cancel)

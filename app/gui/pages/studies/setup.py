@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QSpinBox, QWidget
 
@@ -39,21 +39,37 @@ from app.gui.widgets.segments import Segments
 from app.gui.widgets.timers import timer
 from workloads import CATALOGUE
 from workloads.protocol.parameters import folders_of
-from workloads.protocol.spec import Preset
+from workloads.protocol.spec import Preset, RunSpec
 
 PLAN_MS = 200
 OWN = ""  # key of a study with custom axes
-ROW_PX, LINE_PX = 28, 18
+ROW_PX, ITEM_PX = 28, 12  # height of a row with one line, and padding of rows in the style sheet
 POINTS_NAMED = 12
 _AXIS = "batch=16,32,64,128"
 
 
 class StudyList(QListWidget):
-    """A list of studies that keeps the selected study visible, however low the list is."""
+    """A list of studies whose texts wrap. It keeps the selected study visible, however low the list is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWordWrap(True)
+        self.setTextElideMode(Qt.TextElideMode.ElideNone)
+
+    def fit(self) -> None:
+        """Make each row as high as its text, and the list no higher than its rows."""
+        room = QRect(0, 0, max(1, self.viewport().width() - 2 * ITEM_PX), 10_000)
+        height_px = 0
+        for item in map(self.item, range(self.count())):
+            text_px = self.fontMetrics().boundingRect(room, Qt.TextFlag.TextWordWrap, item.text()).height()
+            item.setSizeHint(QSize(0, max(ROW_PX, text_px + ITEM_PX)))
+            height_px += item.sizeHint().height()
+        self.setMaximumHeight(height_px + 4)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Scroll to the selected study."""
+        """Wrap the texts, and scroll to the selected study."""
         super().resizeEvent(event)
+        self.fit()
         if (item := self.currentItem()) is not None:
             self.scrollToItem(item)
 
@@ -102,6 +118,13 @@ class StudySetup(PlanSetup):
         self._busy = reason
         self._show_problem("")
 
+    def vary(self, key: str, spec: RunSpec | None) -> None:
+        """Select a study, for the workload of a spec if there is one."""
+        self.studies.setCurrentRow(list(PRESETS).index(key))
+        if spec is not None and (place := self.workload.findData(spec.workload)) >= 0:
+            self.workload.setCurrentIndex(place)
+        self.studies.setFocus()
+
     def run(self) -> None:
         """Request the study if it can be run."""
         machine = self._services.finder.machine
@@ -114,9 +137,7 @@ class StudySetup(PlanSetup):
             (OWN, sentence("studies_page.own_question")),
         ):
             item = QListWidgetItem(question)
-            item.setToolTip(plain_tip(question))  # in case it is elided
             item.setData(Qt.ItemDataRole.UserRole, key)
-            item.setSizeHint(QSize(0, ROW_PX))
             self.studies.addItem(item)
         for workload in CATALOGUE.values():
             if not any(parameter.required for parameter in workload.parameters):
@@ -135,9 +156,8 @@ class StudySetup(PlanSetup):
                 lines.append(sentence("studies_page.cannot_run" if reason else "studies_page.only_one"))
             item = self.studies.item(number)
             item.setText("\n".join(lines))
-            item.setToolTip(plain_tip(" ".join([*lines, str(reason)] if reason else lines)))
-            item.setSizeHint(QSize(0, ROW_PX + (len(lines) - 1) * LINE_PX))
-        self.studies.setMaximumHeight(ROW_PX * self.studies.count() + len(idle) * LINE_PX + 4)
+            item.setToolTip(plain_tip(" ".join([*lines, str(reason)])) if reason else "")
+        self.studies.fit()
 
     def _connect(self) -> None:
         self.studies.currentRowChanged.connect(self._on_study)
@@ -265,7 +285,6 @@ class StudySetup(PlanSetup):
         self._reading.setLayout(column(label(sentence("studies_page.folders"), muted=True), self.folders))
         rounds = row(self.preset, label(sentence("studies_page.rounds"), muted=True), self.rounds, None)
         self.studies.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        self.studies.setMaximumHeight(ROW_PX * self.studies.count() + 4)
         self.body.addWidget(self.studies, stretch=1)
         self.body.addLayout(
             column(

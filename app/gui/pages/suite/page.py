@@ -6,10 +6,12 @@ from app.core.plans.report import PlanReport
 from app.core.plans.suite.kind import SuitePlan
 from app.core.plans.suite.report import SuiteReport
 from app.core.plans.suite.texts import certainty_text, points_text, verdict_texts
+from app.core.storage.database import Database
 from app.gui.pages.suite.setup import SuiteSetup
 from app.gui.run.headline_row import HeadlineRow
 from app.gui.run.kind_page import KindPage, PageTexts
 from app.gui.services.bundle import Services
+from app.gui.services.community_table import community_rows
 
 _TEXTS = PageTexts(
     title="page.suite",
@@ -32,6 +34,10 @@ class SuitePage(KindPage):
     def __init__(self, services: Services) -> None:
         self.setup = SuiteSetup(services)
         super().__init__(services, SuitePlan(), self.setup, _TEXTS, HeadlineRow(services.theme))
+
+    def _load_more(self, database: Database, shown: PlanReport | None) -> PlanReport | None:
+        more = super()._load_more(database, shown)
+        return more.with_community(community_rows(self._services.paths)) if isinstance(more, SuiteReport) else more
 
     def _show_headline(self, report: PlanReport) -> None:
         assert isinstance(report, SuiteReport)

@@ -16,11 +16,17 @@ from app.core.messages import sentence
 from app.core.paths import default_paths
 from app.core.plans.suite.definition import SUITE_1, SUITES
 from app.core.plans.suite.export import suite_as_dict, suite_export
-from app.core.plans.suite.imported import imported_scores
+from app.core.plans.suite.known import imported_scores
 from app.core.plans.suite.planning import plan_suite
 from app.core.plans.suite.score import suite_result
 from app.core.plans.suite.stored import list_suites, load_suite
-from app.core.plans.suite.texts import points_text, scores_figure, suite_lines, suite_table, verdict_texts
+from app.core.plans.suite.texts import (
+    places_figure,
+    points_text,
+    suite_lines,
+    suite_table,
+    verdict_texts,
+)
 from app.core.plans.suite.uncertainty import Score, geometric_mean
 from app.core.records import Plan
 from app.core.report.export import plan_lines
@@ -292,8 +298,9 @@ def test_a_file_with_all_parts_is_a_score_elsewhere(
     assert score.score.points == pytest.approx(sure(result.total).points)
     assert score.score.low == pytest.approx(sure(result.total).low)
     assert (score.engine, score.verdict) == ("TensorFlow 2.21.0", "valid")
-    assert sure(scores_figure(result, [], [score])).rows[1:] == (
-        sentence("suite.imported", name="Test CPU", engine="TensorFlow 2.21.0"),
+    assert sure(places_figure(result, [score])).rows[1:] == (
+        f"Test CPU, {sentence('suite.from_import')}",
+        sentence("suite.reference_name"),
     )
     assert imported_scores(database) == [], "one's own are no others"
 

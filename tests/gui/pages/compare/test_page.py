@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.analysis.compare import Bar, bars
 from app.core.messages import sentence
+from app.core.plans.repeat import repeat_plan
 from app.core.storage.database import Database
 from app.core.storage.queries import set_comment
 from app.gui.charts.bar_list import AXIS_PX
@@ -23,6 +24,8 @@ from tests.core.storage.storing import store
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver, added
 from tests.saying import said
+from tests.sure import sure
+from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
 DAY, LAST_YEAR = "2026-11-19T10:00:00Z", "2018-11-20T10:00:00Z"
@@ -418,3 +421,33 @@ def test_the_fastest_comes_first(qapp: QApplication, metric: str, names: list[st
     assert column(0) == names[::-1]
     ratios = dict(zip(column(0), column(2), strict=True))
     assert ratios == {"ten": "baseline", "twenty": "0.50×" if metric == "seconds_per_epoch_s" else "2.0×"}
+
+
+@pytest.mark.slow
+def test_the_empty_place_says_why_nothing_can_be_run_now(driver: Driver) -> None:
+    driver.window.show_page("compare")
+    page, asked = driver.window.compare, list[str]()
+    driver.until(lambda: page.bar_list.slot is not None)
+    page.run_wanted.disconnect()
+    page.run_wanted.connect(asked.append)
+    bridge = driver.services.bridge
+    at = QPoint(page.bar_list.width() // 2, 8)
+
+    def click() -> None:
+        QTest.mouseClick(page.bar_list, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at)
+        QTest.keyClick(page.bar_list, Qt.Key.Key_Return)
+
+    click()
+    assert asked == 2 * [page.workload.currentData()]
+    machine, plan = driver.machine, repeat_plan(CATALOGUE["demo"].default_spec("standard", epochs=1_000))
+    bridge.start(plan, machine)
+    driver.until(lambda: sure(page.bar_list.slot)[1] == sentence("compare_page.slot_busy"))
+    click()
+    assert len(asked) == 2
+    bridge.cancel()
+    driver.until(lambda: sure(page.bar_list.slot)[1] == sentence("compare_page.run_to_see_rank"))
+    driver.services.engines.installed = {}
+    driver.services.engines.changed.emit()
+    assert sure(page.bar_list.slot)[1] == sentence("compare_page.slot_no_engine")
+    click()
+    assert len(asked) == 2

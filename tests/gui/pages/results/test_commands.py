@@ -74,12 +74,14 @@ def test_the_menu_of_a_row_is_about_that_row(driver: Driver, page: ResultsPage, 
             sentence("button.open"),
             sentence("button.run_again"),
             sentence("page.compare"),
+            sentence("change_dialog.of_run"),
             sentence("button.copy"),
             sentence("menu.share"),
         ],
         [sentence("menu.save_picture"), sentence("menu.copy_picture"), sentence("menu.export")],
     )
-    assert list(entries) == [*first, *more, sentence("results_page.rename"), sentence("button.delete")]
+    last = [sentence("results_page.rename"), sentence("button.delete"), sentence("results_page.columns")]
+    assert list(entries) == [*first, *more, *last]
     assert all(action.isEnabled() for action in entries.values())
     entries[sentence("button.open")].trigger()
     driver.until(lambda: page.run is not None and page.run.summary.id == 4)
@@ -95,6 +97,7 @@ def test_the_menu_of_several_rows_is_about_all_of_them(driver: Driver, page: Res
         sentence("button.copy"),
         sentence("menu.export"),
         sentence("button.delete"),
+        sentence("results_page.columns"),
     ]
     assert [page.compare_button.isEnabled(), page.open_button.isEnabled()] == [True, False]
     entries[sentence("button.delete")].trigger()

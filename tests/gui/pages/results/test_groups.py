@@ -13,7 +13,7 @@ from app.core.report.card import ShareCard
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.core.titles import workload_title
-from app.gui.pages.results.columns import KEYS
+from app.gui.pages.results.columns import KEYS, STARTED
 from app.gui.pages.results.group_detail import GroupDetail
 from app.gui.pages.results.page import ResultsPage
 from app.gui.run import share_picture
@@ -113,7 +113,7 @@ def test_a_group_is_one_row_with_its_headline(page: ResultsPage) -> None:
 
 
 def test_keys_open_and_close_a_group(driver: Driver, page: ResultsPage) -> None:
-    page.table.setCurrentIndex(page.model.index(3, 0))
+    page.table.setCurrentIndex(page.model.index(3, STARTED))
     press(page, Qt.Key.Key_Right)
     assert page.model.rows == [15, -ENGINES, -AB, -REPEAT, 6, 5, 4, 3, 2, 1]
     assert column(page, "id")[3:6] == [sentence("results_page.runs", count=5), "6", "5"]
@@ -124,32 +124,38 @@ def test_keys_open_and_close_a_group(driver: Driver, page: ResultsPage) -> None:
     press(page, Qt.Key.Key_Down)
     assert page.table.selected_ids() == [5]
     press(page, Qt.Key.Key_Right)
-    assert page.table.currentIndex().column() == 1
+    assert page.table.currentIndex().column() == STARTED + 1
     press(page, Qt.Key.Key_Left)
     press(page, Qt.Key.Key_Left)
     assert page.table.selected_rows() == [-REPEAT]
     press(page, Qt.Key.Key_Left)
     assert page.model.rows == [15, -ENGINES, -AB, -REPEAT, 1]
-    page.table.setCurrentIndex(page.model.index(4, 0))
+    page.table.setCurrentIndex(page.model.index(4, STARTED))
     press(page, Qt.Key.Key_Left)
     assert page.table.selected_ids() == [1]  # a run below closed groups belongs to none
 
 
 def test_the_triangle_opens_a_group_and_says_so(driver: Driver, page: ResultsPage) -> None:
-    index = page.model.index(2, 0)
+    index = page.model.index(2, STARTED)
 
     def spoken() -> str:
         return str(index.data(Qt.ItemDataRole.AccessibleTextRole))
 
     before = index.data(Qt.ItemDataRole.DecorationRole).cacheKey()
     assert said(
-        "results_page.group_closed", kind=said("group.kind_ab"), runs=said("studies_page.runs", count="4")
+        "results_page.group_closed",
+        at=index.data(),
+        kind=said("group.kind_ab"),
+        runs=said("studies_page.runs", count="4"),
     ).is_all_of(spoken())
     at = page.table.visualRect(index).topLeft() + QPoint(12, 12)
     QTest.mouseClick(page.table.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at)
     assert page.model.rows[2:7] == [-AB, 10, 9, 8, 7]
     assert said(
-        "results_page.group_opened", kind=said("group.kind_ab"), runs=said("studies_page.runs", count="4")
+        "results_page.group_opened",
+        at=index.data(),
+        kind=said("group.kind_ab"),
+        runs=said("studies_page.runs", count="4"),
     ).is_all_of(spoken())
     assert index.data(Qt.ItemDataRole.DecorationRole).cacheKey() != before
     below, alone = page.model.index(3, 0), page.model.index(0, 0)

@@ -1,5 +1,6 @@
 """The table of runs: under the keyboard, its columns, of which what matters is never cut, and its cells."""
 
+import json
 import sys
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.records import Plan, RunSummary
+from app.core.settings import load_settings
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.core.storage.queries import set_comment
@@ -23,8 +25,10 @@ from app.core.storage.runs import list_runs
 from app.core.titles import level_title, status_title, workload_title
 from app.gui.pages.results import model as runs_model
 from app.gui.pages.results.cells import cell_text
-from app.gui.pages.results.columns import COLUMNS, COMMENT, KEYS, NAME_PX, fitting_columns
+from app.gui.pages.results.columns import ALWAYS, COLUMNS, COMMENT, DEFAULT, KEYS, NAME_PX, fitted_widths
+from app.gui.pages.results.model import RunsModel
 from app.gui.pages.results.page import ResultsPage
+from app.gui.pages.results.table import RunsTable
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, select, store_another, type_comment
@@ -104,10 +108,6 @@ def test_verdicts_are_shown_sorted_and_found(driver: Driver, machine: Machine) -
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.search.setText("valid")
     assert page.model.rows == [1]
-    driver.window.resize(1024, 700)
-    driver.until(lambda: page.table.isColumnHidden(place + 1))
-    assert not page.table.isColumnHidden(place)
-    assert page.table.horizontalScrollBar().maximum() == 0
 
 
 def test_each_status_has_its_colour(driver: Driver, machine: Machine) -> None:
@@ -134,7 +134,7 @@ def test_each_status_has_its_colour(driver: Driver, machine: Machine) -> None:
 
 LONGEST = max(CATALOGUE.values(), key=lambda workload: len(workload_title(workload.id)))
 PADDING_PX = 24  # of headings, in the style sheet
-SIZES = ((1024, 700), (1200, 800), (1440, 900), (1920, 1080))
+SIZES = ((1024, 700), (1200, 800), (1440, 900), (1920, 1080), (3840, 2160))
 
 
 def open_with(driver: Driver, machine: Machine, *workloads: str) -> ResultsPage:
@@ -174,20 +174,95 @@ def test_what_matters_is_never_cut(driver: Driver, machine: Machine, workloads: 
         driver.window.resize(width, height)
         driver.until(lambda width=width: driver.window.width() == width)  # type: ignore[misc]
         assert cut_columns(page) == [], width
-        for key in ("id", "started_at", "workload", "value", "verdict", "comment"):
-            assert not page.table.isColumnHidden(KEYS.index(key))
+        assert shown_columns(page) == DEFAULT
         assert page.table.horizontalScrollBar().maximum() == 0
+
+
+def test_all_six_columns_fit_into_the_smallest_window(driver: Driver, machine: Machine) -> None:
+    page = open_with(driver, machine, LONGEST.id)
+    driver.window.resize(800, 480)
+    driver.until(lambda: driver.window.width() == 800)
+    assert shown_columns(page) == DEFAULT
+    assert cut_columns(page) in ([], ["workload"])
+    assert page.table.horizontalScrollBar().maximum() == 0
+
+
+def shown_columns(page: ResultsPage) -> tuple[str, ...]:
+    return tuple(key for number, key in enumerate(KEYS) if not page.table.isColumnHidden(number))
+
+
+def choose_column(driver: Driver, page: ResultsPage, key: str) -> None:
+    """Open the menu of the headings by mouse, and choose a column."""
+    header, menu = page.table.horizontalHeader(), page.table.column_menu
+    header.customContextMenuRequested.emit(header.rect().center())
+    driver.until(menu.isVisible)
+    menu.entries[key].trigger()
+    menu.hide()
+
+
+def test_columns_are_chosen_in_the_menu_of_the_headings_and_kept(driver: Driver, page: ResultsPage) -> None:
+    assert shown_columns(page) == DEFAULT
+    choose_column(driver, page, "spread_pct")
+    choose_column(driver, page, "device")
+    assert shown_columns(page) == ("started_at", "workload", "value", "verdict", "spread_pct", "comment")
+    menu = page.table.column_menu
+    assert [key for key, entry in menu.entries.items() if not entry.isEnabled()] == list(ALWAYS)
+    again = RunsTable(RunsModel(driver.services), driver.services)  # after a restart
+    assert [again.isColumnHidden(KEYS.index(key)) for key in ("device", "spread_pct")] == [True, False]
+    stored = load_settings(driver.services.paths.settings).results_columns
+    assert stored == list(shown_columns(page))
+    menu.reset.trigger()
+    assert shown_columns(page) == DEFAULT
+    assert load_settings(driver.services.paths.settings).results_columns is None
+
+
+def test_the_keyboard_reaches_the_columns_in_the_menu_of_a_row(driver: Driver, page: ResultsPage) -> None:
+    assert page.table.column_menu in [action.menu() for action in page.commands.menu.actions()]
+
+
+def test_a_column_that_sorts_and_is_hidden_no_longer_sorts(driver: Driver, page: ResultsPage) -> None:
+    choose_column(driver, page, "batch_size")
+    place = KEYS.index("batch_size")
+    with driver.qtbot.waitSignal(page.model.found):
+        page.table.sortByColumn(place, Qt.SortOrder.AscendingOrder)
+    page.table.setCurrentIndex(page.model.index(1, place))
+    with driver.qtbot.waitSignal(page.model.found):
+        choose_column(driver, page, "batch_size")
+    assert (page.model.query.sort, page.model.query.descending) == ("started_at", True)
+    assert page.table.horizontalHeader().sortIndicatorSection() == KEYS.index("started_at")
+    assert not page.table.isColumnHidden(page.table.currentIndex().column())
+
+
+@pytest.mark.parametrize(
+    ("stored", "expected"),
+    [
+        ([], DEFAULT),
+        ("verdict", DEFAULT),
+        (7, DEFAULT),
+        ({"verdict": True}, DEFAULT),
+        (["of another version", None, 3.5], DEFAULT),
+        (["verdict", "id", "verdict", "of another version"], ("id", "started_at", "verdict", "comment")),
+    ],
+)
+def test_settings_with_nonsense_lose_nothing_else(
+    driver: Driver, stored: object, expected: tuple[str, ...]
+) -> None:
+    driver.services.paths.settings.write_text(json.dumps({"results_columns": stored, "theme": "dark"}))
+    driver.services.preferences.change(zoom_pct=110)
+    assert driver.services.preferences.settings.theme == "dark"
+    assert shown_columns(driver.open_results()) == expected
+    assert json.loads(driver.services.paths.settings.read_text())["results_columns"] == stored
 
 
 def test_devices_have_more_room_on_large_screens(driver: Driver, machine: Machine) -> None:
     page = open_with(driver, machine, "cifar10_keras_cnn")
     widths_px = {}
-    for width in (1024, 1920):
+    for width in (800, 1920):
         driver.window.resize(width, 1080)
         driver.until(lambda width=width: driver.window.width() == width)  # type: ignore[misc]
         widths_px[width] = page.table.columnWidth(KEYS.index("device"))
         assert page.table.horizontalScrollBar().maximum() == 0
-    assert widths_px[1920] > 1.5 * widths_px[1024]
+    assert widths_px[1920] > 1.5 * widths_px[800]
     assert page.table.columnWidth(KEYS.index("comment")) > NAME_PX
 
 
@@ -218,13 +293,21 @@ def test_the_filter_says_what_it_matches(driver: Driver, machine: Machine) -> No
     assert said("results_page.filter_tip").is_in(page.filters.search.toolTip())
 
 
-@given(st.fixed_dictionaries({key: st.integers(40, 260) for key in COLUMNS}), st.integers(0, 3_000))
-def test_columns_fit_or_only_those_that_are_always_shown_are_left(wanted: dict[str, int], room: int) -> None:
-    shown = fitting_columns(room, wanted)
-    assert shown[:6] == ["id", "started_at", "workload", "value", "verdict", "comment"]
-    assert len(shown) == 6 or sum(wanted[key] for key in shown) <= room
-    assert shown == fitting_columns(room, wanted)
-    assert set(fitting_columns(room + 500, wanted)) >= set(shown)
+@given(
+    st.fixed_dictionaries({key: st.integers(60, 260) for key in COLUMNS}),
+    st.sets(st.sampled_from(KEYS)),
+    st.integers(0, 4_000),
+)
+def test_columns_fit_unless_they_are_as_narrow_as_can_be(
+    wanted: dict[str, int], more: set[str], room: int
+) -> None:
+    shown = [key for key in KEYS if key in more or key in ALWAYS]
+    widths = fitted_widths(shown, room, wanted)
+    assert list(widths) == shown
+    narrowest = fitted_widths(shown, 0, wanted)
+    assert sum(widths.values()) <= room or widths == narrowest
+    wider = fitted_widths(shown, room + 500, wanted)
+    assert all(wider[key] >= widths[key] for key in shown)
 
 
 @pytest.fixture

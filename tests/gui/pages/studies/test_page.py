@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtWidgets import QApplication
 
 from app.core.messages import sentence
@@ -21,7 +21,7 @@ from app.core.storage.database import Database
 from app.gui.charts.figure import SMALLEST_PX
 from app.gui.pages.studies.page import StudiesPage
 from app.gui.pages.studies.prices import PricesDialog
-from app.gui.pages.studies.setup import OWN
+from app.gui.pages.studies.setup import ITEM_PX, OWN
 from app.gui.style.tokens import GAP_PX
 from tests.core.plans.study.storing_studies import Outcome, store_study
 from tests.gui.clipped import clipped, steering
@@ -265,3 +265,17 @@ def test_a_devices_name_is_safe_where_its_price_is_asked(driver: Driver, machine
     assert list(dialog.device_editors) == [name]
     assert len(dialog.device_editors[name]["purchase_usd"].accessibleName()) < 200
     dialog.close()
+
+
+@pytest.mark.parametrize("width", [800, 1024, 1366])
+def test_no_question_is_cut(driver: Driver, width: int) -> None:
+    studies = open_page(driver).setup.studies
+    driver.window.resize(width, 700)
+    driver.until(lambda: driver.window.width() == width)
+    QApplication.processEvents()
+    texts_px = studies.viewport().width() - 2 * ITEM_PX
+    for item in map(studies.item, range(studies.count())):
+        room = QRect(0, 0, texts_px, 1_000)
+        text = studies.fontMetrics().boundingRect(room, Qt.TextFlag.TextWordWrap, item.text())
+        assert text.width() <= texts_px
+        assert text.height() <= studies.visualItemRect(item).height()

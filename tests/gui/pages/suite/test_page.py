@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QTableWidget
 
+from app.core.exchange.importing import import_files
 from app.core.messages import sentence
 from app.core.plans.suite.definition import SUITE_1
 from app.core.plans.suite.planning import plan_suite
 from app.core.plans.suite.stored import load_suite
+from app.core.report.formats.result_document import enclosed_file
 from app.core.report.share_texts import DEVICE_CHARS
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
@@ -61,9 +64,10 @@ def test_a_stored_suite_shows_score_parts_and_all_scores(driver: Driver, machine
     assert said("level.valid").is_all_of(page.headline.pill.whole_text)
     assert [row[0] for row in rows(page)] == [part.title for part in SUITE_1.parts]
     assert rows(page)[-1][1] == "2,000"
-    assert page.charts.count() == 2
-    page.charts.setCurrentIndex(1)
-    page.charts.activated.emit(1)
+    assert sentence("suite.only_reference") in page.more.text()
+    assert page.charts.count() == 3
+    page.charts.setCurrentIndex(2)
+    page.charts.activated.emit(2)
     assert sure(page.view.figure).rows == (
         sentence("suite.score_of", engine="TensorFlow", device="Test CPU", group_id=2),
         sentence("suite.score_of", engine="TensorFlow", device="Test CPU", group_id=1),
@@ -103,14 +107,32 @@ def test_a_device_whose_name_turns_texts_around_or_never_ends_is_shown_safely(
     for _ in range(2):
         store(driver, replace(machine, cpu_name="\u202egnorw" + " Very Long Name" * 20))
     page = open_page(driver)
-    driver.until(lambda: page.charts.count() == 2)
-    page.charts.setCurrentIndex(1)
-    page.charts.activated.emit(1)
+    driver.until(lambda: page.charts.count() == 3)
+    page.charts.setCurrentIndex(2)
+    page.charts.activated.emit(2)
     driver.window.grab()
-    assert page.more.text().startswith(r"\u202egnorw Very Long Name")
+    assert r"\u202egnorw Very Long Name" in page.more.text()
     assert any(r"\u202egnorw" in text for text in painted)
     assert not any("\u202e" in text for text in painted)
     assert steering(driver.window) == []
     card = sure(page.card())
     assert card.machine.startswith(r"\u202egnorw Very Long Name")
     assert len(card.machine) <= DEVICE_CHARS
+
+
+def test_a_friends_score_stands_beside_ones_own(driver: Driver, machine: Machine, tmp_path: Path) -> None:
+    theirs, file = store(driver, machine), tmp_path / "friend.json"
+    with Database(driver.services.paths.database) as database:
+        database.connection.execute("UPDATE runs SET data_source = 'synthetic'")
+        file.write_bytes(enclosed_file(database, [run.id for run in load_suite(database, theirs).runs]))
+        database.connection.execute("DELETE FROM runs")
+        (outcome,) = import_files(database, [file])
+        assert outcome.refusal is None
+    store(driver, machine, {"matmul": 2 * SUITE_1.parts[-1].reference})
+    page = open_page(driver)
+    driver.until(lambda: page.view.figure is not None)
+    shown = sure(page.view.figure)
+    assert shown.name == sentence("suite.known_computers")
+    assert shown.rows[0] == sentence("suite.this_computer")
+    assert len(shown.rows) == 3
+    assert sentence("suite.rank", rank=1, count=3) in page.more.text()

@@ -1,23 +1,28 @@
-"""Reads unverified scores of other computers from imported files that contain all tests of a suite."""
+"""Reads scores of other computers, from imported files and community tables that contain all tests of a suite."""
 
-from collections.abc import Sequence
+import statistics
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from app.core.analysis.comparability import engine_name
-from app.core.external_results import ImportedResult
-from app.core.plans.suite.definition import DEMO, SUITES, Definition, SuitePart
+from app.core.external_results import CommunityRow, ImportedResult
+from app.core.metrics import headline_kind
+from app.core.plans.suite.definition import DEMO, POINTS, SUITES, Definition, SuitePart
 from app.core.plans.suite.score import mean_of_parts, scored_part
 from app.core.plans.suite.uncertainty import Score
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.imported_results import results_of_whole_files
 from workloads import CATALOGUE
+from workloads.engines.registry import engine_title
 from workloads.settings import recorded_text
+
+Verdict = Literal["valid", "caution"]
 
 
 @dataclass(frozen=True, slots=True)
-class ImportedScore:
+class KnownScore:
     """The score of another computer.
 
     Attributes:
@@ -25,16 +30,18 @@ class ImportedScore:
         name: Label of the computer.
         engine: Engine and its version.
         verdict: Worst verdict of the tests.
+        is_community: Whether the score is from a community table, where each test is a median over computers.
     """
 
     suite: int
     name: str
     engine: str
     score: Score
-    verdict: Literal["valid", "caution"]
+    verdict: Verdict
+    is_community: bool = False
 
 
-def imported_scores(database: Database) -> list[ImportedScore]:
+def imported_scores(database: Database) -> list[KnownScore]:
     """Return the scores from imported files that contain all tests of a suite for one computer and engine.
 
     Scores of newer suites come first.
@@ -43,7 +50,36 @@ def imported_scores(database: Database) -> list[ImportedScore]:
     return [score for number in numbers for score in _scores(database, SUITES[number])]
 
 
-def _scores(database: Database, definition: Definition) -> list[ImportedScore]:
+def community_scores(rows: Iterable[CommunityRow], definition: Definition) -> list[KnownScore]:
+    """Return the scores of the devices for which a community table contains all tests of a suite."""
+    devices: dict[tuple[str, str | None, str], list[CommunityRow]] = {}
+    for row in rows:
+        devices.setdefault((row.name, row.summary.device, row.summary.engine), []).append(row)
+    scores = []
+    for (name, _, engine), of_device in devices.items():
+        points = [_points_in(of_device, part) for part in definition.parts]
+        if all(points):
+            score = Score(statistics.geometric_mean(filter(None, points)))
+            verdict: Verdict = "caution" if any(row.cautions for row in of_device) else "valid"
+            scores.append(
+                KnownScore(definition.number, name, engine_title(engine), score, verdict, is_community=True)
+            )
+    return scores
+
+
+def _points_in(rows: Sequence[CommunityRow], part: SuitePart) -> float | None:
+    """Return the points of a test in a community table's rows for a device; None without a comparable row."""
+    for row in rows:
+        if (
+            row.summary.metric == part.metric
+            and row.summary.value
+            and _is_of(part, row.summary, row.summary.preset)
+        ):
+            return POINTS * headline_kind(part.metric).times_as_fast(row.summary.value, part.reference)
+    return None
+
+
+def _scores(database: Database, definition: Definition) -> list[KnownScore]:
     scores = []
     for results in _files(results_of_whole_files(database, [part.workload for part in definition.parts])):
         score = _score(definition, results)
@@ -61,7 +97,7 @@ def _files(results: Sequence[ImportedResult]) -> list[list[ImportedResult]]:
     return list(files.values())
 
 
-def _score(definition: Definition, results: Sequence[ImportedResult]) -> ImportedScore | None:
+def _score(definition: Definition, results: Sequence[ImportedResult]) -> KnownScore | None:
     parts = []
     for part in definition.parts:
         fitting = [each.summary for each in results if _is_of(part, each.summary)]
@@ -73,14 +109,14 @@ def _score(definition: Definition, results: Sequence[ImportedResult]) -> Importe
     mean = mean_of_parts(parts, parts)
     if mean is None:
         return None
-    verdict: Literal["valid", "caution"] = "valid" if {part.verdict for part in parts} == {"valid"} else "caution"
+    verdict: Verdict = "valid" if {part.verdict for part in parts} == {"valid"} else "caution"
     first = results[0].summary
     engine = engine_name(first.engine, first.engine_version)
-    return ImportedScore(definition.number, results[0].label, engine, mean, verdict)
+    return KnownScore(definition.number, results[0].label, engine, mean, verdict)
 
 
-def _is_of(part: SuitePart, run: RunSummary) -> bool:
-    """Return whether a run matches the specification of a test."""
+def _is_of(part: SuitePart, run: RunSummary, preset: str = "quick") -> bool:
+    """Return whether a run matches the specification of a test, but with this preset."""
     if run.workload != part.workload:
         return False
     workload, is_on_card = CATALOGUE[part.workload], (run.device or "").startswith("gpu")
@@ -88,7 +124,7 @@ def _is_of(part: SuitePart, run: RunSummary) -> bool:
     return run.data_source != "real" and (
         (run.preset, run.batch_size, run.precision, run.jit, run.threads, run.variant, run.settings)
         == (
-            *(asked.preset, asked.batch_size, asked.precision, asked.jit, asked.threads),
+            *(preset, asked.batch_size, asked.precision, asked.jit, asked.threads),
             *(workload.variant(asked), recorded_text(asked)),
         )
     )
