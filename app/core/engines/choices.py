@@ -1,5 +1,6 @@
 """Lists the choices for a run on this computer: pairs of an installed engine and a usable device."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -94,6 +95,11 @@ def device_choices(
         for number, gpu in numbered_gpus(name, installed[name], machine).items()
     ]
     return (*(Choice(name, "cpu") for name in able), *on_cards)
+
+
+def most_gpus(machine: Machine) -> int:
+    """Return the largest number of a computer's graphics cards of the same vendor, which may train together."""
+    return max(Counter(gpu.vendor for gpu in machine.gpus).values(), default=0)
 
 
 def automatic_choice(choices: Sequence[Choice], engine: str | None = None) -> Choice | None:

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QWidget
 
+from app.core.engines.choices import most_gpus
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.plans.study.planning import idle_presets
@@ -41,6 +42,7 @@ QUESTIONS = (
     Question("setting", "ab"),
     Question("engine", "ab", "engine"),
     Question("device", "studies", "devices"),
+    Question("devices", "studies", "scaling"),
     Question("batch", "studies", "batch"),
     Question("precision", "studies", "precision"),
     Question("compile", "ab", "jit"),
@@ -69,12 +71,13 @@ class ChangeDialog(QDialog):
         self.setWindowTitle(sentence("change_dialog.title"))
         self.setMinimumSize(*LEAST_PX)
         self.resize(WIDTH_PX, min(HEIGHT_PX, parent.height()))
-        self.buttons = {each.key: Button(services.theme, _title(each)) for each in QUESTIONS}
-        self.lines = {each.key: label(_line(each), muted=True, wrap=True) for each in QUESTIONS}
+        questions = [each for each in QUESTIONS if each.key != "devices" or _has_several_gpus(services)]
+        self.buttons = {each.key: Button(services.theme, _title(each)) for each in questions}
+        self.lines = {each.key: label(_line(each), muted=True, wrap=True) for each in questions}
         grid = QGridLayout()
         grid.setHorizontalSpacing(2 * GAP_PX)
         grid.setColumnStretch(1, 1)
-        for number, question in enumerate(QUESTIONS):
+        for number, question in enumerate(questions):
             self.buttons[question.key].clicked.connect(partial(self._on_chosen, question))
             self.buttons[question.key].setAccessibleDescription(_line(question))
             self.lines[question.key].setMinimumWidth(LINE_PX)
@@ -99,7 +102,7 @@ class ChangeDialog(QDialog):
 
     def _show_idle(self, idle: Mapping[str, AppError | None]) -> None:
         for question in QUESTIONS:
-            if question.page == "studies" and question.choice in idle:
+            if question.page == "studies" and question.choice in idle and question.key in self.buttons:
                 reason = idle[question.choice]
                 self._disable(question.key, str(reason) if reason else sentence("studies_page.only_one"))
 
@@ -111,6 +114,11 @@ class ChangeDialog(QDialog):
     def _on_chosen(self, question: Question, _: bool = False) -> None:
         self.accept()
         self.chosen.emit(question)
+
+
+def _has_several_gpus(services: Services) -> bool:
+    machine = services.finder.machine
+    return machine is not None and most_gpus(machine) > 1
 
 
 def _title(question: Question) -> str:

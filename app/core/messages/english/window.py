@@ -14,6 +14,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "change_dialog.computer_line": "Your results next to published and imported ones (Compare)",
     "change_dialog.cpus": "CPU cores",
     "change_dialog.device": "Device",
+    "change_dialog.devices": "Number of GPUs",
     "change_dialog.engine": "Engine",
     "change_dialog.engine_line": "Two engines, in alternating runs (A/B test)",
     "change_dialog.of_run": "Compare settings …",

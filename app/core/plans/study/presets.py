@@ -208,12 +208,6 @@ def _on_devices(place: Place, workloads: Sequence[Workload]) -> list[tuple[RunSp
     return [(place.spec(workload, devices=count, **changes), count) for count in counts]
 
 
-def has_several_gpus(machine: Machine) -> bool:
-    """Return whether a computer has several graphics cards of one vendor."""
-    vendors = [gpu.vendor for gpu in machine.gpus]
-    return len(vendors) > len(set(vendors))
-
-
 def phases(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
     """Return specs for training and prediction with the same network, for each pair of engine and device."""
     pairs = [

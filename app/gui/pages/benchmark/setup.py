@@ -5,7 +5,7 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.core.analysis.published import short_name
-from app.core.engines.choices import Choice
+from app.core.engines.choices import Choice, most_gpus
 from app.core.errors import UsageError
 from app.core.formats import format_gpu_memory, format_installed_memory
 from app.core.messages import Message, message, sentence, text
@@ -175,7 +175,7 @@ class SetupView(QWidget):
         edited = self.form.values()
         for parameter in (*workload.parameters, *workload.setting_parameters()):
             self.form.set_value(parameter.name, in_editor(values[parameter.name], parameter))
-        for name in ("repeat", "all_engines"):
+        for name in ("repeat", "all_engines", "devices"):
             if name in edited:
                 value = values[name]
                 assert value is not None
@@ -269,6 +269,8 @@ class SetupView(QWidget):
         assert machine is not None
         self.machine_name.show_text(machine.cpu_name or sentence("setup.unknown_cpu"))
         self.facts.show_facts(machine_facts(machine))
+        if most_gpus(machine) > 1:
+            self._make_form(self.chosen_workload)  # it offers them
         self._on_choice()
 
     def _on_workload(self) -> None:
@@ -304,7 +306,9 @@ class SetupView(QWidget):
             if (widget := item.widget()) is not None:
                 widget.hide()
                 widget.deleteLater()
-        self.form = run_form(workload, several_engines=len(self._services.engines.installed) > 1)
+        machine, several = self._services.finder.machine, len(self._services.engines.installed) > 1
+        gpus = 1 if machine is None else most_gpus(machine)
+        self.form = run_form(workload, several_engines=several, gpus=gpus)
         self.form.changed.connect(self._on_choice)
         self._advanced.addWidget(self.form)
 

@@ -8,6 +8,7 @@ from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QSpinBox, QWidget
 
+from app.core.engines.choices import most_gpus
 from app.core.errors import AppError, UsageError
 from app.core.messages import message, sentence
 from app.core.plans.study.axes import read_axis
@@ -60,7 +61,7 @@ class StudyList(QListWidget):
         """Make each row as high as its text, and the list no higher than its rows."""
         room = QRect(0, 0, max(1, self.viewport().width() - 2 * ITEM_PX), 10_000)
         height_px = 0
-        for item in map(self.item, range(self.count())):
+        for item in filter(lambda item: not item.isHidden(), map(self.item, range(self.count()))):
             text_px = self.fontMetrics().boundingRect(room, Qt.TextFlag.TextWordWrap, item.text()).height()
             item.setSizeHint(QSize(0, max(ROW_PX, text_px + ITEM_PX)))
             height_px += item.sizeHint().height()
@@ -145,7 +146,11 @@ class StudySetup(PlanSetup):
 
     def _look_for_idle(self) -> None:
         """Find the studies that have nothing to compare here, in the background, because this plans all."""
-        if (machine := self._services.finder.machine) is not None:
+        machine = self._services.finder.machine
+        for number, preset in enumerate(PRESETS.values()):
+            hides = preset.on_several and (machine is None or most_gpus(machine) < 2)
+            self.studies.item(number).setHidden(hides)
+        if machine is not None:
             look = partial(idle_presets, Runner(self._services.paths, machine))
             self._services.tasks.start(look, self._latest.only(self._show_idle), self._services.complain)
 

@@ -9,9 +9,12 @@ from PySide6.QtWidgets import QCheckBox
 
 from app.core.messages import sentence
 from app.core.paths import Paths
+from app.core.plans.repeat import repeat_plan
+from app.core.plans.study.presets import PRESETS
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.gui.pages.settings.page import SettingsPage
+from app.gui.shell.change_dialog import ChangeDialog
 from tests.conftest import pretend_installed
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
@@ -294,3 +297,32 @@ def test_all_engines_run_in_turn_and_it_says_which_is_fastest(
     table = driver.view.charts.engines
     assert table.isVisible()
     assert [item.text() for row in (0, 1) if (item := table.item(row, 1)) is not None] == ["TensorFlow", "JAX"]
+
+
+CARD = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=12 * 10**9, compute_capability="8.9")
+
+
+@pytest.mark.parametrize("cards", [1, 2])
+def test_only_a_computer_with_several_cards_offers_to_train_on_them(driver: Driver, cards: int) -> None:
+    driver.become(os_name="Linux 6.1", architecture="x86_64", gpus=(CARD,) * cards)
+    window, several = driver.window, cards > 1
+    setup = window.benchmark.setup
+    assert ("devices" in setup.form.values()) == several
+    setup.workload.choose("demo")
+    assert "devices" not in setup.form.values()
+    setup.workload.choose("mnist_mlp")
+    if several:
+        setup.form.set_value("devices", 2)
+        assert (setup.spec().device_count, setup.spec().device) == (2, "auto")
+        setup.refill(repeat_plan(CATALOGUE["mnist_mlp"].default_spec(batch_size=64)))
+        assert setup.form.values()["devices"] == 1
+        setup.refill(repeat_plan(CATALOGUE["mnist_mlp"].default_spec(devices=2)))
+    assert setup.spec().device_count == cards
+    window.show_page("studies")
+    studies = window.studies.setup.studies
+    shown = {key for row, key in enumerate(PRESETS) if not studies.item(row).isHidden()}
+    assert (shown == set(PRESETS)) == several
+    assert set(PRESETS) - shown == (set() if several else {"scaling", "weak_scaling"})
+    dialog = ChangeDialog(driver.services, window)
+    assert ("devices" in dialog.buttons) == several
+    dialog.reject()
