@@ -30,7 +30,7 @@ from tests.gui.pages.suite.test_page import rows
 from tests.saying import Saying, said
 from tests.sure import sure
 from workloads import CATALOGUE
-from workloads.protocol.machine import Machine
+from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import RunSpec
 
 CIFAR = CATALOGUE["cifar10_keras_cnn"]
@@ -269,6 +269,7 @@ def test_a_devices_name_is_safe_where_its_price_is_asked(driver: Driver, machine
 
 @pytest.mark.parametrize("width", [800, 1024, 1366])
 def test_no_question_is_cut(driver: Driver, width: int) -> None:
+    driver.become(gpus=(Gpu("NVIDIA GeForce RTX 4070", "nvidia"),) * 2)  # with the questions on several devices
     studies = open_page(driver).setup.studies
     driver.window.resize(width, 700)
     driver.until(lambda: driver.window.width() == width)
