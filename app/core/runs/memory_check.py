@@ -9,6 +9,7 @@ from app.core.engines.choices import numbered_gpus
 from app.core.messages import Message, message
 from app.core.records import RunSummary
 from workloads import CATALOGUE
+from workloads.engines.registry import engine_named
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import RunSpec
 from workloads.workload import BYTES_PER_PARAMETER
@@ -30,13 +31,17 @@ def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) 
     there_bytes, gpu = _memory(spec, machine, variant)
     if need is None or there_bytes is None:
         return None
+    parts = 1
     if gpu is not None:  # the engine and the data are in the computer's memory
         least_bytes = BYTES_PER_PARAMETER * (workload.expected_parameters(spec) or workload.parameters_count or 0)
         need = replace(need, base_bytes=min(need.base_bytes, least_bytes))
-    need_bytes = need.at(spec.batch_size)
+        parts = spec.device_count
+    elif engine_named(spec.engine).has_process_per_device:
+        need = replace(need, base_bytes=spec.device_count * need.base_bytes)
+    need_bytes = need.at(spec.batch_size // parts)
     if need_bytes <= CERTAIN * there_bytes:
         return None
-    fitting = (there_bytes - need.base_bytes) // max(1, need.per_example_bytes)
+    fitting = parts * ((there_bytes - need.base_bytes) // max(1, need.per_example_bytes))
     if fitting >= 1:
         advice = message("memory.smaller_batch", fitting=fitting)
     else:

@@ -66,6 +66,22 @@ def test_a_card_has_a_memory_of_its_own(machine: Machine) -> None:
     assert memory_problem(ask(batch_size=60, device="gpu:1"), machine) is None
 
 
+def test_several_cards_each_hold_a_part_of_the_batch(machine: Machine) -> None:
+    machine = replace(machine, gpus=(Gpu("Test GPU", "nvidia", memory_bytes=4 * GB),) * 2)
+    ask = WORKLOAD.default_spec
+    assert memory_problem(ask(batch_size=80, device="gpu:0", devices=2), machine) is None
+    problem = sure(memory_problem(ask(batch_size=120, device="gpu:0", devices=2), machine))
+    assert problem.arguments["advice"] == message("memory.smaller_batch", fitting=80)
+
+
+def test_with_one_process_per_device_each_has_its_own_packages(machine: Machine) -> None:
+    def fits(count: int) -> bool:
+        spec = WORKLOAD.default_spec(batch_size=80, device="cpu", engine="torch", devices=count)
+        return memory_problem(spec, machine, "cpu") is None
+
+    assert (fits(1), fits(2), fits(8)) == (True, True, False)
+
+
 def test_a_build_for_the_processor_has_the_computers_memory(machine: Machine) -> None:
     gpu = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=64 * GB, compute_capability="8.9")
     machine = replace(machine, os_name="Linux 6.1", gpus=(gpu,))
