@@ -134,6 +134,8 @@ UNUSED_PACKAGES = (
         "numpy/_core/lib",
         "pyqtgraph/examples",
     ),
+    # TensorFlow's headers, whose paths are too long for Windows' Explorer, and libclang, which nothing imports.
+    *("tensorflow/include", "tensorflow/python/*.lib", "clang"),
 )
 LAUNCHER = """\
 #!/bin/sh
