@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from build import OLDEST_MACOS  # type: ignore[import-not-found] # next to this file
 from packing import draw_icon, read_arguments  # type: ignore[import-not-found] # next to this file
 from release import app_version  # type: ignore[import-not-found] # next to this file
 
@@ -45,7 +46,7 @@ def make_app(folder: Path, out: Path) -> Path:
         "CFBundlePackageType": "APPL",
         "CFBundleShortVersionString": app_version(),
         "CFBundleVersion": app_version(),
-        "LSMinimumSystemVersion": "14.0",
+        "LSMinimumSystemVersion": OLDEST_MACOS,
         "LSRequiresNativeExecution": True,  # macOS would ask for Rosetta, because the program is a script
         "NSAppSleepDisabled": True,  # App Nap would slow down sampling
         "NSHighResolutionCapable": True,

@@ -78,6 +78,8 @@ def make_installer(folder: Path, out: Path, *, compress: bool = True) -> Path:
     setup = out / f"{package_name(folder)}-setup.exe"
     numbers = (*re.findall(r"\d+", made), "0", "0", "0")[:4]
     values = {
+        # On Windows, NSIS builds only 32-bit installers. Debian's builds both, and Wine may run only 64-bit ones.
+        "TARGET": "x86-unicode" if os.name == "nt" else "amd64-unicode",
         "VERSION": made,
         "PROGRAM_ID": PROGRAM_ID,
         "VERSION_NUMBERS": ".".join(numbers),

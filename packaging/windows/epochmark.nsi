@@ -6,7 +6,7 @@
 ;   uninstall-epochmark.exe /S [/DATA]        uninstalls silently; /DATA also deletes results and settings
 ;   uninstall-epochmark.exe /S /FILES _?=...  removes only a folder's files; for installers
 Unicode true
-Target x86-unicode ; NSIS from its authors has no other; it runs on 64-bit Windows too
+Target ${TARGET}
 !include MUI2.nsh
 !include FileFunc.nsh
 !include LogicLib.nsh
