@@ -54,7 +54,8 @@ def check_tag(tag: str, root: Path = ROOT) -> tuple[str, str]:
 def write_release(folder: Path, tag: str, root: Path = ROOT) -> None:
     """Write notes, feed and checksums into the folder of the packages."""
     version, section = check_tag(tag, root)
-    (folder / "notes.md").write_text(section + "\n", encoding="utf-8")
+    notes = re.sub(r"\[([^\]]*)\]\((?!https:)[^)]*\)", r"\1", section)  # a release's page has no files next to it
+    (folder / "notes.md").write_text(notes + "\n", encoding="utf-8")
     feed = {"version": version, "notes": points(section)}
     (folder / "release.json").write_text(json.dumps(feed, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     files = sorted(path for path in folder.iterdir() if path.name not in (CHECKSUMS, "notes.md"))

@@ -102,10 +102,10 @@ def make_installer(folder: Path, out: Path, *, compress: bool = True) -> Path:
     return setup
 
 
-def make_zip(folder: Path, out: Path) -> Path:
+def make_zip(folder: Path, out: Path, level: int = 9) -> Path:
     """Build the .zip, and return its path."""
     packed = out / f"{package_name(folder)}.zip"
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
         for path in files_in(folder):
             archive.write(path, Path("Epochmark", path.relative_to(folder)))
     return packed

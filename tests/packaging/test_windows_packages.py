@@ -89,7 +89,7 @@ def test_the_installer_has_a_version_and_an_icon(tmp_path: Path) -> None:
 
 def test_the_zip_is_the_folder(tmp_path: Path) -> None:
     folder = write(tmp_path / "built", {"python/python.exe", "epochmark.cmd"})
-    packed = windows_packages.make_zip(folder, tmp_path)
+    packed = windows_packages.make_zip(folder, tmp_path, level=1)
     assert "1.2.3" in packed.name
     with zipfile.ZipFile(packed) as archive:
         archive.extractall(tmp_path / "unpacked")
@@ -122,7 +122,7 @@ def on_drive(*parts: str | Path) -> str:
 def test_the_zip_needs_nothing_and_writes_nothing(rig: Rig, folder: Path, tmp_path: Path) -> None:
     unpacked = rig.drive / "Unpäcked here"
     try:
-        with zipfile.ZipFile(windows_packages.make_zip(folder, tmp_path)) as archive:
+        with zipfile.ZipFile(windows_packages.make_zip(folder, tmp_path, level=1)) as archive:
             archive.extractall(unpacked)
         before = names_in(unpacked)
         launcher = on_drive(unpacked.name, "Epochmark", "epochmark.cmd")
