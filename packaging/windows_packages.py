@@ -41,7 +41,7 @@ def files_in(folder: Path) -> list[Path]:
 def file_lists(folder: Path) -> str:
     """Return two NSIS macros that call another macro for each file, and for each folder, the deepest first."""
     files = [path.relative_to(folder) for path in files_in(folder)]
-    folders = {parent for path in files for parent in path.parents[:-1]}
+    folders = [path.relative_to(folder) for path in folder.rglob("*") if path.is_dir()]  # empty ones too
     lists = {
         "EachFile": files,
         "EachFolder": sorted(folders, key=lambda path: (-len(path.parts), path)),

@@ -317,15 +317,21 @@ Section Uninstall
   nsExec::Exec '"$INSTDIR\python\python.exe" -I -m epochmark.forget'
   Pop $0
   keep:
-  !insertmacro RemoveVersion "$INSTDIR.partial" "un."
-  !insertmacro RemoveVersion "$INSTDIR.new" "un."
-  !insertmacro RemoveVersion "$INSTDIR.old" "un."
+  ${GetParent} "$INSTDIR" $R9 ; what an ended installation left is next to $INSTDIR
+  !insertmacro RemoveVersion "$R9\program.partial" "un."
+  !insertmacro RemoveVersion "$R9\program.new" "un."
+  !insertmacro RemoveVersion "$R9\program.old" "un."
   Call un.DeleteFiles
   Delete "${SHORTCUT}"
   Delete "$INSTDIR\${UNINSTALLER}"
-  RMDir "$INSTDIR"
-  ${GetParent} "$INSTDIR" $0
-  RMDir "$0"
+  ${For} $1 1 10 ; it may not have ended yet: Windows runs a copy of it, and deletes a file only when nobody uses it
+    RMDir "$INSTDIR"
+    ${IfNot} ${FileExists} "$INSTDIR\*.*"
+      ${Break}
+    ${EndIf}
+    Sleep 500
+  ${Next}
+  RMDir "$R9"
   DeleteRegKey HKCU "${KEY}"
 SectionEnd
 

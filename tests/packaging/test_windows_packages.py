@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path, PureWindowsPath
 
@@ -57,6 +57,7 @@ def test_the_uninstaller_lists_exactly_the_built_files(
     tmp_path_factory: pytest.TempPathFactory, names: set[str]
 ) -> None:
     folder = write(tmp_path_factory.mktemp("built"), names)
+    (folder / "top" / "empty").mkdir(parents=True, exist_ok=True)
     lists = windows_packages.file_lists(folder)
     assert set(listed(lists, "EachFile")) == names_in(folder)
     folders = [PureWindowsPath(name) for name in listed(lists, "EachFolder")]
@@ -205,7 +206,7 @@ def test_the_program_is_installed_updated_and_uninstalled(
     assert install(rig, setups["new"]) == 0
     own.unlink()
     uninstall(rig, "/DATA")
-    assert not place.exists()
+    assert not place.exists(), names_in(place)
     assert not data.exists()
 
 
@@ -266,6 +267,13 @@ def test_a_new_folder_replaces_the_old_one(rig: Rig, folder: Path, setups: dict[
     uninstall(rig)
 
 
+def end_update(rig: Rig, setup: str, is_reached: Callable[[], bool]) -> None:
+    update = rig.begin(setup, *silently_into(PLACE))
+    wait_until(is_reached)
+    rig.end_all()
+    update.wait()
+
+
 def test_an_update_that_is_ended_leaves_a_version_that_works(
     rig: Rig, folder: Path, setups: dict[str, str], place: Path
 ) -> None:
@@ -273,22 +281,20 @@ def test_an_update_that_is_ended_leaves_a_version_that_works(
     partial, old = program.with_suffix(".partial"), program.with_suffix(".old")
     assert install(rig, setups["new"]) == 0
     for is_reached in (
-        partial.is_dir,
-        (partial / "python" / "python.exe").exists,
+        (partial / UNINSTALLER).exists,
+        (partial / "python" / "Lib").is_dir,
         old.is_dir,
         lambda: old.is_dir() and not (old / "LICENSE").exists(),
-        lambda: old.is_dir() and not (old / "python" / "python.exe").exists(),
+        lambda: old.is_dir() and not (old / "python" / "Lib" / "os.py").exists(),
     ):
-        update = rig.begin(setups["new"], *silently_into(PLACE))
-        wait_until(is_reached)
-        rig.end_all()
-        update.wait()
+        end_update(rig, setups["new"], is_reached)
         assert names_in(place) != installed_names(folder)
         assert run_installed(rig, "--version") == 0
     assert install(rig, setups["new"]) == 0
     assert names_in(place) == installed_names(folder)
+    end_update(rig, setups["new"], old.is_dir)
     uninstall(rig)
-    assert not place.exists()
+    assert not place.exists(), names_in(place)
 
 
 def test_an_update_that_is_ended_between_two_renames_is_taken_back_by_the_next(
