@@ -19,6 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ROOT / "packaging" / "requirements"
+OLDEST_MACOS = "14.0"  # Qt's; uv would assume an older one, for which Qt has no wheels
 
 
 @dataclass(frozen=True)
@@ -106,23 +107,13 @@ UNUSED_PACKAGES = (
     *(
         f"PySide6/{plugins}/{kind}"
         for plugins in ("Qt/plugins", "plugins")
-        for kind in ("qmltooling", "sqldrivers")
-    ),
-    *(
-        f"PySide6/{plugins}/{kind}"
-        for plugins in ("Qt/plugins", "plugins")
-        for kind in ("designer", "qmllint", "wayland-graphics-integration-server")
-    ),
-    *(
-        f"PySide6/plugins/{name}"
-        for name in (
-            "platforminputcontexts",
-            "vectorimageformats",
-            "imageformats/qpdf.dll",
+        for kind in (
+            *("qmltooling", "sqldrivers", "designer", "qmllint", "wayland-graphics-integration-server"),
+            *("vectorimageformats", "imageformats/*qpdf.*", "platforminputcontexts/*virtualkeyboard*"),
             "platforms/qdirect2d.dll",
         )
     ),
-    "PySide6/pyside6qml*",
+    *("PySide6/pyside6qml*", "PySide6/libpyside6qml*"),
     *(f"PySide6/Qt/lib/libQt6{module}*" for module in _QT_MODULES),
     *(f"PySide6/Qt/lib/Qt{module}*.framework" for module in _QT_MODULES),
     *(f"PySide6/{prefix}{module}*" for prefix in ("Qt6", "Qt") for module in _QT_MODULES),
@@ -134,6 +125,8 @@ UNUSED_PACKAGES = (
         "numpy/_core/lib",
         "pyqtgraph/examples",
     ),
+    # TensorFlow's headers, whose paths are too long for Windows' Explorer, and libclang, which nothing imports.
+    *("tensorflow/include", "tensorflow/python/*.lib", "clang"),
 )
 LAUNCHER = """\
 #!/bin/sh
@@ -150,7 +143,8 @@ WINDOWS_LAUNCHER = """\
 
 def run(*command: str | Path) -> None:
     """Run a command in the repository, or end the build with its exit code."""
-    done = subprocess.run([str(word) for word in command], cwd=ROOT, check=False)
+    environment = os.environ | {"MACOSX_DEPLOYMENT_TARGET": OLDEST_MACOS}
+    done = subprocess.run([str(word) for word in command], cwd=ROOT, env=environment, check=False)
     if done.returncode:
         sys.exit(f"{Path(command[0]).name} failed with exit code {done.returncode}.")
 

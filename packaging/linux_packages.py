@@ -6,7 +6,6 @@
 An AppImage is a squashfs image behind AppImage's own runtime; without the runtime's file, its folder is made.
 """
 
-import argparse
 import gzip
 import os
 import shutil
@@ -14,7 +13,9 @@ import subprocess
 import sys
 from email.utils import formatdate
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from packing import read_arguments  # type: ignore[import-not-found] # next to this file
 from release import app_version, newest_section  # type: ignore[import-not-found] # next to this file
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -60,8 +61,15 @@ def add_desktop_files(usr: Path) -> None:
 
 def make_deb(folder: Path, out: Path, compression: str = "xz") -> Path:
     """Build the .deb, and return its path."""
-    root = out / "deb"
-    shutil.rmtree(root, ignore_errors=True)
+    deb = out / f"epochmark_{app_version()}_amd64.deb"
+    with TemporaryDirectory() as scratch:
+        root = Path(scratch, "deb")
+        _fill_deb(folder, root)
+        subprocess.run(["dpkg-deb", "--root-owner-group", f"-Z{compression}", "--build", root, deb], check=True)
+    return deb
+
+
+def _fill_deb(folder: Path, root: Path) -> None:
     usr, control = root / "usr", root / "DEBIAN"
     shutil.copytree(folder, usr / "lib" / "epochmark", symlinks=True)
     (usr / "bin").mkdir()
@@ -78,9 +86,6 @@ def make_deb(folder: Path, out: Path, compression: str = "xz") -> Path:
     control.mkdir()
     (control / "control").write_text(_control(_size_kib(usr)), encoding="utf-8")
     _set_modes(root)
-    deb = out / f"epochmark_{app_version()}_amd64.deb"
-    subprocess.run(["dpkg-deb", "--root-owner-group", f"-Z{compression}", "--build", root, deb], check=True)
-    return deb
 
 
 def _control(size_kib: int) -> str:
@@ -131,31 +136,25 @@ def make_appdir(folder: Path, out: Path) -> Path:
 
 def make_appimage(folder: Path, out: Path, runtime: Path | None) -> Path:
     """Build the AppImage, or only its folder without a runtime; return the path."""
-    root = make_appdir(folder, out)
     if runtime is None:
-        return root
-    image, packed = out / f"Epochmark-{app_version()}-x86_64.AppImage", out / "Epochmark.squashfs"
-    packed.unlink(missing_ok=True)
-    options = ("-quiet", "-root-owned", "-noappend", "-comp", "zstd")
-    subprocess.run(["mksquashfs", root, packed, *options], check=True, stdout=sys.stderr)
-    image.write_bytes(runtime.read_bytes() + packed.read_bytes())
+        return make_appdir(folder, out)
+    image = out / f"Epochmark-{app_version()}-x86_64.AppImage"
+    with TemporaryDirectory() as scratch:
+        root, packed = make_appdir(folder, Path(scratch)), Path(scratch, "squashfs")
+        options = ("-quiet", "-root-owned", "-comp", "zstd")
+        subprocess.run(["mksquashfs", root, packed, *options], check=True, stdout=sys.stderr)
+        image.write_bytes(runtime.read_bytes() + packed.read_bytes())
     image.chmod(0o755)
-    packed.unlink()
     return image
 
 
 def main() -> int:
     """Build what the arguments say, and print its path."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=("deb", "appimage"))
-    parser.add_argument("folder", type=Path, help="folder made by build.py")
-    parser.add_argument("out", type=Path, help="folder for the result")
-    parser.add_argument("--runtime", type=Path, metavar="FILE", help="AppImage's runtime for x86-64")
-    arguments = parser.parse_args()
-    folder, out = arguments.folder.resolve(), arguments.out.resolve()
-    out.mkdir(parents=True, exist_ok=True)
-    made = make_deb(folder, out) if arguments.kind == "deb" else make_appimage(folder, out, arguments.runtime)
-    print(made)
+    given = read_arguments(__doc__, ("deb", "appimage"), {"--runtime": "AppImage's runtime for x86-64"})
+    if given.kind == "deb":
+        print(make_deb(given.folder, given.out))
+    else:
+        print(make_appimage(given.folder, given.out, given.runtime))
     return 0
 
 

@@ -13,7 +13,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from build import OLDEST_MACOS  # type: ignore[import-not-found] # next to this file
+from packing import draw_icon, read_arguments  # type: ignore[import-not-found] # next to this file
 from release import app_version  # type: ignore[import-not-found] # next to this file
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,7 +45,8 @@ def make_app(folder: Path, out: Path) -> Path:
         "CFBundleName": "Epochmark",
         "CFBundlePackageType": "APPL",
         "CFBundleShortVersionString": app_version(),
-        "LSMinimumSystemVersion": "14.0",
+        "CFBundleVersion": app_version(),
+        "LSMinimumSystemVersion": OLDEST_MACOS,
         "LSRequiresNativeExecution": True,  # macOS would ask for Rosetta, because the program is a script
         "NSAppSleepDisabled": True,  # App Nap would slow down sampling
         "NSHighResolutionCapable": True,
@@ -52,14 +56,9 @@ def make_app(folder: Path, out: Path) -> Path:
 
 
 def add_icon(bundle: Path) -> None:
-    """Convert the icon with macOS' own tools."""
-    drawing, icons = ROOT / "resources" / "icons" / "epochmark.svg", bundle.parent / "epochmark.iconset"
-    icons.mkdir(exist_ok=True)
-    for size_px in (16, 32, 128, 256, 512):
-        picture = icons / f"icon_{size_px}x{size_px}.png"
-        run("sips", "-s", "format", "png", "-z", size_px, size_px, drawing, "--out", picture)
-    run("iconutil", "-c", "icns", "-o", bundle / "Contents" / "Resources" / "epochmark.icns", icons)
-    shutil.rmtree(icons)
+    """Write the icon in the sizes that Finder shows."""
+    largest, *smaller = draw_icon(1024, 512, 256, 128, 64, 32)
+    largest.save(bundle / "Contents" / "Resources" / "epochmark.icns", append_images=smaller)
 
 
 def programs_in(bundle: Path) -> list[Path]:
@@ -93,23 +92,28 @@ def run(*command: object) -> None:
     subprocess.run([str(word) for word in command], check=True)
 
 
-def main(folder: Path, out: Path) -> None:
-    """Build the image next to the bundle."""
-    staged = out / "image"
-    staged.mkdir(parents=True, exist_ok=True)
-    bundle = make_app(folder, staged)
-    add_icon(bundle)
-    if identity := os.environ.get("CODESIGN_IDENTITY"):
-        sign(bundle, identity)
+def make_image(folder: Path, out: Path) -> Path:
+    """Build the image, and return its path."""
     image = out / f"Epochmark-{app_version()}-arm64.dmg"
-    run("hdiutil", "create", "-volname", "Epochmark", "-srcfolder", staged, "-format", "ULFO", "-ov", image)
+    with TemporaryDirectory() as staged:
+        bundle = make_app(folder, Path(staged))
+        add_icon(bundle)
+        Path(staged, "Applications").symlink_to("/Applications")  # to drag the app to
+        if identity := os.environ.get("CODESIGN_IDENTITY"):
+            sign(bundle, identity)
+        run("hdiutil", "create", "-volname", "Epochmark", "-srcfolder", staged, "-format", "ULFO", "-ov", image)
     if profile := os.environ.get("NOTARY_PROFILE"):
         run("xcrun", "notarytool", "submit", image, "--keychain-profile", profile, "--wait")
         run("xcrun", "stapler", "staple", image)
-    shutil.rmtree(staged)
+    return image
+
+
+def main() -> int:
+    """Build what the arguments say, and print its path."""
+    given = read_arguments(__doc__)
+    print(make_image(given.folder, given.out))
+    return 0
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve())
+    sys.exit(main())

@@ -1,8 +1,9 @@
 """Writes what a release publishes besides its packages, from the newest dated section of CHANGELOG.md.
 
-    python packaging/release.py build/dist v0.3.0
+    python packaging/release.py v0.3.0 [build/dist]
 
 The notes (notes.md), the feed that "Check for updates" reads (release.json), and the checksums of all files.
+Without a folder, it only checks that tag, version and changelog agree.
 """
 
 import hashlib
@@ -53,7 +54,8 @@ def check_tag(tag: str, root: Path = ROOT) -> tuple[str, str]:
 def write_release(folder: Path, tag: str, root: Path = ROOT) -> None:
     """Write notes, feed and checksums into the folder of the packages."""
     version, section = check_tag(tag, root)
-    (folder / "notes.md").write_text(section + "\n", encoding="utf-8")
+    notes = re.sub(r"\[([^\]]*)\]\((?!https:)[^)]*\)", r"\1", section)  # a release's page has no files next to it
+    (folder / "notes.md").write_text(notes + "\n", encoding="utf-8")
     feed = {"version": version, "notes": points(section)}
     (folder / "release.json").write_text(json.dumps(feed, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     files = sorted(path for path in folder.iterdir() if path.name not in (CHECKSUMS, "notes.md"))
@@ -62,6 +64,10 @@ def write_release(folder: Path, tag: str, root: Path = ROOT) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    write_release(Path(sys.argv[1]), sys.argv[2])
+    match sys.argv[1:]:
+        case [tag]:
+            check_tag(tag)
+        case [tag, folder]:
+            write_release(Path(folder), tag)
+        case _:
+            sys.exit(__doc__)

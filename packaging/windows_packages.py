@@ -7,14 +7,15 @@ The installer is made by NSIS (`makensis`, also a package of Debian). It contain
 because its uninstaller deletes only these.
 """
 
-import argparse
 import os
 import re
 import subprocess
 import sys
 import zipfile
-from io import BytesIO
 from pathlib import Path, PureWindowsPath
+from tempfile import TemporaryDirectory
+
+from packing import draw_icon, read_arguments  # type: ignore[import-not-found] # next to this file
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "packaging" / "windows" / "epochmark.nsi"
@@ -26,6 +27,12 @@ def version(folder: Path) -> str:
     return info.name.removeprefix("epochmark-").removesuffix(".dist-info")
 
 
+def package_name(folder: Path) -> str:
+    """Return the name of a folder's packages, without what is added to it for a kind of package."""
+    has_tensorflow = (folder / "python/Lib/site-packages/tensorflow").is_dir()
+    return f"Epochmark-{version(folder)}-windows-x64{'-tensorflow' if has_tensorflow else ''}"
+
+
 def files_in(folder: Path) -> list[Path]:
     """Return all files in a folder and below, in a fixed order."""
     return sorted(path for path in folder.rglob("*") if not path.is_dir())
@@ -34,7 +41,7 @@ def files_in(folder: Path) -> list[Path]:
 def file_lists(folder: Path) -> str:
     """Return two NSIS macros that call another macro for each file, and for each folder, the deepest first."""
     files = [path.relative_to(folder) for path in files_in(folder)]
-    folders = {parent for path in files for parent in path.parents[:-1]}
+    folders = [path.relative_to(folder) for path in folder.rglob("*") if path.is_dir()]  # empty ones too
     lists = {
         "EachFile": files,
         "EachFolder": sorted(folders, key=lambda path: (-len(path.parts), path)),
@@ -52,25 +59,14 @@ def _call(path: Path) -> str:
 
 def write_images(icon_path: Path, panel_path: Path) -> None:
     """Write the app's icon as an .ico with all sizes that Windows shows, and the picture on the last page."""
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     from PIL import Image
-    from PySide6.QtCore import QBuffer, QByteArray, QIODevice
-    from PySide6.QtWidgets import QApplication
 
-    from app.gui.style.icons import application_icon
-
-    application, icon, drawn = QApplication.instance() or QApplication([]), application_icon(), []
-    for size in sorted(icon.availableSizes(), key=lambda size: -size.width()):
-        buffer = QBuffer(data := QByteArray())
-        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-        icon.pixmap(size).save(buffer, "PNG")
-        drawn.append(Image.open(BytesIO(data.data())))
+    drawn = draw_icon(256, 128, 64, 48, 32, 24, 16)
     sizes = [image.size for image in drawn]
     drawn[0].save(icon_path, sizes=sizes, append_images=drawn[1:], bitmap_format="bmp")
-    panel, picture = Image.new("RGB", (164, 314), "white"), drawn[1].convert("RGBA")
+    panel, picture = Image.new("RGB", (164, 314), "white"), drawn[1]
     panel.paste(picture, ((panel.width - picture.width) // 2, (panel.height - picture.height) // 2), picture)
     panel.save(panel_path)
-    del application
 
 
 def make_installer(folder: Path, out: Path, *, compress: bool = True) -> Path:
@@ -79,34 +75,37 @@ def make_installer(folder: Path, out: Path, *, compress: bool = True) -> Path:
     from app.gui.shell.desktop import PROGRAM_ID
 
     made = version(folder)
-    setup = out / f"Epochmark-{made}-windows-x64-setup.exe"
-    lists, icon, panel = out / "files.nsh", out / "epochmark.ico", out / "panel.bmp"
-    lists.write_text(file_lists(folder), encoding="utf-8-sig")
-    write_images(icon, panel)
+    setup = out / f"{package_name(folder)}-setup.exe"
     numbers = (*re.findall(r"\d+", made), "0", "0", "0")[:4]
     values = {
+        # On Windows, NSIS builds only 32-bit installers. Debian's builds both, and Wine may run only 64-bit ones.
+        "TARGET": "x86-unicode" if os.name == "nt" else "amd64-unicode",
         "VERSION": made,
         "PROGRAM_ID": PROGRAM_ID,
         "VERSION_NUMBERS": ".".join(numbers),
         "SIZE_KIB": sum(path.stat().st_size for path in files_in(folder)) // 1024,
         "COMPRESS": "SetCompressor /SOLID lzma" if compress else "SetCompress off",
         "FOLDER": folder,
-        "LISTS": lists,
-        "ICON": icon,
-        "PANEL": panel,
         "OUT": setup,
     }
-    defines = [f"-D{name}={value}" for name, value in values.items()]
     # Without a UTF-8 locale, makensis can't open files whose names aren't ASCII.
     environment = os.environ | {"LC_ALL": "C.UTF-8"}
-    subprocess.run(["makensis", "-V2", "-WX", *defines, SCRIPT], env=environment, check=True, stdout=sys.stderr)
+    with TemporaryDirectory() as scratch:
+        lists, icon, panel = (Path(scratch, name) for name in ("files.nsh", "epochmark.ico", "panel.bmp"))
+        lists.write_text(file_lists(folder), encoding="utf-8-sig")
+        write_images(icon, panel)
+        values |= {"LISTS": lists, "ICON": icon, "PANEL": panel}
+        defines = [f"-D{name}={value}" for name, value in values.items()]
+        subprocess.run(
+            ["makensis", "-V2", "-WX", *defines, SCRIPT], env=environment, check=True, stdout=sys.stderr
+        )
     return setup
 
 
-def make_zip(folder: Path, out: Path) -> Path:
+def make_zip(folder: Path, out: Path, level: int = 9) -> Path:
     """Build the .zip, and return its path."""
-    packed = out / f"Epochmark-{version(folder)}-windows-x64.zip"
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    packed = out / f"{package_name(folder)}.zip"
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
         for path in files_in(folder):
             archive.write(path, Path("Epochmark", path.relative_to(folder)))
     return packed
@@ -114,14 +113,8 @@ def make_zip(folder: Path, out: Path) -> Path:
 
 def main() -> int:
     """Build what the arguments say, and print its path."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=("installer", "zip"))
-    parser.add_argument("folder", type=Path, help="folder made by build.py")
-    parser.add_argument("out", type=Path, help="folder for the result")
-    arguments = parser.parse_args()
-    folder, out = arguments.folder.resolve(), arguments.out.resolve()
-    out.mkdir(parents=True, exist_ok=True)
-    print(make_installer(folder, out) if arguments.kind == "installer" else make_zip(folder, out))
+    given = read_arguments(__doc__, ("installer", "zip"))
+    print((make_installer if given.kind == "installer" else make_zip)(given.folder, given.out))
     return 0
 
 

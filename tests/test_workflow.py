@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 
 import pytest
 
@@ -47,3 +49,14 @@ def test_actions_are_pinned_and_tokens_are_not_kept(name: str) -> None:
     uses = re.findall(r"uses: (.+)", WORKFLOWS[name])
     assert [use for use in uses if not re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40} # v[\d.]+", use)] == []
     assert WORKFLOWS[name].count("actions/checkout@") == WORKFLOWS[name].count("persist-credentials: false")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", sorted(set(re.findall(r"packaging/(\w+\.py)", WORKFLOWS["release"]))))
+def test_the_release_calls_programs_with_words_that_they_have(program: str) -> None:
+    calls = re.findall(rf"packaging/{program} (.+)", WORKFLOWS["release"])
+    words = {word for call in calls for word in re.findall(r"^[a-z]+(?= )|--[a-z-]+", call)}
+    explained = subprocess.run(
+        [sys.executable, ROOT / "packaging" / program, "--help"], capture_output=True, text=True, check=False
+    )
+    assert [word for word in words if word not in explained.stdout + explained.stderr] == []

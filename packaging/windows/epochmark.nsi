@@ -1,10 +1,12 @@
 ; Installs Epochmark for one user, without administrator rights. packaging/windows_packages.py runs makensis.
-; Nothing here removes a folder with what it contains: LISTS has macros that name each file and folder, and only these
-; are removed. In an update, the old version works until all new files are on the disk.
+; Nothing here removes a folder with what it contains: each version's uninstaller has a list of its files and folders,
+; and only these are removed. All files of a version are in one folder, so that a rename replaces the old version. What
+; an ended installation leaves has an uninstaller too, with which the next installation clears it.
 ;   setup.exe /S /D=C:\folder                 installs silently; exit code 2 if that failed
 ;   uninstall-epochmark.exe /S [/DATA]        uninstalls silently; /DATA also deletes results and settings
+;   uninstall-epochmark.exe /S /FILES _?=...  removes only a folder's files; for installers
 Unicode true
-Target amd64-unicode
+Target ${TARGET}
 !include MUI2.nsh
 !include FileFunc.nsh
 !include LogicLib.nsh
@@ -16,7 +18,10 @@ Target amd64-unicode
 !define KEY "Software\Microsoft\Windows\CurrentVersion\Uninstall\Epochmark"
 !define SHORTCUT "$SMPROGRAMS\Epochmark.lnk"
 !define UNINSTALLER "uninstall-epochmark.exe" ; a name that no other program's uninstaller has
-!define PARTIAL "$INSTDIR\epochmark-${VERSION}.partial"
+!define PROGRAM "$INSTDIR\program"
+!define PARTIAL "${PROGRAM}.partial" ; some files of the new version
+!define NEW "${PROGRAM}.new" ; all of them
+!define OLD "${PROGRAM}.old"
 
 Name "Epochmark"
 OutFile "${OUT}"
@@ -38,7 +43,7 @@ VIAddVersionKey "LegalCopyright" "The Epochmark authors, MIT license"
 !define MUI_ICON "${ICON}"
 !define MUI_UNICON "${ICON}"
 !define MUI_WELCOMEFINISHPAGE_BITMAP "${PANEL}"
-!define MUI_FINISHPAGE_RUN "$INSTDIR\python\pythonw.exe"
+!define MUI_FINISHPAGE_RUN "${PROGRAM}\python\pythonw.exe"
 !define MUI_FINISHPAGE_RUN_PARAMETERS "-I -m epochmark"
 !insertmacro MUI_PAGE_DIRECTORY
 !insertmacro MUI_PAGE_INSTFILES
@@ -52,13 +57,13 @@ VIAddVersionKey "LegalCopyright" "The Epochmark authors, MIT license"
   Abort
 !macroend
 
-; Fails if Epochmark runs from $INSTDIR: Windows lets nobody write to the file of a running program.
-!macro FailIfRunning
+; Fails if Epochmark runs from FOLDER: Windows lets nobody write to the file of a running program.
+!macro FailIfRunning FOLDER
   StrCpy $1 0
   ${Do}
     StrCpy $2 ""
-    !insertmacro FindRunning "python.exe"
-    !insertmacro FindRunning "pythonw.exe"
+    !insertmacro FindRunning "${FOLDER}\python\python.exe"
+    !insertmacro FindRunning "${FOLDER}\python\pythonw.exe"
     ${If} $2 == ""
       ${Break}
     ${EndIf}
@@ -73,39 +78,27 @@ VIAddVersionKey "LegalCopyright" "The Epochmark authors, MIT license"
   ${Loop}
 !macroend
 
-!macro FindRunning PROGRAM
-  ${If} ${FileExists} "$INSTDIR\python\${PROGRAM}"
+!macro FindRunning FILE
+  ${If} ${FileExists} "${FILE}"
     ClearErrors
-    FileOpen $0 "$INSTDIR\python\${PROGRAM}" a
+    FileOpen $0 "${FILE}" a
     ${If} ${Errors}
-      StrCpy $2 "${PROGRAM}"
+      StrCpy $2 "${FILE}"
     ${Else}
       FileClose $0
     ${EndIf}
   ${EndIf}
 !macroend
 
-!macro FindOthers PATH
-  ${If} ${FileExists} "$INSTDIR\${PATH}"
-    StrCpy $0 "${PATH}"
-  ${EndIf}
+!macro MoveFolder FROM TO
+  StrCpy $R0 "${FROM}"
+  StrCpy $R1 "${TO}"
+  Call MoveFolder
 !macroend
 
-!macro MakeFolder PATH
-  CreateDirectory "$INSTDIR\${PATH}"
-!macroend
-
-!macro MoveFile PATH
-  StrCpy $R0 "${PATH}"
-  Call MoveFile
-!macroend
-
-!macro DeletePartialFile PATH
-  Delete "${PARTIAL}\${PATH}"
-!macroend
-
-!macro DeletePartialFolder PATH
-  RMDir "${PARTIAL}\${PATH}"
+!macro RemoveVersion FOLDER UN
+  StrCpy $R0 "${FOLDER}"
+  Call ${UN}RemoveVersion
 !macroend
 
 !macro DeleteFile PATH
@@ -116,6 +109,24 @@ VIAddVersionKey "LegalCopyright" "The Epochmark authors, MIT license"
   RMDir "$INSTDIR\${PATH}"
 !macroend
 
+; Removes the version in the folder $R0, if there is one.
+!macro RemoveVersionFunction UN
+Function ${UN}RemoveVersion
+  ${If} ${FileExists} "$R0\${UNINSTALLER}"
+    ClearErrors
+    ExecWait '"$R0\${UNINSTALLER}" /S /FILES _?=$R0' $0
+    ${If} ${Errors}
+    ${OrIf} $0 <> 0
+      !insertmacro Fail "$R0 can't be removed. Restart Windows, then try again."
+    ${EndIf}
+    Delete "$R0\${UNINSTALLER}"
+  ${EndIf}
+  RMDir "$R0"
+FunctionEnd
+!macroend
+!insertmacro RemoveVersionFunction ""
+!insertmacro RemoveVersionFunction "un."
+
 Function .onInit
   ${IfNot} ${AtLeastWin10}
     !insertmacro Fail "Epochmark requires Windows 10 or later."
@@ -125,78 +136,133 @@ Function .onInit
   ${If} $0 <> 0
     !insertmacro Fail "Epochmark is already being installed."
   ${EndIf}
+  Call PutBack
 FunctionEnd
 
-; Moves the file $R0 to its final place. Virus scanners may hold a new file for some seconds.
-Function MoveFile
+; Moves the folder $R0 to $R1. Virus scanners may hold new files for some seconds.
+Function MoveFolder
   ${For} $1 1 20
     ClearErrors
-    Rename "${PARTIAL}\$R0" "$INSTDIR\$R0"
+    Rename "$R0" "$R1"
     ${IfNot} ${Errors}
       Return
     ${EndIf}
     Sleep 500
   ${Next}
-  !insertmacro Fail "$INSTDIR\$R0 can't be written. Restart Windows, then install Epochmark again."
+  !insertmacro Fail "Another program uses $R0. Restart Windows, then install Epochmark again."
 FunctionEnd
 
-; Uninstalls the version in the folder $R0, if there is one. Its own uninstaller has the list of its files.
-Function RemoveVersion
-  ${IfNot} ${FileExists} "$R0\${UNINSTALLER}"
-    Return
+; Puts the old version back if an installation ended after moving it away.
+Function PutBack
+  ${If} ${FileExists} "${OLD}\${UNINSTALLER}"
+  ${AndIfNot} ${FileExists} "${PROGRAM}\*.*"
+    !insertmacro MoveFolder "${OLD}" "${PROGRAM}"
   ${EndIf}
-  CopyFiles /SILENT "$R0\${UNINSTALLER}" "$PLUGINSDIR\old.exe"
-  ClearErrors
-  ExecWait '"$PLUGINSDIR\old.exe" /S _?=$R0' $0
-  ${If} ${Errors}
-  ${OrIf} $0 <> 0
-    !insertmacro Fail "The installed version can't be removed. Close Epochmark, then try again."
+FunctionEnd
+
+; Removes what earlier installations left. Others' files in the old version's folders are moved to the same place again.
+Function Clear
+  Delete "${PARTIAL}\unfinished.exe"
+  !insertmacro RemoveVersion "${PARTIAL}" ""
+  !insertmacro RemoveVersion "${NEW}" ""
+  !insertmacro RemoveVersion "${OLD}" ""
+  ${If} ${FileExists} "${OLD}\*.*"
+    StrCpy $R1 "${PROGRAM}"
+    Call MoveOthersFiles
   ${EndIf}
-  Delete "$R0\${UNINSTALLER}"
+  ${If} ${FileExists} "${OLD}\*.*"
+    !insertmacro Fail "${OLD} contains files of another program. Move them, then install Epochmark again."
+  ${EndIf}
+FunctionEnd
+
+; Moves what the folder $R0 contains to $R1, except for files that are there already.
+Function MoveOthersFiles
+  Push $R2
+  Push $R3
+  CreateDirectory "$R1"
+  FindFirst $R2 $R3 "$R0\*.*"
+  ${DoWhile} $R3 != ""
+    ClearErrors
+    ${If} $R3 != "."
+    ${AndIf} $R3 != ".."
+      Rename "$R0\$R3" "$R1\$R3"
+    ${EndIf}
+    ${If} ${Errors}
+    ${AndIf} ${FileExists} "$R0\$R3\*.*"
+      ${GetFileAttributes} "$R0\$R3" "REPARSE_POINT" $0 ; a link to another folder
+      ${If} $0 == 0
+        Push $R0
+        Push $R1
+        StrCpy $R0 "$R0\$R3"
+        StrCpy $R1 "$R1\$R3"
+        Call MoveOthersFiles
+        Pop $R1
+        Pop $R0
+      ${EndIf}
+    ${EndIf}
+    FindNext $R2 $R3
+  ${Loop}
+  FindClose $R2
   RMDir "$R0"
+  Pop $R3
+  Pop $R2
+FunctionEnd
+
+; Removes the version that was installed in another folder, $R8.
+Function RemoveReplaced
+  ${If} $R8 != ""
+  ${AndIf} $R8 != $INSTDIR
+    !insertmacro RemoveVersion "$R8\program" ""
+    RMDir "$R8"
+  ${EndIf}
+  DeleteRegValue HKCU "${KEY}" "Replaced"
 FunctionEnd
 
 Section
-  InitPluginsDir
-  !insertmacro FailIfRunning
-  ${IfNot} ${FileExists} "$INSTDIR\${UNINSTALLER}"
-    StrCpy $0 ""
-    !insertmacro EachFile FindOthers
-    ${If} $0 != ""
-      !insertmacro Fail "$INSTDIR already contains a file named $0. Choose another folder."
-    ${EndIf}
+  Call PutBack
+  !insertmacro FailIfRunning "${PROGRAM}"
+  ReadRegStr $R9 HKCU "${KEY}" "InstallLocation"
+  ${If} $R9 == ""
+    StrCpy $R9 $INSTDIR
   ${EndIf}
+  !insertmacro FailIfRunning "$R9\program"
+  ${If} ${FileExists} "${PROGRAM}\python\python.exe"
+  ${AndIfNot} ${FileExists} "${PROGRAM}\${UNINSTALLER}"
+    !insertmacro Fail "${PROGRAM} contains another program. Choose another folder."
+  ${EndIf}
+  Call Clear
+  ReadRegStr $R8 HKCU "${KEY}" "Replaced"
+  Call RemoveReplaced
   SetOutPath "${PARTIAL}"
   ClearErrors
+  WriteUninstaller "${PARTIAL}\unfinished.exe"
+  Rename "${PARTIAL}\unfinished.exe" "${PARTIAL}\${UNINSTALLER}"
   File /r "${FOLDER}\*.*"
+  SetOutPath "$PROFILE" ; also where the shortcut starts: no folder of ours is in use
   ${If} ${Errors}
     !insertmacro Fail "The files can't be written to $INSTDIR. Choose another folder."
   ${EndIf}
-  SetOutPath "$PROFILE" ; also where the shortcut starts: no folder of ours is in use
-  ReadRegStr $R0 HKCU "${KEY}" "InstallLocation"
-  Call RemoveVersion
-  StrCpy $R0 $INSTDIR
-  Call RemoveVersion
-  ; From here on, an interrupted installation can be repeated or uninstalled.
-  WriteUninstaller "$INSTDIR\${UNINSTALLER}"
+  !insertmacro MoveFolder "${PARTIAL}" "${NEW}" ; waits for virus scanners while the old version still works
+  ${If} ${FileExists} "${PROGRAM}\*.*"
+    !insertmacro MoveFolder "${PROGRAM}" "${OLD}"
+  ${EndIf}
+  !insertmacro MoveFolder "${NEW}" "${PROGRAM}"
+  WriteRegStr HKCU "${KEY}" "Replaced" "$R9"
   WriteRegStr HKCU "${KEY}" "DisplayName" "Epochmark"
   WriteRegStr HKCU "${KEY}" "DisplayVersion" "${VERSION}"
-  WriteRegStr HKCU "${KEY}" "DisplayIcon" "$INSTDIR\${UNINSTALLER}"
+  WriteRegStr HKCU "${KEY}" "DisplayIcon" "${PROGRAM}\${UNINSTALLER}"
   WriteRegStr HKCU "${KEY}" "Publisher" "The Epochmark authors"
   WriteRegStr HKCU "${KEY}" "InstallLocation" "$INSTDIR"
-  WriteRegStr HKCU "${KEY}" "UninstallString" '"$INSTDIR\${UNINSTALLER}"'
-  WriteRegStr HKCU "${KEY}" "QuietUninstallString" '"$INSTDIR\${UNINSTALLER}" /S'
+  WriteRegStr HKCU "${KEY}" "UninstallString" '"${PROGRAM}\${UNINSTALLER}"'
+  WriteRegStr HKCU "${KEY}" "QuietUninstallString" '"${PROGRAM}\${UNINSTALLER}" /S'
   WriteRegDWORD HKCU "${KEY}" "EstimatedSize" ${SIZE_KIB}
   WriteRegDWORD HKCU "${KEY}" "NoModify" 1
   WriteRegDWORD HKCU "${KEY}" "NoRepair" 1
-  SetDetailsPrint none
-  !insertmacro EachFolder MakeFolder
-  !insertmacro EachFile MoveFile
-  !insertmacro EachFolder DeletePartialFolder
-  RMDir "${PARTIAL}"
-  SetDetailsPrint both
-  CreateShortcut "${SHORTCUT}" "$INSTDIR\python\pythonw.exe" "-I -m epochmark" "$INSTDIR\${UNINSTALLER}"
+  CreateShortcut "${SHORTCUT}" "${PROGRAM}\python\pythonw.exe" "-I -m epochmark" "${PROGRAM}\${UNINSTALLER}"
   Call SetProgramId
+  Call Clear
+  StrCpy $R8 $R9
+  Call RemoveReplaced
 SectionEnd
 
 ; Gives the shortcut the window's application ID, so that a pinned window starts Epochmark, not only Python.
@@ -222,18 +288,27 @@ FunctionEnd
 ; For example, the disk became full.
 Function .onInstFailed
   SetOutPath "$PROFILE"
-  !insertmacro EachFile DeletePartialFile
-  !insertmacro EachFolder DeletePartialFolder
-  RMDir "${PARTIAL}"
+  Call PutBack
+  !insertmacro RemoveVersion "${PARTIAL}" ""
+  !insertmacro RemoveVersion "${NEW}" ""
   RMDir "$INSTDIR"
 FunctionEnd
 
 Section Uninstall
   SetOutPath "$PROFILE"
-  !insertmacro FailIfRunning
-  ${GetParameters} $0
+  !insertmacro FailIfRunning "$INSTDIR"
+  ${GetParameters} $R0
   ClearErrors
-  ${GetOptions} $0 "/DATA" $1
+  ${GetOptions} $R0 "/FILES" $1
+  ${IfNot} ${Errors}
+    Call un.DeleteFiles
+    ${If} ${Errors}
+      Abort
+    ${EndIf}
+    Return
+  ${EndIf}
+  ClearErrors
+  ${GetOptions} $R0 "/DATA" $1
   ${If} ${Errors}
     MessageBox MB_YESNO|MB_ICONQUESTION|MB_DEFBUTTON2 \
       "Also delete your results, settings, data sets and engines?" /SD IDNO IDNO keep
@@ -242,12 +317,39 @@ Section Uninstall
   nsExec::Exec '"$INSTDIR\python\python.exe" -I -m epochmark.forget'
   Pop $0
   keep:
-  SetDetailsPrint none
-  !insertmacro EachFile DeleteFile
-  !insertmacro EachFolder DeleteFolder
-  SetDetailsPrint both
+  ${GetParent} "$INSTDIR" $R9 ; what an ended installation left is next to $INSTDIR
+  !insertmacro RemoveVersion "$R9\program.partial" "un."
+  !insertmacro RemoveVersion "$R9\program.new" "un."
+  !insertmacro RemoveVersion "$R9\program.old" "un."
+  Call un.DeleteFiles
   Delete "${SHORTCUT}"
   Delete "$INSTDIR\${UNINSTALLER}"
-  RMDir "$INSTDIR"
+  ${For} $1 1 10 ; it may not have ended yet: Windows runs a copy of it, and deletes a file only when nobody uses it
+    RMDir "$INSTDIR"
+    ${IfNot} ${FileExists} "$INSTDIR\*.*"
+      ${Break}
+    ${EndIf}
+    Sleep 500
+  ${Next}
+  RMDir "$R9"
   DeleteRegKey HKCU "${KEY}"
 SectionEnd
+
+; Sets the error flag if a file can't be deleted. Virus scanners may hold it for some seconds.
+Function un.DeleteFiles
+  SetDetailsPrint none
+  ${For} $1 1 10
+    ClearErrors
+    !insertmacro EachFile DeleteFile
+    ${IfNot} ${Errors}
+      ${Break}
+    ${EndIf}
+    Sleep 500
+  ${Next}
+  !insertmacro EachFolder DeleteFolder
+  SetDetailsPrint both
+  ClearErrors
+  ${If} $1 > 10
+    SetErrors
+  ${EndIf}
+FunctionEnd

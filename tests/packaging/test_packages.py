@@ -161,15 +161,26 @@ def test_the_appimage_is_its_folder_behind_the_runtime(folder: Path, tmp_path: P
 
 
 def test_the_app_of_macos_has_what_finder_asks_for(tmp_path: Path) -> None:
+    from PIL import Image
+
     macos_package = import_module("macos_package")
-    (tmp_path / "built").mkdir()
-    library = tmp_path / "built" / "libqt.dylib"
-    library.write_bytes(b"\xcf\xfa\xed\xfe" + bytes(60))
-    (tmp_path / "built" / "epochmark").write_text("#!/bin/sh\n")
-    bundle = macos_package.make_app(tmp_path / "built", tmp_path)
+    built = tmp_path / "built"
+    (built / "python" / "bin").mkdir(parents=True)
+    (built / "python" / "libqt.dylib").write_bytes(b"\xcf\xfa\xed\xfe" + bytes(60))
+    launcher = built / "epochmark"
+    launcher.write_text(build.LAUNCHER.format(interpreter="bin/python3.13"))
+    launcher.chmod(0o755)
+    (built / "python" / "bin" / "python3.13").write_text('#!/bin/sh\necho "$EPOCHMARK_STARTED_AS" "$@"\n')
+    (built / "python" / "bin" / "python3.13").chmod(0o755)
+    bundle = macos_package.make_app(built, tmp_path / "a folder")
+    macos_package.add_icon(bundle)
     described = plistlib.loads((bundle / "Contents" / "Info.plist").read_bytes())
-    assert os.access(bundle / "Contents" / "MacOS" / described["CFBundleExecutable"], os.X_OK)
+    program = bundle / "Contents" / "MacOS" / described["CFBundleExecutable"]
+    assert run(program, "run", "demo", home=tmp_path / "home").stdout == "epochmark -I -m epochmark run demo\n"
     assert described["CFBundleShortVersionString"] == app.__version__
+    with Image.open(bundle / "Contents" / "Resources" / f"{described['CFBundleIconFile']}.icns") as icon:
+        assert icon.format == "ICNS"
+        assert {width * scale for width, _, scale in icon.info["sizes"]} == {32, 64, 128, 256, 512, 1024}
     assert [path.name for path in macos_package.programs_in(bundle)] == ["libqt.dylib"]
     assert plistlib.loads(macos_package.ENTITLEMENTS.read_bytes())
 

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path, PureWindowsPath
 
@@ -28,6 +28,7 @@ INFO = "python/Lib/site-packages/epochmark-1.2.3.dist-info/METADATA"
 KEY = r"HKCU\Software\Microsoft\Windows\CurrentVersion\Uninstall\Epochmark"
 UNINSTALLER = "uninstall-epochmark.exe"
 PLACE = Path("Mein Órdner", "Epoch mark")
+PROGRAM = PLACE / "program"
 NAMES = st.text("aÉ 1$-.'&", min_size=1, max_size=4).map(lambda name: f"n{name}n")
 
 
@@ -56,6 +57,7 @@ def test_the_uninstaller_lists_exactly_the_built_files(
     tmp_path_factory: pytest.TempPathFactory, names: set[str]
 ) -> None:
     folder = write(tmp_path_factory.mktemp("built"), names)
+    (folder / "top" / "empty").mkdir(parents=True, exist_ok=True)
     lists = windows_packages.file_lists(folder)
     assert set(listed(lists, "EachFile")) == names_in(folder)
     folders = [PureWindowsPath(name) for name in listed(lists, "EachFolder")]
@@ -88,7 +90,7 @@ def test_the_installer_has_a_version_and_an_icon(tmp_path: Path) -> None:
 
 def test_the_zip_is_the_folder(tmp_path: Path) -> None:
     folder = write(tmp_path / "built", {"python/python.exe", "epochmark.cmd"})
-    packed = windows_packages.make_zip(folder, tmp_path)
+    packed = windows_packages.make_zip(folder, tmp_path, level=1)
     assert "1.2.3" in packed.name
     with zipfile.ZipFile(packed) as archive:
         archive.extractall(tmp_path / "unpacked")
@@ -121,7 +123,7 @@ def on_drive(*parts: str | Path) -> str:
 def test_the_zip_needs_nothing_and_writes_nothing(rig: Rig, folder: Path, tmp_path: Path) -> None:
     unpacked = rig.drive / "Unpäcked here"
     try:
-        with zipfile.ZipFile(windows_packages.make_zip(folder, tmp_path)) as archive:
+        with zipfile.ZipFile(windows_packages.make_zip(folder, tmp_path, level=1)) as archive:
             archive.extractall(unpacked)
         before = names_in(unpacked)
         launcher = on_drive(unpacked.name, "Epochmark", "epochmark.cmd")
@@ -157,23 +159,31 @@ def place(rig: Rig) -> Iterator[Path]:
     shutil.rmtree(place.parent, ignore_errors=True)
 
 
+def installed_names(folder: Path) -> set[str]:
+    return {rf"program\{name}" for name in names_in(folder) | {UNINSTALLER}}
+
+
 def is_installed(rig: Rig) -> bool:
     return rig.wine("reg", "query", KEY, "/ve") == 0
 
 
-def install(rig: Rig, setup: str) -> int:
+def silently_into(place: Path) -> list[str]:
     # Installers read everything after /D= as the folder, without quotes.
-    return rig.wine(setup, "/S", *f"/D={on_drive(PLACE)}".split(" "), timeout_s=LIMIT_S)
+    return ["/S", *f"/D={on_drive(place)}".split(" ")]
+
+
+def install(rig: Rig, setup: str, place: Path = PLACE) -> int:
+    return rig.wine(setup, *silently_into(place), timeout_s=LIMIT_S)
 
 
 def run_installed(rig: Rig, *arguments: str) -> int:
-    python = on_drive(PLACE, "python", "python.exe")
+    python = on_drive(PROGRAM, "python", "python.exe")
     return rig.wine(python, "-I", "-m", "epochmark", *arguments, timeout_s=LIMIT_S)
 
 
 def uninstall(rig: Rig, *options: str) -> None:
     """Start the uninstaller, which goes on in a copy of itself, and wait for the end."""
-    assert rig.wine(on_drive(PLACE, UNINSTALLER), "/S", *options, timeout_s=LIMIT_S) == 0
+    assert rig.wine(on_drive(PROGRAM, UNINSTALLER), "/S", *options, timeout_s=LIMIT_S) == 0
     wait_until(lambda: not is_installed(rig))
 
 
@@ -183,20 +193,20 @@ def test_the_program_is_installed_updated_and_uninstalled(
     data = rig.drive / "users" / "root" / "AppData" / "Local" / "epochmark"
     shortcut = rig.drive / "users/root/AppData/Roaming/Microsoft/Windows/Start Menu/Programs/Epochmark.lnk"
     assert install(rig, setups["old"]) == 0
-    own = place / "python" / "Lib" / "own.py"
+    own = rig.drive / PROGRAM / "python" / "Lib" / "own.py"
     own.touch()
     assert install(rig, setups["new"]) == 0
-    assert names_in(place) == names_in(folder) | {UNINSTALLER, r"python\Lib\own.py"}
+    assert names_in(place) == installed_names(folder) | {r"program\python\Lib\own.py"}
     assert shortcut.exists()
     assert run_installed(rig, "run", "demo", "--epochs", "1") == 0
     uninstall(rig)
-    assert names_in(place) == {r"python\Lib\own.py"}
+    assert names_in(place) == {r"program\python\Lib\own.py"}
     assert not shortcut.exists()
     assert (data / "runs.sqlite3").exists()
-    own.unlink()
     assert install(rig, setups["new"]) == 0
+    own.unlink()
     uninstall(rig, "/DATA")
-    assert not place.exists()
+    assert not place.exists(), names_in(place)
     assert not data.exists()
 
 
@@ -206,12 +216,12 @@ def test_a_running_program_is_neither_updated_nor_uninstalled(
     assert install(rig, setups["new"]) == 0
     before, started = names_in(place), rig.drive / "started.txt"
     code = r"import pathlib, time; pathlib.Path(r'C:\started.txt').touch(); time.sleep(600)"
-    program = rig.begin(on_drive(PLACE, "python", "pythonw.exe"), "-I", "-c", code)
+    program = rig.begin(on_drive(PROGRAM, "python", "pythonw.exe"), "-I", "-c", code)
     try:
         wait_until(started.exists)
         assert install(rig, setups["old"]) != 0
-        in_place = f"_?={on_drive(PLACE)}".split(" ")
-        assert rig.wine(on_drive(PLACE, UNINSTALLER), "/S", *in_place) != 0
+        in_place = f"_?={on_drive(PROGRAM)}".split(" ")
+        assert rig.wine(on_drive(PROGRAM, UNINSTALLER), "/S", *in_place) != 0
         assert names_in(place) == before
     finally:
         rig.end_all()
@@ -237,10 +247,66 @@ def test_an_update_onto_a_full_disk_keeps_the_old_version(
 
 
 def test_another_programs_files_are_not_replaced(rig: Rig, setups: dict[str, str], place: Path) -> None:
-    other = place / "python" / "python.exe"
+    other = rig.drive / PROGRAM / "python" / "python.exe"
     other.parent.mkdir(parents=True)
     other.write_text("another", encoding="utf-8")
     assert install(rig, setups["old"]) != 0
     assert not is_installed(rig)
-    assert names_in(place) == {r"python\python.exe"}
+    assert names_in(place) == {r"program\python\python.exe"}
     assert other.read_text(encoding="utf-8") == "another"
+
+
+def test_a_new_folder_replaces_the_old_one(rig: Rig, folder: Path, setups: dict[str, str], place: Path) -> None:
+    other = place.with_name("other")
+    other.mkdir(parents=True)
+    (other / "thesis.txt").touch()
+    assert install(rig, setups["old"], other.relative_to(rig.drive)) == 0
+    assert install(rig, setups["new"]) == 0
+    assert names_in(place) == installed_names(folder)
+    assert names_in(other) == {"thesis.txt"}
+    uninstall(rig)
+
+
+def end_update(rig: Rig, setup: str, is_reached: Callable[[], bool]) -> None:
+    update = rig.begin(setup, *silently_into(PLACE))
+    wait_until(is_reached)
+    rig.end_all()
+    update.wait()
+
+
+def test_an_update_that_is_ended_leaves_a_version_that_works(
+    rig: Rig, folder: Path, setups: dict[str, str], place: Path
+) -> None:
+    program = rig.drive / PROGRAM
+    partial, old = program.with_suffix(".partial"), program.with_suffix(".old")
+    assert install(rig, setups["new"]) == 0
+    for is_reached in (
+        (partial / UNINSTALLER).exists,
+        (partial / "python" / "Lib").is_dir,
+        old.is_dir,
+        lambda: old.is_dir() and not (old / "LICENSE").exists(),
+        lambda: old.is_dir() and not (old / "python" / "Lib" / "os.py").exists(),
+    ):
+        end_update(rig, setups["new"], is_reached)
+        assert names_in(place) != installed_names(folder)
+        assert run_installed(rig, "--version") == 0
+    assert install(rig, setups["new"]) == 0
+    assert names_in(place) == installed_names(folder)
+    end_update(rig, setups["new"], old.is_dir)
+    uninstall(rig)
+    assert not place.exists(), names_in(place)
+
+
+def test_an_update_that_is_ended_between_two_renames_is_taken_back_by_the_next(
+    rig: Rig, folder: Path, setups: dict[str, str], place: Path
+) -> None:
+    assert install(rig, setups["new"]) == 0
+    program = rig.drive / PROGRAM
+    program.rename(program.with_suffix(".old"))
+    refused = write(program.with_suffix(".new"), {"python/python.exe"})  # nothing that an installer made
+    assert install(rig, setups["new"]) != 0
+    assert run_installed(rig, "--version") == 0
+    shutil.rmtree(refused)
+    assert install(rig, setups["new"]) == 0
+    assert names_in(place) == installed_names(folder)
+    uninstall(rig)

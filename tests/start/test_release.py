@@ -51,7 +51,9 @@ def test_what_a_release_publishes(project: Path) -> None:
     points = ["A limit of the graphics card, see the docs.", "run --power-limit", "Nothing"]
     assert feed == {"version": "0.3.0", "notes": points}
     assert set(feed) == set(Release.__struct_fields__)
-    assert (folder / "notes.md").read_text().startswith("### Added")
+    notes = (folder / "notes.md").read_text()
+    assert notes.startswith("### Added")
+    assert "](docs/" not in notes
     sums = (folder / "SHA256SUMS").read_text().splitlines()
     assert sums[0] == f"{hashlib.sha256(b'deb').hexdigest()}  epochmark.deb"
     assert [line.split()[1] for line in sums] == ["epochmark.deb", "release.json"]
