@@ -297,11 +297,19 @@ def verdict_texts(judged: events.Judged) -> tuple[str, ...]:
     return (*(sentence("result.verdict_because", verdict=short, causes=each) for each in causes), short)
 
 
-def plain_verdict(judged: events.Judged) -> tuple[str, ...]:
-    """Return the cautions about a run in everyday words and without numbers, then in shorter versions."""
+def plain_verdict(judged: events.Judged, *, to_share: bool) -> tuple[str, ...]:
+    """Return the cautions about a run in everyday words and without numbers, then in shorter versions.
+
+    Args:
+        judged: A verdict with cautions.
+        to_share: Whether other people read it, who must learn that it is about one run.
+    """
     words = list(dict.fromkeys(_plain(each.code) for each in judged.reasons if each.level == judged.level))
-    texts = [sentence("result.one_run", causes="; ".join(words[:count])) for count in range(len(words), 0, -1)]
-    return (*texts, level_title(judged.level))
+    short = level_title(judged.level)
+    each = ["; ".join(words[:count]) for count in range(len(words), 0, -1)]
+    if to_share:
+        return (*(sentence("result.one_run", causes=causes) for causes in each), short)
+    return (*(sentence("result.verdict_because", verdict=short, causes=causes) for causes in each), short)
 
 
 def _plain(code: str) -> str:

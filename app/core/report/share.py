@@ -18,6 +18,7 @@ from app.core.result_file.record import Result
 from app.core.result_file.short_form import short_form
 from app.core.titles import data_title, workload_title
 from app.core.verdict.judged_run import JudgedRun
+from workloads import CATALOGUE
 from workloads.engines.registry import compiler_name
 
 
@@ -76,9 +77,10 @@ def _codes(run: Run) -> tuple[str, str]:
 
 def _title(run: Run) -> str:
     summary = run.summary
-    keras = "Keras" if run.environment and run.environment.keras_version else ""
+    workload = CATALOGUE.get(summary.workload)
+    trains = sentence("share.trains") if workload is not None and workload.trains else ""
     batch = sentence("share.batch", batch_size=summary.batch_size) if summary.basis != "repetitions" else ""
-    parts = (workload_title(summary.workload), keras, batch, summary.variant, summary.precision)
+    parts = (trains, workload_title(summary.workload), batch, summary.variant, summary.precision)
     return " · ".join(part for part in parts if part)
 
 
@@ -123,7 +125,7 @@ def _badge(run: JudgedRun) -> tuple[str, ...]:
     """Return the verdict with its cautions or, if it is valid, with the length of the measurement."""
     verdict, summary = run.verdict, run.summary
     if verdict.level == "caution":
-        return plain_verdict(verdict)
+        return plain_verdict(verdict, to_share=True)
     texts = verdict_texts(verdict)
     if verdict.level != "valid" or summary.basis == "estimate" or not (length := _length(summary)):
         return texts

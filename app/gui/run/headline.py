@@ -19,6 +19,7 @@ from app.core.report.run_texts import (
     estimated_from_s,
     headline_note,
     interval_text,
+    plain_verdict,
     verdict_texts,
 )
 from app.core.runs.progress import Progress
@@ -253,19 +254,24 @@ def _note(run: RunSummary, measured_s: float | None = None) -> str:
     return headline_note(run, with_first_epoch=False, with_spread=False, measured_s=measured_s)
 
 
+def _verdict(verdict: events.Judged) -> Sequence[str]:
+    """Return a verdict for the pill. The numbers behind cautions are in the verdict dialog."""
+    return plain_verdict(verdict, to_share=False) if verdict.level == "caution" else verdict_texts(verdict)
+
+
 def _so_far(verdict: events.Judged | None) -> tuple[Sequence[str], Tone]:
     """Return the pill's texts and tone for a run in progress."""
     if verdict is None:
         return (), ""
     if any(reason.level != "fact" for reason in verdict.reasons):
-        return verdict_texts(verdict), verdict.level
+        return _verdict(verdict), verdict.level
     return (sentence("run.no_problems"),), "valid"
 
 
 def _ending(run: RunSummary, verdict: events.Judged) -> tuple[Sequence[str], Tone]:
     """Return the pill's texts and tone for a finished run: its verdict, or why it has none."""
     if run.status == "completed":
-        return verdict_texts(verdict), verdict.level
+        return _verdict(verdict), verdict.level
     code, tone = _ENDINGS.get(run.status, ("", ""))
     short = sentence(code) if code else status_title(run.status)
     if run.status == "failed":

@@ -117,7 +117,8 @@ def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width:
     if card.factor:  # strangers understand it better than the value
         value, notes = f"{card.headline} {card.unit}", " ".join(card.notes)
         big, big_px, below = card.factor, 92, [(card.factor_of, 28), (card.rank, 20), (value, 20), (notes, 18)]
-    base = 107 + 0.83 * big_px
+    top = 97 if card.factor else 107  # the factor has more lines below it
+    base = top + 0.83 * big_px
     write_within(painter, QPointF(left, base), big, type_of(big_px, bold), tokens.text, width=width)
     base += 50 if "," in big else 44  # a comma extends far below the baseline
     for number, (text, size_px) in enumerate(below):

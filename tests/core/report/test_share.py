@@ -44,7 +44,7 @@ def changed(run: Run, **changes: Any) -> Run:
 
 def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     card = share_card(JudgedRun(stored_run))
-    assert card.title == f"CIFAR-10 CNN · Keras · {BATCH} · float32"
+    assert card.title == f"{sentence('share.trains')} · CIFAR-10 CNN · {BATCH} · float32"
     assert (card.headline, card.unit, card.notes) == ("66.3", "seconds per epoch", (NO_INTERVAL,))
     assert share_card(JudgedRun(changed(stored_run, basis="estimate"))).headline == "≈ 66.3", "as in the window"
     assert (card.factor, card.factor_of) == ("4.8×", sentence("share.as_fast_as", device="i5-8250U"))

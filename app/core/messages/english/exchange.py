@@ -102,7 +102,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "imports_page.title": "Import results",
     "imports_page.type": "Enter QR code …",
     "share_dialog.colours": "Picture colours",
-    "share_dialog.copied": "Copied for {form}",
+    "share_dialog.copied": "Text copied ({form})",
     "share_dialog.dark": "Dark",
     "share_dialog.doubtful": "Other people may doubt this result because it has cautions.",
     "share_dialog.file_saved": "Saved result file as {name}",
