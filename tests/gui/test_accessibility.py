@@ -27,7 +27,7 @@ from app.gui.shell.log_preview import LogPreview
 from app.gui.shell.pages import PAGES
 from app.gui.widgets.basics import ClampedLabel, label, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
-from app.gui.widgets.dialogs import FaultDialog, MethodDialog, about_dialog
+from app.gui.widgets.dialogs import FaultDialog, about_dialog
 from tests.gui.clipped import clipped, enter
 from tests.gui.driving import Driver, added, replay
 from tests.gui.full_pages import FULL
@@ -129,7 +129,6 @@ DIALOGS: dict[str, Callable[[Driver], QDialog]] = {
     "report": lambda driver: ReportDialog(driver.window, "What happened?"),
     "fault": lambda driver: FaultDialog(driver.window, "Traceback", "Also in the log."),
     "change": lambda driver: ChangeDialog(driver.services, driver.window),
-    "method": lambda driver: MethodDialog(driver.window),
     "update": lambda driver: UpdateDialog(driver.window, Release("9.9.9", ("Faster",)), "https://example.org"),
     "cautions": lambda driver: CautionsDialog(driver.services.theme, BUSY, driver.window),
     "log": lambda driver: LogDialog(driver.window, lambda: ["a line"], lambda: None),

@@ -70,7 +70,7 @@ def test_without_any_there_is_nothing_to_choose(driver: Driver, page: ResultsPag
     driver.until(lambda: not page.filters.source.isVisible())
     with Database(driver.services.paths.database) as database:
         add_results(database, golden(), "lab.json")
-    driver.window.imports.changed.emit()
+    driver.window.imports.changed.emit("mnist_mlp")
     driver.until(page.filters.source.isVisible)
 
 
@@ -125,7 +125,7 @@ def test_what_is_imported_meanwhile_appears(driver: Driver, page: ResultsPage) -
     with Database(driver.services.paths.database) as database:
         for result in list_results(database):
             database.connection.execute("DELETE FROM imported_results WHERE id = ?", (result.id,))
-    driver.window.imports.changed.emit()
+    driver.window.imports.changed.emit("mnist_mlp")
     driver.until(lambda: shown(page) == [])
 
 
