@@ -353,14 +353,17 @@ def place(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | N
 
 
 def factor(run: RunSummary, chart: Sequence[Bar]) -> tuple[str, str] | None:
-    """Return how many times as fast as a device a run is, and the device's name; None without a rank."""
+    """Return how many times as fast as a device a run is, and the device with its software's year.
+
+    Returns None without a rank.
+    """
     if place(run, chart=chart) is None or run.verdict == "invalid":
         return None
     others = [bar for bar in one_each(chart) if bar.is_like and bar.kind == "reference"]
     base = find_baseline(others, None, run.workload)
     mine = next((bar for bar in chart if bar.kind == "you"), None)
     times = None if mine is None else mine.times_as_fast(base)
-    return None if base is None or times is None else (format_ratio(times), base.name)
+    return None if base is None or times is None else (format_ratio(times), baseline_name(base))
 
 
 def _conditions(chart: Sequence[Bar]) -> list[str]:

@@ -78,6 +78,11 @@ class PublishedRow:
         return self.gpus not in (None, 1)
 
     @property
+    def is_doubtful(self) -> bool:
+        """Whether the value contradicts what the device is known for."""
+        return "anomaly" in self.notes
+
+    @property
     def cores(self) -> int | None:
         """The number of cores of a CPU ("4c/8t" has 4); None if not stated."""
         stated = re.match(r"([1-9]\d{0,3})(?:c/| vCPU$)", self.cores_or_units, re.ASCII)
@@ -196,7 +201,7 @@ def row_remarks(row: PublishedRow, conversion: str = "") -> tuple[str, ...]:
     remarks += [sentence("compare.close")] if row.match == "close" else []
     remarks += [row_variant(row)] if row_variant(row) else []
     remarks += [] if row.batch_size else [sentence("compare.batch_not_stated")]
-    remarks += [sentence("compare.anomaly")] if "anomaly" in row.notes else []
+    remarks += [sentence("compare.anomaly")] if row.is_doubtful else []
     is_plain = row.precision in ("", "fp32") and row.precision_words in ("", "float32")
     remarks += [row.precision_words] if not is_plain or says_precision(row.workload) else []
     remarks += [conversion] if conversion else []

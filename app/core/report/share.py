@@ -1,10 +1,13 @@
 """Prepares the picture of a run: its texts and bars."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import Bar, bars, factor, position, rank_text
 from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.power import is_gpu, work_per_joule
-from app.core.analysis.published import short_name
+from app.core.analysis.published import PublishedRow, short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence, text
 from app.core.metrics import format_value, headline_kind
@@ -54,7 +57,7 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
         details=tuple(filter(None, (_machine_details(summary), _engine_details(run.run), _facts(summary)))),
         badge=_badge(run) if several is None else several.badge,
         level=run.verdict.level if several is None else several.level,
-        chart=Bars(chart, _axis(chart, summary.metric)),
+        chart=Bars(tuple(map(_marked, chart)), _axis(chart, summary.metric)),
         footer=" · ".join(part for part in footer if part),
         short_form=short,
     )
@@ -141,6 +144,12 @@ def _length(run: RunSummary) -> str:
     return sentence("share.epochs", count=run.epochs_done)
 
 
+def _marked(bar: Bar) -> Bar:
+    """Return a bar for the picture, which has no tooltips. Doubtful results get an asterisk."""
+    is_doubtful = bar.row is not None and bar.row.is_doubtful
+    return replace(bar, name=f"{bar.name} *") if is_doubtful else bar
+
+
 def _axis(chart: tuple[Bar, ...], metric: str) -> str:
     """Return the title of the axis, with the years of the published results."""
     rows = [bar.row for bar in chart if bar.row is not None]
@@ -148,6 +157,12 @@ def _axis(chart: tuple[Bar, ...], metric: str) -> str:
     kind = headline_kind(metric)
     better = sentence("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
     label = f"{kind.label_within} ({better})"
+    if any(row.is_doubtful for row in rows):
+        return f"{_axis_of(label, rows, years)} · {sentence('share.doubtful')}"
+    return _axis_of(label, rows, years)
+
+
+def _axis_of(label: str, rows: Sequence[PublishedRow], years: Sequence[int]) -> str:
     if not rows:
         return sentence("share.axis", label=label)
     if not years:

@@ -34,7 +34,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.community": ("community, {count:,} computer", "community, {count:,} computers"),
     "compare.community_cautions": ("{count:,} with a caution", "{count:,} with a caution"),
     "compare.community_name": "{name} (community)",
-    "compare.anomaly": "doubtful, probably ran on a CPU",
+    "compare.anomaly": "doubtful",
     "compare.as_usual": "default",
     "compare.batch_not_stated": "batch not stated",
     "compare.close": "close match",

@@ -117,6 +117,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.axis_of_years": "{label}, log scale · published {years}",
     "share.axis_some_unknown": "{label} · published {years}, some undated",
     "share.batch": "batch {batch_size}",
+    "share.doubtful": "* doubtful",
     "share.trains": "Neural network training",
     "share.cores": ("{count} core", "{count} cores"),
     "share.cpu_run": "CPU run",
