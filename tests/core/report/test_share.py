@@ -60,7 +60,8 @@ def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     )
     values = [(bar.kind, bar.value) for bar in bars("cifar10_keras_cnn", stored_run.summary)]
     assert [(bar.kind, bar.value) for bar in only(Bars, card.chart).bars] == values
-    assert only(Bars, card.chart).axis == sentence("share.axis_of_years", label=AXIS, years="2019")
+    years = sentence("share.axis_of_years", label=AXIS, years="2019")
+    assert only(Bars, card.chart).axis == f"{years} · {sentence('share.doubtful')}"
     code = sentence("share.result_code", checksum=short_code(result_of(stored_run).digest or ""))
     assert card.footer == " · ".join((str(position(stored_run.summary)), "2026-11-20", MADE_BY, code))
 

@@ -94,18 +94,18 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "power.at_limit": "at {limit_w:.0f} W",
     "power.at_limit_of": "at {limit_w:.0f} of {default_w:.0f} W",
     "power.work_per_joule": "{amount:seconds} {unit}",
-    "proof.band": "expected {low:g}–{high:g} after {steps} steps. {origin}",
+    "proof.band": "expected {low:g}–{high:g} over the first {steps} steps. {origin}",
     "proof.band_of_guessing": (
-        "expected {low:g}–{high:g} after {steps} steps, a range that doesn't prove learning. {origin}"
+        "expected {low:g}–{high:g} over the first {steps} steps, a range that doesn't prove learning. {origin}"
     ),
     "proof.band_of_other_data": "no expected range for {source} data",
     "proof.band_of_other_run": "no expected range for this batch or network",
     "proof.clock": "Clock",
     "proof.clocks": "{worker_s:.1f} s in the training process, {parent_s:.1f} s in Epochmark",
-    "proof.distinct_of": "{distinct:,.0f} of {declared:,.0f}",
+    "proof.distinct_of": "{distinct:,.0f} of {declared:,.0f} in the training data",
     "proof.examples": "Examples",
     "proof.examples_done": "{done:,.0f} used in weight updates; at least {asked:,.0f} expected",
-    "proof.loss_text": "{loss:.4g} on average in the first steps; {band}",
+    "proof.loss_text": "{loss:.4g} on average; {band}",
     "proof.moved": "weights changed by {share_pct:.3g} %",
     "proof.not_counted": "not counted",
     "proof.one_update_each": "{done:,.0f}, one per step",

@@ -187,7 +187,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "proof.measured_digits": "Measured with {images:,} of the real digits.",
     "proof.measured_images": "Measured with the real images.",
     "proof.measured_other_data": "Not measured on the real data: a wide range around the losses on other data.",
-    "proof.measured_synthetic": "Measured on a CPU with three seeds.",
+    "proof.measured_synthetic": "Measured by the developers on a CPU with three seeds.",
     "throttle.hardware_slowdown": "hardware slowdown",
     "throttle.power_brake": "power brake",
     "throttle.power_cap": "power cap",
