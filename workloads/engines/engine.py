@@ -202,6 +202,10 @@ class Engine:
         """Return the context in which to create a network and its optimizer, on the run's devices."""
         return nullcontext()
 
+    def devices_used(self, model: Any) -> int:
+        """Return the number of devices that hold the weights of a trained network."""
+        return 1
+
     def compile(self, model: Any, spec: RunSpec, *, watched: bool = True, **options: Any) -> None:
         """Compile a Keras model.
 

@@ -86,6 +86,9 @@ class Jax(KerasFeed):
             keras.distribution.set_distribution(keras.distribution.DataParallel(devices=names))
         return super().scope()
 
+    def devices_used(self, model: Any) -> int:
+        return len(model.trainable_variables[0].value.sharding.device_set)
+
     def step_watch(self, model: Any, spec: RunSpec) -> StepWatch:
         return StepWatch(model)
 

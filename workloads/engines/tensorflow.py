@@ -10,7 +10,7 @@ from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Engine, Started
 from workloads.engines.image_pipeline import Pictures
 from workloads.engines.tensorflow_pictures import TensorFlowPictures
-from workloads.engines.tensorflow_steps import StepWatch
+from workloads.engines.tensorflow_steps import StepWatch, copies_of
 from workloads.protocol.spec import RunSpec
 
 
@@ -85,6 +85,9 @@ class TensorFlow(Engine):
         self._strategy = self._strategy or tf.distribute.MirroredStrategy(self._devices)
         scope: AbstractContextManager[Any] = self._strategy.scope()
         return scope
+
+    def devices_used(self, model: Any) -> int:
+        return len(copies_of(model.trainable_variables[0]))
 
     def step_watch(self, model: Any, spec: RunSpec) -> StepWatch:
         return StepWatch(model, jit=spec.jit)

@@ -46,7 +46,7 @@ class StepWatch:
         """Return the work done by steps that processed these examples. The analysis takes up to a second."""
         operations: Counter[str] | None = Counter()
         # On several devices, each one has copies of the weights, and a part of the batch.
-        copies = [getattr(weight.value, "values", (weight.value,)) for weight in self._model.trainable_variables]
+        copies = [copies_of(weight) for weight in self._model.trainable_variables]
         weights = [copy for each in copies for copy in each]
         part = batch_size // max(map(len, copies), default=1)
         for graph, seen in zip(self._forms, examples, strict=False):
@@ -90,3 +90,9 @@ class StepWatch:
                 sizes = [shape[0] for shape in shapes]
                 self._examples[form].assign_add(tf.reduce_min(sizes) if sizes[1:] else sizes[0])
         return self._apply(gradients, *arguments, **named)
+
+
+def copies_of(weight: Any) -> tuple[Any, ...]:
+    """Return a Keras variable's copies on all devices, as TensorFlow variables."""
+    copies: tuple[Any, ...] = getattr(weight.value, "values", (weight.value,))
+    return copies

@@ -136,6 +136,9 @@ class Torch(KerasFeed):
         seen = super().examples_seen(model)
         return seen if seen is None or self._ranks is None else self._ranks.examples()
 
+    def devices_used(self, model: Any) -> int:
+        return 1 if self._ranks is None else self._ranks.alike(model)
+
     def part(self, batches: Batches) -> Batches:
         ranks = self._ranks
         if ranks is None:

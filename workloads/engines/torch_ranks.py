@@ -94,6 +94,14 @@ class Ranks:
         self._send(_COUNT)
         return self._count()
 
+    def alike(self, model: Any) -> int:
+        """Return the number of processes whose weights equal the leader's. All processes must call this method."""
+        weights = [weight.value.detach().double().sum().cpu() for weight in model.trainable_variables]
+        mine = self._torch.stack(weights)
+        all_sums = [self._torch.empty_like(mine) for _ in range(self._size)]
+        self._distributed.all_gather(all_sums, mine)
+        return sum(self._torch.equal(sums, all_sums[0]) for sums in all_sums)
+
     def _results(self, logs: Any) -> Any:
         """Return the metrics at the end of an epoch or a validation. Keras calls this method once for each."""
         if self._model.training:

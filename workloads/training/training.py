@@ -107,8 +107,10 @@ class Training(Workload):
             Quick(self, spec, trainer, reporter).measure(self.proof_steps(spec))
         else:
             _measure_epochs(self, spec, trainer, reporter)
+        devices = engine.devices_used(model)
         if not engine.leads:
             return
+        _check_count("devices", devices, spec.device_count)
         training_evidence.report(model, spec, reporter)
         examples = tuple(trainer.examples.values())
         steps = reporter.steps_done
@@ -262,11 +264,11 @@ def _evaluate(workload: Training, trainer: Trainer, reporter: Reporter) -> None:
             reporter.send(events.Metric(key=key, value=float(value)))
 
 
-def count_differs(what: Literal["parameters", "steps"], done: int, asked: int) -> Message:
+def count_differs(what: Literal["parameters", "steps", "devices"], done: int, asked: int) -> Message:
     """Return the error message for a count that differs from the expected count."""
     return message(f"training.other_{what}", done=done, asked=asked)
 
 
-def _check_count(what: Literal["parameters", "steps"], done: int, asked: int | None) -> None:
+def _check_count(what: Literal["parameters", "steps", "devices"], done: int, asked: int | None) -> None:
     if asked is not None and done != asked:
         raise WorkloadError("internal", count_differs(what, done, asked))

@@ -58,6 +58,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "training.diverged": "Training diverged: the loss is {loss} at step {step}.",
     "training.other_parameters": "The network has {done:,} parameters instead of {asked:,}.",
+    "training.other_devices": "The network trained on {done} of {asked} devices.",
     "training.other_steps": "The run trained for {done:,} steps instead of {asked:,}.",
     "warning.data_incomplete": "The {dataset} data is incomplete, so synthetic data is used. `{epochmark} {command}` repairs it.",
     "warning.leftovers": "The test files couldn't be removed ({reason}). Delete {folder}, or run the test there again.",
