@@ -76,7 +76,7 @@ def test_the_evidence_is_shown(runs: dict[str, Run]) -> None:
     assert honest["Precision"] == "100 % float32"
     learned = dict(proof_lines(runs["honest_real"]))
     assert sentence("proof.one_update_each", done=100) in learned.values()
-    assert "after 100" in learned["Loss"]
+    assert "first 100" in learned["Loss"]
     (said,) = (reason.said for reason in judge(runs["half_batch"]).reasons if reason.code == "examples_missing")
     assert said == message("verdict.examples_missing", done=256, asked=512)
 
