@@ -60,7 +60,7 @@ def computed(spec: RunSpec) -> Outcome:
         return "out_of_memory"
     workload = CATALOGUE[spec.workload]
     epoch_s: float = EPOCH_S.get(spec.workload, 22.0) * (0.6 + 0.4 * workload.batch_size / spec.batch_size)
-    epoch_s *= {"torch": 0.9, "jax": 1.1}.get(spec.engine, 1.0)
+    epoch_s *= {"torch": 0.9, "jax": 1.1}.get(spec.engine, 1.0) / spec.device_count**0.92
     if limit_w := spec.settings.get("power_limit_w"):
         return 6.0 / (1 - 1.1 * (1 - float(limit_w) / 370) ** 2)
     if spec.device.startswith("gpu"):
@@ -81,6 +81,10 @@ def store_studies(database: Database, paths: Paths, machine: Machine) -> Iterato
     specs = points(usual, {"threads": (1, 2, 4, 8, 16)})
     plan = make_plan(specs, ("threads",), runner, key="threads", rounds=1)
     yield "threads", store_study(database, desktop, plan, computed).group.id
+    four = Runner(paths, replace(desktop, os_name="Linux 6.1", gpus=(card,) * 4))
+    for key, workload in (("scaling", STANDARD), ("weak_scaling", "resnet_50")):
+        plan = plan_preset(key, four, workloads=[workload])
+        yield key, store_study(database, desktop, plan, computed).group.id
     for key in KEYS:
         plan = plan_preset(key, with_card if key == "power" else runner)
         yield key, store_study(database, desktop, plan, computed).group.id

@@ -83,7 +83,8 @@ def _checked_job(line: bytes) -> Job:
 
 
 def _processes(spec: RunSpec) -> int:
-    return spec.device_count if engine_named(spec.engine).has_process_per_device else 1
+    is_alone = spec.device_count == 1 or not engine_named(spec.engine).has_process_per_device
+    return 1 if is_alone else spec.device_count
 
 
 def _limit_cpus(spec: RunSpec) -> None:

@@ -187,10 +187,6 @@ def test_every_text_of_studies_and_of_the_suite_can_be_read(driver: Driver) -> N
         page.refresh(choose=group_id)
         driver.until(lambda: page.result is not None and page.result.group.id == group_id)  # noqa: B023 - at once
         seen += faults(driver, f"{code} {group_id}", ("light",))
-        driver.open_results()
-        window.results.open_group(group_id)
-        driver.until(lambda: window.results.group is not None)
-        seen += faults(driver, f"{code} {group_id} in Results", ("light",))
     assert seen == []
 
 

@@ -82,7 +82,9 @@ def least_examples(
 
 
 def _updates(model: Any) -> int:
-    return int(model.optimizer.iterations.numpy())
+    import numpy as np
+
+    return int(np.array(model.optimizer.iterations))  # on several devices, it is a mirrored variable
 
 
 def _weights(model: Any) -> Any:

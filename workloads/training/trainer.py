@@ -29,9 +29,11 @@ class Trainer:
     def fit(self, feed: Feed, watch: Any, **asked: Any) -> None:
         """Train on all or part of the data, timed by `watch`. `asked` is passed to `model.fit`."""
         data, callbacks = feed.fit_arguments(self.engine, self.batch_size), self.callbacks()
-        if self.engine.leads:
+        if self.engine.leads and self.engine.examples_seen(self.model) is not None:
             # Enclose the watch so that the counters aren't timed. Training outside of epochs isn't counted.
             callbacks += [_counter(self, begins=True), watch, _counter(self, begins=False)]
+        elif self.engine.leads:
+            callbacks.append(watch)
         self.engine.fit(self.model, **data, callbacks=callbacks, verbose=0, **asked)
 
 
