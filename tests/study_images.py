@@ -1,4 +1,4 @@
-"""The charts of all ten studies for docs/images: python3 -m tests.study_images FOLDER [dark|light].
+"""The charts of all studies for docs/images: python3 -m tests.study_images FOLDER [dark|light].
 
 Their figures are computed, not measured, and each picture says so.
 """

@@ -59,10 +59,13 @@ def computed(spec: RunSpec) -> Outcome:
     if spec.batch_size >= 1_024:
         return "out_of_memory"
     workload = CATALOGUE[spec.workload]
-    epoch_s: float = EPOCH_S.get(spec.workload, 22.0) * (0.6 + 0.4 * workload.batch_size / spec.batch_size)
+    batches = workload.batch_size * spec.device_count / spec.batch_size
+    epoch_s: float = EPOCH_S.get(spec.workload, 22.0) * (0.6 + 0.4 * batches)
     epoch_s *= {"torch": 0.9, "jax": 1.1}.get(spec.engine, 1.0) / spec.device_count**0.92
     if limit_w := spec.settings.get("power_limit_w"):
         return 6.0 / (1 - 1.1 * (1 - float(limit_w) / 370) ** 2)
+    if spec.workload == "resnet_50":
+        return 400.0 * float(spec.device_count**0.95)
     if spec.device.startswith("gpu"):
         return 50_000 / (0.07 * epoch_s) if workload.metric == "images_per_s" else 0.12 * epoch_s
     cpus = spec.threads or int(spec.settings.get("cpus") or 8)
@@ -83,7 +86,7 @@ def store_studies(database: Database, paths: Paths, machine: Machine) -> Iterato
     yield "threads", store_study(database, desktop, plan, computed).group.id
     four = Runner(paths, replace(desktop, os_name="Linux 6.1", gpus=(card,) * 4))
     for key, workload in (("scaling", STANDARD), ("weak_scaling", "resnet_50")):
-        plan = plan_preset(key, four, workloads=[workload])
+        plan = plan_preset(key, four, workloads=[workload], choice={"device": "gpu:0"})
         yield key, store_study(database, desktop, plan, computed).group.id
     for key in KEYS:
         plan = plan_preset(key, with_card if key == "power" else runner)
