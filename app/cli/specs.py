@@ -63,12 +63,15 @@ def devices_asked(text: str, engine: str, paths: Paths) -> dict[str, Any]:
         gpus = numbered_gpus(engine, installed_variant(paths, engine), detect_machine(data_folder=paths.datasets))
         if not gpus:
             raise UsageError(message("cli.no_gpus", engine=engine_title(engine)))
+        if max(gpus) - min(gpus) >= len(gpus):  # GPUs between them can't be used
+            raise UsageError(message("cli.gpus_apart", engine=engine_title(engine), gpus=sorted(gpus)))
         return {"device": f"gpu:{min(gpus)}", "devices": len(gpus)}
     if text.isascii() and text.isdecimal() and len(text) <= _DIGITS:
         return {"devices": int(text)}
     names = [part.strip() for part in text.split(",")]
     first = names[0].removeprefix("gpu:")
-    following = [f"gpu:{int(first) + place}" for place in range(len(names))] if first.isdecimal() else []
+    is_number = first.isdecimal() and len(first) <= _DIGITS
+    following = [f"gpu:{int(first) + place}" for place in range(len(names))] if is_number else []
     if names != following:
         raise UsageError(message("cli.bad_devices", value=quoted(text)))
     return {"device": names[0], "devices": len(names)}

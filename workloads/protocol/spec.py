@@ -52,7 +52,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     @property
     def device_count(self) -> int:
         """Number of devices to train on. They start with `device`."""
-        return int(self.settings.get("devices", 1))
+        count = self.settings.get("devices")
+        return count if isinstance(count, int) else 1  # a stored spec may contain anything
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

@@ -153,3 +153,7 @@ def test_missing_cards_are_named() -> None:
         Cards().gpu_indices(spec_on(2, device="gpu:1"), 2)
     assert (caught.value.code, caught.value.message.code) == ("device_unavailable", "engine.sees_fewer_devices")
     assert caught.value.message.arguments == {"engine": "Cards", "asked": 2, "count": 1}
+
+
+def test_a_stored_spec_with_nonsense_counts_as_one_device() -> None:
+    assert RunSpec(workload="demo", settings={"devices": "many"}).device_count == 1

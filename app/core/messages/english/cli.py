@@ -7,6 +7,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.at_step": "step {step}",
     "cli.axis_twice": "The axis {axis} was given twice. List its values once, separated by commas.",
     "cli.bad_devices": "--devices needs a number, “all”, or consecutive GPUs such as gpu:0,gpu:1, not {value}.",
+    "cli.gpus_apart": "{engine} can use GPUs {gpus:, }, which aren't consecutive. Name consecutive ones, such as gpu:0,gpu:1.",
     "cli.no_gpus": "{engine} can't use a GPU on this computer. Give a number of devices instead of “all”.",
     "cli.bad_setting": "--set needs NAME=VALUE, not {value}.",
     "cli.bad_side": "{option} needs KEY=VALUE pairs, separated by commas, not {value}.",

@@ -1,0 +1,61 @@
+"""--devices: a number, all GPUs of an engine, or a list of GPUs."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.cli import specs
+from app.cli.specs import devices_asked
+from app.core.errors import UsageError
+from app.core.messages import Message
+from app.core.paths import Paths
+from workloads.protocol.machine import Gpu, Machine
+
+NEW = Gpu("NVIDIA GeForce RTX 4070", "nvidia", compute_capability="8.9")
+
+
+@pytest.fixture
+def cards(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> list[Gpu]:
+    """The computer's cards, to be filled."""
+    gpus: list[Gpu] = []
+    monkeypatch.setattr(specs, "detect_machine", lambda **_: replace(machine, os_name="Linux", gpus=tuple(gpus)))
+    return gpus
+
+
+@pytest.mark.parametrize(
+    ("asked", "settings"),
+    [
+        ("2", {"devices": 2}),
+        ("all", {"device": "gpu:0", "devices": 3}),
+        ("gpu:1", {"device": "gpu:1", "devices": 1}),
+        ("gpu:1, gpu:2", {"device": "gpu:1", "devices": 2}),
+    ],
+)
+def test_devices_are_read(asked: str, settings: dict[str, Any], cards: list[Gpu], paths: Paths) -> None:
+    cards += [NEW] * 3
+    assert devices_asked(asked, "tensorflow", paths) == settings
+
+
+@pytest.mark.parametrize(
+    "asked", ["", "x", "-1", "1.5", "gpu:0,gpu:2", "gpu:1,gpu:0", "gpu:", "cpu", "9" * 5_000, "gpu:" + "9" * 5_000]
+)
+def test_anything_else_is_refused(asked: str, paths: Paths) -> None:
+    assert code_of(asked, paths) == "cli.bad_devices"
+
+
+def test_all_needs_a_card(cards: list[Gpu], paths: Paths) -> None:
+    assert not cards
+    assert code_of("all", paths) == "cli.no_gpus"
+
+
+def test_all_passes_over_no_card(cards: list[Gpu], paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(specs, "numbered_gpus", lambda *_: {0: NEW, 2: NEW})
+    assert code_of("all", paths) == "cli.gpus_apart"
+
+
+def code_of(asked: str, paths: Paths) -> str:
+    with pytest.raises(UsageError) as caught:
+        devices_asked(asked, "tensorflow", paths)
+    assert isinstance(caught.value.message, Message)
+    return caught.value.message.code
