@@ -11,6 +11,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
+from functools import partial
 from typing import NoReturn
 
 from workloads import CATALOGUE
@@ -58,7 +59,7 @@ def _run(line: bytes, reporter: Reporter) -> events.EndStatus:
     try:
         job = _checked_job(line)
         _limit_cpus(job.spec)
-        with peers(line, _processes(job.spec)):
+        with peers(line, _processes(job.spec), partial(_give_up, reporter)):
             CATALOGUE[job.spec.workload].run(job, reporter)
     except Cancelled:
         return "cancelled"
@@ -80,6 +81,13 @@ def _checked_job(line: bytes) -> Job:
         raise WorkloadError("bad_parameters", message("workload.unknown", workload=job.spec.workload[:60]))
     CATALOGUE[job.spec.workload].check(job.spec)
     return job
+
+
+def _give_up(reporter: Reporter, error: WorkloadError) -> NoReturn:
+    """Report an error while the engine waits, and exit."""
+    reporter.send(events.Error(code=error.code, said=error.message))
+    reporter.send(events.End(status="failed"))
+    os._exit(1)
 
 
 def _processes(spec: RunSpec) -> int:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -31,12 +31,14 @@ def rank() -> int:
 
 
 @contextmanager
-def peers(line: bytes, count: int) -> Iterator[None]:
+def peers(line: bytes, count: int, lost: Callable[[WorkloadError], object]) -> Iterator[None]:
     """Start a run's other processes, and end them with the context.
 
     Args:
         line: The job, as read from standard input.
         count: Number of processes, including this one. Nothing is started if it is 1, or in one of the others.
+        lost: Called in a thread if one of the others has failed and this process still waits for it some seconds
+            later, as when the other one had not yet joined.
 
     Raises:
         WorkloadError: One of the others failed or was ended.
@@ -51,7 +53,7 @@ def peers(line: bytes, count: int) -> Iterator[None]:
         os.environ |= {RANK: "0", WORLD_SIZE: str(count), STORE: str(Path(folder) / "store")}
         if (interface := _LOOPBACK.get(sys.platform)) is not None:
             os.environ["GLOO_SOCKET_IFNAME"] = interface
-        others = [_Peer(number, line) for number in range(1, count)]
+        others = [_Peer(number, line, lost) for number in range(1, count)]
         for other in others:
             stack.callback(other.end)
         try:
@@ -67,8 +69,9 @@ def peers(line: bytes, count: int) -> Iterator[None]:
 class _Peer:
     """One of a run's other processes. Its job is written to it at once."""
 
-    def __init__(self, number: int, line: bytes) -> None:
-        self._number = number
+    def __init__(self, number: int, line: bytes, lost: Callable[[WorkloadError], object]) -> None:
+        self._number, self._lost = number, lost
+        self._is_over = threading.Event()
         self._process = subprocess.Popen(
             sys.orig_argv, env=os.environ | {RANK: str(number)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -81,18 +84,22 @@ class _Peer:
 
     def check(self) -> None:
         """Raise WorkloadError if the process has ended, with its own error if it reported one."""
+        self._is_over.set()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_ENDS_WITHIN_S)
-        if self._process.returncode is None:
-            return
-        self._reading.join(_ENDS_WITHIN_S)
+        if self._process.returncode is not None:
+            self._reading.join(_ENDS_WITHIN_S)
+            raise self._reason()
+
+    def _reason(self) -> WorkloadError:
         if self._error is not None and self._error.said is not None:
-            raise WorkloadError(self._error.code, self._error.said)
+            return WorkloadError(self._error.code, self._error.said)
         said = message("worker.peer_ended", device=self._number + 1, code=self._process.returncode)
-        raise WorkloadError("crashed", said)
+        return WorkloadError("crashed", said)
 
     def end(self) -> None:
         """End the process."""
+        self._is_over.set()
         self._process.kill()
         self._process.wait()
 
@@ -102,3 +109,5 @@ class _Peer:
             with suppress(events.DamagedEventError):
                 if isinstance(event := events.decode(line), events.Error):
                     self._error = event
+        if self._process.wait() and not self._is_over.wait(_ENDS_WITHIN_S):
+            self._lost(self._reason())

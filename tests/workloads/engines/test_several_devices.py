@@ -66,12 +66,17 @@ def test_the_leader_ends_a_quick_run_for_all(installed_engines: Paths, machine: 
     assert run.metrics["examples_done"] == run.metrics["examples_asked"]
 
 
-def test_a_lost_process_ends_the_run_with_its_reason(installed_engines: Paths, machine: Machine) -> None:
+@pytest.mark.parametrize("has_joined", [False, True])
+def test_a_lost_process_ends_the_run_with_its_reason(
+    has_joined: bool, installed_engines: Paths, machine: Machine
+) -> None:
     seen: list[events.Event] = []
     spec = spec_on(2, engine="torch", epochs=50)
     session = Runner(installed_engines, machine).start(spec, seen.append)
-    wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
-    workers = [process for process in psutil.Process().children(recursive=True) if is_of_rank(process, None)]
+    if has_joined:
+        wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
+    wait_until(lambda: len(workers_of_run()) == 2)
+    workers = workers_of_run()
     (follower,) = (process for process in workers if is_of_rank(process, "1"))
     follower.kill()
     assert session.wait(60)
@@ -87,7 +92,7 @@ def test_no_process_outlives_the_run(ends: str, installed_engines: Paths, machin
     seen: list[events.Event] = []
     session = Runner(installed_engines, machine).start(spec_on(2, engine="torch", epochs=50), seen.append)
     wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
-    workers = [process for process in psutil.Process().children(recursive=True) if is_of_rank(process, None)]
+    workers = workers_of_run()
     assert len(workers) == 2
     if ends == "cancel":
         session.cancel()
@@ -95,6 +100,10 @@ def test_no_process_outlives_the_run(ends: str, installed_engines: Paths, machin
         next(process for process in workers if not is_of_rank(process, "1")).kill()
     assert session.wait(60)
     wait_until(lambda: not any(process.is_running() for process in workers))
+
+
+def workers_of_run() -> list[psutil.Process]:
+    return [process for process in psutil.Process().children(recursive=True) if is_of_rank(process, None)]
 
 
 def is_of_rank(process: psutil.Process, rank: str | None) -> bool:
