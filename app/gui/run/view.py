@@ -1,7 +1,7 @@
 """A live or stored run with headline and charts. Import this module late, because it imports the charts."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -72,15 +72,23 @@ class RunView(QWidget):
 
     def show_run(self, run: JudgedRun, group: Group | None = None) -> None:
         """Show a stored run. If `group` is given, also show the result of the group."""
+        for _ in self.show_in_parts(run, group):
+            pass
+
+    def show_in_parts(self, run: JudgedRun, group: Group | None = None) -> Iterator[None]:
+        """Show a stored run like `show_run`, one part at each step, so that no step blocks the window for long."""
         parameters = run.run.model.parameters_count if run.run.model is not None else None
         if group is None:
             self._show_head(run.summary, parameters)
             self.headline.show_stored(run)
-            self._show_charts(run.series, run.summary, run.bars, live=False)
         else:
             number = next(number for number, each in group.numbered if each.id == run.summary.id)
             self._show_head(run.summary, parameters, (number, group.planned))
             self.headline.show_group(run, group)
+        yield
+        if group is None:
+            self._show_charts(run.series, run.summary, run.bars, live=False)
+        else:
             self._show_charts(run.series, kind_of(group).summary(group) or run.summary, live=False)
             self.charts.show_group(group)
         self.charts.show_limit(run.bottleneck)

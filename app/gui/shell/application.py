@@ -44,6 +44,7 @@ from app.gui.style.icons import application_icon
 from app.gui.style.theme import Theme
 from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.dialogs import FaultDialog, fault_report
+from app.gui.widgets.timers import in_turns
 
 TRASH_KEPT_S = 24 * 3600.0
 END_PATIENCE_S = 9.0
@@ -183,7 +184,7 @@ def _start_up(window: MainWindow, services: Services, *, prepares_charts: bool) 
     if not prepares_charts:
         return
     # Import NumPy in a thread while the window is usable, then create the charts.
-    services.tasks.start(_import_numpy, lambda _: _make_charts(window, _import_charts()), services.complain)
+    services.tasks.start(_import_numpy, lambda _: in_turns(window, _make_charts(window)), services.complain)
 
 
 def _import_numpy() -> None:
@@ -191,8 +192,8 @@ def _import_numpy() -> None:
     import numpy as np  # noqa: F401
 
 
-def _import_charts() -> Iterator[None]:
-    """Import the charts in steps of at most 50 ms.
+def _make_charts(window: MainWindow) -> Iterator[None]:
+    """Import and create the charts in steps of at most 50 ms.
 
     Call this in the GUI thread. Qt reads its table of classes without holding the GIL, and the app may crash if
     another thread adds to the table at the same time.
@@ -207,12 +208,7 @@ def _import_charts() -> Iterator[None]:
     yield
     import app.gui.run.view  # noqa: F401
 
-
-def _make_charts(window: MainWindow, imports: Iterator[None]) -> None:
-    """Run the next import step between two events. After the last step, create the charts."""
-    for _ in imports:
-        QTimer.singleShot(0, window, lambda: _make_charts(window, imports))
-        return
+    yield
     window.benchmark.prepare()
 
 

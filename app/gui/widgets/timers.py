@@ -1,4 +1,7 @@
-"""A helper that creates timers."""
+"""Timers, and work divided between turns of the event loop."""
+
+from collections.abc import Iterator
+from functools import partial
 
 from PySide6.QtCore import QObject, QTimer
 
@@ -12,3 +15,13 @@ def timer(parent: QObject, interval_ms: int, *, once: bool = False) -> QTimer:
     made = QTimer(parent, singleShot=once)
     made.setInterval(interval_ms)
     return made
+
+
+def in_turns(owner: QObject, steps: Iterator[object]) -> None:
+    """Run each step of an iterator in a turn of its own, the first one at once, so that input is handled between.
+
+    The remaining steps are dropped if `owner` is deleted.
+    """
+    for _ in steps:
+        QTimer.singleShot(0, owner, partial(in_turns, owner, steps))
+        return

@@ -31,6 +31,7 @@ from app.gui.run.view import RunView
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, label, row, title
+from app.gui.widgets.timers import in_turns
 from workloads.protocol.spec import RunSpec
 
 
@@ -146,7 +147,7 @@ class ResultsPage(QWidget):
         """Open a run."""
         self._wanted += 1
         self._is_within_group = self.group is not None
-        QTimer.singleShot(0, self, self._make_next)  # while the run is loaded
+        QTimer.singleShot(0, self, partial(in_turns, self, self._making))  # while the run is loaded
         self._load(run_id, partial(self._on_loaded, self._wanted))
 
     def open_group(self, group_id: int) -> None:
@@ -399,27 +400,27 @@ class ResultsPage(QWidget):
             self.open_group(-entry)
 
     def _on_loaded(self, number: int, run: JudgedRun) -> None:
-        if number != self._wanted:
-            return  # the user has left, or has opened another run
-        self._made_detail().show_run(run)
-        QTimer.singleShot(0, self, partial(self._show_detail, number))  # a turn for content, a turn for layout
+        in_turns(self, self._showing(number, run))
 
-    def _show_detail(self, number: int) -> None:
+    def _showing(self, number: int, run: JudgedRun) -> Iterator[object]:
+        """Show a run, one part at each step, unless the user leaves or opens another run."""
+        if number != self._wanted:
+            return
+        detail = self._made_detail()
+        for _ in detail.show_in_parts(run):
+            yield None
+            if number != self._wanted:
+                return
+        yield None  # a turn for content, a turn for layout
         if number == self._wanted:
-            detail = self._made_detail()
             self._show(detail, detail.back_button)
 
     def _parts(self) -> Iterator[object]:
-        """Create the view of a run, one part at a time."""
+        """Create the view of a run, one part at a time. All at once would block the window for too long."""
         yield self._view
         yield self._view.charts.epochs
         yield self._view.charts.loss
         yield self._made_detail()
-
-    def _make_next(self) -> None:
-        """Create the next part. Creating all parts at once would block the window for too long."""
-        if next(self._making, None) is not None:
-            QTimer.singleShot(0, self, self._make_next)
 
     @cached_property
     def _view(self) -> RunView:

@@ -1,5 +1,6 @@
 """The detail view of a stored run, with its name, charts or tables, and commands."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -160,14 +161,20 @@ class RunDetail(QWidget):
 
     def show_run(self, run: JudgedRun) -> None:
         """Show a run."""
+        for _ in self.show_in_parts(run):
+            pass
+
+    def show_in_parts(self, run: JudgedRun) -> Iterator[None]:
+        """Show a run like `show_run`, one part at each step, so that no step blocks the window for long."""
         self.judged = run
         at = local_time(run.summary.started_at)
         self.place.setText(sentence("results_page.run_at", run_id=run.summary.id, at=at))
         self.comment.setText(run.summary.comment or "")
-        self.view.show_run(run)
-        self.trend.show_run(run.summary)
         is_measured = run.summary.value is not None
         self.commands.allow(dict.fromkeys(("share", "picture", "copy_picture", "compare"), is_measured))
+        self.trend.show_run(run.summary)
+        yield from self.view.show_in_parts(run)
+        yield
         self._fill_tables()
 
     def edit_name(self) -> None:
