@@ -2,9 +2,10 @@
 
 from app.core.engines.choices import installed_variant
 from app.core.hardware.telemetry.monitor import read_telemetry
+from app.core.hardware.telemetry.programs import busy_programs
 from app.core.messages import sentence
 from app.core.paths import Paths
-from app.core.verdict.preflight import is_load_known, preflight
+from app.core.verdict.preflight import has_busy_programs, is_load_known, preflight
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -19,8 +20,9 @@ def preflight_lines(spec: RunSpec, machine: Machine, paths: Paths) -> list[str]:
         return []
     variant = installed_variant(paths, spec.engine)
     telemetry = read_telemetry(PREFLIGHT_S)
+    programs = busy_programs(PREFLIGHT_S) if has_busy_programs(telemetry) else ()
     lines = [
         sentence("cli.caution", reason=reason.text, advice=reason.advice).rstrip()
-        for reason in preflight(spec, machine, telemetry, variant)
+        for reason in preflight(spec, machine, telemetry, variant, programs)
     ]
     return lines if is_load_known(telemetry) else [*lines, sentence("preflight.load_unknown")]

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from app.core.errors import AppError, UsageError
 from app.core.messages import message
@@ -38,6 +38,10 @@ class Wait(Protocol):
         """The command that the user must run; None if there is none."""
 
 
+# Waits until the event is set at the latest, and passes each state of the wait to the function.
+QuietWaiter: TypeAlias = Callable[[threading.Event, Callable[[Wait], None]], None]
+
+
 @dataclass(frozen=True, slots=True)
 class PlanCallbacks:
     """Callbacks of a plan, called in threads other than the caller's.
@@ -48,8 +52,8 @@ class PlanCallbacks:
         on_run_ended: Called with the planned run and the stored run when it has ended.
         confirm_side: In plans with manual changes, called before each change of side, including the first. If it
             returns False, the plan ends. It must return soon after `PlanSession.cancel`.
-        on_waiting: Called regularly with the planned run while it waits for its power limit or for its device to
-            cool down.
+        on_waiting: Called regularly with the planned run while it waits for a quiet computer, for its power limit
+            or for its device to cool down.
     """
 
     on_event: Listener = lambda _: None
@@ -78,6 +82,7 @@ class PlanSession:
         ownership: Lock of the group, released at the end; None if there is none.
         cool_down: Makes runs wait for their device to cool down; None to start them immediately.
         power_limits: Makes runs wait for their power limit; None for the default, `power_limits_for`.
+        quiet_wait: Waits for a quiet computer before the first run; None to start it immediately.
     """
 
     def __init__(
@@ -91,6 +96,7 @@ class PlanSession:
         ownership: Ownership | None,
         cool_down: CoolDown | None = None,
         power_limits: PowerLimits | None = None,
+        quiet_wait: QuietWaiter | None = None,
     ) -> None:
         self.plan = plan
         self.group_id = group_id
@@ -104,6 +110,7 @@ class PlanSession:
         self._ownership = ownership
         self._cool_down = cool_down
         self._power_limits = power_limits or power_limits_for(plan, runner)
+        self._quiet_wait = quiet_wait
         self._session: Session | None = None
         self._ended: list[tuple[RunSpec, RunSummary]] = []
         self._cancel = threading.Event()
@@ -183,8 +190,11 @@ class PlanSession:
         return "completed"
 
     def _wait(self, planned: PlannedRun) -> CooledStart | None:
-        """Wait for the power limit of a run, then for its device to cool down."""
+        """Wait for a quiet computer, for the power limit of a run, then for its device to cool down."""
         on_waiting = partial(self._callbacks.on_waiting, planned)
+        quiet_wait, self._quiet_wait = self._quiet_wait, None
+        if quiet_wait is not None:
+            quiet_wait(self._cancel, on_waiting)
         if self._power_limits is not None:
             self._power_limits.wait(planned.spec, self._cancel, on_waiting)
         if self._cool_down is None:
@@ -231,6 +241,8 @@ def run_plan(
     callbacks: PlanCallbacks | None = None,
     cool_down: CoolDown | None = None,
     power_limits: PowerLimits | None = None,
+    *,
+    quiet_wait: QuietWaiter | None = None,
 ) -> PlanSession:
     """Check and store a plan, then start it in the background. Single runs are stored without a group.
 
@@ -240,6 +252,7 @@ def run_plan(
         callbacks: Callbacks of the plan; None if there are none.
         cool_down: Makes runs wait for their device to cool down; None to start them immediately.
         power_limits: Makes runs wait for their power limit; None for the default, `power_limits_for`.
+        quiet_wait: Waits for a quiet computer before the first run; None to start it immediately.
 
     Raises:
         UsageError: A run can't be started. Nothing has been stored.
@@ -262,6 +275,7 @@ def run_plan(
         ownership=ownership,
         cool_down=cool_down,
         power_limits=power_limits,
+        quiet_wait=quiet_wait,
     )
     session.start()
     return session

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from app.core.engines.choices import numbered_gpus
-from app.core.messages import Message, message
+from app.core.messages import Message, message, text
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.context import TelemetryWindow, gpu_index, reason
 from workloads import CATALOGUE
@@ -16,8 +18,18 @@ from workloads.protocol.telemetry import Telemetry
 USUAL_NEED_BYTES = 1_000_000_000
 
 
+# Conditions caused by running programs.
+_OF_PROGRAMS = frozenset({"other_load", "cpu_pressure"})
+# Conditions that may pass by themselves or when a program is closed.
+_PASSING = _OF_PROGRAMS | {"host_steal", "memory_pressure", "swapping", "too_hot"}
+
+
 def preflight(
-    spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry], variant: str | None = None
+    spec: RunSpec,
+    machine: Machine,
+    telemetry: Sequence[Telemetry],
+    variant: str | None = None,
+    programs: Sequence[str] = (),
 ) -> tuple[events.Reason, ...]:
     """Return current problems as cautions, with the codes used by verdicts.
 
@@ -26,8 +38,21 @@ def preflight(
         machine: This computer.
         telemetry: Two or three records from app.core.hardware.telemetry.monitor.read_telemetry.
         variant: Installed variant of the engine; for None, see `numbered_gpus`.
+        programs: Names of the programs that use most of the CPU; empty if unknown.
     """
-    return tuple(_cautions(spec, machine, telemetry, likely_gpu(spec, machine, variant)))
+    cautions = _cautions(spec, machine, telemetry, likely_gpu(spec, machine, variant))
+    return tuple(_naming(caution, programs) for caution in cautions)
+
+
+def has_busy_programs(telemetry: Sequence[Telemetry]) -> bool:
+    """Return whether other programs keep the CPU so busy that their names are of interest."""
+    return any(caution.code in _OF_PROGRAMS for caution in _conditions(telemetry, None))
+
+
+def passing(telemetry: Sequence[Telemetry], programs: Sequence[str] = ()) -> tuple[events.Reason, ...]:
+    """Return the cautions, other than those about GPUs, that are worth waiting for before a run."""
+    cautions = (caution for caution in _conditions(telemetry, None) if caution.code in _PASSING)
+    return tuple(_naming(caution, programs) for caution in cautions)
 
 
 def is_load_known(telemetry: Sequence[Telemetry]) -> bool:
@@ -38,14 +63,26 @@ def is_load_known(telemetry: Sequence[Telemetry]) -> bool:
 def _cautions(
     spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry], gpu: int | None
 ) -> Iterator[events.Reason]:
+    yield from _conditions(telemetry, gpu)
+    if (said := _low_memory(spec, machine, telemetry)) is not None:
+        yield reason("low_memory", "caution", said, "advice.free_memory")
+
+
+def _conditions(telemetry: Sequence[Telemetry], gpu: int | None) -> Iterator[events.Reason]:
     window = TelemetryWindow(tuple(telemetry), (0.0,) * len(telemetry), gpu)
     codes = set()
     for condition in CONDITIONS:
         if condition.unless not in codes and (caution := condition.before(window)) is not None:
             codes.add(caution.code)
             yield caution
-    if (said := _low_memory(spec, machine, telemetry)) is not None:
-        yield reason("low_memory", "caution", said, "advice.free_memory")
+
+
+def _naming(caution: events.Reason, programs: Sequence[str]) -> events.Reason:
+    """Return a caution about busy programs with their names."""
+    if caution.code not in _OF_PROGRAMS or caution.said is None or not programs:
+        return caution
+    said = message(f"preflight.{caution.code}_named", **caution.said.arguments, programs=list(programs))
+    return msgspec.structs.replace(caution, text=text(said), said=said)
 
 
 def likely_gpu(spec: RunSpec, machine: Machine, variant: str | None) -> int | None:

@@ -8,8 +8,9 @@ from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app.core.hardware.telemetry.monitor import read_telemetry
+from app.core.hardware.telemetry.programs import busy_programs
 from app.core.messages import sentence
-from app.core.verdict.preflight import is_load_known, preflight
+from app.core.verdict.preflight import has_busy_programs, is_load_known, preflight
 from app.gui.services.bundle import Services
 from app.gui.style.icons import pixmap
 from app.gui.style.tokens import GAP_PX, Tokens
@@ -29,7 +30,7 @@ LINES = 2  # reserved, so that the button below doesn't move
 class PreflightLine(QWidget):
     """Checks the computer every ten seconds while the line is visible and no run is in progress.
 
-    GPUs aren't checked, because this would wake them up.
+    GPUs aren't checked, because this would wake them up. Programs are named if they keep the CPU busy.
 
     Args:
         services: Services of the app.
@@ -45,6 +46,7 @@ class PreflightLine(QWidget):
         super().__init__()
         self._services = services
         self._telemetry: tuple[Telemetry, ...] = ()
+        self._programs: tuple[str, ...] = ()
         self._choice: tuple[RunSpec, Machine] | None = None
         # Set to stop the current check immediately.
         self._stop: threading.Event | None = None
@@ -76,9 +78,9 @@ class PreflightLine(QWidget):
         self._choice = (spec, machine)
         self._judge()
 
-    def show_telemetry(self, telemetry: tuple[Telemetry, ...]) -> None:
-        """Judge new telemetry."""
-        self._telemetry = telemetry
+    def show_telemetry(self, telemetry: tuple[Telemetry, ...], programs: tuple[str, ...] = ()) -> None:
+        """Judge new telemetry. `programs` are the names of busy programs."""
+        self._telemetry, self._programs = telemetry, programs
         self._judge()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -106,16 +108,21 @@ class PreflightLine(QWidget):
         if self.is_checking or not self.isVisible() or self._services.bridge.is_running:
             return
         stop = self._stop = threading.Event()
+
+        def look() -> tuple[tuple[Telemetry, ...], tuple[str, ...]]:
+            telemetry = read_telemetry(TELEMETRY_INTERVAL_S, TELEMETRY_COUNT, with_gpus=False, stop=stop)
+            return telemetry, busy_programs(stop=stop) if has_busy_programs(telemetry) else ()
+
         self._services.tasks.start(
-            lambda: read_telemetry(TELEMETRY_INTERVAL_S, TELEMETRY_COUNT, with_gpus=False, stop=stop),
+            look,
             partial(self._on_telemetry, stop),
-            lambda _: self._on_telemetry(stop, ()),  # no AppError can occur, and bugs are re-raised anyway
+            lambda _: self._on_telemetry(stop, ((), ())),  # no AppError can occur, and bugs are re-raised anyway
         )
 
-    def _on_telemetry(self, stop: threading.Event, telemetry: tuple[Telemetry, ...]) -> None:
+    def _on_telemetry(self, stop: threading.Event, seen: tuple[tuple[Telemetry, ...], tuple[str, ...]]) -> None:
         if stop is self._stop:
             self._stop = None
-            self.show_telemetry(telemetry)
+            self.show_telemetry(*seen)
 
     def _forget(self) -> None:
         if self._stop is not None:
@@ -129,7 +136,7 @@ class PreflightLine(QWidget):
         if self._choice is not None and self._telemetry:
             spec, machine = self._choice
             variant = self._services.engines.variant(spec.engine)
-            self.cautions = preflight(spec, machine, self._telemetry, variant)
+            self.cautions = preflight(spec, machine, self._telemetry, variant, self._programs)
         self._show()
         if self.cautions != before:
             self.changed.emit()

@@ -14,7 +14,7 @@ from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.runs.cool_down import CoolDown
-from app.core.runs.plan_session import PlanCallbacks, PlanSession, Wait, resume_plan, run_plan
+from app.core.runs.plan_session import PlanCallbacks, PlanSession, QuietWaiter, Wait, resume_plan, run_plan
 from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
 from app.core.runs.state import RunState
@@ -52,6 +52,8 @@ class RunBridge(QObject):
         parent: Parent object.
         cool_down: Returns the object that makes a plan's runs wait for their device to cool down; None if they
             don't wait.
+        quiet_wait: Returns the function that waits for a quiet computer before a plan is repeated; None if it
+            doesn't wait.
 
     Attributes:
         state: State of the current or latest run; None before the first run.
@@ -86,9 +88,12 @@ class RunBridge(QObject):
         tasks: Tasks,
         limits: Limits | None = None,
         parent: QObject | None = None,
+        *,
         cool_down: Callable[[Plan, Runner], CoolDown | None] = lambda _, __: None,
+        quiet_wait: Callable[[Plan], QuietWaiter | None] = lambda _: None,
     ) -> None:
         super().__init__(parent)
+        self._quiet_wait = quiet_wait
         self._cool_down = cool_down
         self._paths = paths
         self._tasks = tasks
@@ -179,7 +184,13 @@ class RunBridge(QObject):
         return max(1.0, runs * statistics.fmean(finished_s))
 
     def start(
-        self, plan: Plan, machine: Machine, *, allow_concurrent: bool = False, resumed: Resumed | None = None
+        self,
+        plan: Plan,
+        machine: Machine,
+        *,
+        allow_concurrent: bool = False,
+        resumed: Resumed | None = None,
+        when_quiet: bool = False,
     ) -> None:
         """Start the runs of a plan in the background, one after another. If this fails, `refused` is emitted.
 
@@ -189,6 +200,7 @@ class RunBridge(QObject):
             allow_concurrent: Whether to run even if another instance of Epochmark is measuring. If not, this is
                 refused with BusyError, but checked only before the first run.
             resumed: A stored group and its remaining runs; None for a new plan.
+            when_quiet: Whether a new plan first waits for a quiet computer, for a limited time.
         """
         if self.is_running:
             return
@@ -206,7 +218,8 @@ class RunBridge(QObject):
                     asked_of.update(specs_of(database, [run.id for run in resumed[0].runs]))
             cool_down = self._cool_down(plan, runner)
             if resumed is None:
-                session = run_plan(plan, runner, callbacks, cool_down)
+                quiet_wait = self._quiet_wait(plan) if when_quiet else None
+                session = run_plan(plan, runner, callbacks, cool_down, quiet_wait=quiet_wait)
             else:
                 session = resume_plan(*resumed, runner, callbacks, cool_down)
             if self.is_cancelled:  # the user may have cancelled or closed the window

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.core.hardware.telemetry.monitor import read_telemetry
-from app.core.messages import sentence
+from app.core.messages import message, sentence
 from app.gui.run import preflight as preflight_line
 from app.gui.run.preflight import PreflightLine
 from app.gui.run.verdict_dialog import CautionsDialog
@@ -114,6 +114,19 @@ def test_ab_sees_the_load_before_its_sides_differ(driver: Driver) -> None:
     assert said("ab_setup.equal").is_in(setup.problem.text())
     setup.preflight.show_telemetry(BUSY)
     assert [reason.code for reason in setup.preflight.cautions] == ["on_battery", "other_load"]
+
+
+def test_busy_programs_are_named(
+    line: PreflightLine, looks: Looks, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preflight_line, "busy_programs", lambda stop: ("backup", "browser"))
+    looks.found = BUSY
+    with qtbot.waitSignal(line.changed):
+        line.show()
+    named = message("preflight.other_load_named", share_pct=34, programs=["backup", "browser"])
+    assert [reason.said for reason in line.cautions][1] == named
+    line.show_telemetry(BUSY)
+    assert [reason.said for reason in line.cautions][1] == message("preflight.other_load", share_pct=34)
 
 
 @pytest.mark.parametrize("size", [(1024, 700), (1440, 900)])

@@ -151,6 +151,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.about_one_of": "run {number} of {planned} · {about}",
     "run.at_step": "Epoch {epoch} · step {step}",
     "run.at_step_of": "Epoch {epoch} of {epochs} · step {step} of {steps}",
+    "run.waiting_for_quiet": "Waiting for a quiet computer. {cause} The run starts anyway in {left_s:.0f} s.",
     "run.cooling_down": "Cooling down: {now_c:.0f} °C, target {goal_c:.0f} °C",
     "run.restore_limit": "To restore the power limit, run:",
     "run.set_limit": "To continue, set the power limit to {limit_w:.0f} W (now {now_w:.0f} W).",

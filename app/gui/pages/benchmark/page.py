@@ -99,14 +99,14 @@ class BenchmarkPage(QWidget):
         if self._services.bridge.is_running:
             return
         if self._stack.currentIndex() == 1 and self._asked is not None:
-            self._begin(*self._asked)
+            self._begin(*self._asked, when_quiet=True)
         else:
             self.setup.run()
 
     def run_again(self, plan: Plan, machine: Machine) -> None:
         """Fill the setup with the spec of a stored run, and start it."""
         self.setup.refill(plan)
-        self._begin(plan, machine)
+        self._begin(plan, machine, when_quiet=True)
 
     def cancel(self) -> None:
         """Cancel the current run and any that would follow."""
@@ -196,11 +196,13 @@ class BenchmarkPage(QWidget):
         else:
             self._begin(repeat_plan(spec, repeats), machine)
 
-    def _begin(self, plan: Plan, machine: Machine, *, allow_concurrent: bool = False) -> None:
+    def _begin(
+        self, plan: Plan, machine: Machine, *, allow_concurrent: bool = False, when_quiet: bool = False
+    ) -> None:
         self._asked = (plan, machine)
         self._remember(plan.specs[0].workload)
         self.show_run_view()
-        self._services.bridge.start(plan, machine, allow_concurrent=allow_concurrent)
+        self._services.bridge.start(plan, machine, allow_concurrent=allow_concurrent, when_quiet=when_quiet)
         self.cancel_button.setFocus()
         self.state_changed.emit()
 

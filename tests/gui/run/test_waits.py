@@ -1,7 +1,7 @@
-"""A wait between two runs, in the real window: what is shown of it, and the setting that turns it off."""
+"""Waits before a run, in the real window: what is shown of them, and the setting that turns one off."""
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
 import pytest
 
@@ -9,12 +9,16 @@ from app.core.messages import sentence
 from app.core.plans.repeat import repeat_plan
 from app.core.records import Plan
 from app.core.runs.cool_down import CoolDown
+from app.core.runs.plan_session import QuietWaiter, Wait
+from app.core.runs.quiet import QuietWait
 from app.core.runs.runner import Runner
+from app.core.verdict.preflight import passing
 from app.gui.shell import application
 from tests.gui.driving import Driver
 from workloads import CATALOGUE
 from workloads.protocol.telemetry import Telemetry
 
+BUSY = passing((Telemetry(other_cpu_pct=40.0),), ("backup",))
 SPEC = CATALOGUE["demo"].default_spec(epochs=1, parameters={"step_s": 0.001})
 
 
@@ -77,3 +81,47 @@ def test_the_setting_turns_it_off(device: Device, driver: Driver) -> None:
     driver.page.run_again(repeat_plan(SPEC, 2), driver.machine)
     driver.wait_for_result()
     assert device.waits == 0
+
+
+class Neighbours:
+    """Other programs, which are busy until a test lets them rest."""
+
+    def __init__(self) -> None:
+        self.rest = threading.Event()
+        self.plans = 0
+
+    def quiet_wait_for(self, plan: Plan) -> QuietWaiter:
+        self.plans += 1
+        return self.wait
+
+    def wait(self, stop: threading.Event, on_waiting: Callable[[Wait], None]) -> None:
+        while not (stop.is_set() or self.rest.wait(0.01)):
+            on_waiting(QuietWait(BUSY, 28.0))
+
+
+@pytest.fixture
+def neighbours(monkeypatch: pytest.MonkeyPatch) -> Neighbours:
+    neighbours = Neighbours()
+    monkeypatch.setattr(application, "quiet_wait_for", neighbours.quiet_wait_for)
+    return neighbours
+
+
+@pytest.mark.slow
+def test_a_repeated_run_waits_for_other_programs_and_a_new_one_starts_at_once(
+    neighbours: Neighbours, driver: Driver
+) -> None:
+    driver.page.setup.run_requested.emit(SPEC, driver.machine)
+    driver.wait_for_result()
+    assert neighbours.plans == 0
+    bridge = driver.services.bridge
+    driver.press(driver.page.again_button)
+    wait = QuietWait(BUSY, 28.0)
+    driver.until(lambda: driver.view.headline.progress_text.whole_text == wait.text)
+    driver.press(driver.page.cancel_button)
+    driver.until(lambda: not bridge.is_running)
+    assert len(driver.stored()) == 1
+    driver.page.run_again(repeat_plan(SPEC, 1), driver.machine)
+    driver.until(lambda: bridge.waiting is not None)
+    neighbours.rest.set()
+    driver.wait_for_result()
+    assert [run.status for run in driver.stored()] == ["completed"] * 2
