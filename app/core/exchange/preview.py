@@ -14,7 +14,7 @@ from app.core.formats import format_gpu_memory, format_installed_memory
 from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plain_text import one_line
-from app.core.report.run_texts import reason_name
+from app.core.report.run_texts import plain_reason
 from app.core.report.telemetry_table import telemetry_name
 from app.core.result_file.canonical import sealed, without_durations
 from app.core.result_file.record import Gpu, Result
@@ -160,7 +160,7 @@ def _value(result: Result) -> str:
 def _verdict(result: Result) -> str:
     if result.verdict is None:
         return ""
-    reasons = ", ".join(reason_name(code) for code in result.verdict.reasons)
+    reasons = "; ".join(dict.fromkeys(map(plain_reason, result.verdict.reasons)))
     level = level_title(result.verdict.level)
     return sentence("result.verdict_because", verdict=level, causes=reasons) if reasons else level
 

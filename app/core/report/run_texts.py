@@ -304,7 +304,7 @@ def plain_verdict(judged: events.Judged, *, to_share: bool) -> tuple[str, ...]:
         judged: A verdict with cautions.
         to_share: Whether other people read it, who must learn that it is about one run.
     """
-    words = list(dict.fromkeys(_plain(each.code) for each in judged.reasons if each.level == judged.level))
+    words = list(dict.fromkeys(plain_reason(each.code) for each in judged.reasons if each.level == judged.level))
     short = level_title(judged.level)
     each = ["; ".join(words[:count]) for count in range(len(words), 0, -1)]
     if to_share:
@@ -312,7 +312,8 @@ def plain_verdict(judged: events.Judged, *, to_share: bool) -> tuple[str, ...]:
     return (*(sentence("result.verdict_because", verdict=short, causes=causes) for causes in each), short)
 
 
-def _plain(code: str) -> str:
+def plain_reason(code: str) -> str:
+    """Return the reason for a verdict in everyday words."""
     return sentence(f"plain.{code}") if f"plain.{code}" in ENGLISH else reason_name(code)
 
 

@@ -121,8 +121,8 @@ class HeadlineCard(Card):
         self._where.place()
         self.progress_bar.setMaximum(0)
 
-    def show_stored(self, run: JudgedRun) -> None:
-        """Show a finished run."""
+    def show_stored(self, run: JudgedRun, own: str = "") -> None:
+        """Show a finished run. `own` compares it with the user's other runs."""
         summary, verdict = run.summary, run.verdict
         self._state.setCurrentIndex(1)
         self._show_pill(*_ending(summary, verdict), run)
@@ -134,7 +134,8 @@ class HeadlineCard(Card):
         self.facts.show_text(_facts(summary))
         failure = (summary.error_message, error_advice(summary.error_code, summary.engine))
         said = " ".join(_sentence(text) for text in failure if text) if summary.status == "failed" else ""
-        self._show_message(" ".join(filter(None, (said or _advice(verdict), derived_epoch_text(summary)))))
+        texts = (said or _advice(verdict), derived_epoch_text(summary), _sentence(own) if own else "")
+        self._show_message(" ".join(filter(None, texts)))
 
     def show_group(self, run: JudgedRun, group: Group) -> None:
         """Show the result of several runs. `run` is the last of them."""

@@ -70,17 +70,23 @@ class RunView(QWidget):
         bridge.moved_on.connect(self._on_started)
         bridge.advanced.connect(self._on_advanced)
 
-    def show_run(self, run: JudgedRun, group: Group | None = None) -> None:
-        """Show a stored run. If `group` is given, also show the result of the group."""
-        for _ in self.show_in_parts(run, group):
+    def show_run(self, run: JudgedRun, group: Group | None = None, own: str = "") -> None:
+        """Show a stored run.
+
+        Args:
+            run: The run.
+            group: If given, the result of this group is also shown.
+            own: A comparison with the user's other runs; "" for none.
+        """
+        for _ in self.show_in_parts(run, group, own):
             pass
 
-    def show_in_parts(self, run: JudgedRun, group: Group | None = None) -> Iterator[None]:
+    def show_in_parts(self, run: JudgedRun, group: Group | None = None, own: str = "") -> Iterator[None]:
         """Show a stored run like `show_run`, one part at each step, so that no step blocks the window for long."""
         parameters = run.run.model.parameters_count if run.run.model is not None else None
         if group is None:
             self._show_head(run.summary, parameters)
-            self.headline.show_stored(run)
+            self.headline.show_stored(run, own)
         else:
             number = next(number for number, each in group.numbered if each.id == run.summary.id)
             self._show_head(run.summary, parameters, (number, group.planned))

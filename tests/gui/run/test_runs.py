@@ -5,9 +5,12 @@ import pytest
 from PySide6.QtWidgets import QMessageBox
 
 from app.core.analysis.published import comparable_rows
+from app.core.analysis.trend import trend_of
 from app.core.formats import format_seconds
 from app.core.plans.repeat import repeat_plan
 from app.core.report.run_texts import error_advice
+from app.core.storage.database import Database
+from app.core.storage.past_runs import past_runs
 from app.gui.services.run_bridge import BusyError, RunBridge
 from tests.gui.driving import Driver
 from tests.saying import said
@@ -112,12 +115,18 @@ def test_failures_are_shown_in_words(driver: Driver, outcome: str, code: str, ti
 @pytest.mark.slow
 def test_two_runs_in_a_row(driver: Driver) -> None:
     first = driver.run_demo(epochs=3)
+    message = driver.view.headline.message
+    assert not said("trend.first_run").is_in(message.whole_text)
     driver.press(driver.page.again_button)
     assert driver.page.run is None
     driver.until(lambda: driver.services.bridge.is_running)
     second = driver.wait_for_result()
     assert second.id == first.id + 1
     assert (second.epochs_done, second.status) == (3, "completed")
+    with Database(driver.services.paths.database) as database:
+        line = trend_of(second, past_runs(database, second.workload)).line
+    assert line
+    assert line in message.whole_text
     assert driver.view.charts.epochs.accessibleDescription().startswith("3 of 3")
     driver.press(driver.page.new_button)
     assert driver.page.setup.isVisible()

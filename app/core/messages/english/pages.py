@@ -292,7 +292,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setup.usual_device": "Default: {device}",
     "setup.browse": "Other …",
     "setup.data_real": "real data",
-    "setup.data_synthetic": "synthetic data, just as fast",
+    "setup.data_synthetic": "synthetic data (no download, same speed)",
     "setup.device_with_engine": "{device} · {engine}",
     "setup.engine_not_able": "{engine} can't run this workload.",
     "setup.engine_not_installed": "{engine} isn't installed. Install it in Settings.",

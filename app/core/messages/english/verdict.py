@@ -202,22 +202,22 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "The CPU mostly ran at {clock_mhz:,.0f} MHz, below its base clock of {base_mhz:,.0f} MHz."
     ),
     "verdict.shared_at_least": (
-        "Uncertain by at least ± {half_pct:.1f} % because other users of this device affect its speed."
+        "Another run may differ by ± {half_pct:.1f} % or more, because other users of this device affect its speed."
     ),
     "verdict.shared_cpu": (
-        "Uncertain by ± {half_pct:.1f} % because a virtual machine's speed depends on what else its host is doing."
+        "Another run may differ by ± {half_pct:.1f} %, because a virtual machine's speed depends on what else its host is doing."
     ),
-    "verdict.shared_gpu_slice": "Uncertain by ± {half_pct:.1f} % because others use parts of the same GPU.",
+    "verdict.shared_gpu_slice": "Another run may differ by ± {half_pct:.1f} %, because others use parts of the same GPU.",
     "verdict.shared_waiting_gpu": (
-        "Uncertain by ± {half_pct:.1f} % because the GPU waits for a virtual machine's CPU, whose speed varies."
+        "Another run may differ by ± {half_pct:.1f} %, because the GPU waits for a virtual machine's CPU, whose speed varies."
     ),
     "verdict.slower": "Speed fell {lost_pct:.1f} % from the first to the last third of the run.",
     "verdict.spread_of_epochs": (
-        "Epochs after the first varied by {spread_pct:.1f} % (standard deviation), so smaller differences aren't"
+        "Within this run, epochs varied by {spread_pct:.1f} % (standard deviation), so smaller differences aren't"
         " meaningful."
     ),
     "verdict.spread_of_parts": (
-        "Speed varied by {spread_pct:.1f} % during the run (standard deviation), so smaller differences aren't"
+        "Within this run, speed varied by {spread_pct:.1f} % (standard deviation), so smaller differences aren't"
         " meaningful."
     ),
     "verdict.steps_missing": "The record has {done:,} steps instead of {asked:,}.",

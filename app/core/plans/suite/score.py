@@ -19,7 +19,7 @@ from app.core.plans.suite.definition import POINTS, Definition, Purpose, SuitePa
 from app.core.plans.suite.planning import is_for_lack_of_memory
 from app.core.plans.suite.uncertainty import Score, hull, mean_of_rounds
 from app.core.records import Group, Plan, PlannedRun, Refusal, RunSummary
-from app.core.report.run_texts import reason_name
+from app.core.report.run_texts import plain_reason
 from app.core.verdict.rules import INTERVAL_PCT
 from workloads.protocol.spec import RunSpec
 
@@ -267,7 +267,7 @@ def _refused(part: SuitePart, refusal: Refusal) -> PartScore:
 def reasons_of(run: RunSummary) -> str:
     """Return the reasons of a run's verdict in a few words; "" if it is valid or there are none."""
     codes = (run.reasons or "").split() if run.verdict != "valid" else []
-    return "; ".join(dict.fromkeys(reason_name(code) for code in codes))
+    return "; ".join(dict.fromkeys(plain_reason(code) for code in codes))
 
 
 def _level(run: RunSummary) -> Level:

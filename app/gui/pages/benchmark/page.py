@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
+from app.core.analysis.trend import trend_of
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.plans.engines import ENOUGH_ROUNDS, engines_plan, specs_with
@@ -15,6 +16,7 @@ from app.core.plans.repeat import repeat_plan
 from app.core.records import Group, Plan, Run
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
+from app.core.storage.past_runs import past_runs
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.pages.benchmark.setup import SetupView
@@ -251,18 +253,19 @@ class BenchmarkPage(QWidget):
         self._load(run_id, bridge.group_id)
 
     def _load(self, run_id: int, group_id: int | None) -> None:
-        def load(database: Database) -> tuple[JudgedRun, Group | None, JudgedRun | None]:
+        def load(database: Database) -> tuple[JudgedRun, Group | None, JudgedRun | None, str]:
             group = load_group(database, group_id) if group_id is not None else None
             typical = kind_of(group).summary(group) if group is not None else None
             run = JudgedRun(load_run(database, run_id)).prepared()
             if typical is None:
-                return run, group, None
-            return run, group, JudgedRun(load_run(database, typical.id)).prepared()
+                trend = trend_of(run.summary, past_runs(database, run.summary.workload))
+                return run, group, None, trend.line if len(trend.points) > 1 else ""
+            return run, group, JudgedRun(load_run(database, typical.id)).prepared(), ""
 
         self._services.query(load, self._on_loaded, self._on_lost)
 
-    def _on_loaded(self, loaded: tuple[JudgedRun, Group | None, JudgedRun | None]) -> None:
-        run, group, typical = loaded
+    def _on_loaded(self, loaded: tuple[JudgedRun, Group | None, JudgedRun | None, str]) -> None:
+        run, group, typical, own = loaded
         bridge = self._services.bridge
         if bridge.is_running or self.view is None:
             return
@@ -271,7 +274,7 @@ class BenchmarkPage(QWidget):
             return
         self.judged = run
         self._of_all = None if group is None or typical is None else (typical, group)
-        self.view.show_run(run, group)
+        self.view.show_run(run, group, own)
         self._show_buttons(running=False)
         (self.retry_button if run.summary.status == "failed" else self.share_button.button).setFocus()
         self.state_changed.emit()

@@ -13,7 +13,7 @@ from app.core.metrics import format_value, headline_kind
 from app.core.plans.kind import Answer, workloads_title
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
-from app.core.report.run_texts import reason_name
+from app.core.report.run_texts import plain_reason
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs
 from app.core.titles import data_title, preset_title, status_title, verdict_title, workload_title
@@ -126,7 +126,7 @@ def _common(texts: Iterable[str]) -> str:
 
 def reasons_text(run: RunSummary) -> str:
     """Return the names of the reasons for a run's verdict."""
-    return ", ".join(reason_name(code) for code in (run.reasons or "").split())
+    return ", ".join(plain_reason(code) for code in (run.reasons or "").split())
 
 
 def local_time(text: str) -> str:

@@ -140,7 +140,7 @@ def test_the_verdict_is_the_worst_of_the_parts_and_names_it(database: Database, 
     )
     result = load_suite(database, group_id)
     assert result.verdict == "caution"
-    reason = sentence("short.other_load")
+    reason = sentence("plain.other_load")
     assert said("cli.found_caution", reason=reason).is_all_of(suite_table(result).rows[-1][-1])
     badge = sentence("suite.badge", verdict=sentence("level.caution"), count=1, planned=len(result.parts))
     assert verdict_texts(result)[0] == sentence("suite.badge_because", badge=badge, reason=reason)

@@ -100,7 +100,7 @@ def test_verdicts_are_shown_sorted_and_found(driver: Driver, machine: Machine) -
     tokens, colours = driver.services.theme.tokens, cells(Qt.ItemDataRole.ForegroundRole)
     told = [colour.name().upper() if colour is not None else None for colour in colours]
     assert told == [None, tokens.invalid, tokens.caution, tokens.valid]
-    reasons = f"on battery, {sentence('short.other_load')}"
+    reasons = f"on battery, {sentence('plain.other_load')}"
     assert reasons in cells(Qt.ItemDataRole.ToolTipRole)[2]
     with driver.qtbot.waitSignal(page.model.found):
         page.table.sortByColumn(place, Qt.SortOrder.AscendingOrder)
