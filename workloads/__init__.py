@@ -23,7 +23,7 @@ from workloads.networks import (
 )
 from workloads.networks.generation import GptSmallGeneration
 from workloads.networks.inference import Inference
-from workloads.system.limits import HostToDevice, Matmul, MemoryBandwidth
+from workloads.system.limits import AllReduce, HostToDevice, Matmul, MemoryBandwidth
 from workloads.system.storage import Storage
 from workloads.training.training import Training
 from workloads.workload import Workload
@@ -82,7 +82,7 @@ _ONLY_TRAINED = (mnist.MnistCnnNoDropoutAdam.id, parametric.CnnParametric.id)
 _INFERENCE = tuple(
     Inference(workload) for workload in _TRAINING if workload.kind == "image" and workload.id not in _ONLY_TRAINED
 )
-_LIMITS = (Matmul(), MemoryBandwidth(), HostToDevice())
+_LIMITS = (Matmul(), MemoryBandwidth(), HostToDevice(), AllReduce())
 
 CATALOGUE: dict[str, Workload] = {
     workload.id: workload

@@ -123,6 +123,7 @@ class Workload:
         is_demo: Whether the times are unrelated to the computer's speed.
         trains: Whether the workload trains, and therefore has losses.
         divides_batches: Whether several devices can share its batches.
+        least_devices: Minimum number of devices, and the default.
         has_epochs: Whether the workload runs in epochs or rounds. If not, it determines its own duration.
         can_sustain: Whether the workload can run for a specified time.
         counts_steps: Whether a Standard run must execute exactly the requested number of steps.
@@ -157,6 +158,7 @@ class Workload:
     is_demo: bool = False
     trains: bool = False
     divides_batches: bool = False
+    least_devices: int = 1
     has_epochs: bool = True
     can_sustain: bool = True
     counts_steps: bool = False
@@ -187,6 +189,8 @@ class Workload:
         }
         values = {parameter.name: parameter.default for parameter in self.parameters}
         asked["parameters"] = values | asked.get("parameters", {})
+        if self.least_devices > 1:
+            asked.setdefault("devices", self.least_devices)
         return RunSpec(**(defaults | split_values(asked)))
 
     def check(self, spec: RunSpec) -> None:
@@ -250,7 +254,10 @@ class Workload:
             raise WorkloadError("bad_parameters", said)
 
     def _check_devices(self, spec: RunSpec) -> None:
-        if spec.device_count == 1:
+        if spec.device_count < self.least_devices:
+            said = message("workload.too_few_devices", workload=self.id, least=self.least_devices)
+            raise WorkloadError("bad_parameters", said)
+        if spec.device_count == 1 or self.least_devices > 1:
             return
         if not self.divides_batches:
             raise WorkloadError("bad_parameters", message("workload.one_device", workload=self.id))

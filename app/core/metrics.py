@@ -148,6 +148,8 @@ METRICS = {
     "host_to_device_bytes_per_s": Metric("GB/s", 1, 1e-9),
     "device_to_host_bytes_per_s": Metric("GB/s", 1, 1e-9),
     "fcn_r_gradients_s": Metric("ms", 2, 1_000),
+    "fcn_r_sum_s": Metric("ms", 2, 1_000),
+    "sum_latency_s": Metric("ms", 3, 1_000),
     "images_per_s": Metric("", 0),
     "words_per_s": Metric("", 0),
     "tokens_per_s": Metric("", 0),

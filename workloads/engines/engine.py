@@ -336,6 +336,17 @@ class Engine:
         """Return a function that adds one float32 array to another in place and blocks until it is done."""
         raise NotImplementedError
 
+    def all_reduce_step(self, size_bytes: int) -> Callable[[], float]:
+        """Return a function that adds float32 arrays of this size, one from each device, so that all have the sum.
+
+        The function blocks until the sum is ready, and returns how many arrays it is made of.
+        """
+        raise NotImplementedError
+
+    def together(self, call: Callable[[], object], lead: Callable[[], object]) -> None:
+        """Run `lead`, which repeats `call`. If each device has a process, the others follow each call."""
+        lead()
+
     def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
         """Return functions that copy float32 numbers to the GPU and back, and block until the copy is done."""
         raise NotImplementedError

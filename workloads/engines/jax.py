@@ -155,6 +155,16 @@ class Jax(KerasFeed):
 
         return call
 
+    def all_reduce_step(self, size_bytes: int) -> Callable[[], float]:
+        import jax
+
+        count, devices = len(self._devices), list(self._devices)
+        ones = jax.pmap(lambda number: jax.numpy.ones(size_bytes // 4) * number, devices=devices)(
+            jax.numpy.ones(count)
+        )
+        add = jax.pmap(lambda numbers: jax.lax.psum(numbers, "devices"), axis_name="devices", devices=devices)
+        return lambda: float(add(ones).block_until_ready()[count - 1, -1])
+
     def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
         import jax
         import numpy as np

@@ -208,6 +208,20 @@ class TensorFlow(Engine):
 
         return lambda: add().numpy()
 
+    def all_reduce_step(self, size_bytes: int) -> Callable[[], float]:
+        import tensorflow as tf
+
+        with self.scope():
+            ones = tf.Variable(tf.ones(size_bytes // 4), trainable=False)
+        strategy = self._strategy
+
+        def add() -> Any:
+            context = tf.distribute.get_replica_context()
+            return context.all_reduce(tf.distribute.ReduceOp.SUM, ones.read_value())[-1]
+
+        run = tf.function(lambda: strategy.experimental_local_results(strategy.run(add)))
+        return lambda: float(min(number.numpy() for number in run()))
+
     def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
         import numpy as np
         import tensorflow as tf

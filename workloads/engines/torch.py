@@ -232,6 +232,20 @@ class Torch(KerasFeed):
         other = torch.ones(size_bytes // 4, device=self._device)
         return lambda: _waited(total.add_(other))
 
+    def all_reduce_step(self, size_bytes: int) -> Callable[[], float]:
+        assert self._ranks is not None
+        return self._ranks.all_reduce_step(size_bytes)
+
+    def together(self, call: Callable[[], object], lead: Callable[[], object]) -> None:
+        assert self._ranks is not None
+        if self._ranks.leads:
+            lead()
+            self._ranks.end()
+        else:
+            with suppress(Ended):
+                while True:
+                    call()
+
     def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
         import torch
 

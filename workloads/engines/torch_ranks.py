@@ -16,6 +16,8 @@ from workloads.engines.peers import STORE, WORLD_SIZE, rank
 _STEP, _COUNT, _METRICS, _END = range(4)
 # A step of a large network can take minutes on a CPU. Followers also wait while the leader validates.
 _LEADER_WAITS = dt.timedelta(minutes=10)
+# Well below the largest float32, so that the sum of 64 devices is still a number.
+_LARGEST_SUM = 1e30
 _FOLLOWER_WAITS = dt.timedelta(days=1)
 
 
@@ -101,6 +103,26 @@ class Ranks:
         all_sums = [self._torch.empty_like(mine) for _ in range(self._size)]
         self._distributed.all_gather(all_sums, mine)
         return sum(self._torch.equal(sums, all_sums[0]) for sums in all_sums)
+
+    def all_reduce_step(self, size_bytes: int) -> Callable[[], float]:
+        """Return a function that adds float32 arrays of all processes, and returns by which factor they grew.
+
+        The others wait for the leader before each sum.
+        """
+        numbers = self._torch.ones(size_bytes // 4, device=self._device)
+        before = [1.0]
+
+        def step() -> float:
+            self._agree(_STEP)
+            if before[0] > _LARGEST_SUM:
+                numbers.fill_(1.0)
+                before[0] = 1.0
+            self._distributed.all_reduce(numbers)
+            factor = float(numbers[-1]) / before[0]
+            before[0] *= factor
+            return factor
+
+        return step
 
     def _results(self, logs: Any) -> Any:
         """Return the metrics at the end of an epoch or a validation. Keras calls this method once for each."""

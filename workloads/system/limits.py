@@ -1,8 +1,10 @@
-"""Measures the computer's limits: matrix products, memory bandwidth, and transfers to and from the GPU."""
+"""Measures the computer's limits: matrix products, memory, transfers to the GPU, and sums between devices."""
 
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from workloads.engines.engine import Engine
 from workloads.engines.registry import engine_title
@@ -27,6 +29,8 @@ ROWS, INNER, COLUMNS = 1_024, 26_752, 2_048
 # Size of the gradients of study 003's FCN-R: 14,205,962 four-byte floats.
 FCN_R_BYTES = 4 * 14_205_962
 BANDWIDTH_BYTES = 256 * 2**20
+# So small that only the time until an exchange begins counts.
+LATENCY_BYTES = 4_096
 
 
 class Limit(Workload):
@@ -147,6 +151,47 @@ class HostToDevice(Limit):
         ):
             reporter.send(events.Metric(key=key, value=value))
         _send(reporter, self.metric, sent)
+
+
+class AllReduce(Limit):
+    """Sums between devices, by which they share the gradients of a training step."""
+
+    fixed_duration_s = 15.0
+
+    id = "all_reduce"
+    metric = "bytes_per_s"
+    source = "NVIDIA, Performance reported by NCCL tests (bus bandwidth)"
+    epoch_text = message("epoch_text.all_reduce")
+    study = ""
+    least_devices = 2
+
+    def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
+        """Add large arrays for the bandwidth, a study's gradients, and small arrays for the latency.
+
+        The bandwidth is the bytes of an array per second, times 2 (n - 1) / n for n devices. This is what each
+        device sends and receives if the work is shared equally, and therefore doesn't depend on their number.
+        """
+        count, steps = job.spec.device_count, job.spec.steps or self.steps
+        sizes_bytes = {"bytes_per_s": BANDWIDTH_BYTES, "fcn_r_sum_s": FCN_R_BYTES, "sum_latency_s": LATENCY_BYTES}
+        reporter.phase("measure", epochs=len(sizes_bytes), total_steps=len(sizes_bytes) * steps)
+        for index, (key, size_bytes) in enumerate(sizes_bytes.items()):
+            step = engine.all_reduce_step(size_bytes)
+            call = partial(_checked, step, count)
+
+            def lead(key: str = key, size_bytes: int = size_bytes, index: int = index, call: Any = call) -> None:
+                typical = _typical(reporter, call, index, steps)
+                if key == self.metric:
+                    _send(reporter, key, _rate(2 * (count - 1) / count * size_bytes, typical))
+                else:
+                    reporter.send(events.Metric(key=key, value=typical.median_s))
+
+            engine.together(call, lead)
+
+
+def _checked(step: Callable[[], float], count: int) -> None:
+    """Add arrays once. Raises WorkloadError if not all devices took part."""
+    if (added := step()) != count:
+        raise WorkloadError("device_unavailable", message("limits.devices_missing", count=count, added=added))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,11 @@ from app.core.engines.locations import engine_folder, installable, put_back
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import Message
 from app.core.paths import Paths
+from workloads import CATALOGUE
 from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_named, is_included
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Gpu, Machine
+from workloads.workload import Workload
 
 # Installed engines with their variants; None for engines included in Epochmark.
 Installed = Mapping[str, str | None]
@@ -100,6 +102,12 @@ def device_choices(
 def most_gpus(machine: Machine) -> int:
     """Return the largest number of a computer's graphics cards of the same vendor, which may train together."""
     return max(Counter(gpu.vendor for gpu in machine.gpus).values(), default=0)
+
+
+def offered_workloads(machine: Machine | None) -> tuple[Workload, ...]:
+    """Return the workloads to offer on a computer. If it is None, only those that need a single device."""
+    devices = 1 if machine is None else max(1, most_gpus(machine))
+    return tuple(workload for workload in CATALOGUE.values() if workload.least_devices <= devices)
 
 
 def automatic_choice(choices: Sequence[Choice], engine: str | None = None) -> Choice | None:

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from app.core.analysis.published import comparable_rows
 from app.core.datasets.install import list_datasets
+from app.core.engines.choices import offered_workloads
 from app.core.messages import Message
 from app.core.paths import Paths
 from app.core.runs.memory_check import memory_problem
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
-from workloads import CATALOGUE
 from workloads.engines.registry import DEFAULT_ENGINE
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -56,7 +56,7 @@ def workload_estimates(
     installed = {dataset.id for dataset in list_datasets(paths) if dataset.installed}
     entries = []
     with Database(paths.database) as database:
-        for workload in CATALOGUE.values():
+        for workload in offered_workloads(machine):
             is_able = workload.engines is None or engine in workload.engines
             spec = workload.default_spec(engine=engine, device=device) if is_able else workload.default_spec()
             rows = comparable_rows(workload.id)

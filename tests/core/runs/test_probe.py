@@ -22,7 +22,7 @@ from tests.core.storage.storing import store
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.engines.registry import DEFAULT_ENGINE, ENGINES
-from workloads.protocol.machine import Machine
+from workloads.protocol.machine import Gpu, Machine
 
 DEMO = CATALOGUE["demo"]
 
@@ -96,12 +96,21 @@ def test_the_overview_has_time_and_data_of_every_workload(paths: Paths, machine:
     with Database(paths.database) as database:
         store(database, machine, 80.0, 60.0)
     entries = {entry.workload.id: entry for entry in workload_estimates(paths, machine)}
-    assert list(entries) == list(CATALOGUE)
+    assert list(entries) == [name for name in CATALOGUE if name != "all_reduce"]
     standard = entries["cifar10_keras_cnn"]
     assert (standard.duration_s, standard.data, standard.published) == (600.0, "synthetic", (7, 7))
     assert entries["mnist_mlp"].duration_s is None
     assert entries["resnet_50"].data == "generated"
     assert entries["cifar10_cnn"].published == (31, 31)
+
+
+def test_a_workload_for_several_devices_is_only_for_computers_with_several_cards(
+    paths: Paths, machine: Machine
+) -> None:
+    cards = {count: replace(machine, gpus=(Gpu("RTX 3090", "nvidia"),) * count) for count in (1, 2)}
+    for count, with_cards in cards.items():
+        listed = {entry.workload.id for entry in workload_estimates(paths, with_cards)}
+        assert ("all_reduce" in listed) == (count == 2)
 
 
 def test_the_overview_is_of_one_engine(paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,6 +57,16 @@ def test_two_devices_do_the_work_of_one(engine: str, installed_engines: Paths, m
     assert two.summary.device == "cpu"
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_all_devices_take_part_in_a_sum(engine: str, installed_engines: Paths, machine: Machine) -> None:
+    spec = CATALOGUE["all_reduce"].default_spec(engine=engine, device="cpu", steps=2, devices=3)
+    run = carried_out(spec, installed_engines, machine)
+    assert run.summary.device_count == 3
+    assert run.summary.value == run.metrics["bytes_per_s"]
+    sum_s, latency_s = (run.metrics[key] or 0 for key in ("fcn_r_sum_s", "sum_latency_s"))
+    assert 0 < latency_s < sum_s
+
+
 def test_the_leader_ends_a_quick_run_for_all(installed_engines: Paths, machine: Machine) -> None:
     spec = CATALOGUE["mnist_mlp"].default_spec(
         "quick", engine="torch", device="cpu", data="synthetic", duration_s=6.0, devices=2
@@ -120,6 +130,7 @@ def is_of_rank(process: psutil.Process, rank: str | None) -> bool:
     [
         ("demo", {}, "workload.one_device"),
         ("matmul", {}, "workload.one_device"),
+        ("all_reduce", {"devices": 1}, "workload.too_few_devices"),
         ("lstm_ptb_32", {}, "workload.one_device"),
         (WORKLOAD, {"batch_size": 33}, "workload.batch_not_divisible"),
         ("mnist_mlp", {"engine": "jax", "batch_size": 14, "devices": 14}, "workload.rest_not_divisible"),

@@ -45,6 +45,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "title.matmul": "Matrix products",
     "title.memory_bandwidth": "Memory bandwidth",
     "title.host_to_device": "Host-to-GPU transfer",
+    "title.all_reduce": "All-reduce between devices",
     "title.storage": "Storage and preprocessing",
     "title.demo": "Demo (no training)",
     "summary.cifar10_keras_cnn": (
@@ -158,6 +159,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "How many bytes per second move from the computer's memory to the GPU, and back. Needs a GPU that the "
         "engine can use."
     ),
+    "summary.all_reduce": (
+        "How many bytes per second each device exchanges when all devices add up their gradients. Limits training "
+        "on several devices. Needs at least two."
+    ),
     "summary.storage": (
         "Writes, preprocesses, reads, trains on and predicts from JPEGs in each of your folders, and shows "
         "how much the drive matters."
@@ -181,6 +186,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "epoch_text.rounds": "no epoch: rounds of {batches} batches",
     "epoch_text.sentences": "{sentences:,} sentences with {words:,} words",
     "epoch_text.streams": "{words:,} words in {streams} streams, {steps} steps",
+    "epoch_text.all_reduce": "sums of 256 MiB, of the gradients of FCN-R and of 4 KiB, each repeated for a few seconds",
     "epoch_text.sums": "one sum of 256 MiB arrays, repeated for a few seconds",
     "epoch_text.tokens": "{tokens} tokens after a prompt of {prompt}; the first round is a warm-up",
     "epoch_text.transfers": "256 MiB to the GPU and back, repeated for a few seconds",
@@ -390,6 +396,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "metric.host_to_device_bytes_per_s": "To the GPU",
     "metric.device_to_host_bytes_per_s": "From the GPU",
     "metric.fcn_r_gradients_s": "FCN-R gradients, from the GPU",
+    "metric.fcn_r_sum_s": "FCN-R gradients, sum of all devices",
+    "metric.sum_latency_s": "4 KiB, sum of all devices",
     "metric.images_per_s": "Images per second",
     "metric.words_per_s": "Words per second",
     "metric.tokens_per_s": "Tokens per second",

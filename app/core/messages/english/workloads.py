@@ -35,6 +35,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "inference.no_real_data": "{workload} uses generated images. Remove --data real.",
     "limits.no_data": "{workload} needs no data. Remove --data real.",
     "limits.no_gpu": "{engine} can't use a GPU here, so no transfer can be measured.",
+    "limits.devices_missing": "The sum has {added:g} parts instead of {count}, so not all devices took part.",
     "limits.without_setting": "{workload} has no setting “{setting}”. Leave it at the default ({usual}).",
     "parameter.in_unit": " ({unit})",
     "parameter.maximum": " of at most {maximum:g}",
@@ -71,6 +72,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "worker.unreadable_job": "The job couldn't be read ({reason}).",
     "workload.batch_not_divisible": "{count} devices can't share batches of {batch_size:,} equally. Choose a batch size that is a multiple of {count}.",
     "workload.rest_not_divisible": "{count} devices can't share the last batch of {rest:,} equally. Choose another batch size.",
+    "workload.too_few_devices": "{workload} needs at least {least} devices.",
     "workload.one_device": "{workload} can't use several devices. Use one.",
     "workload.batch_too_large": (
         "A batch of {batch_size:,} is larger than the {samples:,} training examples of {workload}."

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.engines.choices import Installed, device_choices
+from app.core.engines.choices import Installed, device_choices, offered_workloads
 from app.core.errors import UsageError
 from app.core.messages import sentence, text
 from app.core.plans.ab import ab_plan
@@ -184,7 +184,7 @@ class AbSetup(PlanSetup):
         self.workload = ChoiceBox(sentence("label.workload"))
         give_way(self.workload)
         guard_wheel(self.workload)
-        for workload in CATALOGUE.values():
+        for workload in offered_workloads(None):
             # Workloads that measure folders are available only in the CLI's `ab`.
             if not any(parameter.required for parameter in workload.parameters):
                 self.workload.addItem(workload_title(workload.id), workload.id)

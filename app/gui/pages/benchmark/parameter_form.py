@@ -1,6 +1,7 @@
 """A form generated from parameter declarations, with a row for each."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
@@ -79,9 +80,9 @@ def run_form(workload: Workload, *, several_engines: bool, gpus: int = 1) -> Par
         *workload.setting_parameters(),
         Parameter("repeat", "int", 1, message("setup.repeat"), minimum=1, maximum=REPEATS_LIMIT),
     ]
-    if gpus > 1 and workload.divides_batches:
+    if gpus > 1 and (workload.divides_batches or workload.least_devices > 1):
         setting = next(each for each in all_settings() if each.name == "devices")
-        rows.append(setting.parameter(most=gpus))
+        rows.append(replace(setting.parameter(most=gpus), default=workload.least_devices))
     if several_engines:
         rows.append(Parameter("all_engines", "bool", False, message("setup.all_engines")))
     return ParameterForm(rows, {setting.name: text_of(setting.label) for setting in all_settings()})

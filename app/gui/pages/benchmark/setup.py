@@ -5,7 +5,7 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.core.analysis.published import short_name
-from app.core.engines.choices import Choice, most_gpus
+from app.core.engines.choices import Choice, most_gpus, offered_workloads
 from app.core.errors import UsageError
 from app.core.formats import format_gpu_memory, format_installed_memory
 from app.core.messages import Message, message, sentence, text
@@ -85,9 +85,7 @@ class SetupView(QWidget):
         self.browse_button = self.networks["other"]
         self._current: RunSpec | None = None  # the offered current network; None until the computer is known
         self._network_tiles.name("standard", workload_title(STANDARD), sentence("setup.standard_network"))
-        self._network_tiles.name(
-            "other", sentence("setup.browse"), sentence("setup.workloads", count=len(CATALOGUE))
-        )
+        self._count_workloads(None)
         self.probed_s: dict[tuple[str, str, str], float] = {}  # probed durations by workload, engine and device
         self.summary = ClampedLabel(4, LABEL_PX)
         self.summary.keep_room_for(text(workload.summary) for workload in CATALOGUE.values())
@@ -270,8 +268,13 @@ class SetupView(QWidget):
         self.machine_name.show_text(machine.cpu_name or sentence("setup.unknown_cpu"))
         self.facts.show_facts(machine_facts(machine))
         if most_gpus(machine) > 1:
+            self._count_workloads(machine)
             self._make_form(self.chosen_workload)  # it offers them
         self._on_choice()
+
+    def _count_workloads(self, machine: Machine | None) -> None:
+        count = len(offered_workloads(machine))
+        self._network_tiles.name("other", sentence("setup.browse"), sentence("setup.workloads", count=count))
 
     def _on_workload(self) -> None:
         workload = self.chosen_workload

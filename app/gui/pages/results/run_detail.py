@@ -166,7 +166,6 @@ class RunDetail(QWidget):
 
     def show_in_parts(self, run: JudgedRun) -> Iterator[None]:
         """Show a run like `show_run`, one part at each step, so that no step blocks the window for long."""
-        self.judged = run
         at = local_time(run.summary.started_at)
         self.place.setText(sentence("results_page.run_at", run_id=run.summary.id, at=at))
         self.comment.setText(run.summary.comment or "")
@@ -175,6 +174,7 @@ class RunDetail(QWidget):
         self.trend.show_run(run.summary)
         yield from self.view.show_in_parts(run)
         yield
+        self.judged = run
         self._fill_tables()
 
     def edit_name(self) -> None:

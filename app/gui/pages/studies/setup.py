@@ -8,7 +8,7 @@ from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QSpinBox, QWidget
 
-from app.core.engines.choices import most_gpus
+from app.core.engines.choices import most_gpus, offered_workloads
 from app.core.errors import AppError, UsageError
 from app.core.messages import message, sentence
 from app.core.plans.study.axes import read_axis
@@ -38,7 +38,6 @@ from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.editors import FolderEdit, indented
 from app.gui.widgets.segments import Segments
 from app.gui.widgets.timers import timer
-from workloads import CATALOGUE
 from workloads.protocol.parameters import folders_of
 from workloads.protocol.spec import Preset, RunSpec
 
@@ -140,7 +139,7 @@ class StudySetup(PlanSetup):
             item = QListWidgetItem(question)
             item.setData(Qt.ItemDataRole.UserRole, key)
             self.studies.addItem(item)
-        for workload in CATALOGUE.values():
+        for workload in offered_workloads(None):
             if not any(parameter.required for parameter in workload.parameters):
                 self.workload.addItem(workload_title(workload.id), workload.id)
 

@@ -316,6 +316,8 @@ def test_only_a_computer_with_several_cards_offers_to_train_on_them(driver: Driv
         assert (setup.spec().device_count, setup.spec().device) == (2, "auto")
         setup.refill(repeat_plan(CATALOGUE["mnist_mlp"].default_spec(batch_size=64)))
         assert setup.form.values()["devices"] == 1
+        choose(driver, "all_reduce")
+        assert setup.form.values()["devices"] == 2
         setup.refill(repeat_plan(CATALOGUE["mnist_mlp"].default_spec(devices=2)))
     assert setup.spec().device_count == cards
     window.show_page("studies")
