@@ -367,6 +367,11 @@ def read_recorded(text: str) -> dict[str, Value]:
     return {name: _read(rows.get(name), value) for name, _, value in parts}
 
 
+def text_without(text: str, name: str) -> str:
+    """Return a recorded text without one of its settings."""
+    return " ".join(part for part in text.split() if part.partition("=")[0] != name)
+
+
 def unknown_recorded(text: str) -> list[str]:
     """Return the parts of a recorded text that this version doesn't support, sorted."""
     rows = {setting.name: setting for setting in all_settings()}

@@ -10,6 +10,7 @@ from app.cli.terminal import VERDICT_INKS, Ink
 from app.cli.text import better, in_line, say, say_bars, several_line
 from app.cli.views import JsonView, TextView
 from app.core.analysis.compare import bars, baseline_name, find_baseline, left_out, one_each, position
+from app.core.analysis.trend import against_one_device
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence
@@ -30,6 +31,7 @@ from app.core.report.run_texts import (
 from app.core.runs.plan_session import REPEATS_LIMIT
 from app.core.runs.runner import Runner, checked_workload
 from app.core.storage.database import Database
+from app.core.storage.past_runs import past_runs
 from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.rules import judge
@@ -60,13 +62,20 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
         return 1
     with Database(paths.database) as database:
         if not options.json:
-            print_result(load_run(database, session.run_id))
+            stored = load_run(database, session.run_id)
+            others = (each.run for each in past_runs(database, stored.summary.workload))
+            print_result(stored, against_one_device(stored.summary, others))
         is_written = options.output is None or write_after_run(database, [session.run_id], options.output)
     return exit_code(session, is_written=is_written)
 
 
-def print_result(stored: Run) -> None:
-    """Print a run that has just ended, with headline, verdict, and rank among published results."""
+def print_result(stored: Run, on_one: str = "") -> None:
+    """Print a run that has just ended, with headline, verdict, and rank among published results.
+
+    Args:
+        stored: The run.
+        on_one: Comparison with a run on one device; "" for none.
+    """
     summary = stored.summary
     workload = CATALOGUE[summary.workload]
     if summary.status != "completed":
@@ -82,7 +91,7 @@ def print_result(stored: Run) -> None:
         for number, path in enumerate(chosen_folders(stored.spec), 1):
             lines.append((sentence("studies.folder", number=number), in_line(path)))
         say("\n".join(f"  {label}: {text}" for label, text in lines))
-    for line in _extra_lines(stored):
+    for line in (*_extra_lines(stored), on_one):
         if line:
             say(in_line(line))
     verdict = judge(stored)

@@ -1,7 +1,7 @@
 """Compares a run with the user's best and latest runs, and lists changes to the computer between runs."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.core.analysis.ab import is_usable
 from app.core.analysis.comparability import is_alike
@@ -10,6 +10,7 @@ from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.records import PastRun, RunSummary
 from workloads.engines.registry import engine_title
+from workloads.settings import text_without
 
 # Smallest difference worth showing if there is no interval.
 LEVEL_SHARE = 0.005
@@ -33,11 +34,13 @@ class Trend:
 
     Attributes:
         line: Comparison of a run with the best and the latest one, as a sentence; "" without a usable result.
+        compares: Whether there is another run to compare with.
     """
 
     metric: str
     points: tuple[TrendPoint, ...]
     line: str
+    compares: bool
 
     @property
     def changed(self) -> tuple[TrendPoint, ...]:
@@ -82,6 +85,7 @@ def trend_of(run: RunSummary, past: Iterable[PastRun]) -> Trend:
         run: The run to compare.
         past: Runs of the same workload in any order, with or without the run itself.
     """
+    past = tuple(past)
     like = sorted((each for each in past if _belongs(run, each.run)), key=lambda each: each.run.id)
     points = []
     for number, each in enumerate(like):
@@ -90,7 +94,9 @@ def trend_of(run: RunSummary, past: Iterable[PastRun]) -> Trend:
     place = next((number for number, point in enumerate(points) if point.run.id == run.id), len(points))
     first = max(0, min(len(points) - POINTS_LIMIT, place - POINTS_LIMIT // 2))
     shown = tuple(points[first : first + POINTS_LIMIT])
-    return Trend(run.metric, shown, against_own(run, [each.run for each in like]))
+    on_one = against_one_device(run, [each.run for each in past])
+    line = " · ".join(filter(None, (against_own(run, [each.run for each in like]), on_one)))
+    return Trend(run.metric, shown, line, compares=len(points) > 1 or bool(on_one))
 
 
 def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:
@@ -112,6 +118,23 @@ def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:
         parts.append(message("trend.against_last", how=_how(run, last), which=_which(last)))
     said = " · ".join(map(text, parts))
     return said[:1].upper() + said[1:]
+
+
+def against_one_device(run: RunSummary, others: Iterable[RunSummary]) -> str:
+    """Compare a run on several devices with the fastest one on a single device with the same total batch.
+
+    The efficiency is the speed-up divided by the number of devices. Without such a run, the text is empty.
+    """
+    if run.device_count == 1 or not is_usable(run):
+        return ""
+    alone = replace(run, settings=text_without(run.settings, "devices"))
+    like = [other for other in others if other.device_count == 1 and _belongs(alone, other)]
+    if not like:
+        return ""
+    best = max(like, key=lambda other: _times_as_fast(other, run))
+    times = _times_as_fast(run, best)
+    share_pct = 100 * times / run.device_count
+    return sentence("trend.one_device", times=times, which=_which(best), share_pct=share_pct)
 
 
 def machine_changes(before: PastRun, now: PastRun) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.core.analysis.trend import against_own, machine_changes, trend_of
+from app.core.analysis.trend import against_one_device, against_own, machine_changes, trend_of
 from app.core.messages import Message, message, sentence, text
 from app.core.records import PastRun, RunSummary
 from app.core.storage.database import Database
@@ -154,3 +154,22 @@ def test_each_part_of_the_machine_that_changes_is_named(run: RunSummary) -> None
     ):
         assert machine_changes(before, replace(before, **changes)) == (expected,)
     assert machine_changes(before, before) == machine_changes(before, PastRun(run=run)) == ()
+
+
+def test_a_run_on_several_devices_is_compared_with_the_fastest_on_one(run: RunSummary) -> None:
+    two = replace(run, settings="cpus=2 devices=2", value=30.0)
+    ones = [other(two, number, value, settings="cpus=2") for number, value in ((3, 60.0), (4, 48.0), (5, 50.0))]
+    others = [two, *ones, other(two, 6, 20.0), other(two, 7, 20.0, settings=""), other(two, 8, 9.0, batch_size=7)]
+    line = sentence("trend.one_device", times=1.6, which=which(4), share_pct=80)
+    assert against_one_device(two, others) == line
+    assert against_one_device(replace(two, verdict="invalid"), others) == ""
+    assert against_one_device(two, [two]) == ""
+    assert against_one_device(ones[0], others) == ""
+
+
+def test_a_first_run_on_several_devices_has_something_to_be_compared_with(run: RunSummary) -> None:
+    past = [PastRun(run=run)]
+    two = trend_of(replace(run, id=11, settings="devices=2", value=30.0), past)
+    assert two.compares
+    assert said("trend.one_device").is_in(two.line)
+    assert not trend_of(replace(run, batch_size=7), past).compares

@@ -68,6 +68,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "trend.other_power_limit": "power limit now {limit}",
     "trend.other_power_plan": "power plan {before} → {now}",
     "trend.plugged_in": "plugged in",
+    "trend.one_device": "{times:.2f}× as fast as one device ({which}), {share_pct:.0f} % efficiency",
     "trend.run": "run {run_id}, {date}",
     "trend.slower": "{by_pct:.1f} % slower than",
     "trend.times": "{times:.2f}× as fast as",
