@@ -23,7 +23,7 @@ from workloads.engines.setup import is_gone
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
-from workloads.protocol.reporter import Cancelled, Emitter, Reporter
+from workloads.protocol.reporter import Cancelled, Emitter, Reporter, beat
 from workloads.protocol.spec import Job, RunSpec, read_job
 from workloads.protocol.streams import EXIT_ORPHANED, end_as_orphan, read_lines, take_stdin, take_stdout
 
@@ -49,16 +49,18 @@ def main() -> int:
     if line is None:
         return EXIT_ORPHANED
     threading.Thread(target=_watch, args=(requests, reporter), daemon=True).start()
-    status = _run(line, reporter)
+    status = _run(line, reporter, emitter)
     emitter.send(events.End(status=status))
     return 0 if status == "completed" else 1
 
 
-def _run(line: bytes, reporter: Reporter) -> events.EndStatus:
+def _run(line: bytes, reporter: Reporter, emitter: Emitter) -> events.EndStatus:
     job = None
     try:
         job = _checked_job(line)
         _limit_cpus(job.spec)
+        if _processes(job.spec) > 1:
+            beat(emitter)
         with peers(line, _processes(job.spec), partial(_give_up, reporter)):
             CATALOGUE[job.spec.workload].run(job, reporter)
     except Cancelled:

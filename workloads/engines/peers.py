@@ -22,7 +22,7 @@ RANK, WORLD_SIZE = "RANK", "WORLD_SIZE"
 STORE = "EPOCHMARK_STORE"  # the file through which the processes find each other
 # The processes of a run talk to each other only through the computer's own loopback interface.
 _LOOPBACK = {"linux": "lo", "darwin": "lo0"}
-_ENDS_WITHIN_S = 5.0
+_ENDS_WITHIN_S, _LOOKS_EVERY_S = 5.0, 1.0
 
 
 def rank() -> int:
@@ -37,8 +37,8 @@ def peers(line: bytes, count: int, lost: Callable[[WorkloadError], object]) -> I
     Args:
         line: The job, as read from standard input.
         count: Number of processes, including this one. Nothing is started if it is 1, or in one of the others.
-        lost: Called in a thread if one of the others has failed and this process still waits for it some seconds
-            later, as when the other one had not yet joined.
+        lost: Called in a thread if one of the others is suspended or stuck, or if it has failed and this process
+            still waits for it some seconds later, as when the other one had not yet joined.
 
     Raises:
         WorkloadError: One of the others failed or was ended.
@@ -76,8 +76,10 @@ class _Peer:
             sys.orig_argv, env=os.environ | {RANK: str(number)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._error: events.Error | None = None
+        self._silent_s = 0.0
         self._reading = threading.Thread(target=self._read, daemon=True)
         self._reading.start()
+        threading.Thread(target=self._watch, daemon=True).start()
         assert self._process.stdin is not None
         self._process.stdin.write(line + b"\n")
         self._process.stdin.flush()
@@ -106,8 +108,17 @@ class _Peer:
     def _read(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
+            self._silent_s = 0.0
             with suppress(events.DamagedEventError):
                 if isinstance(event := events.decode(line), events.Error):
                     self._error = event
         if self._process.wait() and not self._is_over.wait(_ENDS_WITHIN_S):
             self._lost(self._reason())
+
+    def _watch(self) -> None:
+        # Waits are added up, so that it doesn't count if this process was suspended itself.
+        while not self._is_over.wait(_LOOKS_EVERY_S) and self._process.poll() is None:
+            self._silent_s += _LOOKS_EVERY_S
+            if self._silent_s > events.HUNG_S:
+                said = message("worker.peer_hung", device=self._number + 1, silent_s=self._silent_s)
+                self._lost(WorkloadError("hung", said))

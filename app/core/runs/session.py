@@ -57,6 +57,7 @@ class Limits:
             may take a long time.
         start_s: Silence before the first step after which a worker counts as hung. NVIDIA states up to 30 minutes
             for compiling kernels for a GPU without prebuilt code.
+        unheard_s: Silence of a worker that reports regularly that it is alive, after which it counts as hung.
         hung_s, hung_steps: Silence after the first step, in seconds and in typical steps, whichever is longer.
         cancel_s: Time between asking a worker to stop and terminating it.
         terminate_s: Time between terminating a worker and killing it.
@@ -68,6 +69,7 @@ class Limits:
 
     silence_s: float = 120.0
     start_s: float = 2_400.0
+    unheard_s: float = events.HUNG_S
     hung_s: float = 300.0
     hung_steps: float = 400.0
     cancel_s: float = 5.0
@@ -119,6 +121,7 @@ class Session:
         # Counted in waits for the empty queue rather than by the clock: the worker isn't silent just because this
         # process was suspended or a view was slow.
         self._silent_s = 0.0
+        self._unheard_s: float | None = None  # the same, also interrupted by `alive`; None until the first one
         self._silence_reported = False
         self._damaged = 0
         self._flood = Flood()
@@ -216,6 +219,8 @@ class Session:
             except queue.Empty:
                 received = None
                 self._silent_s += TICK_S
+                if self._unheard_s is not None:
+                    self._unheard_s += TICK_S
                 if self._is_over(worker):
                     return
             match received:
@@ -243,11 +248,21 @@ class Session:
         if self._damaged <= DAMAGED_REPORTED_MAX:
             self._store_and_publish(warn("damaged_event", message("run.damaged_event", reason=line.reason)))
 
-    def _on_event(self, event: events.Event) -> None:
-        if not isinstance(event, events.TelemetryEvent):
+    def _hear(self, event: events.Event) -> None:
+        """Note that the worker isn't silent."""
+        if self._unheard_s is not None or isinstance(event, events.Alive):
+            self._unheard_s = 0.0
+        if not isinstance(event, events.Alive):
             self._silent_s = 0.0
             self._silence_reported = False
+
+    def _on_event(self, event: events.Event) -> None:
+        is_own = isinstance(event, events.TelemetryEvent)
+        if not is_own:
+            self._hear(event)
         match event:
+            case events.Alive():
+                return
             case events.Hello():
                 self._start_s = time.monotonic() - event.t_s
                 if event.protocol != events.PROTOCOL:
@@ -264,7 +279,6 @@ class Session:
             case events.End():
                 self._end = event
                 return
-        is_own = isinstance(event, events.TelemetryEvent)
         if not is_own and not self._flood.lets_in(event, time.monotonic() - self._start_s):
             return
         self._store_and_publish(event)
@@ -285,7 +299,7 @@ class Session:
             elif now_s - self._cancelled_s > self._limits.cancel_s and not self._terminated:
                 self._terminated = True
                 worker.end(force=False)
-        elif self._silent_s > self._patience_s():
+        elif self._silent_s > self._patience_s() or (self._unheard_s or 0.0) > self._limits.unheard_s:
             self._error = failure("hung", message("run.hung", silent_s=self._silent_s))
             self._kill.set()
         elif self._silent_s > self._limits.silence_s and not self._silence_reported:

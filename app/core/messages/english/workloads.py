@@ -67,6 +67,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "warning.page_cache_unknown": "Files may have been read from memory. The system doesn't report whether it cleared its file cache (folder {folders:, }).",
     "worker.fault": "{kind}: {text}",
     "worker.peer_ended": "The process for the run's device {device} ended unexpectedly (exit code {code}). Run it again.",
+    "worker.peer_hung": "The process for the run's device {device} didn't respond for {silent_s:.0f} s. Run it again.",
     "worker.out_of_memory": "Out of memory, on the computer or the device. Try a smaller batch.",
     "worker.unreadable_job": "The job couldn't be read ({reason}).",
     "workload.batch_not_divisible": "{count} devices can't share batches of {batch_size:,} equally. Choose a batch size that is a multiple of {count}.",
