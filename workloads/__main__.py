@@ -59,9 +59,9 @@ def _run(line: bytes, reporter: Reporter, emitter: Emitter) -> events.EndStatus:
     try:
         job = _checked_job(line)
         _limit_cpus(job.spec)
-        if _processes(job.spec) > 1:
+        if _processes(job.spec) > 1 or job.place is not None:
             beat(emitter)
-        with peers(line, _processes(job.spec), partial(_give_up, reporter)):
+        with peers(line, _processes(job.spec), partial(_give_up, reporter), job.place):
             CATALOGUE[job.spec.workload].run(job, reporter)
     except Cancelled:
         return "cancelled"
@@ -93,8 +93,9 @@ def _give_up(reporter: Reporter, error: WorkloadError) -> NoReturn:
 
 
 def _processes(spec: RunSpec) -> int:
-    is_alone = spec.device_count == 1 or not engine_named(spec.engine).has_process_per_device
-    return 1 if is_alone else spec.device_count
+    """Return the number of processes of a run on this computer."""
+    is_alone = spec.devices_here == 1 or not engine_named(spec.engine).has_process_per_device
+    return 1 if is_alone else spec.devices_here
 
 
 def _limit_cpus(spec: RunSpec) -> None:

@@ -30,7 +30,7 @@ class Setting:
         name: Name in specs.
         kind: Type of the values: integer, one of several strings, on or off, or device.
         default: None if the workload or the engine chooses.
-        flag: Command-line option.
+        flag: Command-line option; "" for none.
         choices: Returns the values of a "choice".
         minimum, maximum: Limits of an "int".
         unit: Unit of an "int"; "" for a plain number.
@@ -247,6 +247,15 @@ SETTINGS: tuple[Setting, ...] = (
         minimum=1,
         maximum=64,
         in_form=False,  # chosen together with the device
+    ),
+    Setting(
+        name="machines",
+        kind="int",
+        default=1,
+        minimum=1,
+        maximum=64,
+        in_form=False,  # set where the computers of a run meet
+        in_ab=False,
     ),
     Setting(
         name="precision",

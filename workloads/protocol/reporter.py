@@ -43,8 +43,9 @@ def beat(emitter: Emitter, every_s: float = events.BEAT_S) -> None:
     def send() -> None:
         pause = threading.Event()
         with suppress(OSError, ValueError):  # nobody reads any longer, or the stream was closed
-            while not pause.wait(every_s):
+            while True:
                 emitter.send(events.Alive())
+                pause.wait(every_s)
 
     threading.Thread(target=send, daemon=True, name="beat").start()
 
