@@ -23,7 +23,7 @@ from workloads.engines.setup import is_gone
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
-from workloads.protocol.reporter import Cancelled, Emitter, Reporter
+from workloads.protocol.reporter import Cancelled, Emitter, Reporter, beat
 from workloads.protocol.spec import Job, RunSpec, read_job
 from workloads.protocol.streams import EXIT_ORPHANED, end_as_orphan, read_lines, take_stdin, take_stdout
 
@@ -49,17 +49,19 @@ def main() -> int:
     if line is None:
         return EXIT_ORPHANED
     threading.Thread(target=_watch, args=(requests, reporter), daemon=True).start()
-    status = _run(line, reporter)
+    status = _run(line, reporter, emitter)
     emitter.send(events.End(status=status))
     return 0 if status == "completed" else 1
 
 
-def _run(line: bytes, reporter: Reporter) -> events.EndStatus:
+def _run(line: bytes, reporter: Reporter, emitter: Emitter) -> events.EndStatus:
     job = None
     try:
         job = _checked_job(line)
         _limit_cpus(job.spec)
-        with peers(line, _processes(job.spec), partial(_give_up, reporter)):
+        if _processes(job.spec) > 1 or job.place is not None:
+            beat(emitter)
+        with peers(line, _processes(job.spec), partial(_give_up, reporter), job.place):
             CATALOGUE[job.spec.workload].run(job, reporter)
     except Cancelled:
         return "cancelled"
@@ -91,8 +93,9 @@ def _give_up(reporter: Reporter, error: WorkloadError) -> NoReturn:
 
 
 def _processes(spec: RunSpec) -> int:
-    is_alone = spec.device_count == 1 or not engine_named(spec.engine).has_process_per_device
-    return 1 if is_alone else spec.device_count
+    """Return the number of processes of a run on this computer."""
+    is_alone = spec.devices_here == 1 or not engine_named(spec.engine).has_process_per_device
+    return 1 if is_alone else spec.devices_here
 
 
 def _limit_cpus(spec: RunSpec) -> None:

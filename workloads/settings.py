@@ -30,7 +30,7 @@ class Setting:
         name: Name in specs.
         kind: Type of the values: integer, one of several strings, on or off, or device.
         default: None if the workload or the engine chooses.
-        flag: Command-line option.
+        flag: Command-line option; "" for none.
         choices: Returns the values of a "choice".
         minimum, maximum: Limits of an "int".
         unit: Unit of an "int"; "" for a plain number.
@@ -249,6 +249,15 @@ SETTINGS: tuple[Setting, ...] = (
         in_form=False,  # chosen together with the device
     ),
     Setting(
+        name="machines",
+        kind="int",
+        default=1,
+        minimum=1,
+        maximum=64,
+        in_form=False,  # set where the computers of a run meet
+        in_ab=False,
+    ),
+    Setting(
         name="precision",
         kind="choice",
         default="float32",
@@ -367,9 +376,9 @@ def read_recorded(text: str) -> dict[str, Value]:
     return {name: _read(rows.get(name), value) for name, _, value in parts}
 
 
-def text_without(text: str, name: str) -> str:
-    """Return a recorded text without one of its settings."""
-    return " ".join(part for part in text.split() if part.partition("=")[0] != name)
+def text_without(text: str, *names: str) -> str:
+    """Return a recorded text without these settings."""
+    return " ".join(part for part in text.split() if part.partition("=")[0] not in names)
 
 
 def unknown_recorded(text: str) -> list[str]:

@@ -257,7 +257,14 @@ class Workload:
         if spec.device_count < self.least_devices:
             said = message("workload.too_few_devices", workload=self.id, least=self.least_devices)
             raise WorkloadError("bad_parameters", said)
-        if spec.device_count == 1 or self.least_devices > 1:
+        count = spec.machine_count
+        if count > 1 and not (self.is_demo or engine_named(spec.engine).joins_machines):
+            said = message("engine.one_machine", engine=engine_title(spec.engine))
+            raise WorkloadError("bad_parameters", said)
+        if spec.device_count % count:
+            said = message("workload.devices_not_divisible", devices=spec.device_count, computers=count)
+            raise WorkloadError("bad_parameters", said)
+        if self.least_devices > 1 or spec.device_count == (count if self.is_demo else 1):
             return
         if not self.divides_batches:
             raise WorkloadError("bad_parameters", message("workload.one_device", workload=self.id))

@@ -3,6 +3,7 @@
 import argparse
 
 from app.cli.groups import carry_out, exit_code, follow
+from app.cli.joining import joined
 from app.cli.preflight import preflight_lines
 from app.cli.result_files import check_place, write_after_run
 from app.cli.specs import make_spec
@@ -11,6 +12,7 @@ from app.cli.text import better, in_line, say, say_bars, several_line
 from app.cli.views import JsonView, TextView
 from app.core.analysis.compare import bars, baseline_name, find_baseline, left_out, one_each, position
 from app.core.analysis.trend import against_one_device
+from app.core.cluster.member import Member
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence
@@ -36,6 +38,7 @@ from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.rules import judge
 from workloads import CATALOGUE
+from workloads.protocol.spec import RunSpec
 
 # Hidden in the results of hardware tests.
 _PEAKS = ("peak_memory_bytes", "peak_gpu_memory_bytes", "peak_gpu_reserved_bytes")
@@ -46,18 +49,33 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
     spec = make_spec(options, paths)
     if options.output is not None:
         check_place(options.output)
+    if options.join is not None:
+        with joined(options, spec, paths) as (member, joint_spec):
+            return run_once(joint_spec, options, paths, member)
     if options.repeat is not None:
         if not 2 <= options.repeat <= REPEATS_LIMIT:
             option, most, given = "--repeat", REPEATS_LIMIT, options.repeat
             raise UsageError(message("cli.number_out_of_range", option=option, least=2, most=most, given=given))
         plan = repeat_plan(spec, options.repeat)
         return carry_out(plan, options, paths, result_file=options.output)
+    return run_once(spec, options, paths)
+
+
+def run_once(spec: RunSpec, options: argparse.Namespace, paths: Paths, member: Member | None = None) -> int:
+    """Run a spec once and print its result.
+
+    Args:
+        spec: Spec of the run.
+        options: Command-line options.
+        paths: Folders of the app.
+        member: This computer's part in a run on several computers; None for a single one.
+    """
     workload = checked_workload(spec)
     machine = detect_machine(data_folder=paths.datasets)
     view = JsonView() if options.json else TextView(workload, spec, machine, quiet=options.quiet)
     if isinstance(view, TextView) and not options.quiet:
         view.preflight = preflight_lines(spec, machine, paths)
-    session = follow(repeat_plan(spec), Runner(paths, machine), view)
+    session = follow(repeat_plan(spec), Runner(paths, machine, member=member), view)
     if session.trouble:
         return 1
     with Database(paths.database) as database:

@@ -46,7 +46,8 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:
     """Return the run settings that were given on the command line, except the number of devices."""
-    values = {setting: getattr(options, setting.name) for setting in all_settings() if setting.name != "devices"}
+    given = (setting for setting in all_settings() if setting.flag and setting.name != "devices")
+    values = {setting: getattr(options, setting.name) for setting in given}
     return {
         setting.name: setting.parse(value) if isinstance(value, str) else value
         for setting, value in values.items()

@@ -149,6 +149,12 @@ class RunSummary(Headline):
         return count if isinstance(count, int) else 1
 
     @property
+    def machine_count(self) -> int:
+        """The number of computers that shared the batches."""
+        count = read_recorded(self.settings).get("machines")
+        return count if isinstance(count, int) and count > 0 else 1
+
+    @property
     def wall_s(self) -> float | None:
         """Time from start to end in seconds; None if unknown."""
         if self.finished_at is None:

@@ -85,6 +85,7 @@ class Engine:
         compiler: Name of the compiler used for steps if compilation is requested.
         compiles_always: Whether steps are always compiled.
         has_process_per_device: Whether training on several devices takes one process each.
+        joins_machines: Whether it can train on several computers.
         has_equal_parts: Whether all devices need equally large parts of each batch.
         leads: Whether this process reports the run and decides when to stop.
     """
@@ -99,6 +100,7 @@ class Engine:
     compiler: str = "XLA"
     compiles_always: bool = False
     has_process_per_device: bool = False
+    joins_machines: bool = False
     has_equal_parts: bool = True
     leads: bool = True
     _watched: tuple[Any, StepWatch] | None = None  # the last compiled model, if its steps are watched
@@ -188,7 +190,7 @@ class Engine:
 
         Raises WorkloadError if one of them doesn't exist.
         """
-        first, asked = self.gpu_index(spec.device, count), spec.device_count
+        first, asked = self.gpu_index(spec.device, count), spec.devices_here
         if first is None:
             return None
         if first + asked > count:

@@ -1,7 +1,7 @@
 """Starts the further processes of a run whose engine trains with one process per device.
 
 They are workers with the same command line and job as the first one. They end when the first one closes their
-standard input or exits. RANK and WORLD_SIZE are the variables of PyTorch's own launcher.
+standard input or exits. RANK, LOCAL_RANK and WORLD_SIZE are the variables of PyTorch's own launcher.
 """
 
 import os
@@ -17,12 +17,14 @@ from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
 from workloads.protocol.reporter import Cancelled
+from workloads.protocol.spec import Place
 
-RANK, WORLD_SIZE = "RANK", "WORLD_SIZE"
-STORE = "EPOCHMARK_STORE"  # the file through which the processes find each other
+RANK, LOCAL_RANK, WORLD_SIZE = "RANK", "LOCAL_RANK", "WORLD_SIZE"
+# The processes find each other through a file, or on several computers through the process with rank 0.
+STORE, ADDRESS, PORT = "EPOCHMARK_STORE", "EPOCHMARK_ADDRESS", "EPOCHMARK_PORT"
 # The processes of a run talk to each other only through the computer's own loopback interface.
 _LOOPBACK = {"linux": "lo", "darwin": "lo0"}
-_ENDS_WITHIN_S = 5.0
+_ENDS_WITHIN_S, _LOOKS_EVERY_S = 5.0, 1.0
 
 
 def rank() -> int:
@@ -30,29 +32,36 @@ def rank() -> int:
     return int(os.environ.get(RANK, "0"))
 
 
+def local_rank() -> int:
+    """Return the number of this process on its computer, from 0."""
+    return int(os.environ.get(LOCAL_RANK, "0"))
+
+
 @contextmanager
-def peers(line: bytes, count: int, lost: Callable[[WorkloadError], object]) -> Iterator[None]:
-    """Start a run's other processes, and end them with the context.
+def peers(
+    line: bytes, count: int, lost: Callable[[WorkloadError], object], place: Place | None = None
+) -> Iterator[None]:
+    """Start a run's other processes on this computer, and end them with the context.
 
     Args:
         line: The job, as read from standard input.
-        count: Number of processes, including this one. Nothing is started if it is 1, or in one of the others.
-        lost: Called in a thread if one of the others has failed and this process still waits for it some seconds
-            later, as when the other one had not yet joined.
+        count: Number of processes on this computer, including this one. Nothing is started if it is 1, or in one
+            of the others.
+        lost: Called in a thread if one of the others is suspended or stuck, or if it has failed and this process
+            still waits for it some seconds later, as when the other one had not yet joined.
+        place: This computer's place among several; None for a single one.
 
     Raises:
         WorkloadError: One of the others failed or was ended.
     """
-    if count == 1 or RANK in os.environ:
+    if RANK in os.environ or (count == 1 and place is None):
         yield
         return
     with (
         tempfile.TemporaryDirectory(prefix="epochmark-", ignore_cleanup_errors=True) as folder,
         ExitStack() as stack,
     ):
-        os.environ |= {RANK: "0", WORLD_SIZE: str(count), STORE: str(Path(folder) / "store")}
-        if (interface := _LOOPBACK.get(sys.platform)) is not None:
-            os.environ["GLOO_SOCKET_IFNAME"] = interface
+        os.environ |= _variables(count, place) | {STORE: str(Path(folder) / "store")}
         others = [_Peer(number, line, lost) for number in range(1, count)]
         for other in others:
             stack.callback(other.end)
@@ -66,6 +75,19 @@ def peers(line: bytes, count: int, lost: Callable[[WorkloadError], object]) -> I
             raise
 
 
+def _variables(count: int, place: Place | None) -> dict[str, str]:
+    """Return the environment variables of a computer's first process."""
+    interface = _LOOPBACK.get(sys.platform) if place is None else place.interface
+    names = {} if interface is None else {"GLOO_SOCKET_IFNAME": interface}
+    if place is None:
+        return names | {RANK: "0", LOCAL_RANK: "0", WORLD_SIZE: str(count)}
+    if interface is not None:
+        names["NCCL_SOCKET_IFNAME"] = interface
+    first, size = place.rank * count, place.count * count
+    address = {ADDRESS: place.address, PORT: str(place.port)}
+    return names | address | {RANK: str(first), LOCAL_RANK: "0", WORLD_SIZE: str(size)}
+
+
 class _Peer:
     """One of a run's other processes. Its job is written to it at once."""
 
@@ -73,11 +95,16 @@ class _Peer:
         self._number, self._lost = number, lost
         self._is_over = threading.Event()
         self._process = subprocess.Popen(
-            sys.orig_argv, env=os.environ | {RANK: str(number)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            sys.orig_argv,
+            env=os.environ | {RANK: str(rank() + number), LOCAL_RANK: str(number)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
         self._error: events.Error | None = None
+        self._silent_s = 0.0
         self._reading = threading.Thread(target=self._read, daemon=True)
         self._reading.start()
+        threading.Thread(target=self._watch, daemon=True).start()
         assert self._process.stdin is not None
         self._process.stdin.write(line + b"\n")
         self._process.stdin.flush()
@@ -106,8 +133,17 @@ class _Peer:
     def _read(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
+            self._silent_s = 0.0
             with suppress(events.DamagedEventError):
                 if isinstance(event := events.decode(line), events.Error):
                     self._error = event
         if self._process.wait() and not self._is_over.wait(_ENDS_WITHIN_S):
             self._lost(self._reason())
+
+    def _watch(self) -> None:
+        # Waits are added up, so that it doesn't count if this process was suspended itself.
+        while not self._is_over.wait(_LOOKS_EVERY_S) and self._process.poll() is None:
+            self._silent_s += _LOOKS_EVERY_S
+            if self._silent_s > events.HUNG_S:
+                said = message("worker.peer_hung", device=self._number + 1, silent_s=self._silent_s)
+                self._lost(WorkloadError("hung", said))

@@ -12,7 +12,7 @@ from typing import Any
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Started
 from workloads.engines.keras_feed import Batch, Batches, KerasFeed
-from workloads.engines.peers import rank
+from workloads.engines.peers import local_rank
 from workloads.engines.torch_ranks import Ended, Ranks
 from workloads.engines.torch_steps import StepWatch
 from workloads.protocol.errors import WorkloadError
@@ -40,6 +40,7 @@ class Torch(KerasFeed):
     settings = frozenset({"jit", "onednn", "tf32"})
     compiler = "torch.compile"
     has_process_per_device = True
+    joins_machines = True
     _device = "cpu"
     _ranks: Ranks | None = None
 
@@ -119,7 +120,7 @@ class Torch(KerasFeed):
     def _join(self, torch: Any, spec: RunSpec) -> None:
         """Connect to the run's other processes."""
         if self._device == "cpu" and spec.threads is None:
-            torch.set_num_threads(max(1, torch.get_num_threads() // spec.device_count))
+            torch.set_num_threads(max(1, torch.get_num_threads() // spec.devices_here))
         self._ranks = Ranks(self._device)
         self.leads = self._ranks.leads
 
@@ -263,7 +264,7 @@ def _choose_device(torch: Any, spec: RunSpec) -> tuple[str, str, str | None]:
     indices = ENGINE.gpu_indices(spec, len(names))
     if indices is None:
         return "cpu", "cpu", None
-    index = indices[rank()]
+    index = indices[local_rank()]
     return f"gpu:{index}", kind if kind == "mps" else f"{kind}:{index}", names[index]
 
 

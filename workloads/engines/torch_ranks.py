@@ -6,12 +6,15 @@ before each step, so the others follow without deciding anything themselves.
 
 import datetime as dt
 import os
+import socket
 from collections.abc import Callable
 from typing import Any
 
 from workloads.engines.engine import StepWatch
 from workloads.engines.keras_feed import Batch
-from workloads.engines.peers import STORE, WORLD_SIZE, rank
+from workloads.engines.peers import ADDRESS, PORT, STORE, WORLD_SIZE, rank
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import message
 
 _STEP, _COUNT, _METRICS, _END = range(4)
 # A step of a large network can take minutes on a CPU. Followers also wait while the leader validates.
@@ -45,7 +48,7 @@ class Ranks:
         self.leads = self._rank == 0
         self._watch: StepWatch | None = None
         waits = _LEADER_WAITS if self.leads else _FOLLOWER_WAITS
-        store = self._distributed.FileStore(os.environ[STORE], self._size)
+        store = _store(self._distributed, self._rank, self._size)
         # Commands are sent between the processors, gradients between the devices.
         on_cards = device.startswith("cuda") and self._distributed.is_nccl_available()
         self._distributed.init_process_group(
@@ -179,3 +182,28 @@ class _Caller:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         return self._distributed(*arguments, **named)
+
+
+def _store(distributed: Any, rank: int, size: int) -> Any:
+    """Return the store through which the processes find each other. For several computers, rank 0 listens."""
+    if ADDRESS not in os.environ:
+        return distributed.FileStore(os.environ[STORE], size)
+    address, port = os.environ[ADDRESS], int(os.environ[PORT])
+    listener = None
+    try:
+        if rank == 0:  # by itself, PyTorch would listen on all addresses
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
+            listener = socket.create_server((address, port), family=family).detach()
+        return distributed.TCPStore(
+            address,
+            port,
+            size,
+            is_master=rank == 0,
+            timeout=_LEADER_WAITS,
+            wait_for_workers=False,
+            master_listen_fd=listener,
+        )
+    except (OSError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:300]
+        said = message("engine.not_connected", address=address, port=port, reason=reason)
+        raise WorkloadError("device_unavailable", said) from error

@@ -17,6 +17,8 @@ from workloads.protocol.telemetry import Telemetry
 
 PROTOCOL = 1
 LINE_LIMIT_BYTES = 1 << 16
+# A process that sends nothing for HUNG_S is suspended or stuck, even if its training may be slow.
+BEAT_S, HUNG_S = 2.0, 20.0
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 # Thirty thousand years. The limit keeps sums of durations finite.
@@ -151,6 +153,10 @@ class Warn(Event, frozen=True, kw_only=True, tag="warning"):
     said: Message | None = None
 
 
+class Alive(Event, frozen=True, kw_only=True, tag="alive"):
+    """A process of a run with several processes isn't suspended. Sent every BEAT_S seconds by its own thread."""
+
+
 class Log(Event, frozen=True, kw_only=True, tag="log"):
     """A line for the log."""
 
@@ -242,6 +248,7 @@ AnyEvent: TypeAlias = (
     | Epoch
     | Metric
     | Warn
+    | Alive
     | Log
     | Error
     | End

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import BinaryIO, Literal
 
 import msgspec
@@ -34,6 +35,19 @@ class Emitter:
             self._stream.write(events.encode(stamped))
             self._stream.flush()
             self._seq += 1
+
+
+def beat(emitter: Emitter, every_s: float = events.BEAT_S) -> None:
+    """Report regularly, from now on and in a thread, that this process is alive."""
+
+    def send() -> None:
+        pause = threading.Event()
+        with suppress(OSError, ValueError):  # nobody reads any longer, or the stream was closed
+            while True:
+                emitter.send(events.Alive())
+                pause.wait(every_s)
+
+    threading.Thread(target=send, daemon=True, name="beat").start()
 
 
 class Reporter:

@@ -51,9 +51,40 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def device_count(self) -> int:
-        """Number of devices to train on. They start with `device`."""
-        count = self.settings.get("devices")
+        """Number of devices to train on, on all computers. On each one, they start with `device`."""
+        return self._count("devices")
+
+    @property
+    def machine_count(self) -> int:
+        """Number of computers to train on."""
+        return self._count("machines")
+
+    @property
+    def devices_here(self) -> int:
+        """Number of devices to train on, on each computer."""
+        return max(1, self.device_count // max(1, self.machine_count))
+
+    def _count(self, name: str) -> int:
+        count = self.settings.get(name)
         return count if isinstance(count, int) else 1  # a stored spec may contain anything
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """A computer's place in a run on several ones.
+
+    Attributes:
+        rank: Its number, from 0.
+        count: Number of computers.
+        address: Address of the computer with rank 0, on which its engine listens.
+        port: The engine's port there.
+        interface: This computer's network interface for the run; None if unknown.
+    """
+
+    rank: Annotated[int, msgspec.Meta(ge=0, le=63)]
+    count: Annotated[int, msgspec.Meta(ge=2, le=64)]
+    address: str
+    port: Annotated[int, msgspec.Meta(ge=1, le=65_535)]
+    interface: str | None = None
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,10 +92,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         datasets_folder: Path in the file system encoding (os.fsencode), which may not be UTF-8.
+        place: Place among the computers of the run; None for a single one.
     """
 
     spec: RunSpec
     datasets_folder: bytes
+    place: Place | None = None
 
 
 def read_job(line: bytes) -> Job:

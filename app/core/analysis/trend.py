@@ -127,7 +127,7 @@ def against_one_device(run: RunSummary, others: Iterable[RunSummary]) -> str:
     """
     if run.device_count == 1 or not is_usable(run):
         return ""
-    alone = replace(run, settings=text_without(run.settings, "devices"))
+    alone = replace(run, settings=text_without(run.settings, "devices", "machines"))
     like = [other for other in others if other.device_count == 1 and _belongs(alone, other)]
     if not like:
         return ""

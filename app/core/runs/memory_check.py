@@ -37,7 +37,8 @@ def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) 
         need = replace(need, base_bytes=min(need.base_bytes, least_bytes))
         parts = spec.device_count
     elif engine_named(spec.engine).has_process_per_device:
-        need = replace(need, base_bytes=spec.device_count * need.base_bytes)
+        need = replace(need, base_bytes=spec.devices_here * need.base_bytes)
+        parts = spec.machine_count
     need_bytes = need.at(spec.batch_size // parts)
     if need_bytes <= CERTAIN * there_bytes:
         return None

@@ -5,6 +5,7 @@ from difflib import get_close_matches
 
 import msgspec
 
+from app.core.cluster.member import Member
 from app.core.engines.choices import installed_variant, numbered_gpus
 from app.core.engines.locations import engine_folder, is_busy, put_back
 from app.core.errors import UsageError
@@ -40,6 +41,7 @@ class Runner:
         machine: Record of this computer, to be stored with results.
         limits: Time limits; None for the defaults.
         command: Function that returns the command for a worker.
+        member: This computer's part in a run on several computers; None for a single one.
     """
 
     def __init__(
@@ -48,11 +50,13 @@ class Runner:
         machine: Machine,
         limits: Limits | None = None,
         command: Callable[[RunSpec, Paths], WorkerCommand] = worker_command,
+        member: Member | None = None,
     ) -> None:
         self.paths = paths
         self.machine = machine
         self.limits = limits or Limits()
         self.command = command
+        self.member = member
 
     def start(
         self,
@@ -93,6 +97,7 @@ class Runner:
             listener=listener,
             ownership=ownership,
             start_metrics=start_metrics,
+            member=self.member,
         )
         session.start()
         return session

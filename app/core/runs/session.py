@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from app.core.analysis.compare import position
+from app.core.cluster.member import Member, PeerNews
 from app.core.engines.builds import cards_for, idle_cards, no_build
 from app.core.errors import AppError
 from app.core.hardware.gpu.gpus import GpuReader
@@ -20,9 +21,10 @@ from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
 from app.core.messages import message
 from app.core.paths import Paths
 from app.core.runs.awake import stay_awake
-from app.core.runs.event_messages import failure, problem, warn
+from app.core.runs.event_messages import failure, problem, told, warn
 from app.core.runs.flood import Flood
 from app.core.runs.live_verdict import VERDICT_INTERVAL_S, LiveVerdict
+from app.core.runs.peers import FromPeer, Peers
 from app.core.runs.state import RunState
 from app.core.runs.worker import BadLine, StreamClosed, Worker, WorkerMessage, explain_exit
 from app.core.runs.worker_command import WorkerCommand
@@ -57,6 +59,7 @@ class Limits:
             may take a long time.
         start_s: Silence before the first step after which a worker counts as hung. NVIDIA states up to 30 minutes
             for compiling kernels for a GPU without prebuilt code.
+        unheard_s: Silence of a worker that reports regularly that it is alive, after which it counts as hung.
         hung_s, hung_steps: Silence after the first step, in seconds and in typical steps, whichever is longer.
         cancel_s: Time between asking a worker to stop and terminating it.
         terminate_s: Time between terminating a worker and killing it.
@@ -68,6 +71,7 @@ class Limits:
 
     silence_s: float = 120.0
     start_s: float = 2_400.0
+    unheard_s: float = events.HUNG_S
     hung_s: float = 300.0
     hung_steps: float = 400.0
     cancel_s: float = 5.0
@@ -92,6 +96,7 @@ class Session:
         listener: Listener,
         ownership: Ownership,
         start_metrics: Sequence[events.Metric] = (),
+        member: Member | None = None,
     ) -> None:
         self.run_id = run_id
         self.status: str = "running"
@@ -106,6 +111,7 @@ class Session:
         self._listener = listener
         self._ownership = ownership
         self._start_metrics = start_metrics
+        self._peers = Peers(member)
         self._messages: queue.Queue[WorkerMessage] = queue.Queue(maxsize=QUEUE_LIMIT)
         self._worker: Worker | None = None
         self._cancel = threading.Event()
@@ -119,6 +125,7 @@ class Session:
         # Counted in waits for the empty queue rather than by the clock: the worker isn't silent just because this
         # process was suspended or a view was slow.
         self._silent_s = 0.0
+        self._unheard_s: float | None = None  # the same, also interrupted by `alive`; None until the first one
         self._silence_reported = False
         self._damaged = 0
         self._flood = Flood()
@@ -194,16 +201,22 @@ class Session:
             self._on_event(metric)
         worker = None
         try:
-            job = Job(spec=self._spec, datasets_folder=os.fsencode(self._paths.datasets))
+            folder = os.fsencode(self._paths.datasets)
+            job = Job(spec=self._spec, datasets_folder=folder, place=self._peers.place)
             log = self._paths.logs / f"run-{self.run_id}.log"
             worker = self._worker = Worker(self._command, job, log, self._messages)
+            self._peers.follow(self._messages.put)
+            if self._peers.place is not None:
+                self._unheard_s = 0.0
             with stay_awake(), Monitor(self._queue_telemetry, reader=TelemetryReader(GpuReader(), worker.pid)):
                 self._listen(worker)
             code = worker.wait(self._limits.exit_s)
             self._explain(worker, code)
+            self._error = self._peers.cause(self._error, code, self._messages)
         except AppError as error:
             self._error = failure("internal", problem(error))
         finally:
+            self._peers.end(self._status(), self._error)
             if worker is not None:
                 worker.close()
         self._finish(database)
@@ -216,25 +229,54 @@ class Session:
             except queue.Empty:
                 received = None
                 self._silent_s += TICK_S
+                if self._unheard_s is not None:
+                    self._unheard_s += TICK_S
                 if self._is_over(worker):
                     return
-            match received:
-                case StreamClosed():
+            if isinstance(received, StreamClosed):
+                if not self._peers.decides(self._end, self._error):
                     return
-                case BadLine():
-                    self._count_damaged(received)
-                case events.Event():
-                    self._on_event(received)
+                self._unheard_s = None
+            self._handle(received)
             for event in self._live.news():
                 self._publish(event)
-            if self._live.is_enough and not self._enough_reported:
+            if self._live.is_enough and self._peers.leads and not self._enough_reported:
                 self._enough_reported = True
                 worker.enough()
             self._enforce_limits(worker)
 
+    def _handle(self, received: WorkerMessage | FromPeer | None) -> None:
+        if isinstance(received, events.Event) and not isinstance(received, events.TelemetryEvent):
+            self._hear(received)
+        match received:
+            case FromPeer(news):
+                self._on_peer(news)
+            case BadLine():
+                self._count_damaged(received)
+            case events.Event() if self._peers.is_ours(received):
+                self._on_event(received)
+                self._peers.share(received)
+
+    def _on_peer(self, news: PeerNews) -> None:
+        """Process an event of the computer that leads the run, or the end of the run on another one."""
+        if isinstance(news, events.Event):
+            self._silent_s = 0.0
+            self._on_event(msgspec.structs.replace(news, t_s=max(0.0, time.monotonic() - self._start_s)))
+        elif news.error is None:
+            self._end = events.End(status="completed")
+        elif self._error is None and self._cancelled_s is None:
+            self._error = told(news.error)
+            self._kill.set()
+
+    def _status(self) -> str:
+        if self._error is not None:
+            return "failed"
+        return self._end.status if self._end is not None else "cancelled"
+
     def _is_over(self, worker: Worker) -> bool:
         """Return whether the worker is done, even if a child process still holds its stream open."""
-        done = self._end is not None or self._kill.is_set() or worker.wait(0) is not None
+        is_done = worker.wait(0) is not None and not self._peers.decides(self._end, self._error)
+        done = self._end is not None or self._kill.is_set() or is_done
         return done and self._silent_s > self._limits.exit_s
 
     def _count_damaged(self, line: BadLine) -> None:
@@ -243,11 +285,18 @@ class Session:
         if self._damaged <= DAMAGED_REPORTED_MAX:
             self._store_and_publish(warn("damaged_event", message("run.damaged_event", reason=line.reason)))
 
-    def _on_event(self, event: events.Event) -> None:
-        if not isinstance(event, events.TelemetryEvent):
+    def _hear(self, event: events.Event) -> None:
+        """Note that the worker isn't silent."""
+        if self._unheard_s is not None or isinstance(event, events.Alive):
+            self._unheard_s = 0.0
+        if not isinstance(event, events.Alive):
             self._silent_s = 0.0
             self._silence_reported = False
+
+    def _on_event(self, event: events.Event) -> None:
         match event:
+            case events.Alive():
+                return
             case events.Hello():
                 self._start_s = time.monotonic() - event.t_s
                 if event.protocol != events.PROTOCOL:
@@ -285,7 +334,7 @@ class Session:
             elif now_s - self._cancelled_s > self._limits.cancel_s and not self._terminated:
                 self._terminated = True
                 worker.end(force=False)
-        elif self._silent_s > self._patience_s():
+        elif self._silent_s > self._patience_s() or (self._unheard_s or 0.0) > self._limits.unheard_s:
             self._error = failure("hung", message("run.hung", silent_s=self._silent_s))
             self._kill.set()
         elif self._silent_s > self._limits.silence_s and not self._silence_reported:
@@ -334,12 +383,7 @@ class Session:
             pass  # a worker floods the queue, and its events matter more
 
     def _finish(self, database: Database) -> None:
-        if self._error is not None:
-            self.status = "failed"
-        elif self._end is not None:
-            self.status = self._end.status
-        else:
-            self.status = "cancelled"
+        self.status = self._status()
         if self._damaged > DAMAGED_REPORTED_MAX:
             self._store_and_publish(warn("damaged_event", message("run.damaged_events", lines=self._damaged)))
         if self._flood.left_out:

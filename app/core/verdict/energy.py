@@ -148,6 +148,8 @@ def _mean_w(run: Run, curve: EnergyCurve | None) -> float | None:
 
 
 def _curve(run: Run, part: str) -> EnergyCurve | None:
+    if run.summary.machine_count > 1:  # only this computer's telemetry is known
+        return None
     gpu = used_gpu(run)
     records: list[tuple[float, Telemetry | GpuTelemetry]] = []
     for event in run.telemetry:

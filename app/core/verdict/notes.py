@@ -87,8 +87,13 @@ def _estimate(evidence: Evidence) -> Message | None:
 
 def _divided_cpu(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
-    is_divided = run.device == "cpu" and run.device_count > 1
-    return message("note.divided_cpu", count=run.device_count) if is_divided else None
+    count = run.device_count // run.machine_count
+    return message("note.divided_cpu", count=count) if run.device == "cpu" and count > 1 else None
+
+
+def _several_computers(evidence: Evidence) -> Message | None:
+    count = evidence.run.summary.machine_count
+    return message("note.several_computers", count=count) if count > 1 else None
 
 
 def _is_generated(evidence: Evidence) -> bool:
@@ -141,6 +146,7 @@ FACT_RULES = (
     Rule("peak_share", "fact", lambda evidence: peak_share(evidence.run.peak)),
     Rule("power_limit", "fact", lambda evidence: power_limit(evidence.run.summary), at_end=True),
     Rule("divided_cpu", "fact", _divided_cpu),
+    Rule("several_computers", "fact", _several_computers),
     Rule("estimate", "fact", _estimate),
     BURST,
     Rule("derived_epoch", "fact", lambda evidence: derived_epoch(evidence.run.summary)),

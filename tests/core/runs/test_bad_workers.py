@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -99,6 +100,19 @@ def test_whatever_a_worker_sends_the_run_ends_in_a_sentence(
     assert [warning.code for warning in run.warnings] == warnings
     told = run.summary.error_message or ""
     assert words is None or (words in told if isinstance(words, str) else words.is_in(told))
+
+
+def test_a_worker_that_no_longer_beats_is_ended_although_it_may_be_silent_for_long(
+    ran: Ran, recorder: Recorder, tmp_path: Path
+) -> None:
+    body = """
+    say(HELLO + b'{"type":"alive"}\\n{"type":"alive"}\\n')
+    time.sleep(60)
+    """
+    limits = replace(QUICK_TO_ACT, silence_s=50.0, start_s=50.0, unheard_s=0.5)
+    run = ran(demo(), recorder, limits=limits, command=fake_worker(tmp_path, body))
+    assert (run.summary.status, run.summary.error_code) == ("failed", "hung")
+    assert not recorder.of(events.Alive)
 
 
 def test_a_flood_of_events_is_followed_to_its_end(ran: Ran, recorder: Recorder, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Training on several devices: parts of the CPU share each batch, with each engine's own means."""
 
+import signal
 from typing import Any
 
 import psutil
@@ -94,6 +95,24 @@ def test_a_lost_process_ends_the_run_with_its_reason(
     assert error.code == "crashed"
     assert error.said is not None
     assert (error.said.code, error.said.arguments["device"]) == ("worker.peer_ended", 2)
+    wait_until(lambda: not any(process.is_running() for process in workers))
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows suspends no process like this")
+@pytest.mark.parametrize(("stopped", "code"), [("follower", "worker.peer_hung"), ("leader", "run.hung")])
+def test_a_suspended_process_ends_the_run_for_all(
+    stopped: str, code: str, installed_engines: Paths, machine: Machine
+) -> None:
+    seen: list[events.Event] = []
+    session = Runner(installed_engines, machine).start(spec_on(2, engine="torch", epochs=50), seen.append)
+    wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
+    workers = workers_of_run()
+    assert len(workers) == 2
+    next(each for each in workers if is_of_rank(each, "1") == (stopped == "follower")).suspend()
+    assert session.wait(60)
+    (error,) = (event for event in seen if isinstance(event, events.Error))
+    assert error.said is not None
+    assert (error.code, error.said.code) == ("hung", code)
     wait_until(lambda: not any(process.is_running() for process in workers))
 
 

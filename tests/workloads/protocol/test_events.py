@@ -24,6 +24,7 @@ EXAMPLES: list[events.Event] = [
     events.Epoch(index=0, duration_s=66.3, train_s=65.0, validation_s=1.0, steps=500, loss=1.5),
     events.Metric(key="test_accuracy", value=0.7),
     events.Warn(code="slow", message="It is slow."),
+    events.Alive(),
     events.Log(message="µ × 数"),
     events.Error(code="out_of_memory", message="Too much.", traceback="Traceback …"),
     events.End(status="cancelled"),

@@ -1,13 +1,14 @@
 """The reporter against a clock of our own: what is timed, what is sent when, and what a cancel leaves."""
 
 import io
+import os
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from workloads.protocol import events
-from workloads.protocol.reporter import Cancelled, Emitter, Reporter
+from workloads.protocol.reporter import Cancelled, Emitter, Reporter, beat
 
 
 class Clock:
@@ -200,3 +201,11 @@ def test_a_reader_that_is_gone_is_noticed() -> None:
     closed.close()
     with pytest.raises(ValueError, match="closed"):
         emitter.send(events.Log(message="hello?"))
+
+
+def test_a_process_reports_that_it_is_alive_until_nobody_reads() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as stream, os.fdopen(writing, "wb") as kept:
+        beat(Emitter(kept), every_s=0.001)
+        assert [events.decode(stream.readline()).__class__ for _ in range(3)] == [events.Alive] * 3
+        stream.close()

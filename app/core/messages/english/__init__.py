@@ -6,6 +6,7 @@ with their formats.
 
 from app.core.messages.english import (
     cli,
+    cluster,
     compare,
     datasets,
     doctor,
@@ -33,6 +34,7 @@ from app.core.messages.english import (
 Sentence = str | tuple[str, str]
 _AREAS = (
     cli,
+    cluster,
     compare,
     datasets,
     doctor,

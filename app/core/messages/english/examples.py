@@ -84,6 +84,13 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "examples.results_list": "examples:\n  %(prog)s --limit 10\n  %(prog)s --imported\n  %(prog)s --json",
     "examples.results_show": "examples:\n  %(prog)s 1\n  %(prog)s 1 --json\n  %(prog)s 1 --imported",
+    "examples.cluster_run": (
+        "examples:\n"
+        "  %(prog)s resnet_50 --hosts hosts.txt --engine torch\n"
+        "      Shows a command for each of the other computers in the file, and waits for them\n"
+        "  srun %(prog)s resnet_50 --engine torch\n"
+        "      In a Slurm job with one task per computer that has set EPOCHMARK_KEY"
+    ),
     "examples.run": (
         "examples:\n"
         "  %(prog)s\n"

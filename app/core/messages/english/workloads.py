@@ -18,6 +18,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engine.not_imported": "{engine} and Keras can't be imported ({reason}).",
     "engine.other_backend": "Keras started with {backend} instead of {engine}.",
     "engine.devices_not_compiled": "{engine} can't compile steps with {compiler} on several devices. Turn compilation off, or use one device.",
+    "engine.not_connected": "The training processes couldn't connect at {address}, port {port} ({reason}).",
+    "engine.one_machine": "{engine} can't train on several computers in Epochmark. Use PyTorch.",
     "engine.sees_fewer_devices": "{engine} can't use {asked} GPUs because it found only {count}.",
     "engine.sees_no_gpu": "{engine} can't use {device} because it found no GPU.",
     "engine.sees_other_devices": "{engine} can't use {device} because it found only {seen:, }.",
@@ -68,11 +70,13 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "warning.page_cache_unknown": "Files may have been read from memory. The system doesn't report whether it cleared its file cache (folder {folders:, }).",
     "worker.fault": "{kind}: {text}",
     "worker.peer_ended": "The process for the run's device {device} ended unexpectedly (exit code {code}). Run it again.",
+    "worker.peer_hung": "The process for the run's device {device} didn't respond for {silent_s:.0f} s. Run it again.",
     "worker.out_of_memory": "Out of memory, on the computer or the device. Try a smaller batch.",
     "worker.unreadable_job": "The job couldn't be read ({reason}).",
     "workload.batch_not_divisible": "{count} devices can't share batches of {batch_size:,} equally. Choose a batch size that is a multiple of {count}.",
     "workload.rest_not_divisible": "{count} devices can't share the last batch of {rest:,} equally. Choose another batch size.",
     "workload.too_few_devices": "{workload} needs at least {least} devices.",
+    "workload.devices_not_divisible": "{devices} devices can't be divided equally among {computers} computers.",
     "workload.one_device": "{workload} can't use several devices. Use one.",
     "workload.batch_too_large": (
         "A batch of {batch_size:,} is larger than the {samples:,} training examples of {workload}."

@@ -1,0 +1,90 @@
+"""What a run on this computer has to do with other computers, if it is part of a run on several ones."""
+
+import queue
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.cluster.member import RESULTS, Member, PeerEnd, PeerNews
+from app.core.runs.event_messages import told
+from workloads.protocol import events
+from workloads.protocol.spec import Place
+
+# Phases of a guest's own worker. All others are the host's.
+_OWN_PHASES = frozenset({"import", "data", "build"})
+# If a computer is lost, the engines of the others fail at once, but they can't name it.
+_CAUSE_WITHIN_S = 5.0
+_ABORTED = (-6, 134)
+
+
+@dataclass(frozen=True, slots=True)
+class FromPeer:
+    """A message of another computer, among those of the worker."""
+
+    news: PeerNews
+
+
+class Peers:
+    """The other computers of a run. Without a member, there are none, and nothing changes."""
+
+    def __init__(self, member: Member | None) -> None:
+        self._member = member
+        self._is_told = self._has_finished = False
+
+    @property
+    def leads(self) -> bool:
+        """Whether this computer's worker measures and decides."""
+        return self._member is None or self._member.rank == 0
+
+    @property
+    def place(self) -> Place | None:
+        """The place for the worker's job."""
+        return None if self._member is None else self._member.place
+
+    def follow(self, put: Callable[[Any], None]) -> None:
+        """Pass messages of other computers to a run's queue."""
+        if self._member is not None:
+            self._member.follow(lambda news: put(FromPeer(news)))
+
+    def is_ours(self, event: events.Event) -> bool:
+        """Return whether an event of this computer's worker counts, rather than one of the host's."""
+        if self.leads:
+            return True
+        if isinstance(event, events.End):
+            self._has_finished = event.status == "completed"
+            return not self._has_finished
+        return not isinstance(event, RESULTS) or (isinstance(event, events.Phase) and event.name in _OWN_PHASES)
+
+    def share(self, event: events.Event) -> None:
+        """Pass an event of this computer's worker to other computers."""
+        is_own = isinstance(event, events.Phase) and event.name in _OWN_PHASES
+        if self._member is not None and not is_own:
+            self._member.share(event)
+
+    def decides(self, end: events.End | None, error: events.Error | None) -> bool:
+        """Return whether the run's completion is up to another computer, even if the worker here is done."""
+        return self._has_finished and end is None and error is None
+
+    def cause(
+        self, error: events.Error | None, exit_code: int | None, messages: "queue.Queue[Any]"
+    ) -> events.Error | None:
+        """Return the error of another computer if it explains this computer's, which is returned otherwise."""
+        is_unclear = error is not None and (error.code == "internal" or exit_code in _ABORTED)
+        if self._member is None or not is_unclear:
+            return error
+        end_s = time.monotonic() + _CAUSE_WITHIN_S
+        while (left_s := end_s - time.monotonic()) > 0:
+            try:
+                received = messages.get(timeout=left_s)
+            except queue.Empty:
+                break
+            if isinstance(received, FromPeer) and isinstance(received.news, PeerEnd) and received.news.error:
+                return told(received.news.error)
+        return error
+
+    def end(self, status: str, error: events.Error | None) -> None:
+        """Tell the other computers how the run ended here. Further calls do nothing."""
+        if self._member is not None and not self._is_told:
+            self._is_told = True
+            self._member.end(status, error)

@@ -1,0 +1,138 @@
+"""A run on two computers: both store the results of the first, and if it ends on one, it ends on both."""
+
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from app.core.errors import UsageError
+from app.core.messages import Message, message
+from app.core.paths import Paths
+from app.core.runs.agreement import claim_of, joint_spec
+from app.core.runs.runner import Runner, checked_workload
+from app.core.runs.session import Limits
+from app.core.verdict.energy import energy_of
+from app.core.verdict.rules import judge
+from tests.core.cluster.meeting import LOCAL
+from tests.core.cluster.together import Side, finished, together
+from tests.core.runs.running import demo
+from tests.waiting import wait_until
+from workloads import CATALOGUE
+from workloads.protocol import events
+from workloads.protocol.machine import Machine
+from workloads.protocol.spec import RunSpec
+
+LONG = 0.2  # seconds per step, so that the run doesn't end before the test has acted
+
+
+@pytest.mark.slow
+def test_both_store_the_results_of_the_first(paths: Paths, machine: Machine) -> None:
+    with together(demo(), paths, machine) as sides:
+        first, second = finished(paths, *sides)
+    for run in (first, second):
+        assert run.summary.status == "completed", run.summary.error_message
+        assert run.summary.settings == "devices=2 machines=2"
+        assert (run.summary.device_count, run.summary.machine_count) == (2, 2)
+        assert "several_computers" in {reason.code for reason in judge(run).reasons}
+        assert all(energy.total_j is None for energy in energy_of(run).values())
+    assert [epoch.duration_s for epoch in second.epochs] == [epoch.duration_s for epoch in first.epochs]
+    assert [epoch.val_loss for epoch in second.epochs] == [epoch.val_loss for epoch in first.epochs]
+    assert sum((block.durations_s for block in second.steps), ()) == sum(
+        (block.durations_s for block in first.steps), ()
+    )
+    assert second.summary.value == first.summary.value
+
+
+def kill_worker(side: Side) -> None:
+    side.worker().kill()
+
+
+def cancel(side: Side) -> None:
+    side.session.cancel()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize(
+    ("act", "reason"), [(kill_worker, "run.crashed"), (cancel, "cluster.cancelled")], ids=["kill", "cancel"]
+)
+def test_if_it_ends_on_one_it_ends_on_both_with_a_reason(
+    act: Callable[[Side], None], reason: str, rank: int, paths: Paths, machine: Machine
+) -> None:
+    with together(demo(step_s=LONG), paths, machine) as sides:
+        wait_until(lambda: all(side.steps() for side in sides))
+        act(sides[rank])
+        runs = finished(paths, *sides)
+        other = sides[1 - rank]
+    assert runs[rank].summary.status == ("cancelled" if act is cancel else "failed")
+    assert runs[1 - rank].summary.status == "failed"
+    assert (other.said.code, other.said.arguments["rank"]) == ("cluster.ended", rank)
+    inner = other.said.arguments["reason"]
+    assert (inner["code"] if isinstance(inner, dict) else inner.code) == reason
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows suspends no process like this")
+def test_a_suspended_worker_ends_the_run_on_both(paths: Paths, machine: Machine) -> None:
+    with together(demo(step_s=LONG), paths, machine, Limits(unheard_s=4.0)) as sides:
+        wait_until(lambda: all(side.steps() for side in sides))
+        sides[1].worker().suspend()
+        finished(paths, *sides)
+    assert sides[1].said.code == "run.hung"
+    assert sides[0].said.code == "cluster.ended"
+
+
+@pytest.mark.slow
+def test_a_lost_computer_ends_the_run_and_epochs_are_kept(paths: Paths, machine: Machine) -> None:
+    with together(demo(step_s=0.05), paths, machine) as sides:
+        wait_until(lambda: any(isinstance(event, events.Epoch) for event in sides[0].seen))
+        sides[1].member.end("completed", None)  # its connection ends, as if its process had been killed
+        sides[1].session.kill()
+        first, _ = finished(paths, *sides)
+    assert (first.summary.status, first.summary.error_code) == ("failed", "crashed")
+    assert first.epochs
+    assert sides[0].said == message("cluster.lost_gone", rank=1, address=LOCAL)
+
+
+def test_the_computers_agree_on_everything_but_their_own_settings(paths: Paths) -> None:
+    spec = CATALOGUE["mnist_mlp"].default_spec(seed=3, data="synthetic")
+    claim = claim_of(spec, paths)
+    alike = claim_of(CATALOGUE["mnist_mlp"].default_spec(seed=3, data="auto", device="cpu", threads=1), paths)
+    assert alike == claim
+    for other in (
+        CATALOGUE["mnist_mlp"].default_spec(seed=4),
+        CATALOGUE["mnist_mlp"].default_spec(seed=3, batch_size=256),
+        CATALOGUE["mnist_mlp"].default_spec(seed=3, engine="torch"),
+        CATALOGUE["mnist_cnn"].default_spec(seed=3),
+        CATALOGUE["mnist_mlp"].default_spec("quick", seed=3),
+    ):
+        assert claim_of(other, paths) != claim
+
+
+@pytest.mark.parametrize(
+    ("workload", "count", "changes", "code"),
+    [
+        ("mnist_mlp", 2, {"engine": "tensorflow"}, "engine.one_machine"),
+        ("mnist_mlp", 3, {"engine": "torch"}, "workload.batch_not_divisible"),
+        ("matmul", 2, {"engine": "torch"}, "workload.one_device"),
+        ("mnist_mlp", 65, {"engine": "torch"}, "setting.not_in_range"),
+        ("demo", 2, {"devices": 2}, "workload.one_device"),
+    ],
+)
+def test_what_several_computers_cannot_do_is_refused(
+    workload: str, count: int, changes: dict[str, Any], code: str
+) -> None:
+    spec = CATALOGUE[workload].default_spec(**changes)
+    with pytest.raises(UsageError) as caught:
+        checked_workload(joint_spec(spec, count))
+    assert isinstance(caught.value.message, Message)
+    assert caught.value.message.code == code
+
+
+def test_a_spec_with_an_impossible_number_of_devices_is_refused(paths: Paths, machine: Machine) -> None:
+    spec = RunSpec(workload="mnist_mlp", engine="torch", settings={"machines": 2, "devices": 3}, batch_size=30)
+    with pytest.raises(UsageError) as caught:
+        Runner(paths, machine).check(spec)
+    assert isinstance(caught.value.message, Message)
+    assert caught.value.message.code == "workload.devices_not_divisible"

@@ -1,0 +1,49 @@
+"""Training on two computers, which are two processes here, with each engine that can: the same as on one."""
+
+import pytest
+
+from app.core.paths import Paths
+from app.core.runs.agreement import joint_spec
+from tests.core.cluster.together import finished, together
+from tests.waiting import wait_until
+from tests.workloads.engines.test_several_devices import TOLERANCE, carried_out, spec_on
+from workloads.engines.registry import ENGINES, engine_named
+from workloads.protocol.machine import Machine
+
+ABLE = [name for name in ENGINES if engine_named(name).joins_machines]
+
+
+@pytest.mark.parametrize("engine", ABLE)
+def test_two_computers_do_the_work_of_one(engine: str, installed_engines: Paths, machine: Machine) -> None:
+    spec = spec_on(1, engine=engine, steps=4, batch_size=256, threads=1)
+    alone = carried_out(spec, installed_engines, machine)
+    with together(spec, installed_engines, machine) as sides:
+        runs = finished(installed_engines, *sides)
+    for run in runs:
+        assert run.summary.status == "completed", run.summary.error_message
+        assert run.epochs[0].loss == pytest.approx(alone.epochs[0].loss, rel=TOLERANCE)
+        assert run.epochs[0].val_loss == pytest.approx(alone.epochs[0].val_loss, rel=TOLERANCE)
+        for name in ("updates_done", "examples_done", "operations_per_example", "examples_distinct"):
+            assert run.metrics[name] == alone.metrics[name], name
+        assert run.summary.settings == "devices=2 machines=2"
+    assert runs[0].summary.value == runs[1].summary.value
+
+
+def test_two_computers_with_two_devices_each(installed_engines: Paths, machine: Machine) -> None:
+    spec = spec_on(2, engine="torch", steps=4, batch_size=256, threads=1)
+    assert joint_spec(spec, 2).settings["devices"] == 4
+    with together(spec, installed_engines, machine) as sides:
+        runs = finished(installed_engines, *sides)
+    assert [run.summary.status for run in runs] == ["completed"] * 2
+    assert runs[0].summary.settings == "devices=4 machines=2"
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_worker_ends_the_run_on_both(rank: int, installed_engines: Paths, machine: Machine) -> None:
+    spec = spec_on(1, engine="torch", epochs=50, threads=1)
+    with together(spec, installed_engines, machine) as sides:
+        wait_until(lambda: all(side.steps() for side in sides))
+        sides[rank].worker().kill()
+        finished(installed_engines, *sides)
+    assert sides[rank].said.code.startswith("run.crashed")
+    assert (sides[1 - rank].said.code, sides[1 - rank].said.arguments["rank"]) == ("cluster.ended", rank)
