@@ -51,7 +51,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def device_count(self) -> int:
-        """Number of devices to train on. They start with `device`."""
+        """Number of devices to train on, starting with `device`."""
         count = self.settings.get("devices")
         return count if isinstance(count, int) else 1  # a stored spec may contain anything
 

@@ -70,7 +70,7 @@ class SideForm(QObject):
     Attributes:
         name: Name of the side.
         editors: Editors of the run settings, by name.
-        engine, device, compiled: Three of the editors. They depend on each other.
+        engine, device, compiled: Three of the editors. These editors depend on each other.
 
     Signals:
         changed: A value has changed.
