@@ -80,7 +80,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.no_study": "Name a study, or define your own with --axis.",
     "cli.not_drawn": "not shown: {name} ({reason})",
     "cli.note": "Note: {note}",
-    "cli.no_energy": "No result of {workload} includes energy.",
+    "cli.no_energy": "No result for {workload} includes energy data.",
     "cli.nothing_to_compare": "No results for {workload} yet. Start a run with `{epochmark} run {workload}`.",
     "cli.number_out_of_range": "{option} must be from {least} to {most}, not {given}.",
     "cli.output_lost": "Couldn't write the output ({reason}).",

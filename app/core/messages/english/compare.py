@@ -2,7 +2,7 @@
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab.check": "With {pairs} pairs, this computer can reveal differences of about {smallest} % or more.",
-    "ab.check_differs": "The two equal sides differed in speed (95 % interval {low} to {high}×, {pairs} pairs). Close other programs, then run the check again.",
+    "ab.check_differs": "The equal sides differed in speed (95 % interval {low} to {high}×, {pairs} pairs). Close other programs, then check again.",
     "ab.check_differs_shortly": "Equal sides differed in speed",
     "ab.check_once": "One pair isn't enough to check this computer.",
     "ab.check_shortly": "Smallest measurable difference: {smallest} %",
@@ -111,7 +111,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "{ratio} as fast as the {baseline}, faster than all {count} published devices",
     ),
     "position.first_epoch": "{said} (first epoch only)",
-    "position.none_like": "Not ranked: no published results with this precision and similar batch size",
+    "position.none_like": "Not ranked: no published results with this precision and a similar batch size",
     "position.level": "{ratio} as fast as the {baseline}, level with {other}",
     "position.slowest": (
         "{ratio} as fast as the {baseline}, slower than the only published device",

@@ -1,7 +1,7 @@
 """Runs: why one can't start, what its worker did, how it ended."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "again.busy": "A benchmark is running. Wait for it to finish, or cancel it on its page.",
+    "again.busy": "A benchmark is running. Wait for it to finish, or cancel it.",
     "again.choose_device": "Choose another device on the Benchmark page.",
     "again.damaged": "Run {run_id} can't be repeated because its record is damaged.",
     "again.no_data": "The run used the real {title} data, which isn't installed.",
@@ -32,11 +32,11 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.crashed_after_saying": "The training process {exit}. Its last output: {lines: / }",
     "run.damaged_event": "An unreadable line from the training process was skipped ({reason}).",
     "run.damaged_events": "Unreadable lines from the training process were skipped ({lines:,}).",
-    "run.events_left_out": "The training process sent too many messages ({count:,} skipped). Please report this and include the log.",
+    "run.events_left_out": "The training process sent too many messages ({count:,} skipped). Please report this with the log.",
     "run.fault": "An error in Epochmark ended the run. See the log.",
-    "run.gpu_not_used": "{engine} can't use this computer's {gpu}, so the run uses the CPU. For the reason, open the doctor on the Hardware page or run `{epochmark} doctor`.",
+    "run.gpu_not_used": "{engine} can't use your {gpu}, so the run uses the CPU. For the reason, open the doctor on the Hardware page or run `{epochmark} doctor`.",
     "run.gpu_has_no_build": "{reason} The run uses the CPU.",
-    "run.gpu_not_used_by_other": "{engine} can't use this computer's {gpu}, so the run uses the CPU.",
+    "run.gpu_not_used_by_other": "{engine} can't use your {gpu}, so the run uses the CPU.",
     "run.hung": "The training process was ended because it didn't respond for {silent_s:.0f} s.",
     "run.line_without_end": "it's incomplete",
     "run.not_stored_yet": "{problem} Retrying for {patience_s:.0f} s. No measurements are lost.",
@@ -46,7 +46,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.problem": "{problem}",
     "run.problem_with_advice": "{problem} {advice}",
     "run.rename_it": "Rename the file or folder, or choose another one.",
-    "run.silent": "The training process hasn't responded for {silent_s:.0f} s. It may be compiling, or may have hung.",
+    "run.silent": "The training process hasn't responded for {silent_s:.0f} s. It may be compiling or have hung.",
     "run.limit_not_read": "The device no longer reports its power limit.",
     "run.limit_out_of_range": "{device} accepts power limits from {least_w:.0f} to {most_w:.0f} W, not {limit_w} W.",
     "run.no_power_limit": "The device used by this run doesn't report a power limit.",

@@ -57,7 +57,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.column_state": "Verdict",
     "studies.column_step": "Step",
     "studies.compiled_device": "{device}, compiled",
-    "studies.cost_measured_power": "Electricity covers only the measured power of CPU and GPU ({power_w:,.0f} W), but the whole computer draws more.",
+    "studies.cost_measured_power": "Electricity covers only the measured power of CPU and GPU ({power_w:,.0f} W). The whole computer draws more.",
     "studies.cost_no_price": "Enter your computer's costs to see the cost of an epoch.",
     "studies.cost_of_epoch": (
         "An epoch of {workload} costs {epoch:.4f} USD here; all {epochs} epochs cost {run:.3f} USD."
@@ -137,12 +137,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.ranking_turns": "The ranking depends on the workload. No configuration is always the fastest.",
     "studies.reading_enough": "Within 5 % of the fastest in every phase: {setup}.",
     "studies.reading_none": "No setup is within 5 % of the fastest in every phase.",
-    "studies.reading_once": (
-        "Some configurations were measured only once. Run two rounds to see which differences are due to chance."
-    ),
-    "studies.reads_nothing": (
-        "Only the study {presets:, } with the workload {workload} reads folders. Omit the folders or the workload."
-    ),
+    "studies.reading_once": "Some configurations were measured only once. A second round shows which differences are due to chance.",
+    "studies.reads_nothing": "Only the study {presets:, } with the workload {workload} reads folders. Omit one or the other.",
     "studies.refused": "Not run: {points:, }. {reason}",
     "studies.relative_cost": "Epoch cost relative to a Tesla K80 in 2017 (lower is cheaper)",
     "studies.relative_time": "Epoch time relative to a Tesla K80 in 2017 (lower is faster)",
@@ -256,7 +252,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies_page.running": "Study running",
     "studies_page.second_axis": "Second axis",
     "studies_page.step_1": "Choose a question and a workload.",
-    "studies_page.step_2": "Each configuration runs in its own process, in random order, so that heat affects all equally.",
+    "studies_page.step_2": "Each configuration runs in its own process, in random order, so heat affects all equally.",
     "studies_page.step_3": "See the answer as a sentence, chart and table. You can cancel and resume later.",
     "studies_page.table": "Configurations",
     "studies_page.unknown": "unknown",

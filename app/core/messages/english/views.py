@@ -93,9 +93,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "failure.hung": "Training process hung",
     "failure.non_finite_loss": "Training diverged: the loss is NaN",
     "failure.out_of_memory": "Out of memory",
-    "fault.explanation": (
-        "You can keep working, and your results are safe. Please report this problem with the text below."
-    ),
+    "fault.explanation": "You can keep working. Your results are safe. Please report this problem with the text below.",
     "file.ask_to_replace": "{name} already exists. Replace it?",
     "file.exists": "File exists",
     "file.is_device": "{name} is a device or a pipe, not a file.",
@@ -122,7 +120,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "log_preview.import": "Import",
     "log_preview.title": "Import epoch log",
-    "log_preview.totals": "The times always increase, so they're probably counted from the start of training.",
+    "log_preview.totals": "The times always increase, so they're probably cumulative.",
     "log_preview.use_differences": "Use the differences between lines",
     "phase.build": "Building the network …",
     "phase.data": "Preparing the data …",
