@@ -61,7 +61,7 @@ class Setting:
 
     @property
     def key(self) -> str:
-        """Key in an A/B. It is the name of the option."""
+        """Key in an A/B test, which is the name of the option."""
         return self.flag.removeprefix("--")
 
     @property

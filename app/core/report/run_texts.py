@@ -131,7 +131,7 @@ def machine_line(machine: Machine) -> str:
 
 
 def virtualization(machine: Machine) -> tuple[str | None, str | None]:
-    """Split a virtualization text into virtual machine and container: "docker in Xen" is ("Xen", "docker")."""
+    """Split a virtualisation text into virtual machine and container: "docker in Xen" is ("Xen", "docker")."""
     return split_virtualization(machine.virtualization)
 
 

@@ -168,7 +168,7 @@ class EpochChart(Plot):
         each = max(1, -(-len(heights) // BARS_LIMIT))
         firsts = range(0, len(heights), each)
         shown = _medians(heights, each) if each > 1 else [*heights]
-        # A single epoch is the result but includes start-up, so it is also set apart.
+        # A single epoch is the result but includes startup, so it is also set apart.
         colours = [tokens.neutral_bar if first < apart else tokens.accent for first in firsts if first < whole]
         brushes = [QBrush(QColor(colour)) for colour in colours]
         brushes += [QBrush(current)] * (len(firsts) - len(brushes))

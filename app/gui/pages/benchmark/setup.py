@@ -134,7 +134,7 @@ class SetupView(QWidget):
         return tuple(self._services.engines.installed) if is_wanted else ()
 
     def set_busy(self, reason: str) -> None:
-        """Disable running for a reason given by the main window; "" enables it."""
+        """Disable the Run button for a reason given by the main window, or enable it ("")."""
         self._busy = reason
         self._check()
 

@@ -115,7 +115,7 @@ class StudySetup(PlanSetup):
         return str(self.studies.item(max(0, self.studies.currentRow())).data(Qt.ItemDataRole.UserRole))
 
     def set_busy(self, reason: str) -> None:
-        """Disable running for a reason given by the main window; "" enables it."""
+        """Disable the Run button for a reason given by the main window, or enable it ("")."""
         self._busy = reason
         self._show_problem("")
 
