@@ -27,7 +27,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.plug_in": "Plug in the charger.",
     "advice.power_plan": "Choose a balanced or high-performance power plan.",
     "advice.quiet": "Close other programs and run again.",
-    "advice.repeat": "Use Repeat to see how much runs vary.",
+    "advice.repeat": "Use Repeat to see how much results vary.",
     "advice.report_again": "Run again. If the problem recurs, report it and include the log.",
     "advice.report_log": "Report it and include the end of Epochmark's log.",
     "advice.run_again": "Follow the advice in the error message, then run again.",
