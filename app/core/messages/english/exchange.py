@@ -133,7 +133,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "submit.text": ("Epochmark result {codes:, }, in {file}", "Epochmark results {codes:, }, in {file}"),
     "table.busy": "Another window or command is updating the community table. Try again later.",
     "table.empty": "None of the results can be used, so the table is empty.",
-    "table.epoch_too_short": "implausible: epoch {number} took {duration_s:g} s, less than its parts together",
+    "table.epoch_too_short": "implausible: epoch {number} took {duration_s:g} s, less than its training and validation together",
     "table.far_from_others": "implausible: {ratio:.2g} times as fast as the same device in {count} other computers",
     "table.fetched": (
         "Downloaded {count:,} row. Its bars are labelled “community”.",

@@ -42,9 +42,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "bottleneck.try_batch": " Try batch {batch_size}.",
     "bottleneck.unknown": "This computer doesn't report enough data to find the bottleneck.",
     "note.above_peak": "About {reached} TFLOP/s, above the {peak} that “Matrix products” measured here. Run that again with nothing else running.",
-    "note.boost_ending": (
-        "Burst speed: the {device}'s clock was still falling ({from_mhz:,.0f} to {to_mhz:,.0f} MHz)."
-    ),
+    "note.boost_ending": "This may be a burst speed because the {device}'s clock was still falling ({from_mhz:,.0f} to {to_mhz:,.0f} MHz).",
     "note.container": "Measured in a container ({container}).",
     "note.damaged": "Parts of the record can't be read: {parts:; }.",
     "note.energy": "Energy: {parts:; }.",
@@ -67,7 +65,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "note.short_run": "Only {steps} of {steps_per_epoch} steps per epoch ran, so there's no epoch time.",
     "note.spread_of_epochs": "Epochs after the first varied by {spread_pct:.1f} % (standard deviation).",
     "note.spread_of_parts": "Speed varied by {spread_pct:.1f} % during the run (standard deviation).",
-    "note.still_warming": "Burst speed: the {device} was still warming up ({from_c:.0f} to {to_c:.0f} °C).",
+    "note.still_warming": "This may be a burst speed because the {device} was still warming up ({from_c:.0f} to {to_c:.0f} °C).",
     "note.synthetic_data": "Trained on synthetic data with the same shape.",
     "note.virtual_machine": "Measured in a virtual machine.",
     "note.virtual_machine_by": "Measured in a virtual machine ({kind}).",
