@@ -337,7 +337,7 @@ def all_settings() -> tuple[Setting, ...]:
 
 
 def settings_by_key() -> dict[str, Setting]:
-    """Return the settings in which A/B sides and study configurations may differ, by each of their keys."""
+    """Return the settings in which A/B sides and study configurations may differ, by key."""
     return {key: setting for setting in all_settings() if setting.in_ab for key in (setting.key, *setting.also)}
 
 
