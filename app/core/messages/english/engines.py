@@ -11,7 +11,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engines.check_folder": "Check the folder and its drive.",
     "engines.check_index": "If you use a mirror or a folder, check that it's complete.",
     "engines.check_pip_login": "Check the login in pip's settings.",
-    "engines.comes_with_epochmark": "{title} is part of Epochmark and can't be installed or removed separately.",
+    "engines.comes_with_epochmark": "{title} is included with Epochmark and can't be installed or removed separately.",
     "engines.connect_drive": "Connect its drive.",
     "engines.damaged": "{title} in {folder} is incomplete or damaged. Reinstall it.",
     "engines.disk_full": "The disk is full.",

@@ -141,7 +141,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setting_help.batch_size": "Examples per step.",
     "setting_help.cpus": "Logical CPUs that the run may use, one per core first.",
     "setting_help.data": "Automatic uses real data if installed, otherwise synthetic data of the same shape.",
-    "setting_help.device": "Device that runs the network. gpu:0 is the first GPU.",
+    "setting_help.device": "Device that runs the network; gpu:0 is the first GPU.",
     "setting_help.devices": "Devices that share each batch, starting with the chosen one.",
     "setting_help.engine": "Software that trains the network.",
     "setting_help.epochs": "Epochs in a Standard run.",

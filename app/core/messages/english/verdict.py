@@ -173,7 +173,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "verdict.loss_out_of_band": "The mean loss of the first {steps} steps ({loss:.4g}) is outside the expected range ({low:g}–{high:g}). Training may have gone wrong.",
     "verdict.no_epoch": "No whole epoch was measured.",
     "verdict.not_counted": "Examples and operations can't be counted with these settings.",
-    "verdict.not_judged": "An error in Epochmark prevented the verdict ({kind}).",
+    "verdict.not_judged": "An error in Epochmark prevented a verdict ({kind}).",
     "verdict.not_sustained": "Speed wasn't sustained. It fell {lost_pct:.1f} % from the first to the last third of the run.",
     "verdict.nothing_measured": "Nothing was measured.",
     "verdict.on_battery": "The computer ran on battery{part}.",
