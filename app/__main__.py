@@ -1,4 +1,4 @@
-"""Decides what to start (CLI or GUI) before importing any of them."""
+"""Decides what to start (CLI or GUI) before importing either of them."""
 
 import _signal as signals  # type: ignore[import-not-found] # what `signal` wraps, without its imports
 

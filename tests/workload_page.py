@@ -45,7 +45,7 @@ its own precision and batch size.
 READING = """
 How to read the tables:
 
-- **An epoch** is what the study called an epoch. If epochs are shortened or don't exist, a run consists of rounds
+- **An epoch** is defined as in the study. If epochs are shortened or don't exist, a run consists of rounds
   of steps. The first round is the warm-up.
 - **Loss** is the expected range after the first whole epoch. It is based either on runs with the synthetic twin or
   on the loss of random guessing. If the loss of a run is outside this range, a warning is shown.
@@ -106,7 +106,7 @@ DIFFERENCES = """
 - `resnet_50`, `vgg16` and `inception_v3` use gradient descent with a learning rate of 0.01 and a momentum of 0.9,
   because {study_001} doesn't state a solver. Weight decay is applied as in Keras, separately from the
   gradient.
-- `fcn_s` has the three hidden layers that the study measured, although its paper says four.
+- `fcn_s` has the three hidden layers that the study measured, although its paper describes four.
 - The flower networks start from random weights instead of weights trained on ImageNet. This makes a download
   unnecessary and doesn't change the training time.
 - `nanogpt_char` is trained on Nietzsche with 57 different characters instead of Shakespeare with 65. nanoGPT's

@@ -86,7 +86,7 @@ def _checked_job(line: bytes) -> Job:
 
 
 def _give_up(reporter: Reporter, error: WorkloadError) -> NoReturn:
-    """Report an error while the engine waits, and exit."""
+    """Report an error and exit, even if the engine is still waiting."""
     reporter.send(events.Error(code=error.code, said=error.message))
     reporter.send(events.End(status="failed"))
     os._exit(1)

@@ -61,7 +61,7 @@ class Setting:
 
     @property
     def key(self) -> str:
-        """Key in an A/B. It is the name of the option."""
+        """Key in an A/B test, which is the name of the option."""
         return self.flag.removeprefix("--")
 
     @property
@@ -346,7 +346,7 @@ def all_settings() -> tuple[Setting, ...]:
 
 
 def settings_by_key() -> dict[str, Setting]:
-    """Return the settings in which A/B sides and study configurations may differ, by each of their keys."""
+    """Return the settings in which A/B sides and study configurations may differ, by key."""
     return {key: setting for setting in all_settings() if setting.in_ab for key in (setting.key, *setting.also)}
 
 

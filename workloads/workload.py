@@ -31,7 +31,7 @@ HeadlineKey = Literal[
 
 
 def unknown_parameter(workload: "Workload", name: str) -> Message:
-    """Return the error message for an unknown parameter. It lists the known ones."""
+    """Return the error message for an unknown parameter, which lists the known ones."""
     names = [parameter.name for parameter in workload.parameters]
     code = "workload.other_parameters" if names else "workload.no_parameters"
     return message(code, workload=workload.id, name=repr(name[:60]), known=names or None)

@@ -111,7 +111,7 @@ def forget(stream: TextIO) -> None:
 
 
 def is_broken_pipe(error: OSError) -> bool:
-    """Return whether nobody reads the output any longer. Windows raises a different error for this."""
+    """Return whether an error means that the reader of the output is gone. Windows has its own error for this."""
     return isinstance(error, BrokenPipeError) or (WINDOWS and error.errno == errno.EINVAL)
 
 

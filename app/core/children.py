@@ -41,7 +41,7 @@ class CommandLine:
 class Child(subprocess.Popen[bytes]):
     """A child process in its own group. When this process ends, the child and all its descendants end, too.
 
-    Its stdin, stdout and stderr are pipes; stdout and stderr may share one.
+    The child's stdin, stdout and stderr are pipes; stdout and stderr may share one.
 
     Raises:
         OSError: The process can't be started.

@@ -354,7 +354,7 @@ class Plan:
 
     @property
     def has_equal_sides(self) -> bool:
-        """Whether an A/B compares a configuration with itself, to find out how much the speed here varies."""
+        """Whether an A/B compares a configuration with itself, to find out how much the speed varies."""
         return (
             self.order == "pairs" and not self.by_hand and len(self.specs) > 1 and self.specs[0] == self.specs[1]
         )

@@ -54,7 +54,7 @@ def throttle_title(reason: str) -> str:
 
 
 def throttle_message(reason: str) -> Message:
-    """Return the same as `throttle_title` as a message, for a reason that this version knows."""
+    """Return the message behind `throttle_title`, for a reason known to this version."""
     return message(f"throttle.{reason.replace(' ', '_')}")
 
 

@@ -106,7 +106,7 @@ def load(folder: Path | None, *, words: int = 20_000) -> Reviews:
 
     Args:
         folder: Folder of the real reviews; None for the twin.
-        words: Ids from this one up are replaced by 2.
+        words: This id and all higher ids are replaced by 2.
 
     Raises:
         MissingDataError: A file is missing or modified.

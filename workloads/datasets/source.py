@@ -41,7 +41,10 @@ class MissingDataError(MessageError):
 
 
 class UnfitError(MessageError, ValueError):
-    """A file's contents aren't as expected. The clause has no subject, or its subject is "it"."""
+    """A file's contents aren't as expected.
+
+    The message is a clause without a subject, or with "it" as its subject.
+    """
 
 
 @dataclass(frozen=True, slots=True)

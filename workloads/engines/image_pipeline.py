@@ -236,7 +236,7 @@ def _unpacking(paths: Sequence[Path], packed_px: int, side_px: int) -> Iterator[
 
 
 def _varied(examples: Examples, seed: int) -> Iterator[Callable[[], Example]]:
-    """Yield endless calls. Each of them decodes and varies a photo."""
+    """Yield endless calls. Each call decodes and varies a photo."""
     import math
 
     import numpy as np

@@ -89,7 +89,7 @@ def _variables(count: int, place: Place | None) -> dict[str, str]:
 
 
 class _Peer:
-    """One of a run's other processes. Its job is written to it at once."""
+    """One of a run's other processes. It receives its job immediately."""
 
     def __init__(self, number: int, line: bytes, lost: Callable[[WorkloadError], object]) -> None:
         self._number, self._lost = number, lost

@@ -29,7 +29,7 @@ STEPS_AT_LEAST = 8
 class GptSmallGeneration(Workload):
     """Greedy decoding. Each step generates one token for every sequence in the batch.
 
-    Reading the prompt yields the first token. It isn't part of any step.
+    Reading the prompt yields the first token and isn't part of any step.
     """
 
     id = "gpt_small_generation"

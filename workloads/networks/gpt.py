@@ -121,7 +121,7 @@ class _Languini(_Language):
         return {"optimizer": adam, "loss": losses.SparseCategoricalCrossentropy(from_logits=True)}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return random tokens. Every step uses new ones."""
+        """Return random tokens, with new ones for every step."""
         shape = (spec.batch_size, int(spec.parameters["sequence"]) + 1)
         vocabulary = int(spec.parameters["vocabulary"])
         return self.feed(

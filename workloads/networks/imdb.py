@@ -83,7 +83,7 @@ class ImdbFastTextUnigram(_Imdb):
 
 
 class ImdbFastText(ImdbFastTextUnigram):
-    """The same network with an additional embedding for each pair of adjacent words.
+    """The unigram network with an additional embedding for each pair of adjacent words.
 
     The number of pairs, and thus the size of the network, depends on the reviews.
     """

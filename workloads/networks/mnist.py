@@ -95,7 +95,7 @@ class MnistCnn(_Mnist):
 
 
 class MnistCnnNoDropoutAdam(_Mnist):
-    """The same layers without dropout, trained with Adam and fed by tf.data.
+    """The layers of `mnist_cnn` without dropout, trained with Adam and fed by tf.data.
 
     The source describes the pipeline and the steps. The layers are assumed to be the same as in `mnist_cnn`.
     """

@@ -145,7 +145,7 @@ class Metric(Event, frozen=True, kw_only=True, tag="metric"):
 class Warn(Event, frozen=True, kw_only=True, tag="warning"):
     """A warning for the user. It doesn't stop the run.
 
-    Workers send `said`. Whoever displays or stores the event fills in `message`, the English text.
+    Workers send `said`. The code that displays or stores the event fills in `message`, the English text.
     """
 
     code: Text

@@ -1,15 +1,15 @@
 """Measurements of networks during training, for use in the workloads' declarations.
 
-Losses of the first steps, synthetic: measured with `python -m tests.benchmarks.proof` on a CPU with TensorFlow
-2.21, on the twins, with three seeds (two for networks whose steps take many seconds). Each side was widened by
+Losses of the first steps on synthetic data: measured on the twins with `python -m tests.benchmarks.proof`, on a
+CPU with TensorFlow 2.21 and three seeds (two for networks whose steps take many seconds). Each side was widened by
 half the range and by 5 %. `unlearned` is the loss with a learning rate of zero. A band that includes it isn't
 evidence of learning, and neither is a band after only two steps.
 
-Real: bands for real data can't be derived from the twin. On real digits, networks learn much faster than on the
-twin (`mnist_mlp`: 0.44 compared with 1.9); on images in random colours, they learn more slowly. Therefore, these
-bands are wide. They start at half the lowest plausible loss. They end halfway between the highest plausible loss
-and the loss at a learning rate of zero if the two are clearly apart on all data tried, else well above both.
-`python -m tests.benchmarks.proof --real` measures the data included in packages: real digits and all of
+Losses on real data: these bands can't be derived from the twin. On real digits, networks learn much faster than on
+the twin (`mnist_mlp`: 0.44 compared with 1.9); on images in random colours, they learn more slowly. Therefore,
+these bands are wide. They start at half the lowest plausible loss. They end halfway between the highest plausible
+loss and the loss at a learning rate of zero if the two are clearly apart on all data tested, otherwise well above
+both. `python -m tests.benchmarks.proof --real` measures the data included in packages: real digits and all of
 Fashion-MNIST. CIFAR-10, IMDb, Nietzsche, Penn Treebank and the flowers weren't available; their bands are based on
 their twins and on other data (Fashion-MNIST in colour, other English prose).
 

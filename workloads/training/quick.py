@@ -29,7 +29,7 @@ VALIDATION_SHARE = 1 / 3
 
 
 class Budget:
-    """Decides when to stop taking steps.
+    """Decides when to stop timing steps.
 
     Args:
         reporter: Its `enough` event is set when the parent has measured enough.

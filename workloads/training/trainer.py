@@ -27,7 +27,7 @@ class Trainer:
     examples: "Counter[int]" = field(default_factory=Counter)
 
     def fit(self, feed: Feed, watch: Any, **asked: Any) -> None:
-        """Train on all or part of the data, timed by `watch`. `asked` is passed to `model.fit`."""
+        """Train on all or part of the data, timed by `watch`. `asked` contains arguments for `model.fit`."""
         data, callbacks = feed.fit_arguments(self.engine, self.batch_size), self.callbacks()
         if self.engine.leads and self.engine.examples_seen(self.model) is not None:
             # Enclose the watch so that the counters aren't timed. Training outside of epochs isn't counted.

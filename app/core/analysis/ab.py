@@ -288,7 +288,7 @@ def is_positive(value: float | None) -> TypeGuard[float]:
 
 
 def percent_text(value_pct: float) -> str:
-    """Format a percentage with one decimal; with none from 10 on, and with more if it would otherwise be zero."""
+    """Format a percentage with one decimal, with none from 10 upwards, and with more if it would be zero."""
     if value_pct >= 10:
         return f"{value_pct:,.0f}"
     digits = next((digits for digits in (1, 2, 3) if round(value_pct, digits) > 0), 4)
@@ -319,7 +319,7 @@ def _quoted(label: str) -> str:
 
 
 def _times(ratio: float, digits: int) -> str:
-    """Format a ratio with `digits` decimals, with fewer from 10 on, and with two significant digits below 0.1."""
+    """Format a ratio with `digits` decimals, fewer from 10 upwards, or two significant digits below 0.1."""
     if ratio >= 100:
         return f"{ratio:,.0f}"
     if ratio >= 10:

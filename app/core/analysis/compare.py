@@ -132,7 +132,7 @@ def bars(
     community: Iterable[CommunityRow] = (),
     with_several: bool = False,
 ) -> list[Bar]:
-    """Return the bars of a chart: those like the run, fastest first, then the others, fastest first.
+    """Return the bars of a chart: first those similar to the run, then the others, each group fastest first.
 
     Args:
         workload: The workload of the published rows.
@@ -162,7 +162,7 @@ def bars(
 
 
 def by_work(chart: Iterable[Bar]) -> list[Bar]:
-    """Return the bars with measured energy, best first. Their value is the work per joule.
+    """Return the bars with measured energy by work per joule, best first.
 
     Published results don't state their energy.
     """
@@ -272,8 +272,8 @@ def left_out(run: RunSummary, *, with_several: bool = False) -> list[tuple[str, 
 def find_baseline(chart: Sequence[Bar], name: str | None, workload: str) -> Bar | None:
     """Return the bar to compare with, never an invalid result; None if there are no bars.
 
-    Without a name, use the default baseline or else the slowest device that is like the run, represented by the
-    bar that `one_each` selects.
+    Without a name, this is the default baseline or, if it is missing, the slowest device whose result is similar
+    to the run, represented by the bar that `one_each` selects.
 
     Raises:
         UsageError: The name matches no bar, or several.

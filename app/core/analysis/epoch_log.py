@@ -13,12 +13,12 @@ from workloads.workload import Workload
 # A record requires the name of an engine, but logs don't contain one.
 UNKNOWN_ENGINE = "unknown"
 # Limits for detecting running totals: largest ratio between a difference and the typical one, and smallest ratio
-# of the typical difference to the first epoch, which includes start-up.
+# of the typical difference to the first epoch, which includes startup.
 _STEADY, _SHARE_OF_FIRST = 2.0, 0.2
 
 
 def is_workload_of_logs(workload: Workload) -> bool:
-    """Return whether a workload can have epoch logs."""
+    """Return whether epoch logs of a workload can be imported."""
     return workload.metric == "seconds_per_epoch_s" and not workload.is_demo
 
 

@@ -89,8 +89,8 @@ def headline_of(measured: Measured) -> Headline:
 def interruptions(preset: str, steps: StepTimes) -> tuple[Disturbance, ...]:
     """Return a run's interruptions after its warm-up.
 
-    Standard runs exclude their first epoch, unless it is the only one. For other runs, the estimator determines
-    the warm-up.
+    Standard runs exclude their first epoch, unless it is the only one. With other presets, the estimator
+    determines the warm-up.
     """
     if preset == "standard":
         warmup = steps.first_epoch_steps

@@ -69,7 +69,7 @@ def work_per_s(run: RunSummary) -> float | None:
     """Return the speed, in units of work per second, for a run's headline; None if the headline isn't usable.
 
     The units are examples for epochs and batches, otherwise the metric's own: images, words or tokens. A headline
-    isn't usable if it is from the first epoch, which includes start-up, or if the workload reports it itself,
+    isn't usable if it is from the first epoch, which includes startup, or if the workload reports it itself,
     because such workloads measure several things.
     """
     workload = CATALOGUE.get(run.workload)

@@ -41,7 +41,7 @@ def shared_part(
         machine: The run's computer.
         device: Device of the run, such as "cpu" or "gpu:0"; None while unknown.
         device_name: Name of the GPU as reported by the engine; None if unknown.
-        gpu_busy_pct: GPU utilization during the run; None if unknown.
+        gpu_busy_pct: GPU utilisation during the run; None if unknown.
     """
     if device is None:
         return None

@@ -183,7 +183,7 @@ class DataFolder:
 
 @contextlib.contextmanager
 def _undisturbed(datasets: Path) -> Iterator[None]:
-    """Lock the data set folder against processes with another home folder that rename files in it.
+    """Lock the data set folder, so that processes with another home folder can't rename files in it now.
 
     The folder itself is locked, so no lock file remains in it. If it can't be locked, continue without a lock.
     """

@@ -230,7 +230,7 @@ def _has_fault(findings: Sequence[LogFinding]) -> bool:
 
 
 def _trouble(lines: Sequence[str], explained: set[int], start: int) -> Iterator[tuple[int, str]]:
-    """Yield the first few distinct lines from `start` on that look like errors but match no row."""
+    """Yield the first few distinct lines, beginning at `start`, that look like errors but match no row."""
     seen: set[str] = set()
     for index, line in enumerate(lines):
         if (

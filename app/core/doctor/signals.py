@@ -42,7 +42,7 @@ class Commands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Remedy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Engine-specific overrides of a row's text. None keeps the row's text."""
+    """Engine-specific overrides of a row's text. A field that is None keeps the row's text."""
 
     title: _Text | None = None
     meaning: _Text | None = None

@@ -27,7 +27,7 @@ def start_py() -> str:
 
 
 def repair_command() -> str:
-    """Return the command that repairs TensorFlow: in a checkout that of `start.py`, otherwise its installation."""
+    """Return the command that repairs TensorFlow: `start.py` in a checkout, otherwise `engine install`."""
     if (Path(__file__).resolve().parents[3] / "start.py").is_file():
         return start_py() + _REPAIR
     return started_as() + " engine install tensorflow"

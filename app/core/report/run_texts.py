@@ -131,7 +131,7 @@ def machine_line(machine: Machine) -> str:
 
 
 def virtualization(machine: Machine) -> tuple[str | None, str | None]:
-    """Split a virtualization text into virtual machine and container: "docker in Xen" is ("Xen", "docker")."""
+    """Split a virtualisation text into virtual machine and container: "docker in Xen" is ("Xen", "docker")."""
     return split_virtualization(machine.virtualization)
 
 
@@ -302,7 +302,7 @@ def plain_verdict(judged: events.Judged, *, to_share: bool) -> tuple[str, ...]:
 
     Args:
         judged: A verdict with cautions.
-        to_share: Whether other people read it, who must learn that it is about one run.
+        to_share: Whether the text is for other people, who need to know that it is about one run.
     """
     words = list(dict.fromkeys(plain_reason(each.code) for each in judged.reasons if each.level == judged.level))
     short = level_title(judged.level)

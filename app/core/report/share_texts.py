@@ -1,4 +1,4 @@
-"""Texts that all pictures to share have in common: the computer and the device."""
+"""Texts common to all share pictures: the computer and the device."""
 
 import app
 from app.core.analysis.power import device_at_limit, is_gpu

@@ -64,7 +64,7 @@ def sealed(result: Result) -> Result:
 
 
 def without_durations(result: Result) -> Result:
-    """Return a result without its step durations. Its digest is the same."""
+    """Return a result without its step durations. The digest doesn't change."""
     if result.steps is None or result.steps.durations_s is None:
         return result
     return msgspec.structs.replace(result, steps=msgspec.structs.replace(result.steps, durations_s=None))

@@ -178,7 +178,7 @@ def purge_trash(database: Database, ids: Sequence[int] | None = None, older_than
 
 
 def own_runs(database: Database, workload: str, limit: int) -> list[RunSummary]:
-    """Return the newest completed runs of a workload with a headline, newest first."""
+    """Return a workload's latest completed runs that have a headline, newest first."""
     sql = (
         "SELECT id FROM runs WHERE deleted_at IS NULL AND workload = ? AND status = 'completed'"
         " AND value IS NOT NULL ORDER BY id DESC LIMIT ?"

@@ -104,7 +104,7 @@ def energy_columns(run: Run) -> dict[str, float | str | None]:
 def power_columns(run: Run) -> dict[str, float | bool | None]:
     """Return RunSummary's power draw, power limit, power source and work-per-joule columns.
 
-    All of them refer to the timed steps, because a laptop raises its power limit only under load.
+    All values refer to the timed steps, because a laptop raises its power limit only under load.
     """
     window, index = telemetry_window(run), used_gpu(run)
     device = device_limit(run.machine, index) if run.environment is not None else None

@@ -1,4 +1,4 @@
-"""Checks for conditions before a run that could distort its result. They don't prevent the run."""
+"""Checks for conditions before a run that could distort its result. These conditions don't prevent the run."""
 
 from collections.abc import Iterator, Sequence
 

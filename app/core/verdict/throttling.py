@@ -50,7 +50,7 @@ class Throttling:
     Attributes:
         after_s: Time from the start of the measurement in seconds.
         said: Description of the observation, as a clause.
-        is_heat: Whether heat is the cause. Otherwise it may also be a power limit.
+        is_heat: Whether heat is the cause. If not, it may also be a power limit.
     """
 
     after_s: float

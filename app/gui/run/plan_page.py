@@ -56,7 +56,7 @@ class PlanSetup(Card):
     run_requested = Signal(object, object)
 
     def set_busy(self, reason: str) -> None:
-        """Disable running for a reason given by the main window; "" enables it."""
+        """Disable the Run button for a reason given by the main window, or enable it ("")."""
         raise NotImplementedError
 
 

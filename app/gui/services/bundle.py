@@ -25,7 +25,7 @@ class Services:
     """The services shared by all parts of the GUI.
 
     Attributes:
-        home: Folders at start-up.
+        home: Folders at startup.
         notify: Shows a message. Arguments are text, tone, button text ("" for none) and the button's action.
     """
 

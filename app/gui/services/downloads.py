@@ -71,7 +71,7 @@ class Download:
         return True
 
     def report(self, done_bytes: int, _: int) -> None:
-        """Record progress. Called by the download itself. Raises DownloadCancelledError if cancelled."""
+        """Record progress from the download's thread. Raises DownloadCancelledError if cancelled."""
         self._rate.note(done_bytes)
         self._done_bytes = done_bytes
         self._waiting = False

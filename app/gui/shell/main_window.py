@@ -298,7 +298,7 @@ class MainWindow(QMainWindow):
     def _on_install_wanted(self, engine: str) -> None:
         """Open the settings so that the user can install an engine.
 
-        The first one is installed at once, and then the Benchmark page is shown again.
+        The first engine is installed immediately; then the Benchmark page is shown again.
         """
         self._awaits_engine = not self._services.engines.installed
         self.show_page("settings")
@@ -362,7 +362,7 @@ class MainWindow(QMainWindow):
         self.compare.show_workload(workload)
 
     def _on_imported(self, workload: str) -> None:
-        """Show imported results on the Compare page, at once if it is the current one."""
+        """Show imported results on the Compare page, immediately if it is the current page."""
         if self._code == "compare":
             self.compare.show_workload(workload)
         self.compare.refresh()

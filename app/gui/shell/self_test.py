@@ -84,7 +84,10 @@ def _paths(folder: Path) -> Paths:
 
 
 def _import_everything() -> None:
-    """Import every module of the app and of the workloads. The few that import an engine may lack it."""
+    """Import every module of the app and of the workloads.
+
+    Modules that import an engine may fail if it isn't installed.
+    """
     find_cpp_runtime()
     for package in (app, workloads):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):

@@ -21,7 +21,7 @@ class SideBar(QFrame):
 
     Signals:
         chosen: The user selected the page with this code.
-        change_wanted: The user wants to compare something, but not a particular page.
+        change_wanted: The user wants to compare something, without choosing a page.
     """
 
     chosen = Signal(str)

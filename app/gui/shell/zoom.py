@@ -1,4 +1,4 @@
-"""Zoom for the whole app. Qt scales everything, including painted content, but only at start-up."""
+"""Zoom for the whole app. Qt scales everything, including painted content, but only at startup."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""A form that scrolls only if it doesn't fit. Otherwise, the next widget follows directly."""
+"""A form that scrolls only if it doesn't fit. If it fits, the next widget follows directly below."""
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QWidget

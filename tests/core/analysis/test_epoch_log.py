@@ -12,7 +12,7 @@ from tests.sure import sure
     ("seconds_s", "epochs_s"),
     [
         ((5.1, 10.2, 15.3, 20.4), (5.1, 5.1, 5.1, 5.1)),
-        ((9.0, 12.0, 15.0, 18.5), (9.0, 3.0, 3.0, 3.5)),  # the first epoch includes start-up
+        ((9.0, 12.0, 15.0, 18.5), (9.0, 3.0, 3.0, 3.5)),  # the first epoch includes startup
         ((10.0, 10.2, 10.4, 10.6), None),  # a computer that gets warm
         ((10.0, 12.0, 11.0, 13.0), None),
         ((5.0, 10.0), None),  # too few to tell

@@ -17,6 +17,7 @@ from app.gui.run.share_dialog import ShareDialog
 from app.gui.widgets.basics import plain_tip
 from tests.gui.driving import Driver
 from tests.recording import as_preset, recorded_events, store_recording
+from tests.saying import said
 from tests.sure import sure
 
 pytestmark = pytest.mark.slow
@@ -172,4 +173,4 @@ def test_a_result_is_handed_in_by_the_user_and_nothing_is_sent(
     )
     assert "51.8" in pasted
     assert "EPYC" not in pasted
-    assert "A community table would reject it: its CPU" in driver.message
+    assert said("submit.doubt", problem=said("table.no_device")).is_in(driver.message)

@@ -82,7 +82,7 @@ class GpuReader:
 
         Args:
             own_pids: The run's own processes; None if unknown. Their memory doesn't count as used by other
-                programs, and their GPU time is used if the GPU's utilization isn't reported.
+                programs, and their GPU time is used if the GPU's utilisation isn't reported.
         """
         system, nvidia = self._sources = self._sources or _sources(self._root, self._clock)
         nvidias = nvidia.telemetry(own_pids)

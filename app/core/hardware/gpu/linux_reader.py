@@ -1,6 +1,6 @@
 """Reads GPU telemetry on Linux from the drivers' sysfs files, without waking sleeping cards.
 
-If sysfs doesn't contain a GPU's utilization (Intel), its utilization by the run's own processes is read from
+If sysfs doesn't contain a GPU's utilisation (Intel), its utilisation by the run's own processes is read from
 /proc/PID/fdinfo: https://docs.kernel.org/gpu/drm-usage-stats.html
 """
 
@@ -160,7 +160,7 @@ class OwnClients:
             self._files = {path: name for pid in pids for path, name in _opened_gpus(self._proc / str(pid))}
 
     def utilization_pct(self, names: Collection[str]) -> float | None:
-        """Return the utilization of a GPU by these processes since the previous read, in percent; None if unknown.
+        """Return the utilisation of a GPU by these processes since the previous read, in percent; None if unknown.
 
         Args:
             names: Device names of the GPU, such as "renderD128".
@@ -203,7 +203,7 @@ def client_from(text: str) -> tuple[str, Client] | None:
 
 
 def busiest_pct(before: Mapping[str, Client], after: Mapping[str, Client], elapsed_s: float) -> float | None:
-    """Return the busiest engine's utilization between two reads in percent; None if they have no common client."""
+    """Return the busiest engine's utilisation between two reads in percent; None if they have no common client."""
     shares: dict[str, float] = {}
     for number, client in after.items():
         old = before.get(number)
@@ -260,7 +260,7 @@ def _existing(folder: Path | None, *names: str) -> Path | None:
 
 
 def _sensor(hwmon: Path | None, kind: str, labels: tuple[str, ...]) -> Path | None:
-    """Return the file of the sensor with the first matching label; "" in `labels` stands for no label."""
+    """Return the file of the sensor with the first matching label; "" in `labels` matches a missing label."""
     paths = [] if hwmon is None else sorted(hwmon.glob(f"{kind}[1-9]_input"))
     by_label = {
         read_word(path.with_name(path.name.replace("_input", "_label"))).lower(): path for path in reversed(paths)

@@ -316,7 +316,7 @@ def other_utilization_pct(samples: Iterable[tuple[int, int]], own_pids: Collecti
     """Return the percentage of time in which other processes use the GPU; None if unknown.
 
     Args:
-        samples: Process IDs with utilization in percent. A process that was sampled repeatedly has several
+        samples: Process IDs with utilisation in percent. A process that was sampled repeatedly has several
             entries.
         own_pids: The run's own processes.
     """

@@ -66,7 +66,7 @@ class WindowsGpus:
     def telemetry(
         self, places: Sequence[int], own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the cards at these places, each with index 0. The first read contains no utilization.
+        """Read the cards at these places, each with index 0. The first read contains no utilisation.
 
         Args:
             places: The cards' indices in the registry's order.
@@ -197,7 +197,7 @@ def shares_memory(vendor: str, name: str) -> bool | None:
 
 
 def busiest_pct(values: Iterable[tuple[str, float]]) -> dict[int, float]:
-    """Return the utilization of each adapter's busiest engine in percent, as in Task Manager, by LUID."""
+    """Return the utilisation of each adapter's busiest engine in percent, as in Task Manager, by LUID."""
     engines: defaultdict[tuple[int, str, str], float] = defaultdict(float)
     for instance, value in values:
         match = _INSTANCE.match(instance)

@@ -147,7 +147,7 @@ class DiskCounters:
         self._disks: frozenset[str] = frozenset()
 
     def read_bytes(self) -> tuple[int | None, int | None]:
-        """Return the total bytes read and written by all disks since start-up; None if unknown."""
+        """Return the total bytes read and written by all disks since startup; None if unknown."""
         counts = _attempt(lambda: psutil.disk_io_counters(perdisk=True, nowrap=False)) or {}
         if self._names != counts.keys():  # checking each disk takes longer than reading all counters
             self._names = frozenset(counts)

@@ -32,7 +32,7 @@ class Pressure:
 
 
 class PressureReader:
-    """Reads the pressure repeatedly from one thread, each time since the previous read.
+    """Reads the pressure repeatedly from one thread. Each result covers the time since the previous read.
 
     Args:
         root: Folder that contains Linux's proc and sys.

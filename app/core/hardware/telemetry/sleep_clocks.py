@@ -1,7 +1,7 @@
 """Clocks for measuring how long the computer slept: one stops during sleep, the other continues.
 
 - Linux: CLOCK_MONOTONIC, CLOCK_BOOTTIME.
-- Windows: the unbiased interrupt time, which excludes sleep, and the milliseconds since start-up (Microsoft,
+- Windows: the unbiased interrupt time, which excludes sleep, and the milliseconds since startup (Microsoft,
   QueryUnbiasedInterruptTime and GetTickCount64). Python's own clock includes sleep.
 - macOS: mach_absolute_time and mach_continuous_time, available as CLOCK_UPTIME_RAW and CLOCK_MONOTONIC_RAW.
 """

@@ -168,7 +168,7 @@ def rate_per_s(before: int | None, after: int | None, elapsed_s: float) -> float
 
 
 def swapped_bytes_from(vmstat: str, page_bytes: int) -> int | None:
-    """Parse /proc/vmstat; return the bytes read from and written to swap since start-up, or None."""
+    """Parse /proc/vmstat; return the bytes read from and written to swap since startup, or None."""
     pages = dict(line.split() for line in vmstat.splitlines() if len(line.split()) == 2)
     try:
         return page_bytes * (int(pages["pswpin"]) + int(pages["pswpout"]))

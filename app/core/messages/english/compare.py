@@ -2,10 +2,7 @@
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab.check": "With {pairs} pairs, this computer can reveal differences of about {smallest} % or more.",
-    "ab.check_differs": (
-        "The two equal sides differed in speed (95 % interval {low} to {high}×, {pairs} pairs). Close other programs and"
-        " run the check again."
-    ),
+    "ab.check_differs": "The equal sides differed in speed (95 % interval {low} to {high}×, {pairs} pairs). Close other programs, then check again.",
     "ab.check_differs_shortly": "Equal sides differed in speed",
     "ab.check_once": "One pair isn't enough to check this computer.",
     "ab.check_shortly": "Smallest measurable difference: {smallest} %",
@@ -29,7 +26,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab.within": "B is {low} to {high}× as fast as A (95 %) · {pairs} pairs",
     "baseline.ambiguous": "“{name}” matches several baselines: {names}.",
     "baseline.choose": "Choose one of: {names}.",
-    "baseline.nothing": "No baseline “{name}”, because no results can be compared.",
+    "baseline.nothing": "Baseline “{name}” can't be used because there are no results to compare.",
     "baseline.unknown": "Unknown baseline “{name}”.",
     "compare.community": ("community, {count:,} computer", "community, {count:,} computers"),
     "compare.community_cautions": ("{count:,} with a caution", "{count:,} with a caution"),
@@ -47,7 +44,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.imported_log": "imported log, not verified",
     "compare.lower_is_better": "lower is better",
     "compare.may_differ": "May differ",
-    "compare.metric": "Measured",
+    "compare.metric": "Metric",
     "compare.network": "Network",
     "compare.network_of_study": "as in the study",
     "compare.no_epoch": "no epoch",
@@ -56,7 +53,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.other_samples_per_epoch": "{theirs} samples per epoch, not {mine}",
     "compare.other_setting": "{theirs}, not {mine}",
     "compare.other_variant": "network {theirs}, not {mine}",
-    "compare.unknown_settings": "settings from another Epochmark version: {settings}",
+    "compare.unknown_settings": "settings from another version of Epochmark: {settings}",
     "compare.other_workload": "{theirs}, not {mine}",
     "compare.other_workload_version": "workload version {theirs}, not {mine}",
     "compare.published_otherwise": "published in {unit}, which can't be converted exactly",
@@ -71,11 +68,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "{quantity} ({better}), log scale; published {first}–{last}",
     ),
     "compare.seed": "seed {seed}",
-    "compare.table_disagrees": (
-        "In the same table, the {fast} reaches {fast_gflop_per_s:.0f} GFLOP/s, {times:.1f} times the"
-        " {slow_gflop_per_s:.0f} GFLOP/s of the {slow}, with {cores_times:g} times the cores. Most of the"
-        " difference comes from software and setup."
-    ),
+    "compare.table_disagrees": "In the same table, the {fast} reaches {fast_gflop_per_s:.0f} GFLOP/s, {times:.1f} times the {slow_gflop_per_s:.0f} GFLOP/s of the {slow}, with {cores_times:g} times the cores. Software and setup explain most of that.",
     "compare.this_computer": "this computer",
     "compare.virtual": "virtual machine",
     "compare.with_xla": "{compiler}",

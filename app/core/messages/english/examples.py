@@ -1,15 +1,7 @@
 """The examples below each command's --help."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "examples.ab": (
-        "examples:\n"
-        "  %(prog)s --preset quick --a threads=1 --b threads=2\n"
-        "      One thread against two\n"
-        "  %(prog)s mnist_mlp --b xla=on,precision=mixed_float16 --pairs 3\n"
-        "      The default settings against a compiled network in half precision\n"
-        '  %(prog)s --by-hand --label-a "plugged in" --label-b "on battery"\n'
-        "      Pauses so you can unplug the computer and plug it in again"
-    ),
+    "examples.ab": 'examples:\n  %(prog)s --preset quick --a threads=1 --b threads=2\n      One thread against two\n  %(prog)s mnist_mlp --b xla=on,precision=mixed_float16 --pairs 3\n      The default settings against a compiled network in half precision\n  %(prog)s --by-hand --label-a "plugged in" --label-b "on battery"\n      Pauses so that you can unplug the computer and plug it in again',
     "examples.app": (
         "examples:\n"
         "  %(prog)s run --preset quick\n"
@@ -19,50 +11,20 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "  %(prog)s run --help\n"
         "      All options of a command, with examples"
     ),
-    "examples.compare": (
-        "examples:\n"
-        "  %(prog)s\n"
-        "      The standard workload\n"
-        '  %(prog)s mnist_cnn --baseline "1080 Ti"\n'
-        "      Speeds relative to that card"
-    ),
-    "examples.completion": (
-        "examples:\n"
-        "  %(prog)s bash > ~/.epochmark.bash\n"
-        "      Then add to ~/.bashrc: source ~/.epochmark.bash\n"
-        "  %(prog)s zsh > ~/.epochmark.zsh\n"
-        "      Then add to ~/.zshrc: source ~/.epochmark.zsh\n"
-        "  %(prog)s fish > ~/.config/fish/conf.d/epochmark.fish\n"
-        "When generated with start.py, the script also defines an epochmark command for use in any folder."
-    ),
+    "examples.compare": 'example:\n  %(prog)s mnist_cnn --baseline "1080 Ti"\n      Speeds relative to that card',
+    "examples.completion": "examples:\n  %(prog)s bash > ~/.epochmark.bash\n      Then add to ~/.bashrc: source ~/.epochmark.bash\n  %(prog)s zsh > ~/.epochmark.zsh\n      Then add to ~/.zshrc: source ~/.epochmark.zsh\n  %(prog)s fish > ~/.config/fish/conf.d/epochmark.fish\nIf start.py printed the script, it also defines an epochmark command that works in any folder.",
     "examples.data_fetch": (
         "examples:\n"
         "  %(prog)s cifar10\n"
         "  %(prog)s mnist --url https://mirror.example/mnist/\n"
         "      From a mirror, with the same checksums"
     ),
-    "examples.data_import": (
-        "examples:\n  %(prog)s ptb ~/Downloads/simple-examples/data\n      A folder with the official files"
-    ),
+    "examples.data_import": "example:\n  %(prog)s ptb ~/Downloads/simple-examples/data\n      A folder with the official files",
     "examples.data_list": "example:\n  %(prog)s --json",
     "examples.data_remove": "example:\n  %(prog)s cifar10",
-    "examples.doctor": (
-        "examples:\n"
-        "  %(prog)s\n"
-        "      Checks driver, engines and each device in about ten seconds\n"
-        "  %(prog)s --log training.log\n"
-        "      Explains the lines of a log\n"
-        "  %(prog)s --report\n"
-        "      Prints a report without user names, folders or serial numbers"
-    ),
+    "examples.doctor": "examples:\n  %(prog)s\n      Checks the driver, engines and each device in about ten seconds\n  %(prog)s --log training.log\n      Explains the lines of a log\n  %(prog)s --report\n      Prints a report without user names, folders or serial numbers",
     "examples.engine_check": "examples:\n  %(prog)s\n  %(prog)s torch",
-    "examples.engine_compare": (
-        "examples:\n"
-        "  %(prog)s\n"
-        "      The standard workload\n"
-        "  %(prog)s mnist_mlp mnist_cnn --rounds 5 --device cpu\n"
-        "      Two workloads on the CPU, five times each"
-    ),
+    "examples.engine_compare": "example:\n  %(prog)s mnist_mlp mnist_cnn --rounds 5 --device cpu\n      Two workloads on the CPU, five times each",
     "examples.engine_install": (
         "examples:\n"
         "  %(prog)s torch\n"
@@ -75,15 +37,13 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "examples.group": "example:\n  %(prog)s 1",
     "examples.hardware": "example:\n  %(prog)s --json",
     "examples.results_delete": "example:\n  %(prog)s 3 4 5",
-    "examples.results_export": (
-        "examples:\n"
-        "  %(prog)s --output runs.csv\n"
-        "      All runs\n"
-        "  %(prog)s 3 4 --format json\n"
-        "      Two runs with every step, to standard output"
-    ),
+    "examples.results_export": "examples:\n  %(prog)s --output runs.csv\n      All runs\n  %(prog)s 3 4 --format json\n      Two runs with every step, printed to standard output",
     "examples.results_list": "examples:\n  %(prog)s --limit 10\n  %(prog)s --imported\n  %(prog)s --json",
     "examples.results_show": "examples:\n  %(prog)s 1\n  %(prog)s 1 --json\n  %(prog)s 1 --imported",
+    "examples.run": "examples:\n  %(prog)s mnist_mlp --preset quick\n      An estimate from 30–60 s of steps\n  %(prog)s --device cpu --repeat 5\n      Five runs on the CPU\n  %(prog)s --engine torch --precision mixed_float16 --batch 256\n      Another engine, precision and batch size",
+    "examples.share": "examples:\n  %(prog)s 1 --output result.png --theme light\n  %(prog)s 2 --group --output ab.png\n      An A/B test",
+    "examples.study_export": "example:\n  %(prog)s 3 --format json --output study.json",
+    "examples.study_list": "example:\n  %(prog)s",
     "examples.cluster_run": (
         "examples:\n"
         "  %(prog)s resnet_50 --hosts hosts.txt --engine torch\n"
@@ -91,29 +51,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "  srun %(prog)s resnet_50 --engine torch\n"
         "      In a Slurm job with one task per computer that has set EPOCHMARK_KEY"
     ),
-    "examples.run": (
-        "examples:\n"
-        "  %(prog)s\n"
-        "      The standard benchmark\n"
-        "  %(prog)s mnist_mlp --preset quick\n"
-        "      An estimate from 30–60 s of steps\n"
-        "  %(prog)s --device cpu --repeat 5\n"
-        "      Five runs on the CPU\n"
-        "  %(prog)s --engine torch --precision mixed_float16 --batch 256\n"
-        "      Another engine, precision and batch size"
-    ),
-    "examples.share": (
-        "examples:\n"
-        "  %(prog)s 1 --output result.png --theme light\n"
-        "  %(prog)s 2 --group --output ab.png\n"
-        "      An A/B"
-    ),
-    "examples.study_export": (
-        "examples:\n"
-        "  %(prog)s 3 --format json --output study.json\n"
-        "      Every configuration with its runs and interval"
-    ),
-    "examples.study_list": ("examples:\n  %(prog)s\n      Numbers, titles and progress"),
     "examples.study_prices": (
         "examples:\n"
         "  %(prog)s --electricity 0.3 --power 120 --purchase 1500\n"
@@ -121,51 +58,18 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         '  %(prog)s --device "RTX 5070" --power 320 --purchase 700\n'
         "      The whole computer while that card trains"
     ),
-    "examples.study_resume": ("examples:\n  %(prog)s 3\n      Only configurations without a result"),
-    "examples.study_run": (
-        "examples:\n"
-        "  %(prog)s batch\n"
-        "      How large should batches be?\n"
-        "  %(prog)s software --workload mnist_mlp\n"
-        "      Every installed engine, with and without compiling\n"
-        "  %(prog)s sizing --folder /mnt/nvme --folder /mnt/disk\n"
-        "      How many CPUs it takes to read from each drive, and what limits the speed\n"
-        "  %(prog)s --axis batch=32,128,512 --axis threads=1,2\n"
-        "      A custom grid"
-    ),
-    "examples.study_share": (
-        "examples:\n  %(prog)s 3 --output cores.png\n      The study's answer with its chart"
-    ),
-    "examples.study_show": ("examples:\n  %(prog)s 3\n      The table and the findings"),
-    "examples.suite": (
-        "examples:\n"
-        "  %(prog)s\n"
-        "      All tests on this computer, and their score\n"
-        "  %(prog)s --engine torch --device cpu\n"
-        "      The same with another engine, on the CPU\n"
-        "  %(prog)s resume 3\n"
-        "      Only tests without a result"
-    ),
-    "examples.suite_export": (
-        "examples:\n  %(prog)s 3 --format json --output suite.json\n      Every test with its points and interval"
-    ),
-    "examples.suite_list": ("examples:\n  %(prog)s\n      Numbers, scores and verdicts"),
-    "examples.suite_resume": ("examples:\n  %(prog)s 3\n      Only tests without a result"),
-    "examples.suite_share": (
-        "examples:\n  %(prog)s 3 --output score.png\n      The score with the points of all tests"
-    ),
-    "examples.suite_show": ("examples:\n  %(prog)s 3\n      The score and a table of the tests"),
+    "examples.study_resume": "example:\n  %(prog)s 3",
+    "examples.study_run": "examples:\n  %(prog)s batch\n      How large should batches be?\n  %(prog)s software --workload mnist_mlp\n      Every installed engine, with and without compilation\n  %(prog)s sizing --folder /mnt/nvme --folder /mnt/disk\n      How many CPUs it takes to read from each drive, and what limits the speed\n  %(prog)s --axis batch=32,128,512 --axis threads=1,2\n      A custom grid",
+    "examples.study_share": "example:\n  %(prog)s 3 --output cores.png",
+    "examples.study_show": "example:\n  %(prog)s 3",
+    "examples.suite": "examples:\n  %(prog)s\n      All tests on this computer\n  %(prog)s --engine torch --device cpu\n      The same with another engine, on the CPU\n  %(prog)s resume 3\n      Only tests without a result",
+    "examples.suite_export": "example:\n  %(prog)s 3 --format json --output suite.json",
+    "examples.suite_list": "example:\n  %(prog)s",
+    "examples.suite_resume": "example:\n  %(prog)s 3",
+    "examples.suite_share": "example:\n  %(prog)s 3 --output score.png",
+    "examples.suite_show": "example:\n  %(prog)s 3",
     "examples.workloads": "example:\n  %(prog)s --json\n      With the parameters that --set can change",
-    "examples.import": (
-        "examples:\n"
-        "  %(prog)s picture.png result.json\n"
-        "      Shows their bars next to your runs, marked “imported, not verified”\n"
-        "  %(prog)s lab\n"
-        "      All result files, pictures and exports in a folder\n"
-        '  %(prog)s log.csv --workload mnist_cnn --name "RTX 3060"\n'
-        "      An epoch log (CSV: epoch, elapsed, loss, acc, val_loss, val_acc)\n"
-        "  %(prog)s --list"
-    ),
+    "examples.import": 'examples:\n  %(prog)s picture.png result.json\n      Shows these results next to your runs, marked “imported, not verified”\n  %(prog)s lab\n      All result files, pictures and exports in a folder\n  %(prog)s log.csv --workload mnist_cnn --name "RTX 3060"\n      An epoch log (CSV: epoch, elapsed, loss, acc, val_loss, val_acc)\n  %(prog)s --list',
     "examples.submit": "example:\n  %(prog)s 3 --output mine.epochmark.json --without comment,date",
     "examples.table_build": (
         "example:\n"

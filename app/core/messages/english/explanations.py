@@ -10,58 +10,39 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "bottleneck.cores_idle": "Only {busy} because the steps are too small to use more.{advice}",
     "bottleneck.cpu_bound": "CPU-bound ({busy}).",
     "bottleneck.cpu_clock_fell": "the CPU clock fell from {first_mhz:,.0f} to {last_mhz:,.0f} MHz",
-    "bottleneck.cpu_held_down": "the CPU clock was limited for {share_pct:.0f} % of the time ({reason})",
+    "bottleneck.cpu_held_down": "the CPU clock was limited {share_pct:.0f} % of the time ({reason})",
     "bottleneck.cpu_memory_bound": (
         "Bound by memory or small operations ({busy} but reached only {share_pct:.0f} % of their peak)."
     ),
     "bottleneck.cpu_waits": "Only {busy} because parts of each step don't run in parallel.{advice}",
     "bottleneck.cpus_used": " ({cpus:.1f} CPUs busy)",
     "bottleneck.few_threads": (
-        "The run was limited to 1 busy thread of {there:.0f}.",
-        "The run was limited to {count} of {there:.0f} threads, all busy.",
+        "Limited to 1 of {there:.0f} threads, which was busy.",
+        "Limited to {count} of {there:.0f} threads, all of them busy.",
     ),
     "bottleneck.from_the_start": "from the start",
     "bottleneck.gpu_bound": "GPU-bound, as it should be ({busy_pct:.0f} % busy).",
     "bottleneck.gpu_clock_fell": "the GPU clock fell from {first_mhz:,.0f} to {last_mhz:,.0f} MHz",
-    "bottleneck.gpu_held_down": "the GPU clock was limited for {share_pct:.0f} % of the time ({reason})",
+    "bottleneck.gpu_held_down": "the GPU clock was limited {share_pct:.0f} % of the time ({reason})",
     "bottleneck.gpu_waits": "GPU {busy_pct:.0f} % busy, partly waiting for the CPU.{advice}",
     "bottleneck.half_precision": " Half precision halves the memory traffic.",
     "bottleneck.heat_or_power": "The cause is heat or a power limit.",
     "bottleneck.input_bound": "GPU {busy_pct:.0f} % busy, waiting for the CPU's input pipeline{used}.",
-    "bottleneck.launch_bound": (
-        "GPU {busy_pct:.0f} % busy, launch-bound because starting work takes longer than doing it.{advice}"
-    ),
-    "bottleneck.launch_bound_small": (
-        "GPU {busy_pct:.0f} % busy, launch-bound because this network is so small that starting work takes"
-        " longer than doing it.{advice}"
-    ),
-    "bottleneck.memory_bound": (
-        "GPU {busy_pct:.0f} % busy, GPU memory {memory_pct:.0f} % busy: limited by memory bandwidth.{advice}"
-    ),
-    "bottleneck.physical_cores": (
-        "{busy:.0f} of {there:.0f} threads were busy, one per physical core, which is enough."
-    ),
-    "bottleneck.power_capped": (
-        "GPU {busy_pct:.0f} % busy, at full speed (power-limited for {share_pct:.0f} % of the time)."
-    ),
-    "bottleneck.power_limited": (
-        "GPU {busy_pct:.0f} % busy, at its power limit of {limit_w:.0f} W for {share_pct:.0f} % of the time. The"
-        " card's default is {default_w:.0f} W."
-    ),
+    "bottleneck.launch_bound": "GPU {busy_pct:.0f} % busy, launch-bound because starting each operation takes longer than running it.{advice}",
+    "bottleneck.launch_bound_small": "GPU {busy_pct:.0f} % busy, launch-bound because this small network's operations take longer to start than to run.{advice}",
+    "bottleneck.memory_bound": "GPU {busy_pct:.0f} % busy, limited by memory bandwidth (memory {memory_pct:.0f} % busy).{advice}",
+    "bottleneck.physical_cores": "{busy:.0f} of {there:.0f} threads were busy. That's one per physical core, which is enough.",
+    "bottleneck.power_capped": "GPU {busy_pct:.0f} % busy, at full speed (power-limited {share_pct:.0f} % of the time).",
+    "bottleneck.power_limited": "GPU {busy_pct:.0f} % busy, at its power limit of {limit_w:.0f} W {share_pct:.0f} % of the time (the card's default is {default_w:.0f} W).",
     "bottleneck.taken": (
         "Other programs and the host used {taken_pct:.0f} % of the CPU, leaving {left_pct:.0f} % for the run."
     ),
     "bottleneck.throttled": "Throttled {when}: {how}. {advice}",
     "bottleneck.too_short": "The run was too short to find its bottleneck.",
     "bottleneck.try_batch": " Try batch {batch_size}.",
-    "bottleneck.unknown": "This computer doesn't report enough to find the bottleneck.",
-    "note.above_peak": (
-        "About {reached} TFLOP/s, above the {peak} that “Matrix products” measured here. Run “Matrix products”"
-        " again with nothing else running."
-    ),
-    "note.boost_ending": (
-        "Burst speed: the {device}'s clock was still falling ({from_mhz:,.0f} to {to_mhz:,.0f} MHz)."
-    ),
+    "bottleneck.unknown": "This computer doesn't report enough data to find the bottleneck.",
+    "note.above_peak": "About {reached} TFLOP/s, above the {peak} that “Matrix products” measured here. Run that again with nothing else running.",
+    "note.boost_ending": "This may be a burst speed because the {device}'s clock was still falling ({from_mhz:,.0f} to {to_mhz:,.0f} MHz).",
     "note.container": "Measured in a container ({container}).",
     "note.damaged": "Parts of the record can't be read: {parts:; }.",
     "note.energy": "Energy: {parts:; }.",
@@ -71,23 +52,21 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "note.energy_per_epoch": " ({energy_j:energy} per epoch)",
     "note.epoch_takes": "An epoch of {samples:,} examples takes {duration_s:seconds} s.",
     "note.epoch_takes_long": "An epoch of {samples:,} examples takes {duration_s:time_left}.",
-    "note.estimate": "Estimated from {measured_s:.0f} s of steps, not a whole epoch.",
-    "note.divided_cpu": "The CPU was divided into {count} devices, for trying only.",
+    "note.estimate": "Estimated from {measured_s:.0f} s of steps.",
+    "note.divided_cpu": "The CPU was divided into {count} devices, for testing only.",
+    "note.generated_data": "Input was generated by the workload.",
+    "note.no_peak": "About {reached} TFLOP/s. Run “Matrix products” to see how close that is to this computer's limit.",
     "note.several_computers": "{count} computers trained together. Rank 0 measured the times. The telemetry is only this computer's.",
-    "note.generated_data": "Input generated by the workload.",
-    "note.no_peak": (
-        "About {reached} TFLOP/s. Run “Matrix products” to see how close that is to this computer's limit."
-    ),
     "note.peak_share": (
         "About {reached} TFLOP/s, {share_pct:.0f} % of the {peak} that “Matrix products” measured here."
     ),
-    "note.cpu_power_limit": "Power limit set to {limit_w:.0f} W; the CPU's rated power is {default_w:.0f} W.",
-    "note.power_limit": "Power limit set to {limit_w:.0f} W; the card's default is {default_w:.0f} W.",
+    "note.cpu_power_limit": "Power limit set to {limit_w:.0f} W (the CPU's rated power is {default_w:.0f} W).",
+    "note.power_limit": "Power limit set to {limit_w:.0f} W (the card's default is {default_w:.0f} W).",
     "note.real_data": "Trained on real data.",
     "note.short_run": "Only {steps} of {steps_per_epoch} steps per epoch ran, so there's no epoch time.",
     "note.spread_of_epochs": "Epochs after the first varied by {spread_pct:.1f} % (standard deviation).",
     "note.spread_of_parts": "Speed varied by {spread_pct:.1f} % during the run (standard deviation).",
-    "note.still_warming": "Burst speed: the {device} was still warming up ({from_c:.0f} to {to_c:.0f} °C).",
+    "note.still_warming": "This may be a burst speed because the {device} was still warming up ({from_c:.0f} to {to_c:.0f} °C).",
     "note.synthetic_data": "Trained on synthetic data with the same shape.",
     "note.virtual_machine": "Measured in a virtual machine.",
     "note.virtual_machine_by": "Measured in a virtual machine ({kind}).",
@@ -105,17 +84,15 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "proof.clocks": "{worker_s:.1f} s in the training process, {parent_s:.1f} s in Epochmark",
     "proof.distinct_of": "{distinct:,.0f} of {declared:,.0f} in the training data",
     "proof.examples": "Examples",
-    "proof.examples_done": "{done:,.0f} used in weight updates; at least {asked:,.0f} expected",
+    "proof.examples_done": "{done:,.0f} used in weight updates (at least {asked:,.0f} expected)",
     "proof.loss_text": "{loss:.4g} on average; {band}",
     "proof.moved": "weights changed by {share_pct:.3g} %",
     "proof.not_counted": "not counted",
     "proof.one_update_each": "{done:,.0f}, one per step",
     "proof.operations": "Operations",
     "proof.operations_done": "{done_mflop:,.4g} million per example in a step",
-    "proof.operations_in_steps": ("{text}; counted in 1 step", "{text}; counted in {count:,} steps"),
-    "proof.operations_of": (
-        "{done_mflop:,.4g} million per example in a step, {declared_mflop:,.4g} million expected"
-    ),
+    "proof.operations_in_steps": ("{text}, counted in 1 step", "{text}, counted in {count:,} steps"),
+    "proof.operations_of": "{done_mflop:,.4g} million per example in a step ({declared_mflop:,.4g} million expected)",
     "proof.output_layer": "Output layer",
     "proof.share": "{share_pct:.3g} % {number}",
     "proof.updates": "Weight updates",

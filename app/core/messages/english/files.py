@@ -2,7 +2,7 @@
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "files.check_permissions": "Check the path and the folder's permissions.",
-    "files.free_space": "Free up some space, then try again.",
+    "files.free_space": "Free up some disk space, then try again.",
     "files.move_it_away": "Move it elsewhere, then try again.",
     "files.move_strangers_away": "Move them elsewhere, then try again. The whole folder will be replaced.",
     "files.not_installed": "{title} couldn't be installed in {folder} ({reason}).",
@@ -25,7 +25,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "folders.home_unknown": "EPOCHMARK_HOME is “{folder}”, but your home folder is unknown.",
     "folders.link_in_place": "{folder} is a broken link, not a folder.",
     "folders.move_away": "Move it elsewhere, or set EPOCHMARK_HOME to another folder.",
-    "folders.name_too_long": "The folder name {folder} is too long. The path of the results file would be {size_bytes:,} bytes long (limit: {limit_bytes:,}).",
+    "folders.name_too_long": "The folder name {folder} is too long. The results file's path would have {size_bytes:,} bytes (limit: {limit_bytes:,}).",
     "folders.no_such_user": "EPOCHMARK_HOME is “{folder}”, but there's no such user.",
     "folders.not_absolute": "Epochmark's folder “{folder}” isn't an absolute path.",
     "folders.not_created": "The folder {folder} couldn't be created ({reason}).",

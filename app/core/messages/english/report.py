@@ -1,13 +1,13 @@
 """Results: headline, the text and the picture to share, the HTML report, advice after an error."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "advice.bad_parameters": "Change the setting named in the message, then run again.",
-    "advice.crashed": "Close other programs and run again. If it still crashes, use the CPU instead of the GPU.",
+    "advice.bad_parameters": "Change the setting named in the error message, then run again.",
+    "advice.crashed": "Close other programs and run again. If it still crashes, use the CPU.",
     "advice.data_missing": "Download or import the data set again, or choose synthetic data.",
     "advice.device_unavailable": "Choose another device. On Linux, `{repair}` installs GPU support.",
     "advice.engine_missing": "Close Epochmark and run `{repair}`.",
-    "advice.hung": "Run it again. If it still hangs, restart the computer or use the CPU instead of the GPU.",
-    "advice.internal": "Run it again. If it still fails, report it and include the message and the run's log.",
+    "advice.hung": "Run again. If it still hangs, restart the computer or use the CPU.",
+    "advice.internal": "Run again. If it still fails, report it and include the error message and the log.",
     "advice.non_finite_loss": (
         "Use float32 and another seed. If it still fails, test the memory and undo any overclocking."
     ),
@@ -29,26 +29,14 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "html.low": "Lower end of the 95 % interval",
     "html.made_by": "Created by Epochmark {version}. This page loads nothing from the network.",
     "html.measured_on": "Measured on {date} with Epochmark {version}",
-    "html.method_comparison": (
-        "Results are compared only if workload, batch size, precision and examples per epoch match. Other"
-        " differences, such as the software's release year, are shown next to each result."
-    ),
-    "html.method_interval": (
-        "The 95 % confidence interval is computed from these times. A short run's steps are scaled to an epoch. A"
-        " full run uses the median of all epochs but the first, which includes startup."
-    ),
-    "html.method_steps": (
-        "The network trains in its own process with Keras's training loop. Each step is timed until the device"
-        " has finished it."
-    ),
-    "html.method_verdict": (
-        "The verdict rates how far the result can be trusted. Other programs, battery power, throttling,"
-        " swapping, drift, missing steps or an implausible loss lead to a caution or an invalid result."
-    ),
+    "html.method_comparison": "Only results with the same workload, batch size, precision and examples per epoch are compared. Other differences, such as the software's year, are shown next to each result.",
+    "html.method_interval": "These times give the 95 % confidence interval. Steps of a short run are scaled to an epoch. A full run uses the median of all epochs but the first, which includes startup.",
+    "html.method_steps": "The network trains in its own process with Keras's training loop. A step ends when the device has finished it.",
+    "html.method_verdict": "The verdict rates how far the result can be trusted. Other programs, battery power, throttling, swapping, drift, missing steps or an implausible loss lead to a caution or an invalid result.",
     "html.more_epochs": ("1 more epoch is in the result file.", "{count:,} more epochs are in the result file."),
     "html.none_published": "No published results for this workload.",
     "html.no_reasons": "No problems found.",
-    "html.nothing": "No runs to report.",
+    "html.nothing": "There are no runs to report.",
     "html.power": "Power (W)",
     "html.published": "Published results, with their sources",
     "html.result_file": "Save the result file",

@@ -11,15 +11,12 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "results_page.copied": ("Copied {count} run as a table", "Copied {count:,} runs as a table"),
     "results_page.deleted": ("Deleted {count} run", "Deleted {count:,} runs"),
     "results_page.epochs": "{done} of {planned}",
-    "results_page.epochs_left_out": "Epochs in the middle are hidden ({left_out:,}). Export the run to see all.",
+    "results_page.epochs_left_out": "Epochs in the middle are hidden ({left_out:,}). Export the run to see all of them.",
     "results_page.export_all": "Export all …",
     "results_page.export_some": "Export {count:,} …",
     "results_page.filter": "Filter",
     "results_page.filter_hint": "Filter by name, workload, device, engine, verdict, date, number …",
-    "results_page.filter_tip": (
-        "Shows runs in which each word occurs in the name, workload, CPU or graphics card, engine, preset, data,"
-        " status, number or date (2026-11). Verdicts must match from the beginning."
-    ),
+    "results_page.filter_tip": "Finds words in the name, workload, CPU, graphics card, engine, preset, data, status, number or date (2026-11). Verdicts must match from the beginning.",
     "results_page.first_epoch": "1st: {value}",
     "results_page.group_closed": "{at}, {kind}, {runs}, collapsed",
     "results_page.group_opened": "{at}, {kind}, {runs}, expanded",
@@ -58,7 +55,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "trend.no_changes": "No hardware or software changes recorded between these runs.",
     "trend.note": "{unit} ({better}); only runs with the same workload, engine, device and settings",
     "trend.nothing": "No result to compare. Failed, cancelled and invalid runs don't count.",
-    "trend.only_one": "Only one such run so far. Changes to the computer will be listed here.",
+    "trend.only_one": "Only one such run so far. Later changes to the computer will be listed here.",
     "trend.on_battery": "on battery",
     "trend.other": "{before} → {now}",
     "trend.other_bios": "BIOS {before} → {now}",

@@ -38,14 +38,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.batch_best": "Fastest with batch {batch:,}: {rate}.",
     "studies.batch_fits": "Batches of up to {fits:,} fit in memory; a batch of {full:,} doesn't.",
     "studies.batch_gain": "That's {times:.2f}× as fast as batch {batch:,}.",
-    "studies.batch_spilled": (
-        "With batch {batch:,}, the GPU's memory is full and the computer's slower memory is used as well."
-    ),
-    "studies.batch_sweet": "Batch {batch:,} is the smallest within 5 % of the fastest ({share_pct:.0f} %).",
-    "studies.cautions": (
-        "Use 1 of the {runs} runs with caution.",
-        "{count} of the {runs} runs should be used with caution.",
-    ),
+    "studies.batch_spilled": "With batch {batch:,}, the GPU's memory is full, so slower memory is used as well.",
+    "studies.batch_sweet": "Batch {batch:,} is the smallest within 5 % of the fastest ({share_pct:.0f} % of its speed).",
+    "studies.cautions": ("Use 1 of the {runs} runs with caution.", "Use {count} of the {runs} runs with caution."),
     "studies.chart_accuracy": "Accuracy",
     "studies.chart_description": "{title}: {parts}",
     "studies.chart_epochs": "Loss by epoch",
@@ -62,9 +57,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.column_state": "Verdict",
     "studies.column_step": "Step",
     "studies.compiled_device": "{device}, compiled",
-    "studies.cost_measured_power": (
-        "Electricity covers only the measured CPU and GPU power ({power_w:,.0f} W); the whole computer draws more."
-    ),
+    "studies.cost_measured_power": "Electricity covers only the measured power of CPU and GPU ({power_w:,.0f} W). The whole computer draws more.",
     "studies.cost_no_price": "Enter your computer's costs to see the cost of an epoch.",
     "studies.cost_of_epoch": (
         "An epoch of {workload} costs {epoch:.4f} USD here; all {epochs} epochs cost {run:.3f} USD."
@@ -96,8 +89,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.knee": "best trade-off",
     "studies.losses": "{point}: loss {loss:.3g} after the first steps, {usual_loss:.3g} in float32.",
     "studies.memory": "{memory_bytes:memory}",
-    "studies.memory_growth": "It grew by {memory_bytes:memory} after the first 50 steps.",
-    "studies.memory_level": "It hardly grew after the first 50 steps.",
+    "studies.memory_growth": "Memory use grew by {memory_bytes:memory} after the first 50 steps.",
+    "studies.memory_level": "Memory use hardly grew after the first 50 steps.",
     "studies.memory_peak": "Peak memory: {memory_bytes:memory}.",
     "studies.no_study": "Study {group_id} doesn't exist.",
     "studies.not_whole": "{axis} needs whole numbers such as 16,32, not {value}.",
@@ -112,7 +105,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.phase_gpu": "{phase}: GPU-bound, at {share_pct:.0f} % of its speed with data in memory.",
     "studies.phase_infer_jpeg": "Prediction",
     "studies.phase_io": "{phase}: I/O-bound, {times:.2f}× as fast from {fast} as from {slow}.",
-    "studies.phase_open": "{phase}: no clear limit; neither the number of CPUs nor the folder changed the speed by 5 %.",
+    "studies.phase_open": "{phase}: no clear limit. Neither the number of CPUs nor the folder changed the speed by 5 %.",
     "studies.phase_preprocess": "Preprocessing",
     "studies.phase_smallest": (
         "{phase}: {setup} is the smallest setup within 5 % of the fastest ({rate} images per second)."
@@ -141,15 +134,11 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.question_software": "Which software is fastest on this CPU?",
     "studies.question_threads": "How many CPU cores help?",
     "studies.ranking_stays": "The same configuration is fastest or tied on all workloads.",
-    "studies.ranking_turns": "The ranking depends on the workload. No configuration always wins.",
+    "studies.ranking_turns": "The ranking depends on the workload. No configuration is always the fastest.",
     "studies.reading_enough": "Within 5 % of the fastest in every phase: {setup}.",
     "studies.reading_none": "No setup is within 5 % of the fastest in every phase.",
-    "studies.reading_once": (
-        "Some configurations were measured only once. Run two rounds to see which differences are due to chance."
-    ),
-    "studies.reads_nothing": (
-        "Only the study {presets:, } with the workload {workload} reads folders. Omit the folders or the workload."
-    ),
+    "studies.reading_once": "Some configurations were measured only once. A second round shows which differences are due to chance.",
+    "studies.reads_nothing": "Only the study {presets:, } with the workload {workload} reads folders. Omit one or the other.",
     "studies.refused": "Not run: {points:, }. {reason}",
     "studies.relative_cost": "Epoch cost relative to a Tesla K80 in 2017 (lower is cheaper)",
     "studies.relative_time": "Epoch time relative to a Tesla K80 in 2017 (lower is faster)",
@@ -183,7 +172,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "That's {times:.2f}× as fast as 1 CPU: {efficiency_pct:.0f} % of ideal.",
         "That's {times:.2f}× as fast as {count} CPUs: {efficiency_pct:.0f} % of ideal.",
     ),
-    "studies.threads_slower": "Using more than {cpus} is slower. {more} CPUs reach only {times:.2f}× that speed.",
+    "studies.threads_slower": "More than {cpus} is slower. {more} CPUs reach only {times:.2f}× that speed.",
     "studies.so_many_times": "{times:.2f}×",
     "studies.so_many_times_between": "{times:.2f}× ({low:.2f} to {high:.2f})",
     "studies.times": "{times:.2f}×",
@@ -211,7 +200,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.unit_examples": "examples per second",
     "studies.unknown_axis": "Unknown axis {name}. Choose one of {axes:, }.",
     "studies.unknown_preset": "Unknown study {preset}. Choose one of {presets:, }.",
-    "studies.value_twice": "{axis} lists {value} twice; that value runs only once.",
+    "studies.value_twice": "{axis} lists {value} twice, but that value runs only once.",
     "studies.with_tf32": "{precision} with TF32",
     "studies.waiting": ("1 configuration to go.", "{count} configurations to go."),
     "studies.axis_twice": "The axis {axis} was given twice. List its values once, separated by commas.",
@@ -246,9 +235,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "studies_page.runs": ("1 run", "{count} runs"),
     "studies_page.device": "Device",
-    "studies_page.devices_note": (
-        "For a device that differs: the whole computer's power draw while training on it, and the device's price."
-    ),
+    "studies_page.devices_note": "For a device with different values: the whole computer's power draw while training on it, and its price.",
     "studies_page.power_w": "Training power draw, W",
     "studies_page.price_of": "{device}: {what}",
     "studies_page.prices": "Prices …",
@@ -265,9 +252,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies_page.running": "Study running",
     "studies_page.second_axis": "Second axis",
     "studies_page.step_1": "Choose a question and a workload.",
-    "studies_page.step_2": (
-        "Each configuration runs in its own process, in random order, so heat affects all equally."
-    ),
+    "studies_page.step_2": "Each configuration runs in its own process, in random order, so heat affects all equally.",
     "studies_page.step_3": "See the answer as a sentence, chart and table. You can cancel and resume later.",
     "studies_page.table": "Configurations",
     "studies_page.unknown": "unknown",

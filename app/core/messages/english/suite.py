@@ -1,12 +1,12 @@
 """The suite: its tests, problems and score."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "benchmark.suite_running": "The suite is running. Let it finish, or cancel it.",
+    "benchmark.suite_running": "The suite is running. Wait for it to finish, or cancel it.",
     "cli.no_suites": "No suites yet. Run one with `{epochmark} suite`.",
     "cli.suite_exported": "Exported suite {group_id} to {path}",
     "cli.suite_finished": "Suite {group_id} is complete.",
     "cli.suite_heading": "{name} · number {group_id} · {date}",
-    "cli.suite_picture_saved": "Saved the picture of suite {group_id} to {path}",
+    "cli.suite_picture_saved": "Saved a picture of suite {group_id} to {path}",
     "cli.suite_resume": "Resume it with `{epochmark} suite resume {group_id}`.",
     "cli.group_running": "Run {run_id} of {group_id} is still running. Wait for it to finish.",
     "cli.suite_options": "{options:, } apply only to new suites. Omit them.",
@@ -19,13 +19,13 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "column.suite": "suite",
     "group.kind_suite": "Suite",
     "help.suite": "Run a fixed list of workloads and compute one score",
-    "help.suite_device": "device for all tests (default: auto, a graphics card if the engine supports one)",
+    "help.suite_device": "device for all tests (default: auto, a graphics card if possible)",
     "help.suite_engine": "engine for all tests (default: auto, the reference computer's engine if installed)",
-    "help.suite_export": "Write a suite's tests to a file",
+    "help.suite_export": "Export a suite's tests to a file",
     "help.suite_id": "number of the suite; see `{epochmark} suite list`",
     "help.suite_list": "Show the stored suites",
     "help.suite_number": "suite number; 0 is a demo without training (default: {number})",
-    "help.suite_resume": "Complete the remaining runs",
+    "help.suite_resume": "Run the remaining tests of a suite",
     "help.suite_share": "Save a picture of a suite's score",
     "help.suite_show": "Show a suite's score and tests",
     "page.suite": "Suite",
@@ -52,8 +52,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "suite.name_with_verdict": "{name} ({verdict})",
     "suite.name": "Suite {number}",
     "suite.needs_memory": "needs about {need_bytes:memory} of memory, but only {there_bytes:memory} is available",
-    "suite.no_device": "No device {device} for this engine. Devices: {devices:, }.",
-    "suite.no_engine": "No engine {engine}. Engines: {engines:, }.",
+    "suite.no_device": "This engine has no device {device}. Choose one of: {devices:, }.",
+    "suite.no_engine": "Unknown engine {engine}. Choose one of: {engines:, }.",
     "suite.no_interval": "no interval",
     "suite.no_score": (
         "No score, because {count} of {planned} tests has no usable result ({parts:, }).",
@@ -101,10 +101,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "suite.from_community": "community",
     "suite.from_import": "imported",
     "suite.known_computers": "Known computers",
-    "suite.only_reference": (
-        "Only the reference computer's score is known so far. Import a friend's picture to compare."
-    ),
-    "suite.rank": "Ranks {rank} of {count} known scores",
+    "suite.only_reference": "Only the reference computer's score is known. Import a friend's picture to compare scores.",
+    "suite.rank": "Rank {rank} of {count} known scores",
     "suite.rank_sentence": "{rank}. Scores of other computers aren't verified.",
     "suite.reference_name": "Reference computer",
     "suite.this_computer": "This computer",
@@ -122,13 +120,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "suite_page.run_of": "Run {number} of {planned} · {part}",
     "suite_page.running": "Suite running",
     "suite_page.step_1": "Click Run, then leave the computer alone. Other programs lower the score.",
-    "suite_page.step_2": (
-        "Each test is a Quick run in its own process, with the same batch, data and precision everywhere."
-    ),
+    "suite_page.step_2": "Each test is a Quick run in its own process, with the same settings on every computer.",
     "suite_page.step_3": "See one score with its interval and verdict. You can cancel and resume later.",
-    "suite_page.takes": (
-        "{count} tests, {rounds} rounds, about {minutes:.0f} minutes. The score is the geometric mean of their"
-        " points. The reference computer scores {points} in each."
-    ),
+    "suite_page.takes": "{count} tests, {rounds} rounds, about {minutes:.0f} minutes. The score is the geometric mean of their points. The reference computer gets {points} in each.",
     "suite_page.what": "A fixed list of workloads, one score",
 }

@@ -48,151 +48,75 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "title.all_reduce": "All-reduce between devices",
     "title.storage": "Storage and preprocessing",
     "title.demo": "Demo (no training)",
-    "summary.cifar10_keras_cnn": (
-        "The standard Keras network for small images: six convolutions, 1,337,002 parameters. 50,000 images "
-        "of 32 × 32 pixels per epoch, and 1,000 for validation."
-    ),
-    "summary.mnist_mlp": (
-        "Two dense layers of 512 units that recognise handwritten digits: 669,706 parameters. Its steps are short, "
-        "so their overhead matters."
-    ),
-    "summary.mnist_cnn": "A small convolutional network that recognises handwritten digits: 1,199,882 parameters.",
-    "summary.mnist_cnn_nodropout_adam": (
-        "The MNIST CNN without dropout, fed by tf.data: 1,199,882 parameters. Close to the network that Mac "
-        "users timed, whose exact layers are unknown."
-    ),
-    "summary.cifar10_cnn": (
-        "Four convolutions, 1,250,858 parameters; the CPU shifts and flips each image during training."
-    ),
-    "summary.imdb_fasttext": (
-        "Rates film reviews by their words and word pairs: a table with tens of millions of parameters, all of "
-        "which change in every step."
-    ),
-    "summary.imdb_fasttext_unigram": "Rates film reviews by the mean of their word vectors: 1,000,051 parameters.",
-    "summary.imdb_bidirectional_lstm": "Reads film reviews word by word from both ends: 2,658,945 parameters.",
-    "summary.lstm_text_generation": "Predicts the next character of a book from the previous 40: one LSTM, 102,585 parameters.",
-    "summary.text_generator_keras": (
-        "Predicts the next character of a book with one LSTM and two heads: 458,430 parameters."
-    ),
-    "summary.fcn_s": (
-        "Dense layers of 2,048 units between 26,752 inputs and 26,752 outputs: 117,997,696 parameters. Measures "
-        "large matrix products."
-    ),
-    "summary.fcn_r": "Three large dense layers that recognise handwritten digits: 14,205,962 parameters.",
-    "summary.alexnet_s": "AlexNet in its simplest form on generated 224 × 224 images: 62,378,344 parameters.",
-    "summary.alexnet_r": "Three convolutions on small images in large batches: 85,098 parameters.",
-    "summary.resnet_50_s": "50 layers with shortcuts on generated 224 × 224 images: 25.6 million parameters.",
-    "summary.resnet_56": (
-        "56 thin layers with shortcuts on small images: 853,018 trainable parameters. Many small operations."
-    ),
-    "summary.lstm_ptb_32": (
-        "Two LSTMs of 256 units that predict the next word, 32 words per step: 6,180,624 parameters."
-    ),
-    "summary.lstm_ptb_64": (
-        "Two LSTMs of 256 units that predict the next word, 64 words per step: 6,180,624 parameters."
-    ),
-    "summary.alexnet_caffe": ("AlexNet with its two groups on generated 227 × 227 images: 60,965,224 parameters."),
-    "summary.googlenet": (
-        "Nine Inception modules on generated 224 × 224 images: 13,378,280 parameters, 6,998,552 without "
-        "the two heads used only in training."
-    ),
-    "summary.resnet_50": "50 layers with shortcuts on generated 224 × 224 images: 25.6 million parameters.",
-    "summary.vgg16": "13 wide convolutions on generated 224 × 224 images: 138,357,544 parameters.",
-    "summary.inception_v3": (
-        "Many narrow convolutions side by side on generated 299 × 299 images: 23,851,784 parameters."
-    ),
-    "summary.ptb_lstm_mxnet": (
-        "Two LSTMs of 200 units that predict the next word in whole sentences: 4,651,600 parameters."
-    ),
-    "summary.flowers_xception_331": (
-        "Xception with random weights on 331 × 331 flower photos: 20,871,725 parameters."
-    ),
-    "summary.flowers_resnet50_331": (
-        "ResNet-50 with random weights on 331 × 331 flower photos: 23,597,957 parameters."
-    ),
-    "summary.flowers_vgg16_331": ("VGG-16 with random weights on 331 × 331 flower photos: 14,717,253 parameters."),
-    "summary.fashion_mnist_cnn_412k": "A small convolutional network that classifies clothing: 412,778 parameters.",
-    "summary.gpt_mini": "Four transformer blocks that predict the next token in sequences of 512: 27,549,696 parameters.",
-    "summary.gpt_tiny": "Four wider transformer blocks that predict the next token in sequences of 512: 53,912,064 parameters.",
-    "summary.gpt_small": "Twelve transformer blocks, like the smallest GPT-2: 110,615,040 parameters.",
-    "summary.nanogpt_char": (
-        "Six transformer blocks that learn to write from a book: 10,742,016 parameters. On a laptop, use 4 "
-        "blocks, 4 heads, width 128, sequence 64 and batch 12."
-    ),
-    "summary.vit_tiny_224": (
-        "Twelve transformer blocks over the 196 patches of a 224 × 224 image: 5,717,416 parameters."
-    ),
-    "summary.resnet50_224": (
-        "50 layers with shortcuts, the variant common today, on 224 × 224 images: 25,557,032 trained parameters."
-    ),
-    "summary.convnext_tiny_224": (
-        "Wide depthwise convolutions between dense layers on 224 × 224 images: 28,589,128 parameters."
-    ),
-    "summary.efficientnet_b0_224": (
-        "Thin depthwise convolutions with gates on 224 × 224 images: 5,288,548 trained parameters."
-    ),
-    "summary.mobilenetv3_large_224": (
-        "Thin blocks designed for mobile phones, on 224 × 224 images: 5,483,032 trained parameters."
-    ),
-    "summary.fc_parametric": (
-        "As many dense layers as you like, as wide as you like, for studies of what a computer is good at."
-    ),
-    "summary.cnn_parametric": (
-        "Three stages of residual blocks on 64 × 64 images, as deep and as wide as you like."
-    ),
-    "summary.rnn_parametric": (
-        "As many LSTM layers as you like, as wide as you like, over sequences of any length."
-    ),
-    "summary.gpt_small_generation": (
-        "Reads a prompt of 128 tokens and generates 128 more, one at a time: 110,615,040 parameters. Batch 1 is "
-        "like a chat, batch 8 like a small server."
-    ),
-    "summary.matmul": (
-        "How many operations per second this computer reaches when multiplying large matrices. The speed of "
-        "networks is shown as a share of this peak."
-    ),
-    "summary.memory_bandwidth": (
-        "How many bytes per second the device reads and writes in its own memory. It adds one large array to "
-        "another, which reads two arrays and writes one."
-    ),
-    "summary.host_to_device": (
-        "How many bytes per second move from the computer's memory to the GPU, and back. Needs a GPU that the "
-        "engine can use."
-    ),
-    "summary.all_reduce": (
-        "How many bytes per second each device exchanges when all devices add up their gradients. Limits training "
-        "on several devices. Needs at least two."
-    ),
-    "summary.storage": (
-        "Writes, preprocesses, reads, trains on and predicts from JPEGs in each of your folders, and shows "
-        "how much the drive matters."
-    ),
-    "summary.demo": "Waits instead of training, to show what a run looks like and how it can end.",
+    "summary.cifar10_keras_cnn": "The standard Keras network for small images: six convolutional layers, 1,337,002 parameters. 50,000 images of 32 × 32 pixels per epoch, and 1,000 for validation.",
+    "summary.mnist_mlp": "Recognises handwritten digits with two dense layers of 512 units. Its steps are so short that overhead matters.",
+    "summary.mnist_cnn": "A small convolutional network that recognises handwritten digits.",
+    "summary.mnist_cnn_nodropout_adam": "The MNIST CNN without dropout, fed by tf.data. Mac users timed a similar network, whose exact layers are unknown.",
+    "summary.cifar10_cnn": "Four convolutional layers. The CPU shifts and flips each image during training.",
+    "summary.imdb_fasttext": "Rates film reviews by their words and word pairs, updating tens of millions of parameters in every step.",
+    "summary.imdb_fasttext_unigram": "Rates film reviews by the mean of their word vectors.",
+    "summary.imdb_bidirectional_lstm": "Rates film reviews by reading them word by word in both directions.",
+    "summary.lstm_text_generation": "Predicts the next character of a book from the previous 40 with one LSTM.",
+    "summary.text_generator_keras": "Predicts the next character of a book with one LSTM and two outputs.",
+    "summary.fcn_s": "Large matrix products: dense layers of 2,048 units between 26,752 inputs and 26,752 outputs.",
+    "summary.fcn_r": "Recognises handwritten digits with three large dense layers.",
+    "summary.alexnet_s": "AlexNet in its simplest form, on generated 224 × 224 images.",
+    "summary.alexnet_r": "Three convolutional layers on small images in large batches.",
+    "summary.resnet_50_s": "50 layers with shortcut connections, on generated 224 × 224 images.",
+    "summary.resnet_56": "56 narrow layers with shortcut connections, on small images: many small operations, 853,018 trained parameters.",
+    "summary.lstm_ptb_32": "Predicts the next word with two LSTMs of 256 units, 32 words per step.",
+    "summary.lstm_ptb_64": "Predicts the next word with two LSTMs of 256 units, 64 words per step.",
+    "summary.alexnet_caffe": "AlexNet with two groups of filters, on generated 227 × 227 images.",
+    "summary.googlenet": "Nine Inception modules, on generated 224 × 224 images. Without the two heads used only in training, it has 6,998,552 parameters.",
+    "summary.resnet_50": "50 layers with shortcut connections, on generated 224 × 224 images.",
+    "summary.vgg16": "13 wide convolutional layers, on generated 224 × 224 images.",
+    "summary.inception_v3": "Many narrow convolutional layers in parallel, on generated 299 × 299 images.",
+    "summary.ptb_lstm_mxnet": "Predicts the next word of whole sentences with two LSTMs of 200 units.",
+    "summary.flowers_xception_331": "Xception with random initial weights, on 331 × 331 photos of flowers.",
+    "summary.flowers_resnet50_331": "ResNet-50 with random initial weights, on 331 × 331 photos of flowers.",
+    "summary.flowers_vgg16_331": "VGG-16 with random initial weights, on 331 × 331 photos of flowers.",
+    "summary.fashion_mnist_cnn_412k": "A small convolutional network that classifies clothing.",
+    "summary.gpt_mini": "Predicts the next token in sequences of 512 with four transformer blocks.",
+    "summary.gpt_tiny": "Predicts the next token in sequences of 512 with four wider transformer blocks.",
+    "summary.gpt_small": "Twelve transformer blocks, as in the smallest GPT-2.",
+    "summary.nanogpt_char": "Learns to write from a book with six transformer blocks. On a laptop, use 4 blocks, 4 heads, width 128, sequence 64 and batch 12.",
+    "summary.vit_tiny_224": "Applies twelve transformer blocks to the 196 patches of a 224 × 224 image.",
+    "summary.resnet50_224": "The variant of ResNet-50 common today, on 224 × 224 images: 25,557,032 trained parameters.",
+    "summary.convnext_tiny_224": "Wide depthwise convolutions between dense layers, on 224 × 224 images.",
+    "summary.efficientnet_b0_224": "Narrow depthwise convolutions with gates, on 224 × 224 images: 5,288,548 trained parameters.",
+    "summary.mobilenetv3_large_224": "Narrow blocks designed for mobile phones, on 224 × 224 images: 5,483,032 trained parameters.",
+    "summary.fc_parametric": "Any number of dense layers of any width, for studies of a computer's strengths.",
+    "summary.cnn_parametric": "Three stages of residual blocks of any depth and width, on 64 × 64 images.",
+    "summary.rnn_parametric": "Any number of LSTM layers of any width, on sequences of any length.",
+    "summary.gpt_small_generation": "Reads a prompt of 128 tokens and generates 128 more, one at a time. Batch 1 is like a chat, batch 8 like a small server.",
+    "summary.matmul": "Measures how fast this computer multiplies large matrices. Networks are compared with this peak.",
+    "summary.memory_bandwidth": "Measures how fast the device accesses its own memory when adding two large arrays.",
+    "summary.host_to_device": "Measures how fast data moves between the computer's memory and the GPU. Needs a GPU that the engine can use.",
+    "summary.storage": "Writes, preprocesses, reads, trains on and predicts from JPEGs in your folders, to show how much the drive matters.",
+    "summary.demo": "Waits instead of training, to show what runs look like and how they can end.",
+    "summary.all_reduce": "Measures how fast several devices add up their gradients. Needs at least two devices.",
     "title.inference": "{training}, inference",
-    "summary.inference": (
-        "The {training} network makes predictions for generated images. Measures the throughput "
-        "with large batches and the latency for 1 and 16 images."
-    ),
+    "summary.inference": "Runs the {training} network on generated images. Measures throughput with large batches and latency with 1 and 16 images.",
     "epoch_text.augmented_images": "{training:,} augmented training images, then {validation:,} for validation",
     "epoch_text.augmented_photos": "{training:,} augmented photos, then {validation:,} for validation",
     "epoch_text.cases": "{cases} tests in each folder, a few seconds each",
-    "epoch_text.cut": "{images:,} images; a round is limited to {batches} batches",
+    "epoch_text.cut": "{images:,} images, of which each round uses {batches} batches",
     "epoch_text.images": "{training:,} training images, then {validation:,} for validation",
     "epoch_text.images_alone": "{training:,} training images",
     "epoch_text.pieces": "{pieces:,} sequences of {characters} characters",
-    "epoch_text.predictions": "{batches} batch predictions; the first round is a warm-up",
-    "epoch_text.products": "five products, each repeated for a few seconds",
+    "epoch_text.predictions": "{batches} batch predictions, with the first round as a warm-up",
+    "epoch_text.products": "five matrix products, each repeated for a few seconds",
     "epoch_text.reviews": "{training:,} training reviews, then {validation:,} for validation",
-    "epoch_text.rounds": "no epoch: rounds of {batches} batches",
+    "epoch_text.rounds": "rounds of {batches} batches instead of epochs",
     "epoch_text.sentences": "{sentences:,} sentences with {words:,} words",
     "epoch_text.streams": "{words:,} words in {streams} streams, {steps} steps",
+    "epoch_text.sums": "adding 256 MiB arrays for a few seconds",
+    "epoch_text.tokens": "{tokens} tokens after a prompt of {prompt}, with the first round as a warm-up",
+    "epoch_text.transfers": "copying 256 MiB to the GPU and back for a few seconds",
+    "proof.measured_digits": "Measured with {images:,} real digits.",
     "epoch_text.all_reduce": "sums of 256 MiB, of the gradients of FCN-R and of 4 KiB, each repeated for a few seconds",
-    "epoch_text.sums": "one sum of 256 MiB arrays, repeated for a few seconds",
-    "epoch_text.tokens": "{tokens} tokens after a prompt of {prompt}; the first round is a warm-up",
-    "epoch_text.transfers": "256 MiB to the GPU and back, repeated for a few seconds",
-    "proof.measured_digits": "Measured with {images:,} of the real digits.",
     "proof.measured_images": "Measured with the real images.",
-    "proof.measured_other_data": "Not measured on the real data: a wide range around the losses on other data.",
+    "proof.measured_other_data": "A wide range, based on losses with other data.",
     "proof.measured_synthetic": "Measured by the developers on a CPU with three seeds.",
     "throttle.hardware_slowdown": "hardware slowdown",
     "throttle.power_brake": "power brake",
@@ -219,21 +143,21 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setting.tf32": "TF32",
     "setting.threads": "Threads",
     "setting_help.batch_size": "Examples per step.",
-    "setting_help.cpus": "Logical CPUs that the run may use, starting with one per core.",
-    "setting_help.data": "Real data, or synthetic data with the same shape; auto uses real data if it is installed.",
+    "setting_help.cpus": "Logical CPUs that the run may use, one per core first.",
+    "setting_help.data": "Automatic uses real data if installed, otherwise synthetic data of the same shape.",
     "setting_help.device": "Device that runs the network; gpu:0 is the first GPU.",
-    "setting_help.devices": "Number of devices that share each batch, starting with Device.",
+    "setting_help.devices": "Devices that share each batch, starting with the chosen one.",
     "setting_help.engine": "Software that trains the network.",
-    "setting_help.epochs": "Number of epochs in a Standard run.",
-    "setting_help.power_limit_w": "Power limit in watts of the GPU, or of all CPU packages together. Epochmark shows how to set it and waits until it takes effect.",
-    "setting_help.jit": "Compile the training step with XLA, or with torch.compile for PyTorch. The published studies didn't compile it.",
+    "setting_help.epochs": "Epochs in a Standard run.",
+    "setting_help.power_limit_w": "Power limit of the GPU or all CPU packages, in watts. Epochmark shows how to set it and waits until you have.",
+    "setting_help.jit": "Compile the training step with XLA (torch.compile in PyTorch). The published studies didn't.",
     "setting_help.onednn": "Use oneDNN kernels on the CPU.",
     "setting_help.machines": "Number of computers that share each batch.",
     "setting_help.precision": "Floating-point precision of the network.",
-    "setting_help.seed": "Seed for the weights, the order of examples and synthetic data.",
-    "setting_help.steps": "Cut each epoch to this many steps, for a short run.",
-    "setting_help.tf32": "Multiply float32 values as TensorFloat-32 on NVIDIA Ampere and later GPUs; auto keeps the engine's default.",
-    "setting_help.threads": "Threads within one operation.",
+    "setting_help.seed": "Seed for weights, example order and synthetic data.",
+    "setting_help.steps": "Shorten each epoch to this many steps.",
+    "setting_help.tf32": "Multiply float32 values as TensorFloat-32 on NVIDIA Ampere and later GPUs. “auto” keeps the engine's default.",
+    "setting_help.threads": "Threads per operation.",
     "setting_value.batch_size": "batch {value}",
     "setting_value.batch_size_auto": "default batch",
     "setting_value.cpus": ("{value} CPU", "{value} CPUs"),
@@ -279,20 +203,16 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "parameter_help.auxiliary_heads": "Also train the two auxiliary heads inside the network.",
     "parameter_help.blocks": "Transformer blocks.",
     "parameter_help.characters": "Characters per sequence.",
-    "parameter_help.fcn_layers": "Hidden layers: 3 as in the study's programs, or 4 as in its paper.",
+    "parameter_help.fcn_layers": "Hidden layers: 3 as in the study's programs, 4 as in its paper.",
     "parameter_help.filters": "Filters in the first stage.",
-    "parameter_help.folders": "One folder on each drive to measure. The test files are removed afterwards.",
-    "parameter_help.heads": "Attention heads; the width must be a multiple of this number.",
+    "parameter_help.folders": "One folder per drive. The test files are removed afterwards.",
+    "parameter_help.heads": "Attention heads. The width must be a multiple of this number.",
     "parameter_help.hidden_layers": "Hidden layers.",
-    "parameter_help.images": "Number of 110 kB images written to each folder.",
-    "parameter_help.lstm": (
-        "How LSTM layers are computed: step by step as in the study, or fused (cuDNN on NVIDIA GPUs)."
-    ),
+    "parameter_help.images": "Number of 110 kB images in each folder.",
+    "parameter_help.lstm": "Compute LSTM layers step by step, as in the study, or fused (cuDNN on NVIDIA GPUs).",
     "parameter_help.lstm_layers": "LSTM layers.",
     "parameter_help.model_width": "Width between the blocks.",
-    "parameter_help.network": (
-        "Network to train: “small” has two convolutions, so that the drive matters; “googlenet” is the one from study 001."
-    ),
+    "parameter_help.network": "“small” has two convolutional layers, so the drive matters. “googlenet” is from study 001.",
     "parameter_help.outcome": "How the run ends.",
     "parameter_help.residual_blocks": "Residual blocks per stage.",
     "parameter_help.step_s": "Duration of a step.",
@@ -372,7 +292,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "metric.test_accuracy": "Test accuracy",
     "metric.proof_loss": "Mean loss of the first steps",
     "metric.updates_asked": "Weight updates requested",
-    "metric.updates_done": "Weight updates done",
+    "metric.updates_done": "Weight updates made",
     "metric.weights_changed": "Change in the output layer",
     "metric.examples_asked": "Training examples required",
     "metric.examples_done": "Training examples used",
@@ -380,8 +300,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "metric.examples_distinct": "Distinct examples",
     "metric.steps_counted": "Steps with counted operations",
     "metric.operations_per_example": "Operations per example per step",
-    "metric.worker_clock_s": "Early to late steps, training process clock",
-    "metric.parent_clock_s": "Early to late steps, Epochmark's clock",
+    "metric.worker_clock_s": "Early to late steps (training process's clock)",
+    "metric.parent_clock_s": "Early to late steps (Epochmark's clock)",
     "metric.validation_batches": "Validation batches",
     "metric.vocabulary_words": "Vocabulary",
     "metric.latency_1_median_s": "Latency for 1 image, median",
@@ -433,20 +353,20 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "time_left.minutes": "about {minutes} min {seconds} s",
     "time_left.seconds": "about {seconds} s",
     "help.setting_batch_size": "examples per step",
-    "help.setting_cpus": "logical CPUs that the run may use (one from each core first)",
-    "help.setting_data": "real data, or synthetic data with the same shape; auto uses real data if it is installed",
+    "help.setting_cpus": "logical CPUs that the run may use, one per core first",
+    "help.setting_data": "real data, or synthetic data with the same shape; auto: real data if installed",
     "help.setting_device": "device that runs the network; gpu:0 is the first GPU",
-    "help.setting_devices": "number of devices that share each batch, starting with --device; without GPUs, parts of the CPU, for trying only",
+    "help.setting_devices": "devices that share each batch, starting with --device; without a GPU, the CPU is divided, for testing only",
     "help.setting_engine": "software that trains the network",
-    "help.setting_epochs": "number of epochs in a Standard run",
-    "help.setting_jit": "compile the training step with XLA, or with torch.compile for PyTorch",
+    "help.setting_epochs": "epochs in a Standard run",
+    "help.setting_jit": "compile the training step with XLA (torch.compile in PyTorch)",
     "help.setting_onednn": "use oneDNN kernels on the CPU",
-    "help.setting_power_limit_w": "power limit in watts of the GPU, or of all CPU packages together; the run waits until you have set it",
+    "help.setting_power_limit_w": "power limit of the GPU or all CPU packages, in watts; the run waits until you have set it",
     "help.setting_precision": "floating-point precision of the network",
-    "help.setting_seed": "seed for the weights, the order of examples and synthetic data",
-    "help.setting_steps": "cut each epoch to this many steps, for a short run",
-    "help.setting_tf32": "multiply float32 values as TensorFloat-32 on NVIDIA Ampere and later GPUs; auto keeps the engine's default",
-    "help.setting_threads": "threads within one operation",
+    "help.setting_seed": "seed for weights, example order and synthetic data",
+    "help.setting_steps": "shorten each epoch to this many steps",
+    "help.setting_tf32": "multiply float32 values as TensorFloat-32 on NVIDIA Ampere and later GPUs; auto: the engine's default",
+    "help.setting_threads": "threads per operation",
     "level.caution": "Caution",
     "level.fact": "Note",
     "level.invalid": "Invalid",

@@ -2,25 +2,23 @@
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.clock_step": "Durations aren't affected, but the run's time of day may be wrong.",
-    "advice.cool_down": "Let the computer cool down, clean its fans and run again.",
-    "advice.cool_down_and_close": "Let the computer cool down, close other programs and run again.",
+    "advice.cool_down": "Let the computer cool down, clean its fans, then run again.",
+    "advice.cool_down_and_close": "Let the computer cool down, close other programs, then run again.",
     "advice.cool_down_first": "Let it cool down and clean its fans first.",
     "advice.cpu_quota": "Raise the container's CPU limit, or run Epochmark outside it.",
     "advice.cpus_hidden": "Give Epochmark's container or terminal access to all CPUs.",
-    "advice.damaged": "Run it again. `{epochmark} results export --format json` exports what can still be read.",
-    "advice.device_differs": ("Choose the device it used. For TensorFlow, `{repair}` installs GPU support."),
-    "advice.engine_changed": (
-        "Compare it only with runs with the same variables, or unset them and restart Epochmark."
-    ),
+    "advice.damaged": "Run again. `{epochmark} results export --format json` exports what is still readable.",
+    "advice.device_differs": "Choose the device that was used. For TensorFlow, `{repair}` installs GPU support.",
+    "advice.engine_changed": "Unset them and restart Epochmark, or compare only with runs that use them.",
     "advice.finish_an_epoch": "Let it finish an epoch, or use Quick.",
     "advice.float32_and_seed": (
         "Use float32 and another seed. If the problem recurs, test the memory and undo any overclocking."
     ),
-    "advice.uncompiled": "Run it without compilation to count them.",
+    "advice.uncompiled": "Turn off compilation to count them.",
     "advice.float32_or_report": "Use float32. If the problem recurs, report it and include the log.",
     "advice.free_gpu": "Close other programs that use the GPU.",
     "advice.free_memory": "Close other programs, or choose a smaller batch.",
-    "advice.host_steal": "Run it when the host is less busy, or on a dedicated computer.",
+    "advice.host_steal": "Run again when the host is less busy, or use a dedicated computer.",
     "advice.keep_awake": "Keep the computer awake and run again.",
     "advice.let_it_finish": "Let the run finish.",
     "advice.more_epochs": "Train more whole epochs.",
@@ -29,17 +27,17 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.plug_in": "Plug in the charger.",
     "advice.power_plan": "Choose a balanced or high-performance power plan.",
     "advice.quiet": "Close other programs and run again.",
-    "advice.repeat": "Use Repeat to see how much the speed varies between runs.",
-    "advice.report_again": "Run it again. If the problem recurs, report it and include the log.",
+    "advice.repeat": "Use Repeat to see how much results vary.",
+    "advice.report_again": "Run again. If the problem recurs, report it and include the log.",
     "advice.report_log": "Report it and include the end of Epochmark's log.",
-    "advice.run_again": "Follow the advice in its message, then run again.",
-    "advice.run_sustained": "Run Sustained to see what speed the computer can hold. Better cooling may raise it.",
+    "advice.run_again": "Follow the advice in the error message, then run again.",
+    "advice.run_sustained": "Run Sustained to see what speed the computer can sustain. Better cooling may help.",
     "advice.run_workload": "Run a workload that trains.",
     "advice.slow_clock": "Check cooling, charger and power settings, then run again.",
     "advice.smaller_batch": "Choose a smaller batch, or close other programs that use the GPU.",
-    "advice.sustained": "Run Sustained to see what speed the computer can hold.",
+    "advice.sustained": "Run Sustained to see what speed the computer can sustain.",
     "advice.synthetic_instead": "Download or import the data set, then run again.",
-    "advice.test_memory": "Run it again. If the problem recurs, test the memory and undo any overclocking.",
+    "advice.test_memory": "Run again. If the problem recurs, test the memory and undo any overclocking.",
     "advice.two_epochs": "Train at least two epochs.",
     "advice.wait_and_close": "Wait for other programs to finish, then run again.",
     "advice.whole_epochs": "Train whole epochs.",
@@ -56,9 +54,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "preflight.other_load": "Other programs are using {share_pct:.0f} % of the CPU.",
     "preflight.other_load_named": "Other programs are using {share_pct:.0f} % of the CPU, mainly {programs:, }.",
     "preflight.power_saving": "A power-saving plan is active ({plan}).",
-    "preflight.swapping": "The computer is swapping {rate_mb_per_s:.1f} MB/s.",
-    "preflight.too_hot": "The computer is already throttling from heat.",
-    "run.not_summarised": "The measurements are kept, but couldn't be summarised ({kind}).",
+    "preflight.swapping": "The computer is swapping memory ({rate_mb_per_s:.1f} MB/s).",
+    "preflight.too_hot": "The computer is already throttling because of heat.",
+    "run.not_summarised": "The measurements were kept but couldn't be summarised ({kind}).",
     "plain.cpu_pressure": "busy computer",
     "plain.drift": "uneven speed",
     "plain.gpu_busy": "busy computer",
@@ -78,9 +76,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "short.cpus_hidden": "not all CPUs",
     "short.demo": "no training",
     "short.drift": "speed changed",
-    "short.engine_changed": "engine changed by variables",
+    "short.engine_changed": "engine variables set",
     "short.examples_missing": "examples missing",
-    "short.examples_repeated": "few different examples",
+    "short.examples_repeated": "repeated examples",
     "short.first_epoch": "first epoch only",
     "short.gpu_busy": "GPU busy",
     "short.gpu_busy_before": "GPU busy before the run",
@@ -167,30 +165,21 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "verdict.memory_full": "Only {free_bytes:memory} of memory was free.",
     "verdict.memory_pressure": "Programs waited {share_pct:.0f} % of the time because memory was full.",
-    "verdict.memory_spilled": (
-        "The GPU's memory was full, so {memory_bytes:memory} of data was in the computer's slower memory."
-    ),
+    "verdict.memory_spilled": "The GPU's memory was full, so {memory_bytes:memory} of data was in the computer's slower memory.",
     "verdict.no_interval": (
         "One step is too few for a confidence interval.",
         "{steps:,} steps are too few for a confidence interval.",
     ),
     "verdict.interval_wide": "The estimate is uncertain by ± {half_pct:.1f} %.",
-    "verdict.interval_wide_by_warmup": (
-        "The estimate is uncertain by ± {half_pct:.1f} % because the speed took several seconds to settle."
-    ),
-    "verdict.loss_out_of_band": (
-        "The mean loss of the first {steps} steps ({loss:.4g}) is outside the expected range ({low:g}–{high:g}),"
-        " so the network may not have trained correctly."
-    ),
+    "verdict.interval_wide_by_warmup": "The estimate is uncertain by ± {half_pct:.1f} % because the speed was slow to settle.",
+    "verdict.loss_out_of_band": "The mean loss of the first {steps} steps ({loss:.4g}) is outside the expected range ({low:g}–{high:g}). Training may have gone wrong.",
     "verdict.no_epoch": "No whole epoch was measured.",
     "verdict.not_counted": "Examples and operations can't be counted with these settings.",
-    "verdict.not_judged": "The verdict couldn't be computed because of an error in Epochmark ({kind}).",
+    "verdict.not_judged": "An error in Epochmark prevented a verdict ({kind}).",
     "verdict.not_sustained": "Speed wasn't sustained. It fell {lost_pct:.1f} % from the first to the last third of the run.",
     "verdict.nothing_measured": "Nothing was measured.",
     "verdict.on_battery": "The computer ran on battery{part}.",
-    "verdict.operations_missing": (
-        "A step did {done_mflop:,.4g} million operations per example instead of {declared_mflop:,.4g} million."
-    ),
+    "verdict.operations_missing": "A step performed {done_mflop:,.4g} million operations per example instead of {declared_mflop:,.4g} million.",
     "verdict.operations_unknown": "The operations in a step couldn't be counted.",
     "verdict.other_load": "Other programs used {share_pct:.0f} % of the CPU.",
     "verdict.part_of_time": " for {share_pct:.0f} % of the time",
@@ -201,29 +190,17 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "verdict.slow_clock": (
         "The CPU mostly ran at {clock_mhz:,.0f} MHz, below its base clock of {base_mhz:,.0f} MHz."
     ),
-    "verdict.shared_at_least": (
-        "Another run may differ by ± {half_pct:.1f} % or more, because other users of this device affect its speed."
-    ),
-    "verdict.shared_cpu": (
-        "Another run may differ by ± {half_pct:.1f} %, because a virtual machine's speed depends on what else its host is doing."
-    ),
-    "verdict.shared_gpu_slice": "Another run may differ by ± {half_pct:.1f} %, because others use parts of the same GPU.",
-    "verdict.shared_waiting_gpu": (
-        "Another run may differ by ± {half_pct:.1f} %, because the GPU waits for a virtual machine's CPU, whose speed varies."
-    ),
+    "verdict.shared_at_least": "Another run may differ by ± {half_pct:.1f} % or more, because others use this device too.",
+    "verdict.shared_cpu": "Another run may differ by ± {half_pct:.1f} %, because the host's other work affects a virtual machine's speed.",
+    "verdict.shared_gpu_slice": "Another run may differ by ± {half_pct:.1f} %, because others share the same GPU.",
+    "verdict.shared_waiting_gpu": "Another run may differ by ± {half_pct:.1f} %, because the GPU waits for a virtual CPU, whose speed varies.",
     "verdict.slower": "Speed fell {lost_pct:.1f} % from the first to the last third of the run.",
-    "verdict.spread_of_epochs": (
-        "Within this run, epochs varied by {spread_pct:.1f} % (standard deviation), so smaller differences aren't"
-        " meaningful."
-    ),
-    "verdict.spread_of_parts": (
-        "Within this run, speed varied by {spread_pct:.1f} % (standard deviation), so smaller differences aren't"
-        " meaningful."
-    ),
-    "verdict.steps_missing": "The record has {done:,} steps instead of {asked:,}.",
+    "verdict.spread_of_epochs": "Within this run, epochs after the first varied by {spread_pct:.1f} % (standard deviation). Smaller differences aren't meaningful.",
+    "verdict.spread_of_parts": "Within this run, speed varied by {spread_pct:.1f} % (standard deviation). Smaller differences aren't meaningful.",
+    "verdict.steps_missing": "{done:,} steps were recorded instead of {asked:,}.",
     "verdict.suspended": "The computer slept for {slept_s:,.0f} s during the measurement.",
-    "verdict.swapping": "The computer swapped {rate_mb_per_s:.1f} MB/s.",
-    "verdict.synthetic_instead": "Real data was requested, but synthetic data was used.",
+    "verdict.swapping": "The computer was swapping memory ({rate_mb_per_s:.1f} MB/s).",
+    "verdict.synthetic_instead": "Synthetic data was used instead of the requested real data.",
     "verdict.throttled_cpu": (
         "The CPU overheated and lowered its clock once.",
         "The CPU overheated and lowered its clock {count:,} times.",

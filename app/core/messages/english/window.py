@@ -7,7 +7,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "busy.title": "Already running",
     "change_dialog.batch": "Batch size",
     "change_dialog.by_hand": "Something else",
-    "change_dialog.by_hand_line": "Whatever you change by hand, such as a driver or a fan (A/B test)",
+    "change_dialog.by_hand_line": "Anything you change by hand, such as a driver or fan (A/B test)",
     "change_dialog.compile": "Compilation (XLA)",
     "change_dialog.compile_line": "Off and on, in alternating runs (A/B test)",
     "change_dialog.computer": "Computer",
@@ -20,7 +20,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "change_dialog.of_run": "Compare settings …",
     "change_dialog.one_engine": "Only one engine is installed. You can install others in Settings.",
     "change_dialog.open": "Compare …",
-    "change_dialog.open_tip": "Asks what should change, such as a setting, the engine or the device",
+    "change_dialog.open_tip": "Asks what should change, such as a setting or the device",
     "change_dialog.power": "Power limit",
     "change_dialog.precision": "Precision",
     "change_dialog.setting": "Any setting",
@@ -73,10 +73,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "notice.failed": "{what} failed",
     "notice.look": "Open Epochmark for details.",
     "report.computer": "Computer: {computer}",
-    "report.explanation": (
-        "Describe what happened and what you expected, then copy the text into a message or forum post. Nothing"
-        " is sent automatically. Your name and folder paths are removed from the text."
-    ),
+    "report.explanation": "Describe what happened and what you expected, then copy the text into a message or forum post. Nothing is sent automatically. Your name and folder paths are removed.",
     "report.log": "Last lines of the log:\n{lines}",
     "report.questions": "What happened:\n\n\nWhat I expected:\n\n\nSteps to reproduce:\n",
     "report.title": "Report a problem",

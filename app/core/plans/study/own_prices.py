@@ -61,7 +61,7 @@ def _row(own: OwnComputer, device: str) -> OwnDevice | None:
 
 
 def _same(device: str, names: Sequence[str]) -> str | None:
-    """Return the name that means the same device; None if there is none. Vendors may be omitted from names."""
+    """Return the stored name of the same device; None if there is none. Vendors may be omitted from names."""
     return next((name for name in names if _ends_with(name, device) or _ends_with(device, name)), None)
 
 

@@ -23,7 +23,7 @@ READING_ROUNDS = 2  # in one round, a drive briefly used by another program woul
 
 
 def study_preset(key: str) -> StudyPreset:
-    """Return a preset. Raises UsageError with all names if it doesn't exist."""
+    """Return a preset. If it doesn't exist, raises UsageError with the names of all presets."""
     if key not in PRESETS:
         raise UsageError(message("studies.unknown_preset", preset=repr(key[:60]), presets=list(PRESETS)))
     return PRESETS[key]

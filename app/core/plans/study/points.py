@@ -119,7 +119,7 @@ class Point:
 
     @property
     def work_metric(self) -> str:
-        """The metric of `work_per_j`, which counts the same as the speed does."""
+        """The metric of `work_per_j`, in the same units of work as the speed."""
         metric = work_metric(self.metric)
         counts_images = CATALOGUE[self.spec.workload].counts_images
         return "images_per_j" if metric == "examples_per_j" and counts_images else metric

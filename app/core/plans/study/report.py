@@ -36,7 +36,7 @@ class StudyReport(PlanReport):
     Attributes:
         result: The study's result.
         details: Details of its runs.
-        costs: Prices for a study of costs; None until they are loaded.
+        costs: Prices for the cost study; None until they are loaded.
     """
 
     result: StudyResult
@@ -83,7 +83,7 @@ class StudyReport(PlanReport):
         return replace(self, details=details, costs=costs, problem=problem if self._is_about_costs else None)
 
     def lines(self, *, with_advice: bool = True) -> list[str]:
-        """Return the findings, including those on costs for a study of costs."""
+        """Return the findings, including those on costs for the cost study."""
         costs = self._costs
         about = cost_findings(self.result, costs, with_advice=with_advice) if costs is not None else []
         return [

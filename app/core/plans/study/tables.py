@@ -94,7 +94,7 @@ def study_as_dict(
 
 
 def study_export(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | None = None) -> PlanTable:
-    """Return the table of a study for export. `costs` are the prices for a study of costs."""
+    """Return the table of a study for export. `costs` are the prices, which only the cost study needs."""
     return PlanTable(
         format_version=1,
         plain=study_as_dict(result, details, costs),

@@ -124,7 +124,7 @@ class SuiteReport(PlanReport):
     def figures(self) -> tuple[Figure, ...]:
         """Return a chart of all tests' points and, if they are loaded, charts of other scores.
 
-        The known computers are first if there are any besides the reference computer.
+        The known computers come first if there are others than the reference computer.
         """
         if self.others is None:
             return (suite_figure(self.result),)

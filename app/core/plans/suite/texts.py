@@ -191,7 +191,7 @@ def rank_text(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> str:
 
 
 def _places(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> list[tuple[str, Score, bool]]:
-    """Return name, score and whether it is the shown one, for all computers and the reference, best first."""
+    """Return the name and score of each computer, and whether its score is the one shown, best first."""
     software = shown.definition.software.split(",")[0]  # without the precision, which is on the axis
     engine = engine_title(shown.example.engine) if shown.example is not None else ""
 

@@ -70,7 +70,7 @@ class SideForm(QObject):
     Attributes:
         name: Name of the side.
         editors: Editors of the run settings, by name.
-        engine, device, compiled: Three of the editors. They depend on each other.
+        engine, device, compiled: Three of the editors. These editors depend on each other.
 
     Signals:
         changed: A value has changed.
@@ -119,7 +119,7 @@ class SideForm(QObject):
                 set_edited(editor, in_editor(setting.of(spec), setting.parameter()))
 
     def differ(self, name: str, other: "SideForm") -> QWidget:
-        """Choose another engine than the other side, or the opposite of its switch. Return the editor."""
+        """Choose a different engine from the other side's, or the opposite of its switch. Return the editor."""
         editor = self.editors.get(name, self.name)
         if editor is self.engine:
             self.engine.select_other(other.engine.engine)
@@ -208,7 +208,7 @@ class AbSetup(PlanSetup):
         self._on_workload()
 
     def set_busy(self, reason: str) -> None:
-        """Disable running for a reason given by the main window; "" enables it."""
+        """Disable the Run button for a reason given by the main window, or enable it ("")."""
         self._busy = reason
         self._check()
 

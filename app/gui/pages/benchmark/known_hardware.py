@@ -67,7 +67,7 @@ class KnownHardware(Card):
             self._draw()
 
     def allow_run(self, *, allowed: bool) -> None:
-        """Let a click on the empty slot run the setup, or not."""
+        """Set whether a click on the empty slot runs the setup."""
         if allowed != self._can_run:
             self._can_run = allowed
             self._draw()

@@ -132,7 +132,7 @@ class SetupView(QWidget):
         return tuple(self._services.engines.installed) if is_wanted else ()
 
     def set_busy(self, reason: str) -> None:
-        """Disable running for a reason given by the main window; "" enables it."""
+        """Disable the Run button for a reason given by the main window, or enable it ("")."""
         self._busy = reason
         self._check()
 
@@ -334,7 +334,7 @@ class SetupView(QWidget):
             self.form.set_value(name, getattr(spec, name))
 
     def _show_network(self) -> None:
-        """Mark the offered network that is selected. Any other is shown by name."""
+        """Mark the offered network that is selected. Other networks are shown by name."""
         machine, choice = self._services.finder.machine, self.device.choice
         if machine is not None:
             # Without an engine, the one to be installed may be any.
@@ -439,7 +439,10 @@ class SetupView(QWidget):
         self._name("standard", code, brief, length=length, **arguments)
 
     def _name(self, preset: Preset, code: str, brief: Message | str, **arguments: object) -> None:
-        """Show the name of a preset with a brief note. The whole note is shown below while it is selected."""
+        """Show the name of a preset with a brief note.
+
+        The whole note is shown below while the preset is selected.
+        """
         name, note = sentence(f"preset.{preset}"), sentence(code, **arguments)
         short = brief and text(brief if isinstance(brief, Message) else message(brief))
         self._preset_tiles.name(preset, name, short or note, note)

@@ -78,7 +78,7 @@ class Star(Button):
         self._show()
 
     def show_workload(self, workload_id: str) -> None:
-        """Show whether a workload is a favourite. "" stands for none."""
+        """Show whether a workload ("" for none) is a favourite."""
         self._workload_id = workload_id
         self._show()
 

@@ -126,7 +126,7 @@ class LiveView(QWidget):
 
 
 class CoreBars(QWidget):
-    """Shows the utilization of each logical CPU as a bar."""
+    """Shows the utilisation of each logical CPU as a bar."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ class CoreBars(QWidget):
         theme.changed.connect(self.update)
 
     def show_shares(self, shares_pct: tuple[float, ...]) -> None:
-        """Show the utilization of each CPU in percent; empty if it is unknown."""
+        """Show the utilisation of each CPU in percent; empty if it is unknown."""
         self._shares_pct = shares_pct
         shares = ", ".join(f"{number}: {share:.0f} %" for number, share in enumerate(shares_pct)) or "n/a"
         self.setAccessibleName(sentence("live.each_core_with_shares", shares=shares))

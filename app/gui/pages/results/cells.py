@@ -24,7 +24,7 @@ from workloads.engines.registry import engine_title
 
 
 def cell_text(run: RunSummary, key: str) -> str:
-    """Return the text of a run in a column."""
+    """Return the text of the cell for a run and a column."""
     writer = _WRITERS.get(key)
     if writer is not None:
         return writer(run)

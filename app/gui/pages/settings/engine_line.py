@@ -73,7 +73,7 @@ class EngineLine(QWidget):
         return self.row.offers[number] if 0 <= number < len(self.row.offers) else None
 
     def show_row(self, engine_row: EngineRow, *, busy: bool) -> None:
-        """Update the row. Only buttons that are of use are shown. While `busy`, they are disabled."""
+        """Update the row. Only useful buttons are shown. While `busy`, they are disabled."""
         self.row = engine_row
         self._fill_variants()
         stamp, version = engine_row.stamp, engine_row.version

@@ -74,7 +74,7 @@ class EngineWork:
             return None
 
     def report(self, phase: Phase, done_bytes: int, total_bytes: int) -> None:
-        """Record progress. Called by the work itself. Raises WorkCancelledError if the user has cancelled."""
+        """Record progress from the work's thread. Raises WorkCancelledError if the user has cancelled."""
         if self.cancelled:
             raise WorkCancelledError
         if phase == "download":

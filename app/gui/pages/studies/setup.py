@@ -49,7 +49,7 @@ _AXIS = "batch=16,32,64,128"
 
 
 class StudyList(QListWidget):
-    """A list of studies whose texts wrap. It keeps the selected study visible, however low the list is."""
+    """A list of studies whose texts wrap. It keeps the selected study visible, even if the list is short."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class StudySetup(PlanSetup):
         return str(self.studies.item(max(0, self.studies.currentRow())).data(Qt.ItemDataRole.UserRole))
 
     def set_busy(self, reason: str) -> None:
-        """Disable running for a reason given by the main window; "" enables it."""
+        """Disable the Run button for a reason given by the main window, or enable it ("")."""
         self._busy = reason
         self._show_problem("")
 
@@ -144,7 +144,7 @@ class StudySetup(PlanSetup):
                 self.workload.addItem(workload_title(workload.id), workload.id)
 
     def _look_for_idle(self) -> None:
-        """Find the studies that have nothing to compare here, in the background, because this plans all."""
+        """Find the studies that have nothing to compare here. This plans all studies in the background."""
         machine = self._services.finder.machine
         for number, preset in enumerate(PRESETS.values()):
             hides = preset.on_several and (machine is None or most_gpus(machine) < 2)

@@ -38,7 +38,7 @@ class SuiteSetup(PlanSetup):
         self._offer()
 
     def set_busy(self, reason: str) -> None:
-        """Disable running for a reason given by the main window; "" enables it."""
+        """Disable the Run button for a reason given by the main window, or enable it ("")."""
         self._busy = reason
         self._show_problem("")
 
