@@ -16,7 +16,7 @@ from app.core.cluster.member import Member
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence
-from app.core.metrics import headline_kind, metric_lines
+from app.core.metrics import CLOCKS, headline_kind, metric_lines
 from app.core.paths import Paths
 from app.core.plans.repeat import repeat_plan
 from app.core.records import Run
@@ -41,7 +41,7 @@ from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
 
 # Hidden in the results of hardware tests.
-_PEAKS = ("peak_memory_bytes", "peak_gpu_memory_bytes", "peak_gpu_reserved_bytes")
+_HIDDEN = (*CLOCKS, "peak_memory_bytes", "peak_gpu_memory_bytes", "peak_gpu_reserved_bytes")
 
 
 def run(options: argparse.Namespace, paths: Paths) -> int:
@@ -105,7 +105,7 @@ def print_result(stored: Run, on_one: str = "") -> None:
         return
     say(f"\n{headline(summary, estimated_from_s(stored))}")
     if workload.metric != "seconds_per_epoch_s" and summary.value is not None:
-        lines = metric_lines({key: value for key, value in stored.metrics.items() if key not in _PEAKS})
+        lines = metric_lines({key: value for key, value in stored.metrics.items() if key not in _HIDDEN})
         for number, path in enumerate(chosen_folders(stored.spec), 1):
             lines.append((sentence("studies.folder", number=number), in_line(path)))
         say("\n".join(f"  {label}: {text}" for label, text in lines))

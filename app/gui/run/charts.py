@@ -20,7 +20,7 @@ from app.core.analysis.compare import Bar, chart_note
 from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
-from app.core.metrics import format_value, headline_kind, metric_lines
+from app.core.metrics import CLOCKS, format_value, headline_kind, metric_lines
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
 from app.core.report.run_texts import rate_text, repeats_steps
@@ -60,7 +60,7 @@ class MetricTable(QTableWidget):
 
     def show_metrics(self, metrics: Mapping[str, float | None]) -> None:
         """Show metrics, if they have changed."""
-        lines = metric_lines(metrics)
+        lines = metric_lines({key: value for key, value in metrics.items() if key not in CLOCKS})
         if lines == self._shown:
             return
         self._shown = lines
