@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from app.core.metrics import CLOCKS
 from workloads.protocol import events
 
 # If reading a line took at least this long, the reader had to wait for it; otherwise it was already in the pipe.
@@ -12,7 +13,7 @@ SPAN_S = 0.25
 # Three for each quarter.
 ARRIVALS_AT_LEAST = 12
 # Metrics that only the parent process may send.
-PARENT_KEYS = frozenset({"worker_clock_s", "parent_clock_s"})
+PARENT_KEYS = frozenset(CLOCKS)
 
 
 class SecondClock:
