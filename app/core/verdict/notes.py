@@ -8,7 +8,7 @@ from app.core.messages import Message, message
 from app.core.metrics import format_value
 from app.core.records import PeakShare, RunSummary
 from app.core.verdict.boost import BURST
-from app.core.verdict.context import Evidence, Rule
+from app.core.verdict.context import Evidence, Rule, gpu_index
 from app.core.verdict.energy import energy_used
 
 _WSL = "wsl"  # as in app.core.hardware.machine
@@ -91,6 +91,24 @@ def _divided_cpu(evidence: Evidence) -> Message | None:
     return message("note.divided_cpu", count=count) if run.device == "cpu" and count > 1 else None
 
 
+def _unequal_gpus(evidence: Evidence) -> Message | None:
+    """Name the GPUs of a run on several GPUs if they differ, unless a variable hides and renumbers them."""
+    run, environment = evidence.run, evidence.run.environment
+    count = run.summary.device_count // run.summary.machine_count
+    first = gpu_index(run.summary.device or "")
+    if (
+        count == 1
+        or first is None
+        or environment is None
+        or "CUDA_VISIBLE_DEVICES" in (environment.variables or ())
+    ):
+        return None
+    vendor = next((gpu.vendor for gpu in run.machine.gpus if gpu.name == environment.device_name), None)
+    of_vendor = [gpu.name for gpu in run.machine.gpus if gpu.vendor == vendor]
+    names = list(dict.fromkeys(of_vendor[first : first + count]))
+    return message("note.unequal_gpus", names=names) if len(names) > 1 else None
+
+
 def _several_computers(evidence: Evidence) -> Message | None:
     count = evidence.run.summary.machine_count
     return message("note.several_computers", count=count) if count > 1 else None
@@ -146,6 +164,7 @@ FACT_RULES = (
     Rule("peak_share", "fact", lambda evidence: peak_share(evidence.run.peak)),
     Rule("power_limit", "fact", lambda evidence: power_limit(evidence.run.summary), at_end=True),
     Rule("divided_cpu", "fact", _divided_cpu),
+    Rule("unequal_gpus", "fact", _unequal_gpus),
     Rule("several_computers", "fact", _several_computers),
     Rule("estimate", "fact", _estimate),
     BURST,

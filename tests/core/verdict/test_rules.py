@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -49,6 +50,7 @@ from tests.sure import sure
 from tests.telemetry import environment_of, machine_of, telemetry_of
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Gpu
 from workloads.protocol.spec import RunSpec
 from workloads.workload import Proof
 
@@ -375,6 +377,29 @@ def test_other_facts(stored_run: Run) -> None:
     assert [reason.code for reason in judge(synthetic).reasons] == ["synthetic_data"]
     divided = summarised(device="cpu", settings="devices=2", spread_pct=None)(quiet_run(stored_run, 0))
     assert judge(divided).reasons[0].said == message("note.divided_cpu", count=2)
+
+
+@pytest.mark.parametrize(
+    ("device", "settings", "names"),
+    [
+        ("gpu:0", "devices=2", ["RTX 4070", "RTX 3060"]),
+        ("gpu:1", "devices=2", None),
+        ("gpu:0", "devices=3", ["RTX 4070", "RTX 3060"]),
+        ("gpu:0", "devices=2 machines=2", None),
+        ("gpu:0", "", None),
+        ("cpu", "devices=2", None),
+    ],
+)
+def test_gpus_that_differ_are_named(stored_run: Run, device: str, settings: str, names: list[str] | None) -> None:
+    run = summarised(device=device, settings=settings, spread_pct=None)(quiet_run(stored_run, 0))
+    cards = [Gpu(name, "nvidia") for name in ("RTX 4070", "RTX 3060", "RTX 3060")]
+    machine = replace(run.machine, gpus=(Gpu("UHD 770", "intel"), *cards))
+    assert run.environment is not None
+    environment = msgspec.structs.replace(run.environment, device=device, device_name="RTX 4070")
+    if device == "gpu:1":
+        environment = msgspec.structs.replace(environment, device_name="RTX 3060")
+    said = [reason.said for reason in judge(replace(run, machine=machine, environment=environment)).reasons]
+    assert (message("note.unequal_gpus", names=names or []) in said) == (names is not None)
 
 
 def test_every_rule_has_a_code_and_no_two_cautions_share_one() -> None:
