@@ -84,6 +84,7 @@ class RunView(QWidget):
     def show_in_parts(self, run: JudgedRun, group: Group | None = None, own: str = "") -> Iterator[None]:
         """Show a stored run like `show_run`, one part at each step, so that no step blocks the window for long."""
         parameters = run.run.model.parameters_count if run.run.model is not None else None
+        self.charts.show()
         if group is None:
             self._show_head(run.summary, parameters)
             self.headline.show_stored(run, own)
@@ -122,6 +123,7 @@ class RunView(QWidget):
         self.headline.show_live(live, state.progress, cancelled=bridge.is_cancelled, verdict=state.verdict)
         if bridge.waiting is not None:
             self._show_progress(bridge, state.progress)
+        self.charts.setVisible(live is not None)  # until there is something to show, not the charts of another run
         if live is not None:
             place = (bridge.planned.number, bridge.planned.count) if bridge.planned is not None else None
             self._show_head(live, CATALOGUE[live.workload].parameters_count, place)

@@ -117,9 +117,15 @@ def test_a_repeated_run_waits_for_other_programs_and_a_new_one_starts_at_once(
     driver.press(driver.page.again_button)
     wait = QuietWait(BUSY, 28.0)
     driver.until(lambda: driver.view.headline.progress_text.whole_text == wait.text)
+    assert not driver.view.charts.isVisible()
     driver.press(driver.page.cancel_button)
     driver.until(lambda: not bridge.is_running)
+    assert driver.wait_for_result().id == 1  # the result is there again
+    assert driver.view.charts.isVisible()
+    assert driver.page.share_button.button.isEnabled()
+    assert not driver.window.banner.isVisible()
     assert len(driver.stored()) == 1
+    driver.press(driver.page.new_button)
     driver.page.run_again(repeat_plan(SPEC, 1), driver.machine)
     driver.until(lambda: bridge.waiting is not None)
     neighbours.rest.set()

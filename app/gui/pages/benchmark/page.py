@@ -59,6 +59,7 @@ class BenchmarkPage(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         layout.addWidget(self._stack)
+        self._before: tuple[int, int | None] | None = None  # run and group of the result that was displayed last
         self._made_actions: ResultActions | None = None
         self._make_buttons()
         self.setup.run_requested.connect(self._on_run_requested)
@@ -159,6 +160,8 @@ class BenchmarkPage(QWidget):
         """Switch from the setup to the run."""
         self.prepare()
         assert self.view is not None
+        if self.judged is not None:
+            self._before = self.judged.summary.id, None if self._of_all is None else self._of_all[1].id
         self.judged = self._of_all = None
         self._stack.setCurrentWidget(self.view)
         self._show_buttons(running=True)
@@ -250,7 +253,12 @@ class BenchmarkPage(QWidget):
             return
         if bridge.trouble is not None:
             self._services.complain(bridge.trouble)
-        self._load(run_id, bridge.group_id)
+        if run_id:
+            self._load(run_id, bridge.group_id)
+        elif self._before is not None:  # cancelled before the first run
+            self._load(*self._before)
+        else:
+            self.choose()
 
     def _load(self, run_id: int, group_id: int | None) -> None:
         def load(database: Database) -> tuple[JudgedRun, Group | None, JudgedRun | None, str]:
