@@ -23,7 +23,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "engines.folder_is_gone": "The engine folder {folder} is missing.",
     "engines.hashes_differ": "A package has an unexpected checksum.",
-    "engines.import_crashed": "{title} can't be used because importing it crashed (exit code {exit_code}).",
+    "engines.import_crashed": "{title} can't be used because importing it ended the process (exit code {exit_code}).",
     "engines.import_failed": "{title} can't be imported ({reason}).",
     "engines.import_hangs": "{title} can't be used because importing it took over {limit_s:.0f} s.",
     "engines.in_the_way": "{folder} can't be used for {title} because it's a link or a file.",

@@ -107,7 +107,7 @@ def test_a_probe_estimates_the_time_of_a_whole_run(chooser: WorkloadChooser, qtb
     chooser.probe_button.click()
     assert not chooser.probe_button.isEnabled()
     assert said("workloads.probing").is_in(chooser.answer.text())
-    qtbot.waitUntil(lambda: "timing" not in chooser.answer.text(), timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: not said("workloads.probing").is_in(chooser.answer.text()), timeout=PATIENCE_MS)
     assert said("workloads.duration").is_in(chooser.answer.text())
     assert cells(chooser, "demo")[2] == "about 1 s"
     assert chooser.probe_button.isEnabled()
