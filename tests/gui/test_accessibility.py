@@ -123,12 +123,18 @@ def share(driver: Driver) -> QDialog:
     return dialog
 
 
+def complete_change_dialog(driver: Driver) -> ChangeDialog:
+    dialog = ChangeDialog(driver.services, driver.window)
+    driver.until(lambda: dialog.is_complete)
+    return dialog
+
+
 DIALOGS: dict[str, Callable[[Driver], QDialog]] = {
     "about": lambda driver: about_dialog(driver.window),
     "shortcuts": lambda driver: ShortcutSheet(driver.window, [driver.window.action("menu.run")]),
     "report": lambda driver: ReportDialog(driver.window, "What happened?"),
     "fault": lambda driver: FaultDialog(driver.window, "Traceback", "Also in the log."),
-    "change": lambda driver: ChangeDialog(driver.services, driver.window),
+    "change": complete_change_dialog,
     "update": lambda driver: UpdateDialog(driver.window, Release("9.9.9", ("Faster",)), "https://example.org"),
     "cautions": lambda driver: CautionsDialog(driver.services.theme, BUSY, driver.window),
     "log": lambda driver: LogDialog(driver.window, lambda: ["a line"], lambda: None),

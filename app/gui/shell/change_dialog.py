@@ -58,6 +58,7 @@ class ChangeDialog(QDialog):
 
     Attributes:
         buttons, lines: The button of each question, and the line next to it, by key.
+        is_complete: Whether the questions that have no answer on this computer are disabled.
 
     Signals:
         chosen: The user chose a Question.
@@ -72,6 +73,7 @@ class ChangeDialog(QDialog):
         self.setMinimumSize(*LEAST_PX)
         self.resize(WIDTH_PX, min(HEIGHT_PX, parent.height()))
         questions = [each for each in QUESTIONS if each.key != "devices" or _has_several_gpus(services)]
+        self.is_complete = False
         self.buttons = {each.key: Button(services.theme, _title(each)) for each in questions}
         self.lines = {each.key: label(_line(each), muted=True, wrap=True) for each in questions}
         grid = QGridLayout()
@@ -101,6 +103,7 @@ class ChangeDialog(QDialog):
             services.tasks.start(look, latest.only(self._show_idle), services.complain)
 
     def _show_idle(self, idle: Mapping[str, AppError | None]) -> None:
+        self.is_complete = True
         for question in QUESTIONS:
             if question.page == "studies" and question.choice in idle and question.key in self.buttons:
                 reason = idle[question.choice]
