@@ -28,12 +28,12 @@ _ENDS_WITHIN_S, _LOOKS_EVERY_S = 5.0, 1.0
 
 
 def rank() -> int:
-    """Return the number of this process in its run, from 0."""
+    """Return the number of this process in its run, counting from 0."""
     return int(os.environ.get(RANK, "0"))
 
 
 def local_rank() -> int:
-    """Return the number of this process on its computer, from 0."""
+    """Return the number of this process on its computer, counting from 0."""
     return int(os.environ.get(LOCAL_RANK, "0"))
 
 

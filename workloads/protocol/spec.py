@@ -73,7 +73,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """A computer's place in a run on several ones.
 
     Attributes:
-        rank: Its number, from 0.
+        rank: Its number, counting from 0.
         count: Number of computers.
         address: Address of the computer with rank 0, on which its engine listens.
         port: The engine's port there.

@@ -19,7 +19,7 @@ class Launch:
     """A process started by a launcher on each computer.
 
     Attributes:
-        rank: This computer's number, from 0.
+        rank: This computer's number, counting from 0.
         count: Number of computers.
         address: Address of rank 0.
     """

@@ -32,7 +32,7 @@ class Member:
     """This computer's part in a run on several computers, once all are there.
 
     Attributes:
-        rank: This computer's number, from 0.
+        rank: This computer's number, counting from 0.
         count: Number of computers.
         place: What the engine needs to connect to the others.
     """

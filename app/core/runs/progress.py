@@ -13,7 +13,7 @@ class Progress:
 
     Attributes:
         phase: Current phase.
-        epoch: Index of the current epoch, from 0.
+        epoch: Index of the current epoch, counting from 0.
         step: Number of completed steps in the current epoch.
         steps_per_epoch: Number of steps per epoch in this phase; None before training starts.
         loss: Running mean of the loss in the current epoch; None before its first step.

@@ -375,7 +375,7 @@ def row(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QHBoxLayo
 
 
 def column(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QVBoxLayout:
-    """Lay out widgets below each other. None is a stretchable gap."""
+    """Lay out widgets one below the other. None is a stretchable gap."""
     return _filled(QVBoxLayout(), items, spacing_px)
 
 
@@ -395,7 +395,7 @@ def instructions(heading: str, steps: Iterable[tuple[str, str]]) -> QWidget:
 
 
 def scrolled(*items: QWidget | QLayout | None) -> QScrollArea:
-    """Lay out widgets below each other in an area that scrolls vertically if necessary."""
+    """Stack widgets vertically in an area that scrolls if necessary."""
     content = QWidget()
     content.setObjectName("scrolled")
     content.setLayout(column(*items))

@@ -8,7 +8,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.axis_twice": "The axis {axis} was given twice. List its values once, separated by commas.",
     "cli.bad_devices": "--devices needs a number, “all”, or consecutive GPUs such as gpu:0,gpu:1, not {value}.",
     "cli.gpus_apart": "The GPUs that {engine} can use ({gpus:, }) aren't consecutive. List consecutive ones, such as gpu:0,gpu:1.",
-    "cli.no_gpus": "{engine} can't use a GPU on this computer. Give a number of devices instead of “all”.",
+    "cli.no_gpus": "{engine} can't use a GPU on this computer. Specify a number of devices instead of “all”.",
     "cli.bad_setting": "--set needs NAME=VALUE, not {value}.",
     "cli.bad_side": "{option} needs KEY=VALUE pairs, separated by commas, not {value}.",
     "cli.bad_value": "{name} {problem}.",

@@ -31,7 +31,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cluster.lost_silent": "Rank {rank} ({address}) hasn't responded for {silent_s:.0f} s.",
     "cluster.key_needed": "Set EPOCHMARK_KEY to a secret of at least {least} characters, the same one on all computers.",
     "cluster.missing": "Not all computers joined within {waited_s:.0f} s. Missing ranks: {ranks:, }.",
-    "cluster.needs_hosts": "Give --hosts FILE with the addresses of all computers, or start this command in Slurm, torchrun or MPI.",
+    "cluster.needs_hosts": "Specify --hosts FILE with the addresses of all computers, or start this command under Slurm, torchrun or MPI.",
     "cluster.needs_rank": "--join needs --rank, a number from 1 to {last}.",
     "cluster.no_address": "{launcher} doesn't state the address of rank 0. Set MASTER_ADDR on all computers.",
     "cluster.no_host": "What listens at {address}, port {port}, isn't a run of Epochmark that waits for other computers.",

@@ -19,7 +19,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engines.file_unusable": "{path} couldn't be read or written ({reason}).",
     "engines.files_damaged": (
         "{names} of {title} is missing or damaged.",
-        "{count} files of {title} are missing or damaged: {names} …",
+        "{count} {title} files are missing or damaged: {names} …",
     ),
     "engines.folder_is_gone": "The engine folder {folder} is missing.",
     "engines.hashes_differ": "A package has an unexpected checksum.",

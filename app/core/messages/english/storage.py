@@ -15,8 +15,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "database.not_set_aside": "The damaged results in {path} couldn't be renamed ({reason}).",
     "database.of_another_program": "{path} is another program's database.",
     "database.repaired": (
-        "The results in {path} were damaged ({reason}). {count:,} run was recovered. The old file is {kept}.",
-        "The results in {path} were damaged ({reason}). {count:,} runs were recovered. The old file is {kept}.",
+        "The results in {path} were damaged ({reason}). {count:,} run was recovered. The old file was kept as {kept}.",
+        "The results in {path} were damaged ({reason}). {count:,} runs were recovered. The old file was kept as {kept}.",
     ),
     "database.too_old": "The results in {path} are from a pre-release version of Epochmark (format {version}, but {known_version} or later is required).",
     "database.too_new": "The results in {path} are from a newer version of Epochmark (format {version}, but this one supports up to {known_version}).",
