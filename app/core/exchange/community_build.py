@@ -98,7 +98,7 @@ class Row:
 
 
 def look_at(paths: Iterable[Path]) -> tuple[list[TableEntry], list[Refused]]:
-    """Read the results in files and folders. Return the entries, with reasons for exclusions, and refused files."""
+    """Read results in files and folders. Return the entries, with reasons for exclusions, and refused files."""
     entries, refused = list[TableEntry](), list[Refused]()
     seen: dict[str, Path] = {}
     for path in paths:
