@@ -1,4 +1,4 @@
-"""The page of one kind of plan, with headline, charts and table."""
+"""The page for one kind of plan, with a headline, charts and a table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -110,7 +110,7 @@ def run_window() -> int:
 
 
 def _start_again() -> int:
-    """Restart the app to apply changes that require it, such as the zoom."""
+    """Restart the app to apply changes that require it, such as a new zoom level."""
     command = [sys.executable, *sys.orig_argv[1:]]
     if os.name == "posix":
         os.execv(sys.executable, command)  # noqa: S606 - restarts this program

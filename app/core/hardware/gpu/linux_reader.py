@@ -221,7 +221,7 @@ def busiest_pct(before: Mapping[str, Client], after: Mapping[str, Client], elaps
 
 
 def starred_mhz(text: str) -> float | None:
-    """Return the current clock in MHz, which is marked by a star in amdgpu's list ("1: 1000Mhz *")."""
+    """Return the current clock in MHz, which is marked with a star in amdgpu's list ("1: 1000Mhz *")."""
     match = re.search(r"^\s*\S+:\s*(\d{1,6})\s*mhz\s*\*", text, re.MULTILINE | re.IGNORECASE)
     return within(float(match[1]), 1, 10_000) if match else None
 

@@ -5,7 +5,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cluster.bad_key": "The run's key is missing. Copy the whole command that rank 0 shows, or set EPOCHMARK_KEY.",
     "cluster.bad_rank": "Rank {rank} isn't part of this run. Use a rank from 1 to {last}.",
     "cluster.blocked": (
-        "Rank {rank} ({address}) can't connect to port {port} of rank {target} ({target_address}). Allow connections between all computers of the run in their firewalls."
+        "Rank {rank} ({address}) can't connect to port {port} of rank {target} ({target_address}). In their firewalls, allow connections between all computers in the run."
     ),
     "cluster.cancelled": "The run was cancelled.",
     "cluster.differs": "{what} differs: {here} on rank 0, {there} on rank {rank}.",
@@ -34,7 +34,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cluster.needs_hosts": "Specify --hosts FILE with the addresses of all computers, or start this command under Slurm, torchrun or MPI.",
     "cluster.needs_rank": "--join needs --rank, a number from 1 to {last}.",
     "cluster.no_address": "{launcher} doesn't state the address of rank 0. Set MASTER_ADDR on all computers.",
-    "cluster.no_host": "What listens at {address}, port {port}, isn't a run of Epochmark that waits for other computers.",
+    "cluster.no_host": "The program listening at {address}, port {port}, isn't an Epochmark run waiting for other computers.",
     "cluster.none": "nothing",
     "cluster.not_reached": "Nothing accepts connections at {address}, port {port} ({reason}). Start `cluster run` on rank 0 first, and check its firewall.",
     "cluster.other_protocol": "The computers use different protocols: {here} on rank 0, {there} on the other one. Install the same version of Epochmark on all of them.",

@@ -172,7 +172,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "That's {times:.2f}× as fast as 1 CPU: {efficiency_pct:.0f} % of ideal.",
         "That's {times:.2f}× as fast as {count} CPUs: {efficiency_pct:.0f} % of ideal.",
     ),
-    "studies.threads_slower": "More than {cpus} is slower. {more} CPUs reach only {times:.2f}× that speed.",
+    "studies.threads_slower": "Using more than {cpus} is slower: {more} CPUs reach only {times:.2f}× that speed.",
     "studies.so_many_times": "{times:.2f}×",
     "studies.so_many_times_between": "{times:.2f}× ({low:.2f} to {high:.2f})",
     "studies.times": "{times:.2f}×",

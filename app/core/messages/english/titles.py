@@ -79,7 +79,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "summary.gpt_mini": "Predicts the next token in sequences of 512 with four transformer blocks.",
     "summary.gpt_tiny": "Predicts the next token in sequences of 512 with four wider transformer blocks.",
     "summary.gpt_small": "Twelve transformer blocks, as in the smallest GPT-2.",
-    "summary.nanogpt_char": "Learns to write from a book with six transformer blocks. On a laptop, use 4 blocks, 4 heads, width 128, sequence 64 and batch 12.",
+    "summary.nanogpt_char": "Uses six transformer blocks to learn to write from a book. On a laptop, use 4 blocks, 4 heads, width 128, sequence 64 and batch 12.",
     "summary.vit_tiny_224": "Applies twelve transformer blocks to the 196 patches of a 224 × 224 image.",
     "summary.resnet50_224": "The variant of ResNet-50 common today, on 224 × 224 images: 25,557,032 trainable parameters.",
     "summary.convnext_tiny_224": "Wide depthwise convolutions between dense layers, on 224 × 224 images.",

@@ -53,7 +53,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setting.not_in_range": "{name} must be from {minimum:,} to {maximum:,}, not {value}.",
     "setting.unknown": "Unknown run setting {name}.",
     "storage.files_gone": "The test files in {folder} disappeared during the test ({reason}). Run it again.",
-    "storage.folder_failed": "The folder {folder} failed during the test ({reason}). Check its drive.",
+    "storage.folder_failed": "Reading from or writing to {folder} failed during the test ({reason}). Check the drive.",
     "storage.folder_gone": "The folder {folder} disappeared during the test ({reason}). Restore it, or choose another one.",
     "storage.no_room": "{images:,} images need {need_bytes:file_size}, but {folder} has {free_bytes:file_size} free. Choose fewer images or another folder.",
     "storage.too_few_images": (

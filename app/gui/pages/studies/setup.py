@@ -119,7 +119,7 @@ class StudySetup(PlanSetup):
         self._show_problem("")
 
     def vary(self, key: str, spec: RunSpec | None) -> None:
-        """Select a study, for the workload of a spec if there is one."""
+        """Select a study. If a spec is given, also select its workload."""
         self.studies.setCurrentRow(list(PRESETS).index(key))
         if spec is not None and (place := self.workload.findData(spec.workload)) >= 0:
             self.workload.setCurrentIndex(place)
