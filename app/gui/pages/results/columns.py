@@ -89,8 +89,8 @@ def chosen_columns(stored: object) -> tuple[str, ...]:
 def fitted_widths(shown: Sequence[str], room_px: int, wanted_px: Mapping[str, int]) -> dict[str, int]:
     """Return the widths of the shown columns in pixels. The name, the last column, gets the remaining space.
 
-    If there isn't enough space, the columns for device, workload and name become narrower. If this isn't enough, the
-    table scrolls.
+    If there isn't enough space, the columns for device, workload and name become narrower. If this isn't enough,
+    the table scrolls.
     """
     widths_px = {key: wanted_px[key] for key in shown}
     spare_px = room_px - sum(widths_px.values())
