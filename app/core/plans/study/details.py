@@ -14,7 +14,8 @@ from workloads import CATALOGUE
 from workloads.protocol.events import Epoch
 from workloads.system.storage import CASES
 
-_WITH_EPOCHS, _WITH_LIMITS = "convergence", "sizing"
+CONVERGENCE, _WITH_LIMITS = "convergence", "sizing"
+_ON_SEVERAL = ("scaling", "weak_scaling")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,12 @@ NO_DETAILS = Details()
 
 
 def wants_epochs(result: StudyResult) -> bool:
-    """Return whether a study shows the progress of training: "convergence", or custom axes with several epochs."""
-    if result.study.preset:
-        return result.study.preset == _WITH_EPOCHS
+    """Return whether a study shows the progress of training.
+
+    This applies to "convergence", and to several epochs on several devices or of custom axes.
+    """
+    if result.study.preset not in ("", *_ON_SEVERAL):
+        return result.study.preset == CONVERGENCE
     specs = [point.spec for point in result.done]
     return (
         len(result.workloads) == 1

@@ -9,7 +9,7 @@ from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plans.study.axes import DEVICES, POWER_LIMIT, axis_title, axis_value
 from app.core.plans.study.costs import BASELINE, Costs, relative_rows
-from app.core.plans.study.details import NO_DETAILS, Details, wants_epochs
+from app.core.plans.study.details import CONVERGENCE, NO_DETAILS, Details, wants_epochs
 from app.core.plans.study.folder_findings import PHASES, phase_title
 from app.core.plans.study.points import Point, StudyResult, power_knee
 from app.core.plans.study.units import Unit, count_text, rate_text, unit_of
@@ -39,7 +39,7 @@ def figures(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | N
     if not done:
         return ()
     curves = tuple(filter(None, convergence(done, details.epochs))) if wants_epochs(result) else ()
-    if curves and result.study.preset:
+    if curves and result.study.preset == CONVERGENCE:
         return curves
     if result.study.preset == "cost" and costs is not None:
         return (*_relative(result, costs), *_speeds(result, done))

@@ -8,7 +8,7 @@ from app.core.analysis.power import is_gpu
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.plans.study.axes import POWER_LIMIT, axis_value
-from app.core.plans.study.details import NO_DETAILS, Details, wants_epochs
+from app.core.plans.study.details import CONVERGENCE, NO_DETAILS, Details, wants_epochs
 from app.core.plans.study.folder_findings import reading_findings
 from app.core.plans.study.points import Point, StudyResult, power_knee
 from app.core.plans.study.units import rate_text, unit_of
@@ -65,7 +65,9 @@ def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: b
         return [sentence("studies.nothing_yet"), *_missing(result)]
     if wants_epochs(result):
         reached = _convergence(result, done, details)
-        lines = reached if reached and result.study.preset else [*_in_general(result, done), *reached]
+        is_enough = reached and result.study.preset == CONVERGENCE
+        speeds = () if is_enough else _BY_PRESET.get(result.study.preset, _in_general)(result, done)
+        lines = [*speeds, *reached]
     elif any(details.phases.values()):
         lines = [*reading_findings(done, details), *_memory(done)]
     else:

@@ -317,6 +317,21 @@ def test_a_study_of_ones_own_shows_how_training_went_if_it_has_epochs(runner: Ru
     assert len(figures(result, curves_of(result))) == 1
 
 
+@pytest.mark.parametrize("key", ["scaling", "weak_scaling"])
+def test_several_devices_also_show_how_training_went_if_there_are_epochs(key: str, study: Make) -> None:
+    def result_with(preset: str) -> StudyResult:
+        return study(key, lambda spec: 60.0 / spec.device_count, workloads=["mnist_mlp"], preset=preset)
+
+    result, quick = result_with("standard"), result_with("quick")
+    names = [figure.name for figure in figures(result, curves_of(result))]
+    assert names[-3:] == [sentence(f"studies.chart_{name}") for name in ("loss", "accuracy", "epochs")]
+    assert len(names) == 3 + len(figures(quick, curves_of(quick)))
+    lines = findings(result, curves_of(result))
+    assert said("studies.scaling_rate").is_in(lines[:1])
+    assert any(said("studies.first_to", accuracy="30.0").is_in(line) for line in lines)
+    assert not wants_epochs(quick)
+
+
 @pytest.mark.parametrize(
     ("settled_bytes", "wanted"),
     [
