@@ -130,6 +130,13 @@ def test_what_several_computers_cannot_do_is_refused(
     assert caught.value.message.code == code
 
 
+def test_a_stored_run_on_several_computers_is_not_repeated_on_one(paths: Paths, machine: Machine) -> None:
+    with pytest.raises(UsageError) as caught:
+        Runner(paths, machine).check(joint_spec(demo(), 2))
+    assert isinstance(caught.value.message, Message)
+    assert caught.value.message.code == "run.needs_computers"
+
+
 def test_a_spec_with_an_impossible_number_of_devices_is_refused(paths: Paths, machine: Machine) -> None:
     spec = RunSpec(workload="mnist_mlp", engine="torch", settings={"machines": 2, "devices": 3}, batch_size=30)
     with pytest.raises(UsageError) as caught:
