@@ -224,7 +224,8 @@ class Session:
         self._finish(database)
 
     def _listen(self, worker: Worker) -> None:
-        """Handle messages until the worker's stream ends."""
+        """Handle messages until the worker's stream ends and, as a guest, the host's run."""
+        is_closed = False
         while True:
             try:
                 received = self._messages.get(timeout=TICK_S)
@@ -233,12 +234,11 @@ class Session:
                 self._silent_s += TICK_S
                 if self._is_over(worker):
                     return
-            if isinstance(received, StreamClosed):
-                if not self._peers.decides(self._end, self._error):
-                    return
-                self._unheard_s = None
             self._handle(received)
-            self._count_unheard()
+            is_closed = is_closed or isinstance(received, StreamClosed)
+            if is_closed and not self._peers.decides(self._end, self._error):
+                return
+            self._count_unheard(is_closed=is_closed)
             for event in self._live.news():
                 self._publish(event)
             if self._live.is_enough and self._peers.leads and not self._enough_reported:
@@ -294,9 +294,11 @@ class Session:
             self._silent_s = 0.0
             self._silence_reported = False
 
-    def _count_unheard(self) -> None:
+    def _count_unheard(self, *, is_closed: bool) -> None:
         """Add the time since the last call. If it is long, this process was suspended, or a view was slow."""
         now_s = time.monotonic()
+        if is_closed:
+            self._unheard_s = None
         if self._unheard_s is not None:
             self._unheard_s += min(now_s - self._counted_s, COUNTED_S)
         self._counted_s = now_s

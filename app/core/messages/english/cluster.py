@@ -49,6 +49,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cluster.too_late": "The run has already started.",
     "cluster.unreadable_address": "{address} isn't an address. Use HOST:PORT, such as 10.0.0.1:29711.",
     "cluster.waiting": "Waiting for the other computers at {address}. To cancel, press Ctrl-C.",
+    "cluster.waiting_there": "Connected to rank 0 as rank {rank}. Waiting for the other computers.",
     "cluster.without_repeat": "--join can't be combined with --repeat.",
     "cluster.wrong_key": "The key isn't the one of this run. Copy the whole command that rank 0 shows.",
 }
