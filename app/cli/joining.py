@@ -56,14 +56,15 @@ def joined(options: argparse.Namespace, spec: RunSpec, paths: Paths) -> Iterator
         raise UsageError(message("cluster.bad_key"))
     host, port = read_address(options.join)
     address = (host, port or DEFAULT_PORT)
-    with as_guest(Guest(address, options.rank, key, claim_of(spec, paths)), spec) as joint:
+    with as_guest(Guest(address, options.rank, key, claim_of(spec, paths)), options, spec) as joint:
         yield joint
 
 
 @contextmanager
-def as_guest(guest: Guest, spec: RunSpec) -> Iterator[tuple[Member, RunSpec]]:
+def as_guest(guest: Guest, options: argparse.Namespace, spec: RunSpec) -> Iterator[tuple[Member, RunSpec]]:
     """Wait for all computers as a guest. See `joined`."""
     with _leaving(guest):
+        _teller(options)(sentence("cluster.waiting_there", rank=guest.rank))
         guest.gather()
         spec = joint_spec(spec, guest.count)
         checked_workload(spec)
@@ -78,7 +79,7 @@ def hosted(options: argparse.Namespace, spec: RunSpec, paths: Paths) -> Iterator
     checked_workload(joint)
     tell = _teller(options)
     key, (address, port) = new_key(), hosts[0]
-    host = Host((address, options.port or port or 0), len(hosts), key, claim_of(spec, paths), timing_of(options))
+    host = Host((address, _port(options) or port or 0), len(hosts), key, claim_of(spec, paths), timing_of(options))
     with _leaving(host):
         tell(sentence("cluster.start_there", count=len(hosts) - 1))
         words = [*_command(spec), "--join", address_text(address, host.port)]
@@ -98,9 +99,10 @@ def launched(
     joint = joint_spec(spec, launch.count)
     checked_workload(joint)
     key, claim, timing = key_of(os.environ), claim_of(spec, paths), timing_of(options)
-    address = (launch.address, options.port or DEFAULT_PORT)
+    address = (launch.address, _port(options) or DEFAULT_PORT)
     if launch.rank:
-        with as_guest(Guest(address, launch.rank, key, claim, timing, retries=True), spec) as there:
+        guest = Guest(address, launch.rank, key, claim, timing, retries=True)
+        with as_guest(guest, options, spec) as there:
             yield there
         return
     tell = _teller(options)
@@ -113,6 +115,14 @@ def launched(
 def timing_of(options: argparse.Namespace) -> Timing:
     """Return the time limits for a command."""
     return Timing() if options.wait is None else replace(Timing(), gather_s=max(1.0, options.wait))
+
+
+def _port(options: argparse.Namespace) -> int | None:
+    if options.port is not None and not 1 <= options.port < 2**16:
+        arguments = {"option": "--port", "least": 1, "most": 2**16 - 1, "given": options.port}
+        raise UsageError(message("cli.number_out_of_range", **arguments))
+    port: int | None = options.port
+    return port
 
 
 @contextmanager

@@ -174,6 +174,7 @@ def test_launched_computers_that_differ_end_at_once(environment: dict[str, str])
         (("run", "demo", "--join", "x:y", "--rank", "1", "--key", "k"), "cluster.unreadable_address"),
         (("run", "demo", "--join", "x", "--rank", "1", "--repeat", "2"), "cluster.without_repeat"),
         (("run", "demo", "--join", f"{LOCAL}:1", "--rank", "1", "--key", "k"), "cluster.not_reached"),
+        (("run", "demo", "--join", "x" * 70, "--rank", "1", "--key", "k"), "cluster.not_reached"),
         (("cluster", "run", "demo"), "cluster.needs_hosts"),
         (("cluster", "run", "demo", "--hosts", "none.txt"), "cluster.hosts_unreadable"),
     ],
@@ -182,6 +183,15 @@ def test_what_is_missing_is_said(words: tuple[str, ...], code: str, epochmark: C
     done = epochmark(*words)
     assert done.returncode == 2
     assert said(code).is_in(done.stderr)
+
+
+def test_a_port_that_is_none_and_a_missing_key_are_refused(epochmark: CommandLine, hosts: Path) -> None:
+    done = epochmark("cluster", "run", "demo", "--hosts", str(hosts), "--port", "65536")
+    assert done.returncode == 2
+    assert said("cli.number_out_of_range", option="--port").is_in(done.stderr)
+    done = epochmark("cluster", "run", "demo", RANK="0", WORLD_SIZE="2", MASTER_ADDR=LOCAL)
+    assert done.returncode == 2
+    assert said("cluster.key_needed").is_in(done.stderr)
 
 
 def test_a_run_alone_listens_to_nothing(environment: dict[str, str]) -> None:

@@ -208,6 +208,13 @@ class Engine:
         """Return the number of devices that hold the weights of a trained network."""
         return 1
 
+    def leave(self) -> None:
+        """Disconnect from the run's other processes after the work is done. May wait for them."""
+
+    def can_predict(self) -> bool:
+        """Return whether a trained network can predict. One on several computers may not."""
+        return True
+
     def compile(self, model: Any, spec: RunSpec, *, watched: bool = True, **options: Any) -> None:
         """Compile a Keras model.
 

@@ -1,13 +1,18 @@
 """JAX, for CPUs on all systems and for NVIDIA GPUs on Linux."""
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Started
 from workloads.engines.jax_steps import StepWatch
-from workloads.engines.keras_feed import Batch, KerasFeed
+from workloads.engines.keras_feed import Batch, Batches, KerasFeed, part_of
+from workloads.engines.peers import ADDRESS, PORT, rank
+from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
 from workloads.protocol.spec import RunSpec
 
@@ -22,7 +27,10 @@ class Jax(KerasFeed):
     reads = ("JAX_", "XLA_", "NPROC")
     settings = frozenset({"jit", "tf32"})
     compiles_always = True
-    _devices: Sequence[Any] = ()
+    joins_machines = True
+    _devices: Sequence[Any] = ()  # on this computer
+    _all_devices: Sequence[Any] = ()
+    _machines = 1
 
     def variables(self) -> dict[str, str]:
         return super().variables() | {
@@ -46,14 +54,19 @@ class Jax(KerasFeed):
         """Also reject uncompiled steps, because they would take many times as long."""
         if not spec.jit:
             return message("engine.compiles_always", engine=self.title, compiler=self.compiler)
+        if spec.machine_count > 1 and spec.preset != "standard":  # all processes must do the same steps
+            return message("engine.machines_standard_only", engine=self.title)
         return super().refusal(spec)
 
     def start(self, spec: RunSpec) -> Started:
         import jax
 
-        if spec.device_count > 1:
-            jax.config.update("jax_num_cpu_devices", spec.device_count)  # before JAX looks for devices
-        device, self._devices = _choose_devices(jax, spec)
+        if spec.devices_here > 1:
+            jax.config.update("jax_num_cpu_devices", spec.devices_here)  # before JAX looks for devices
+        self._machines = spec.machine_count
+        if self._machines > 1:
+            _join(jax, self._machines)
+        device, self._devices, self._all_devices = _choose_devices(jax, spec)
         jax.config.update("jax_default_device", self._devices[0])
         if (tf32 := spec.settings.get("tf32")) is not None:
             jax.config.update("jax_default_matmul_precision", "tensorfloat32" if tf32 else "float32")
@@ -79,15 +92,34 @@ class Jax(KerasFeed):
 
     def scope(self) -> AbstractContextManager[Any]:
         """Set the distribution for the whole process, because `fit` needs it too."""
-        if self._devices[1:]:
+        if self._all_devices[1:]:
             import keras
 
-            names = [f"{device.platform}:{device.id}" for device in self._devices]
+            names = [f"{device.platform}:{device.id}" for device in self._all_devices]
             keras.distribution.set_distribution(keras.distribution.DataParallel(devices=names))
         return super().scope()
 
     def devices_used(self, model: Any) -> int:
         return len(model.trainable_variables[0].value.sharding.device_set)
+
+    def part(self, batches: Batches) -> Batches:
+        if self._machines == 1:
+            return batches
+        own = partial(part_of, rank=rank(), count=self._machines)
+        return replace(
+            batches,
+            make=lambda: map(own, batches.make()),
+            others=lambda: [own(batch) for batch in batches.others()],
+        )
+
+    def can_predict(self) -> bool:
+        return self._machines == 1
+
+    def leave(self) -> None:
+        if self._machines > 1:
+            import jax
+
+            jax.distributed.shutdown()  # waits for all, because the others fail if rank 0 is gone
 
     def step_watch(self, model: Any, spec: RunSpec) -> StepWatch:
         return StepWatch(model)
@@ -180,19 +212,49 @@ class Jax(KerasFeed):
 ENGINE = Jax()
 
 
-def _choose_devices(jax: Any, spec: RunSpec) -> tuple[str, list[Any]]:
-    """Return the first device's name in specs, and the JAX devices."""
+def _join(jax: Any, machines: int) -> None:
+    """Connect to the processes on the run's other computers. Raises WorkloadError."""
+    address, port = os.environ[ADDRESS], os.environ[PORT]
+    coordinator = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+    try:
+        jax.distributed.initialize(
+            coordinator,
+            machines,
+            rank(),
+            coordinator_bind_address=coordinator,
+            cluster_detection_method="deactivate",
+        )
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())[:300]
+        said = message("engine.not_connected", address=address, port=int(port), reason=reason)
+        raise WorkloadError("device_unavailable", said) from error
+
+
+def _choose_devices(jax: Any, spec: RunSpec) -> tuple[str, list[Any], list[Any]]:
+    """Return the first device's name in specs, this computer's JAX devices, and those of all computers."""
     gpus = [] if spec.device == "cpu" else gpus_of(jax)
     indices = ENGINE.gpu_indices(spec, len(gpus))
     if indices is None:
-        return "cpu", jax.devices("cpu")[: spec.device_count]
-    return f"gpu:{indices.start}", gpus[indices.start : indices.stop]
+        return (
+            "cpu",
+            jax.local_devices(backend="cpu")[: spec.devices_here],
+            jax.devices("cpu")[: spec.device_count],
+        )
+    # The same ones on each computer.
+    there = [
+        device
+        for process in range(spec.machine_count)
+        for device in [each for each in jax.devices("gpu") if each.process_index == process][
+            indices.start : indices.stop
+        ]
+    ]
+    return f"gpu:{indices.start}", gpus[indices.start : indices.stop], there
 
 
 def gpus_of(jax: Any) -> list[Any]:
     """Return the GPUs supported by this build."""
     try:
-        return list(jax.devices("gpu"))
+        return list(jax.local_devices(backend="gpu"))
     except RuntimeError:  # CPU-only build, or no driver
         return []
 
@@ -207,7 +269,7 @@ def _placed(batch: Batch) -> Batch:
         return batch
 
     def placed(x: Any) -> Any:
-        return jax.device_put(x, distribution.get_data_layout(x.shape).backend_layout)
+        return jax.make_array_from_process_local_data(distribution.get_data_layout(x.shape).backend_layout, x)
 
     x, y = jax.tree.map(placed, batch)
     return x, y

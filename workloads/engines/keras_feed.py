@@ -43,7 +43,10 @@ class KerasFeed(Engine):
         return batch
 
     def part(self, batches: Batches) -> Batches:
-        """Return this process's part of the training batches."""
+        """Return this process's part of the batches that `fit` and `evaluate` get.
+
+        If one process leads, the others get only training batches, and it validates alone.
+        """
         return batches
 
     def warm_up(self, model: Any, trained: Sequence[Batch], validated: Sequence[Batch]) -> None:
@@ -72,7 +75,8 @@ class KerasFeed(Engine):
         )
 
     def evaluate(self, model: Any, x: Any, y: Any, **arguments: Any) -> dict[str, float]:
-        data = self._adapter(self._batches(x, y, arguments.pop("batch_size")))
+        batches = self._batches(x, y, arguments.pop("batch_size"))
+        data = self._adapter(batches if self.has_process_per_device else self.part(batches))
         logs: dict[str, float] = model.evaluate(data, return_dict=True, **arguments)
         return logs
 
@@ -108,7 +112,8 @@ class KerasFeed(Engine):
         )
 
     def _validation(self, data: Any, size: int | None) -> Batches:
-        return data if isinstance(data, Batches) else self._batches(data[0], data[1], size)
+        batches = data if isinstance(data, Batches) else self._batches(data[0], data[1], size)
+        return batches if self.has_process_per_device else self.part(batches)
 
     def _order(self, count: int) -> Any:
         """Return a random permutation of range(count). It differs between the passes of a run."""
@@ -159,6 +164,14 @@ def _pass(x: Any, y: Any, size: int, order: Any) -> Iterator[Batch]:
         rows = slice(first, first + size)
         rows = rows if order is None else order[rows]
         yield x[rows], _rows(y, rows)
+
+
+def part_of(batch: Batch, rank: int, count: int) -> Batch:
+    """Return one of equal parts of a batch."""
+    x, y = batch
+    size = len(x) // count
+    rows = slice(rank * size, (rank + 1) * size)
+    return x[rows], _rows(y, rows)
 
 
 def _rows(y: Any, rows: Any) -> Any:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -141,9 +142,12 @@ class _Peer:
             self._lost(self._reason())
 
     def _watch(self) -> None:
-        # Waits are added up, so that it doesn't count if this process was suspended itself.
+        looked_s = time.monotonic()
         while not self._is_over.wait(_LOOKS_EVERY_S) and self._process.poll() is None:
-            self._silent_s += _LOOKS_EVERY_S
+            now_s = time.monotonic()
+            # A long wait means that this process was suspended itself.
+            self._silent_s += min(now_s - looked_s, 2 * _LOOKS_EVERY_S)
+            looked_s = now_s
             if self._silent_s > events.HUNG_S:
                 said = message("worker.peer_hung", device=self._number + 1, silent_s=self._silent_s)
                 self._lost(WorkloadError("hung", said))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workloads.engines.engine import StepWatch
-from workloads.engines.keras_feed import Batch
+from workloads.engines.keras_feed import Batch, part_of
 from workloads.engines.peers import ADDRESS, PORT, STORE, WORLD_SIZE, rank
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
@@ -61,10 +61,7 @@ class Ranks:
 
     def part(self, batch: Batch) -> Batch:
         """Return this process's part of a batch."""
-        x, y = batch
-        size = len(x) // self._size
-        rows = slice(self._rank * size, (self._rank + 1) * size)
-        return x[rows], [part[rows] for part in y] if isinstance(y, list | tuple) else y[rows]
+        return part_of(batch, self._rank, self._size)
 
     def share(self, model: Any) -> None:
         """Make a compiled model average its gradients with the other processes."""

@@ -18,7 +18,7 @@ from workloads.protocol.telemetry import Telemetry
 PROTOCOL = 1
 LINE_LIMIT_BYTES = 1 << 16
 # A process that sends nothing for HUNG_S is suspended or stuck, even if its training may be slow.
-BEAT_S, HUNG_S = 2.0, 20.0
+BEAT_S, HUNG_S = 2.0, 15.0
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 # Thirty thousand years. The limit keeps sums of durations finite.

@@ -120,6 +120,7 @@ class Training(Workload):
         report_steps(evidence, steps, self._least_examples(spec, trainer.feed, steps), reporter)
         report_distinct(trainer.feed.distinct(), self.different_examples(spec, trainer.feed), reporter)
         report_memory(engine, reporter)
+        engine.leave()
         reporter.phase("finish")
 
     def different_examples(self, spec: RunSpec, feed: Feed) -> int:
@@ -256,7 +257,7 @@ def _evaluate(workload: Training, trainer: Trainer, reporter: Reporter) -> None:
         "test_loss": logs["loss"],
         "test_accuracy": logs.get("accuracy"),
     }
-    if workload.predicted_examples:
+    if workload.predicted_examples and engine.can_predict():
         engine.predict(model, x_test[: workload.predicted_examples], callbacks=[watch], verbose=0)
         metrics["predict_s"] = time.perf_counter() - evaluated_s
     for key, value in metrics.items():

@@ -349,7 +349,8 @@ def place(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | N
     if says_precision(run.workload):
         said = message("position.among", said=said, conditions=_conditions(others))
     doubt = {"estimate": "position.estimate", "first_epoch": "position.first_epoch"}.get(run.basis or "")
-    return message(doubt, said=said) if doubt else said
+    said = message(doubt, said=said) if doubt else said
+    return said if run.device_count == 1 else message("position.several", devices=run.device_count, said=said)
 
 
 def factor(run: RunSummary, chart: Sequence[Bar]) -> tuple[str, str] | None:

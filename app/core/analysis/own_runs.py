@@ -93,9 +93,11 @@ def _is_like(run: RunSummary, spec: RunSpec, device: str | None, cpu_name: str |
 
 
 def run_name(run: RunSummary) -> str:
-    """Return the short name of the device a run used."""
+    """Return the short name of the device a run used, with the number of devices if there were several."""
     device = run.device_name if is_gpu(run) else run.cpu_name
-    return short_name(device or run.device or sentence("compare.this_computer"))
+    name = short_name(device or run.device or sentence("compare.this_computer"))
+    count = run.device_count
+    return name if count == 1 else sentence("compare.several_devices", count=count, name=name)
 
 
 def own_name(run: RunSummary) -> str:

@@ -49,6 +49,6 @@ def read_hosts(path: Path) -> list[tuple[str, int | None]]:
     return hosts
 
 
-def is_port_taken(error: OSError) -> bool:
+def is_port_taken(error: Exception) -> bool:
     """Return whether a port can't be used because another program uses it."""
-    return error.errno in _IN_USE
+    return isinstance(error, OSError) and error.errno in _IN_USE

@@ -30,7 +30,7 @@ from app.core.messages import Message, message
 from workloads.protocol import events
 from workloads.protocol.spec import Place
 
-_RETRY_S = 0.5
+_RETRY_S, _TICK_S = 0.5, 0.5
 
 
 class Guest(Member):
@@ -118,8 +118,8 @@ class Guest(Member):
         while True:
             try:
                 stream = socket.create_connection(address, self._timing.answer_s)
-            except OSError as error:
-                if time.monotonic() > end_s:
+            except (OSError, UnicodeError) as error:  # UnicodeError: an overlong part of a name
+                if time.monotonic() > end_s or isinstance(error, UnicodeError):
                     said = message(
                         "cluster.not_reached", address=address[0], port=address[1], reason=_reason(error)
                     )
@@ -151,7 +151,10 @@ class Guest(Member):
         return line
 
     def _next(self) -> wire.AnyLine:
-        line = self._lines.get()
+        line = None
+        while line is None:  # with a time limit, because Ctrl-C can't interrupt an endless wait on Windows
+            with contextlib.suppress(queue.Empty):
+                line = self._lines.get(timeout=_TICK_S)
         if isinstance(line, Exception):
             raise UsageError(_said(loss(line, 0, self._host, self._timing.silent_s)))
         if isinstance(line, wire.Refused):
@@ -204,5 +207,5 @@ def _said(error: events.Error | None) -> Message:
     return error.said if error is not None and error.said is not None else message("cluster.failed")
 
 
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error) or type(error).__name__
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -317,7 +317,7 @@ def _listener(address: tuple[str, int]) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=_STRANGERS)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # UnicodeError: an overlong part of a name
         code = "cluster.port_in_use" if is_port_taken(error) else "cluster.bad_address"
-        reason = error.strerror or str(error)
+        reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(message(code, address=host, port=port, reason=reason)) from error

@@ -109,6 +109,8 @@ class Runner:
     def check(self, spec: RunSpec) -> Workload:
         """Return the workload of a spec. Raises UsageError if this computer can't run it."""
         workload = checked_workload(spec)
+        if spec.machine_count > 1 and self.member is None:
+            raise UsageError(message("run.needs_computers"), message("run.start_cluster"))
         if not (workload.is_demo and spec.engine == DEFAULT_ENGINE):  # the demo uses no engine
             check_engine_is_there(spec.engine, self.paths)
         variant = installed_variant(self.paths, spec.engine)

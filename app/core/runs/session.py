@@ -46,6 +46,7 @@ Listener = Callable[[events.Event], None]
 # Large enough not to block a worker, and small enough that a runaway worker can't fill the memory.
 QUEUE_LIMIT = 2_000
 TICK_S = 0.1
+COUNTED_S = 1.0
 WRITE_PATIENCE_S = 0.2
 DAMAGED_REPORTED_MAX = 3
 
@@ -126,6 +127,7 @@ class Session:
         # process was suspended or a view was slow.
         self._silent_s = 0.0
         self._unheard_s: float | None = None  # the same, also interrupted by `alive`; None until the first one
+        self._counted_s = time.monotonic()
         self._silence_reported = False
         self._damaged = 0
         self._flood = Flood()
@@ -222,22 +224,21 @@ class Session:
         self._finish(database)
 
     def _listen(self, worker: Worker) -> None:
-        """Handle messages until the worker's stream ends."""
+        """Handle messages until the worker's stream ends and, as a guest, the host's run."""
+        is_closed = False
         while True:
             try:
                 received = self._messages.get(timeout=TICK_S)
             except queue.Empty:
                 received = None
                 self._silent_s += TICK_S
-                if self._unheard_s is not None:
-                    self._unheard_s += TICK_S
                 if self._is_over(worker):
                     return
-            if isinstance(received, StreamClosed):
-                if not self._peers.decides(self._end, self._error):
-                    return
-                self._unheard_s = None
             self._handle(received)
+            is_closed = is_closed or isinstance(received, StreamClosed)
+            if is_closed and not self._peers.decides(self._end, self._error):
+                return
+            self._count_unheard(is_closed=is_closed)
             for event in self._live.news():
                 self._publish(event)
             if self._live.is_enough and self._peers.leads and not self._enough_reported:
@@ -292,6 +293,15 @@ class Session:
         if not isinstance(event, events.Alive):
             self._silent_s = 0.0
             self._silence_reported = False
+
+    def _count_unheard(self, *, is_closed: bool) -> None:
+        """Add the time since the last call. If it is long, this process was suspended, or a view was slow."""
+        now_s = time.monotonic()
+        if is_closed:
+            self._unheard_s = None
+        if self._unheard_s is not None:
+            self._unheard_s += min(now_s - self._counted_s, COUNTED_S)
+        self._counted_s = now_s
 
     def _on_event(self, event: events.Event) -> None:
         match event:

@@ -36,6 +36,7 @@ AMONG = {"ratio": "4.8×", "faster": "MX150", "slower": "i5-8250U"}
         ({}, ["position.between"], AMONG),
         ({"basis": "estimate"}, ["position.estimate", "position.between"], AMONG),
         ({"basis": "first_epoch"}, ["position.first_epoch", "position.between"], AMONG),
+        ({"settings": "devices=2 machines=2"}, ["position.several", "position.between"], AMONG),
         ({"value": 2.0}, ["position.fastest"], {"ratio": "160×", "count": 7}),
         ({"value": 500.0}, ["position.slowest"], {"ratio": "0.64×", "count": 7}),
         ({"value": 350.0}, ["position.between"], {"ratio": "0.91×", "faster": "i5-8250U", "slower": "Colab TPU"}),
@@ -202,6 +203,9 @@ def test_the_best_and_the_latest_are_chosen_among_those_that_compare(summary: Ru
 def test_a_run_is_named_after_what_it_ran_on(summary: RunSummary) -> None:
     gpu = replace(summary, device="gpu:0", device_name="NVIDIA GeForce RTX 4090")
     assert run_name(gpu) == "RTX 4090"
+    assert said("compare.several_devices", count="4", name="RTX 4090").is_all_of(
+        run_name(replace(gpu, settings="devices=4 machines=2"))
+    )
     assert run_name(replace(summary, cpu_name=None)) == "cpu"
     assert said("compare.this_computer").is_all_of(run_name(replace(summary, cpu_name=None, device=None)))
 

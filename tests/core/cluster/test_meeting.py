@@ -7,11 +7,13 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from app.core.cluster import wire
 from app.core.cluster.guest import Guest
 from app.core.cluster.host import Host
+from app.core.cluster.member import shared_event
 from app.core.errors import AppError, UsageError
 from app.core.messages import Message, message, text
 from tests.core.cluster.meeting import CLAIM, LOCAL, PATIENCE_S, QUICK, Listener, Meeting, connected
@@ -235,28 +237,63 @@ def test_a_guest_of_another_protocol_is_named_on_both_sides(meeting: Meeting) ->
     assert meeting.news.get(timeout=PATIENCE_S) == expected
 
 
-def test_a_blocked_port_is_named(meeting: Meeting) -> None:
-    """A guest says what a firewall between the two would make it say."""
-    nonce = "0" * 32
-    with connected(meeting.address) as stream:
-        lines = stream.makefile("rb")
+class Stranger:
+    """A guest with the key that sends whatever a test wants."""
 
-        def received() -> wire.AnyLine:
-            return wire.decode(lines.readline().strip())
-
-        challenge = received()
+    def __init__(self, meeting: Meeting, stream: socket.socket) -> None:
+        self._stream, self._lines = stream, stream.makefile("rb")
+        challenge, nonce = self.received(), "0" * 32
         assert isinstance(challenge, wire.Challenge)
         proof = wire.prove(meeting.key, "guest", challenge.nonce, nonce, 1)
-        stream.sendall(wire.encode(wire.Hello(protocol=wire.PROTOCOL, rank=1, nonce=nonce, proof=proof)))
-        stream.sendall(wire.encode(wire.Claim(facts=CLAIM)))
-        assert isinstance(received(), wire.Welcome)
-        probe = received()
+        self.send(wire.Hello(protocol=wire.PROTOCOL, rank=1, nonce=nonce, proof=proof))
+        self.send(wire.Claim(facts=CLAIM))
+        assert isinstance(self.received(), wire.Welcome)
+        probe = self.received()
         assert isinstance(probe, wire.Probe)
-        stream.sendall(wire.encode(wire.Probed(reached=False, port=1)))
-        while isinstance(refused := received(), wire.Alive):
+        self.port = probe.port
+
+    def send(self, line: wire.Line) -> None:
+        self._stream.sendall(wire.encode(line))
+
+    def received(self) -> wire.AnyLine:
+        return wire.decode(self._lines.readline().strip())
+
+
+def test_a_blocked_port_is_named(meeting: Meeting) -> None:
+    """A guest says what a firewall between the two would make it say."""
+    with connected(meeting.address) as stream:
+        guest = Stranger(meeting, stream)
+        guest.send(wire.Probed(reached=False, port=1))
+        while isinstance(refused := guest.received(), wire.Alive):
             pass
     assert isinstance(refused, wire.Refused)
-    assert (refused.said.code, refused.said.arguments["port"]) == ("cluster.blocked", probe.port)
+    assert (refused.said.code, refused.said.arguments["port"]) == ("cluster.blocked", guest.port)
+
+
+def test_a_guest_that_cannot_be_reached_is_refused(meeting: Meeting) -> None:
+    with socket.create_server((LOCAL, 0)) as closed:
+        port = closed.getsockname()[1]
+    with connected(meeting.address) as stream:
+        guest = Stranger(meeting, stream)
+        guest.send(wire.Probed(reached=True, port=port))
+        while isinstance(refused := guest.received(), wire.Alive):
+            pass
+    assert isinstance(refused, wire.Refused)
+    assert refused.said.arguments["target"] == 1
+
+
+def test_who_waits_gets_signs_of_life(meeting: Meeting) -> None:
+    with connected(meeting.address) as stream:
+        guest = Stranger(meeting, stream)
+        assert [guest.received() for _ in range(3)] == [wire.Alive()] * 3
+
+
+@pytest.mark.parametrize(
+    "event", [events.Log(message="x"), events.Hello(protocol=1, pid=1, python="", wall_time_ns=1)]
+)
+def test_a_guest_takes_nothing_but_results_from_the_host(event: events.Event) -> None:
+    assert shared_event(msgspec.Raw(events.encode(event))) is None
+    assert shared_event(msgspec.Raw(b"{}")) is None
 
 
 def test_a_lost_guest_ends_the_run_for_all() -> None:

@@ -53,13 +53,25 @@ class Side:
 
 @contextmanager
 def together(
-    spec: RunSpec, paths: Paths, machine: Machine, limits: Limits | None = None
+    spec: RunSpec, paths: Paths, machine: Machine, limits: Limits | None = None, second: RunSpec | None = None
 ) -> Iterator[tuple[Side, Side]]:
-    """Start a spec on two computers that have already met. At the end, no process may be left."""
+    """Start a spec on two computers that have already met. At the end, no process may be left.
+
+    Args:
+        spec: Spec for each of them.
+        paths: The folders of both.
+        machine: The computer of both.
+        limits: Time limits; None for the usual ones.
+        second: Spec for the second one; None for the same.
+    """
     meeting = Meeting()
     members = (meeting.host, meeting.join())
     meeting.finish()
-    sides = [started(joint_spec(spec, 2), paths, machine, limits, member) for member in members]
+    specs = (spec, second or spec)
+    sides = [
+        started(joint_spec(each, 2), paths, machine, limits, member)
+        for each, member in zip(specs, members, strict=True)
+    ]
     before = [process.pid for process in psutil.Process().children(recursive=True)]
     try:
         yield sides[0], sides[1]

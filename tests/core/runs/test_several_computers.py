@@ -12,7 +12,6 @@ from app.core.paths import Paths
 from app.core.runs.agreement import claim_of, joint_spec
 from app.core.runs.runner import Runner, checked_workload
 from app.core.runs.session import Limits
-from app.core.verdict.energy import energy_of
 from app.core.verdict.rules import judge
 from tests.core.cluster.meeting import LOCAL
 from tests.core.cluster.together import Side, finished, together
@@ -35,12 +34,23 @@ def test_both_store_the_results_of_the_first(paths: Paths, machine: Machine) -> 
         assert run.summary.settings == "devices=2 machines=2"
         assert (run.summary.device_count, run.summary.machine_count) == (2, 2)
         assert "several_computers" in {reason.code for reason in judge(run).reasons}
-        assert all(energy.total_j is None for energy in energy_of(run).values())
     assert [epoch.duration_s for epoch in second.epochs] == [epoch.duration_s for epoch in first.epochs]
     assert [epoch.val_loss for epoch in second.epochs] == [epoch.val_loss for epoch in first.epochs]
     assert sum((block.durations_s for block in second.steps), ()) == sum(
         (block.durations_s for block in first.steps), ()
     )
+    assert second.summary.value == first.summary.value
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("faster", [0, 1])
+def test_the_second_completes_when_the_first_does(faster: int, paths: Paths, machine: Machine) -> None:
+    fast, slow = demo(step_s=0.001), demo(step_s=0.05)
+    specs = (fast, slow) if faster == 0 else (slow, fast)
+    with together(specs[0], paths, machine, second=specs[1]) as sides:
+        first, second = finished(paths, *sides)
+    assert [run.summary.status for run in (first, second)] == ["completed"] * 2
+    assert len(second.epochs) == 3
     assert second.summary.value == first.summary.value
 
 
@@ -128,6 +138,13 @@ def test_what_several_computers_cannot_do_is_refused(
         checked_workload(joint_spec(spec, count))
     assert isinstance(caught.value.message, Message)
     assert caught.value.message.code == code
+
+
+def test_a_stored_run_on_several_computers_is_not_repeated_on_one(paths: Paths, machine: Machine) -> None:
+    with pytest.raises(UsageError) as caught:
+        Runner(paths, machine).check(joint_spec(demo(), 2))
+    assert isinstance(caught.value.message, Message)
+    assert caught.value.message.code == "run.needs_computers"
 
 
 def test_a_spec_with_an_impossible_number_of_devices_is_refused(paths: Paths, machine: Machine) -> None:

@@ -181,6 +181,13 @@ def test_power_is_not_known_over_a_gap(stored_run: Run) -> None:
     assert energy.per_epoch_j == pytest.approx(1000.0)
 
 
+def test_the_energy_of_several_computers_is_unknown(stored_run: Run) -> None:
+    run = with_samples(stored_run, gpu_looks(energy_j=lambda t_s: 100 * t_s))
+    assert energy_of(run)["gpu"].total_j is not None
+    together = replace(run, summary=replace(run.summary, settings="machines=2"))
+    assert energy_of(together) == {"cpu": Energy(), "gpu": Energy()}
+
+
 def test_a_run_on_the_cpu_counts_no_gpu(stored_run: Run) -> None:
     looks = gpu_looks(energy_j=lambda t_s: t_s)
     for t_s, look in looks.items():

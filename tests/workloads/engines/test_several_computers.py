@@ -29,8 +29,9 @@ def test_two_computers_do_the_work_of_one(engine: str, installed_engines: Paths,
     assert runs[0].summary.value == runs[1].summary.value
 
 
-def test_two_computers_with_two_devices_each(installed_engines: Paths, machine: Machine) -> None:
-    spec = spec_on(2, engine="torch", steps=4, batch_size=256, threads=1)
+@pytest.mark.parametrize("engine", ABLE)
+def test_two_computers_with_two_devices_each(engine: str, installed_engines: Paths, machine: Machine) -> None:
+    spec = spec_on(2, engine=engine, steps=4, batch_size=256, threads=1)
     assert joint_spec(spec, 2).settings["devices"] == 4
     with together(spec, installed_engines, machine) as sides:
         runs = finished(installed_engines, *sides)
@@ -39,8 +40,11 @@ def test_two_computers_with_two_devices_each(installed_engines: Paths, machine: 
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_killed_worker_ends_the_run_on_both(rank: int, installed_engines: Paths, machine: Machine) -> None:
-    spec = spec_on(1, engine="torch", epochs=50, threads=1)
+@pytest.mark.parametrize("engine", ABLE)
+def test_a_killed_worker_ends_the_run_on_both(
+    engine: str, rank: int, installed_engines: Paths, machine: Machine
+) -> None:
+    spec = spec_on(1, engine=engine, epochs=50, threads=1)
     with together(spec, installed_engines, machine) as sides:
         wait_until(lambda: all(side.steps() for side in sides))
         sides[rank].worker().kill()

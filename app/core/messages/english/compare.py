@@ -53,7 +53,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.other_samples_per_epoch": "{theirs} samples per epoch, not {mine}",
     "compare.other_setting": "{theirs}, not {mine}",
     "compare.other_variant": "network {theirs}, not {mine}",
-    "compare.unknown_settings": "settings from another version of Epochmark: {settings}",
+    "compare.several_devices": "{count} × {name}",
+    "compare.unknown_settings": "settings from another Epochmark version: {settings}",
     "compare.other_workload": "{theirs}, not {mine}",
     "compare.other_workload_version": "workload version {theirs}, not {mine}",
     "compare.published_otherwise": "published in {unit}, which can't be converted exactly",
@@ -113,6 +114,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "position.first_epoch": "{said} (first epoch only)",
     "position.none_like": "Not ranked: no published results with this precision and a similar batch size",
     "position.level": "{ratio} as fast as the {baseline}, level with {other}",
+    "position.several": "{devices} devices together: {said}",
     "position.slowest": (
         "{ratio} as fast as the {baseline}, slower than the only published device",
         "{ratio} as fast as the {baseline}, slower than all {count} published devices",
