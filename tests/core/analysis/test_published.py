@@ -134,7 +134,7 @@ def check_parameters(row: PublishedRow) -> None:
     """Compare a row's parameter count with the network's trained parameters; running means don't count there."""
     assert CATALOGUE[row.workload].metric == row.metric
     network = CATALOGUE[row.workload.removesuffix("_inference")]
-    trained = re.search(r"([\d,]+) trained parameters", text(network.summary))
+    trained = re.search(r"([\d,]+) train\w+ parameters", text(network.summary))
     count = int(trained[1].replace(",", "")) if trained else sure(network.parameters_count)
     if stated := re.search(r"(\d+) parameters", row.notes):
         assert int(stated[1]) == count
