@@ -265,7 +265,7 @@ class Session:
             self._on_event(msgspec.structs.replace(news, t_s=max(0.0, time.monotonic() - self._start_s)))
         elif news.error is None:
             self._end = events.End(status="completed")
-        elif self._error is None and self._cancelled_s is None:
+        elif self._cancelled_s is None and (self._error is None or self._error.code == "internal"):
             self._error = told(news.error)
             self._kill.set()
 

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +14,10 @@ from app.core.runs.agreement import claim_of, joint_spec
 from app.core.runs.runner import Runner, checked_workload
 from app.core.runs.session import Limits
 from app.core.verdict.rules import judge
-from tests.core.cluster.meeting import LOCAL
+from tests.core.cluster.meeting import LOCAL, Meeting
 from tests.core.cluster.together import Side, finished, together
-from tests.core.runs.running import demo
+from tests.core.runs.running import Recorder, demo, fake_worker, finish, stored
+from tests.saying import said
 from tests.waiting import wait_until
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -103,6 +105,28 @@ def test_a_lost_computer_ends_the_run_and_epochs_are_kept(paths: Paths, machine:
     assert (first.summary.status, first.summary.error_code) == ("failed", "crashed")
     assert first.epochs
     assert sides[0].said == message("cluster.lost_gone", rank=1, address=LOCAL)
+
+
+@pytest.mark.slow
+def test_the_cause_on_another_computer_replaces_an_engine_s_own_error(
+    paths: Paths, machine: Machine, recorder: Recorder, tmp_path: Path
+) -> None:
+    body = """
+    say(HELLO + b'{"type":"error","code":"internal","message":"Connection reset by peer"}\\n')
+    time.sleep(60)
+    """
+    meeting = Meeting()
+    guest = meeting.join()
+    meeting.finish()
+    runner = Runner(paths, machine, command=fake_worker(tmp_path, body), member=meeting.host)
+    session = runner.start(joint_spec(demo(), 2), recorder)
+    wait_until(lambda: recorder.of(events.Hello))
+    cause = message("worker.out_of_memory")
+    guest.end("failed", events.Error(code="out_of_memory", said=cause))
+    finish(session)
+    assert said("cluster.ended", rank="1", reason=said("worker.out_of_memory")).is_in(
+        stored(paths, session).summary.error_message or ""
+    )
 
 
 def test_the_computers_agree_on_everything_but_their_own_settings(paths: Paths) -> None:
