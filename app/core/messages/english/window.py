@@ -2,7 +2,7 @@
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "about.versions": "Python {python}, Qt {qt}",
-    "busy.ask_anyway": "{reason}\n\nBoth would slow down, and neither result would be accurate. Run anyway?",
+    "busy.ask_anyway": "{reason}\n\nBoth benchmarks would slow down, and neither result would be accurate. Run anyway?",
     "busy.other_epochmark": "Another instance of Epochmark is already running a benchmark on this computer.",
     "busy.title": "Already running",
     "change_dialog.batch": "Batch size",
