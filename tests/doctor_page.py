@@ -17,7 +17,7 @@ Run the doctor first:
 ```
 python3 start.py doctor                       # checks the driver, TensorFlow and each device, in about ten seconds
 python3 start.py doctor --log training.log    # explains the lines of a log
-python3 start.py doctor --report              # text to paste into a question, without names or serial numbers
+python3 start.py doctor --report              # text for a request for help, without names or serial numbers
 ```
 
 In the window, the doctor is on the *Hardware* page. *Help* → *Why isn't my GPU used?* starts it directly.

@@ -29,8 +29,8 @@ Current networks aren't based on a study. For most of them, there are published 
 2026:
 
 - `gpt_mini`, `gpt_tiny` and `gpt_small` are defined and timed as in Languini Kitchen, and `nanogpt_char` as in
-  nanoGPT. Their headline is tokens per second. The GPTs read random tokens, from which nothing can be learned.
-  Their loss is therefore always near ln 16,384 = 9.70.
+  nanoGPT. Their headline figure is tokens per second. The GPTs read random tokens, from which nothing can be
+  learned. Their loss is therefore always near ln 16,384 = 9.70.
 - `vit_tiny_224`, `resnet50_224`, `convnext_tiny_224`, `efficientnet_b0_224` and `mobilenetv3_large_224` are
   defined and timed as in timm. Their headline figure is images per second.
 - `fc_parametric`, `cnn_parametric` and `rnn_parametric` have adjustable depth and width, as in ParaDnn. For
@@ -61,7 +61,7 @@ QUESTIONS = (
     (
         "004",
         "how fast are ordinary laptops and cards?",
-        "`cifar10_keras_cnn`, the standard",
+        "`cifar10_keras_cnn`, the standard network",
         "seconds per epoch",
     ),
     (
@@ -127,9 +127,9 @@ GENERATION = """
 ## Generation
 
 `gpt_small_generation` reads a prompt of 128 random tokens and generates 128 tokens with a key-value cache, always
-choosing the most likely token. Its headline is the number of tokens generated per second. The prompt-reading speed
-is listed among its measurements. A batch size of 1 corresponds to a chat, and `--batch 8` to a small server. No
-results have been published for these weights.
+choosing the most likely token. Its headline figure is the number of tokens generated per second. The
+prompt-reading speed is listed among its measurements. A batch size of 1 corresponds to a chat, and `--batch 8` to
+a small server. No results have been published for these weights.
 """
 MACHINE = """
 These workloads test the hardware itself. `matmul` measures the computer's peak. Once it has been run, every

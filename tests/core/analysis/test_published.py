@@ -131,11 +131,11 @@ def check_row(row: PublishedRow) -> None:
 
 
 def check_parameters(row: PublishedRow) -> None:
-    """Compare a row's parameter count with the network's trained parameters; running means don't count there."""
+    """Compare a row's parameter count with the network's trainable parameters; running means don't count there."""
     assert CATALOGUE[row.workload].metric == row.metric
     network = CATALOGUE[row.workload.removesuffix("_inference")]
-    trained = re.search(r"([\d,]+) train\w+ parameters", text(network.summary))
-    count = int(trained[1].replace(",", "")) if trained else sure(network.parameters_count)
+    trainable = re.search(r"([\d,]+) trainable parameters", text(network.summary))
+    count = int(trainable[1].replace(",", "")) if trainable else sure(network.parameters_count)
     if stated := re.search(r"(\d+) parameters", row.notes):
         assert int(stated[1]) == count
     elif stated := re.search(r"([\d.]+) M parameters", row.notes):

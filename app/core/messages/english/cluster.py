@@ -1,7 +1,7 @@
 """Runs on several computers: who is there, who isn't, and what differs."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "cluster.bad_address": "Epochmark can't listen on {address} ({reason}). Use an address of this computer.",
+    "cluster.bad_address": "Epochmark can't listen on {address} ({reason}). Use one of this computer's addresses.",
     "cluster.bad_key": "The run's key is missing. Copy the whole command that rank 0 shows, or set EPOCHMARK_KEY.",
     "cluster.bad_rank": "Rank {rank} isn't part of this run. Use a rank from 1 to {last}.",
     "cluster.blocked": (
@@ -25,9 +25,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cluster.hosts_unreadable": "{path} can't be read ({reason}).",
     "cluster.joined": "Rank {rank} ({address}) has joined.",
     "cluster.launched_several": "{launcher} has started several processes on this computer. Start one per computer, and use --devices for its GPUs.",
-    "cluster.launched_unreadable": "The variables of {launcher} can't be used ({problem}).",
-    "cluster.lost_garbled": "Rank {rank} ({address}) sent invalid data.",
-    "cluster.lost_gone": "The connection to rank {rank} ({address}) has ended.",
+    "cluster.launched_unreadable": "The variables set by {launcher} can't be used ({problem}).",
+    "cluster.lost_garbled": "Rank {rank} ({address}) sent an invalid message.",
+    "cluster.lost_gone": "The connection to rank {rank} ({address}) was closed.",
     "cluster.lost_silent": "Rank {rank} ({address}) hasn't responded for {silent_s:.0f} s.",
     "cluster.key_needed": "Set EPOCHMARK_KEY to a secret of at least {least} characters, the same one on all computers.",
     "cluster.missing": "Not all computers joined within {waited_s:.0f} s. Missing ranks: {ranks:, }.",
@@ -38,7 +38,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cluster.none": "nothing",
     "cluster.not_reached": "Nothing accepts connections at {address}, port {port} ({reason}). Start `cluster run` on rank 0 first, and check its firewall.",
     "cluster.other_protocol": "The computers use different protocols: {here} on rank 0, {there} on the other one. Install the same version of Epochmark on all of them.",
-    "cluster.port_in_use": "Another program uses port {port} of {address}. Choose another port.",
+    "cluster.port_in_use": "Another program is using port {port} on {address}. Choose another port.",
     "cluster.rank_taken": "Rank {rank} has already joined, from {address}.",
     "cluster.refused": "Rank {rank} ({address}) was refused. {reason}",
     "cluster.start_there": (
@@ -48,8 +48,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cluster.stranger": "A computer at {address} tried to join without the run's key.",
     "cluster.too_late": "The run has already started.",
     "cluster.unreadable_address": "{address} isn't an address. Use HOST:PORT, such as 10.0.0.1:29711.",
-    "cluster.waiting": "Waiting for the other computers at {address}. To cancel, press Ctrl-C.",
+    "cluster.waiting": "Waiting at {address} for the other computers. To cancel, press Ctrl-C.",
     "cluster.waiting_there": "Connected to rank 0 as rank {rank}. Waiting for the other computers.",
     "cluster.without_repeat": "--join can't be combined with --repeat.",
-    "cluster.wrong_key": "The key isn't this run's key. Copy the whole command that rank 0 shows.",
+    "cluster.wrong_key": "This isn't the run's key. Copy the whole command that rank 0 shows.",
 }

@@ -7,7 +7,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engines.card_failed": "The {title} build “{variant}” doesn't work on your GPU ({reason}).",
     "engines.card_too_slow": "no result within {limit_s:.0f} s",
     "engines.check_connection": "Check the internet connection (and pip's settings, if you use a mirror).",
-    "engines.check_date_and_proxy": "Check this computer's date and proxy.",
+    "engines.check_date_and_proxy": "Check this computer's date and proxy settings.",
     "engines.check_folder": "Check the folder and its drive.",
     "engines.check_index": "If you use a mirror or a folder, check that it's complete.",
     "engines.check_pip_login": "Check the login in pip's settings.",
@@ -18,7 +18,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engines.driver_too_old": "{gpu} needs driver {oldest} or newer (installed: {driver})",
     "engines.file_unusable": "{path} couldn't be read or written ({reason}).",
     "engines.files_damaged": (
-        "{names} of {title} is missing or damaged.",
+        "The {title} file {names} is missing or damaged.",
         "{count} {title} files are missing or damaged: {names} …",
     ),
     "engines.folder_is_gone": "The engine folder {folder} is missing.",

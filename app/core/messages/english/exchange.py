@@ -38,7 +38,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "exchange.no_results": "none of its runs has a result",
     "exchange.no_text": "it contains no Epochmark result (forums and messaging apps often remove it; ask for the original)",
     "exchange.not_json": "it isn't valid JSON ({reason})",
-    "exchange.not_of_epochs": "its headline ({value_s:g} s) doesn't match the median of its epochs ({median_s:g} s)",
+    "exchange.not_of_epochs": "its headline figure ({value_s:g} s) doesn't match the median of its epochs ({median_s:g} s)",
     "exchange.not_png": "it isn't a PNG",
     "exchange.not_removable": "“{name}” can't be excluded from a result.",
     "exchange.not_unpacked": "its result is damaged",

@@ -40,7 +40,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "imports.logs_only": "--workload, --name and --totals are only for epoch logs.",
     "imports.none": "No imported results.",
     "imports.not_verified": "Imported, not verified. Checksums detect damage, but don't prove who ran the benchmark.",
-    "imports.one_action": "Enter files to import, or use --list, --show or --remove.",
+    "imports.one_action": "Specify files to import, or use --list, --show or --remove.",
     "imports.own": ("this is your own run {numbers}", "{count} are your own runs {numbers}"),
     "imports.present": (
         "already imported as {numbers}",

@@ -4,13 +4,13 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.clock_step": "Durations aren't affected, but the run's time of day may be wrong.",
     "advice.cool_down": "Let the computer cool down, clean its fans, then run again.",
     "advice.cool_down_and_close": "Let the computer cool down, close other programs, then run again.",
-    "advice.cool_down_first": "Let it cool down and clean its fans first.",
+    "advice.cool_down_first": "Clean its fans and let it cool down first.",
     "advice.cpu_quota": "Raise the container's CPU limit, or run Epochmark outside it.",
     "advice.cpus_hidden": "Give Epochmark's container or terminal access to all CPUs.",
     "advice.damaged": "Run again. `{epochmark} results export --format json` exports what is still readable.",
     "advice.device_differs": "Choose the device that was used. For TensorFlow, `{repair}` installs GPU support.",
     "advice.engine_changed": "Unset them and restart Epochmark, or compare only with runs that use them.",
-    "advice.finish_an_epoch": "Let it finish an epoch, or use Quick.",
+    "advice.finish_an_epoch": "Let the run finish an epoch, or use Quick.",
     "advice.float32_and_seed": (
         "Use float32 and another seed. If the problem recurs, test the memory and undo any overclocking."
     ),

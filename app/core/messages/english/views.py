@@ -4,13 +4,13 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "about.text": (
         "Measures how fast this computer trains neural networks and compares it with others.\n\nThe method is"
         " open, all raw timings are kept, and nothing is uploaded.\n\nMIT licence. Typeface: Inter, SIL Open"
-        " Font License. Icons: Lucide, ISC licence. Window: Qt for Python, LGPL 3. Published measurements: see"
+        " Font License. Icons: Lucide, ISC licence. User interface: Qt for Python, LGPL 3. Published measurements: see"
         " resources/reference/SOURCES.md."
     ),
     "button.close": "Close",
     "chart.after_epoch": "After epoch {number}: {values}",
     "chart.against_known": "Known hardware",
-    "chart.axes": "Left axis: percent (of all memory; of the highest clock in the run). Right axis, dashed: °C and W. CPU steal: share of time that this virtual machine waited for the host's CPU.",
+    "chart.axes": "Left axis: percentage (of total memory, or of the run's highest clock). Right axis, dashed: °C and W. CPU steal: share of the time that this virtual machine spent waiting for the host's CPU.",
     "chart.clock": "clock",
     "chart.epochs_later": "Epochs appear here as they run.",
     "chart.epochs_done": "{done} of {planned} epochs: {durations}",
@@ -58,7 +58,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "chart.steps_per_second": "Training steps per second",
     "chart.result_of_runs": "{label} of each run",
-    "chart.sustained": "Sustained speed as a percentage of the first third",
+    "chart.sustained": "Sustained speed as a percentage of the speed in the first third",
     "chart.sustained_heading": "Sustained speed",
     "chart.sustained_pass": "pass: {pass_pct:.0f} %",
     "chart.sustained_result": "last third {share_pct:.1f} % (pass: {pass_pct:.0f} %)",
@@ -93,7 +93,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "failure.hung": "Training process hung",
     "failure.non_finite_loss": "Training diverged: the loss is NaN",
     "failure.out_of_memory": "Out of memory",
-    "fault.explanation": "You can keep working. Your results are safe. Please report this problem with the text below.",
+    "fault.explanation": "You can keep working. Your results are safe. Please report this problem and include the text below.",
     "file.ask_to_replace": "{name} already exists. Replace it?",
     "file.exists": "File exists",
     "file.is_device": "{name} is a device or a pipe, not a file.",
@@ -146,7 +146,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.about_one_of": "run {number} of {planned} · {about}",
     "run.at_step": "Epoch {epoch} · step {step}",
     "run.at_step_of": "Epoch {epoch} of {epochs} · step {step} of {steps}",
-    "run.waiting_for_quiet": "Waiting for a quiet computer. {cause} The run starts anyway in {left_s:.0f} s.",
+    "run.waiting_for_quiet": "Waiting until the computer is less busy. {cause} The run starts anyway in {left_s:.0f} s.",
     "run.cooling_down": "Cooling down: {now_c:.0f} °C, target {goal_c:.0f} °C",
     "run.restore_limit": "To restore the power limit, run:",
     "run.set_limit": "To continue, set the power limit to {limit_w:.0f} W (now {now_w:.0f} W).",

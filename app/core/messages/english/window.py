@@ -2,7 +2,7 @@
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "about.versions": "Python {python}, Qt {qt}",
-    "busy.ask_anyway": "{reason}\n\nBoth would slow down, and neither result would be accurate. Run anyway?",
+    "busy.ask_anyway": "{reason}\n\nBoth benchmarks would slow down, and neither result would be accurate. Run anyway?",
     "busy.other_epochmark": "Another instance of Epochmark is already running a benchmark on this computer.",
     "busy.title": "Already running",
     "change_dialog.batch": "Batch size",
@@ -20,7 +20,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "change_dialog.of_run": "Compare settings …",
     "change_dialog.one_engine": "Only one engine is installed. You can install others in Settings.",
     "change_dialog.open": "Compare …",
-    "change_dialog.open_tip": "Asks what should change, such as a setting or the device",
+    "change_dialog.open_tip": "Choose what to change, such as a setting or the device",
     "change_dialog.power": "Power limit",
     "change_dialog.precision": "Precision",
     "change_dialog.setting": "Any setting",
