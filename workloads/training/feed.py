@@ -1,4 +1,4 @@
-"""Input of a network: arrays in memory, or batches generated during training."""
+"""Input to a network: arrays in memory, or batches generated during training."""
 
 import zlib
 from dataclasses import dataclass, replace

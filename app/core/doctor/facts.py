@@ -213,7 +213,7 @@ class _Look(Generic[_Value]):
         self._thread.start()
 
     def result(self, end_s: float) -> _Value | None:
-        """Wait for the result until a monotonic time; None if it isn't available by then."""
+        """Wait for the result until a time on the monotonic clock. Return None if it isn't available by then."""
         self._thread.join(max(end_s - time.monotonic(), 0))
         return self._answers[0] if self._answers else None
 

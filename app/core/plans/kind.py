@@ -234,7 +234,7 @@ class PlanKind:
         return Several(summary, level, badge, self.basis(group, summary))
 
     def basis(self, group: Group, summary: RunSummary) -> str:
-        """Return a text that describes the basis of the headline. `summary` represents the group."""
+        """Return text that describes the basis of the headline. `summary` represents the group."""
         del group, summary
         return ""
 

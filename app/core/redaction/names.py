@@ -43,8 +43,8 @@ class Pattern(str):
 def private_names() -> dict[str, str]:
     """Return patterns for names of this computer, its user and all home folders, with their replacements.
 
-    A name is hidden wherever it is a whole word, ignoring case; a host name is hidden together with its domain.
-    Names with fewer than three letters and ordinary words are hidden only before or after "@".
+    A name is hidden wherever it occurs as a whole word, ignoring case. A host name is hidden together with its
+    domain. Names with fewer than three letters and ordinary words are hidden only before or after "@".
     """
     users, hosts = set(_users()), set(_hosts())
     names: dict[str, str] = {}

@@ -99,7 +99,7 @@ def without_folders(spec: RunSpec) -> dict[str, Any]:
 
 
 def hide(text: str | None, private: Mapping[str, str]) -> str | None:
-    """Replace private strings in a text, except at the beginning of a longer word. None stays None."""
+    """Replace private strings in text, except at the beginning of a longer word. None stays None."""
     if text is not None:
         for secret, stand_in in private.items():
             expression = secret if isinstance(secret, Pattern) else re.escape(secret) + r"(?!\w)"

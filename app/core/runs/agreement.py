@@ -40,7 +40,7 @@ def claim_of(spec: RunSpec, paths: Paths) -> dict[str, str]:
 
 
 def joint_spec(spec: RunSpec, count: int) -> RunSpec:
-    """Return the spec of a run on several computers from the spec for each of them."""
+    """Return the spec for a run on several computers, given the spec for each of them."""
     settings = spec.settings | {"machines": count, "devices": count * spec.device_count}
     return msgspec.structs.replace(spec, settings=settings)
 

@@ -15,7 +15,7 @@ def warn(code: str, said: Message) -> events.Warn:
 
 
 def failure(code: events.ErrorCode, said: Message) -> events.Error:
-    """Return an error event with a message and its sentence."""
+    """Return an error event with a message, as a code and as a sentence."""
     return events.Error(code=code, said=said, message=_sentence(said))
 
 

@@ -80,7 +80,7 @@ def salvage(damaged: Path, fresh: Path) -> int:
 def differs(connection: sqlite3.Connection) -> bool:
     """Return whether tables, columns, indexes or references differ from the schema.
 
-    Even one changed letter counts, because SQLite would fail at the first query.
+    Even one changed letter counts as a difference, because SQLite would fail on the first query.
     """
     try:
         return not _template() <= _shape(connection)

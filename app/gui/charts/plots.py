@@ -239,7 +239,7 @@ class DoublePlot(Plot):
 
 
 class Line:
-    """A line of a plot, in one of the SERIES colours."""
+    """A line in a plot, in one of the SERIES colours."""
 
     def __init__(self, plot: Plot, colour: str, *, dashed: bool) -> None:
         self._plot = plot

@@ -110,7 +110,7 @@ class CpuClock:
 
 
 def pick_cpu_temperature_c(chips: Mapping[str, Iterable[tuple[str, float]]]) -> float | None:
-    """Return the temperature of the hottest package, or else core, from temperatures grouped by chip."""
+    """Return the temperature of the hottest package or, failing that, the hottest core."""
     for chip in CPU_CHIPS:
         true = [(label, celsius) for label, celsius in chips.get(chip, ()) if 0 < celsius < 150]
         for wanted in (*_PACKAGE_LABELS, ""):

@@ -67,7 +67,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engines.shorter_home": "Set EPOCHMARK_HOME to a folder with a shorter path.",
     "engines.strangers": "{folder} contains files that don't belong to {title}: {names}.",
     "engines.try_later": "Try again later. If you use a mirror, contact its operator.",
-    "engines.unknown_variant": "{title} has no build “{variant}” for this computer.",
+    "engines.unknown_variant": "{title} has no “{variant}” build for this computer.",
     "engines.untried": "from {source}, untested",
     "engines.unreachable": "The {title} folder {folder} can't be read ({reason}).",
     "engines.wait_for_it": "Wait for it to finish, then try again.",

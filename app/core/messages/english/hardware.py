@@ -5,7 +5,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "hardware.ioreg_not_responding": "ioreg isn't responding. GPUs are no longer queried.",
     "hardware.machine_id_not_responding": "The computer ID can't be read because the system isn't responding.",
     "hardware.nvidia_smi_not_responding": "nvidia-smi isn't responding. GPUs are no longer queried.",
-    "hardware.nvml_broken": "NVIDIA's library (NVML) couldn't be started: {reason}",
+    "hardware.nvml_broken": "NVIDIA's library (NVML) couldn't be initialised: {reason}",
     "hardware.nvml_crashes": "NVIDIA GPUs aren't queried because NVIDIA's library (NVML) crashes. Restart the computer, or reinstall the driver.",
     "hardware.nvml_not_responding": "NVIDIA GPUs aren't queried because NVIDIA's library (NVML) isn't responding. Restart the computer, or reinstall the driver.",
     "hardware.storage_not_responding": "A disk isn't responding. Continuing without its details.",

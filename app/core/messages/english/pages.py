@@ -249,7 +249,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "settings.open_logs": "Open logs folder",
     "settings.open_results": "Open results folder",
     "settings.others": "Community",
-    "settings.preset_note": "For new runs. Quick estimates from 30–60 s of steps, Standard trains whole epochs, Sustained trains for 10 minutes to detect throttling.",
+    "settings.preset_note": "Preset for new runs. Quick estimates the time per epoch from 30–60 s of steps. Standard trains whole epochs. Sustained trains for 10 minutes to detect throttling.",
     "settings.privacy": "Privacy",
     "settings.privacy_note": "Nothing is uploaded. Epochmark goes online only when you download a data set, an engine or the community table. Exports, copies and pictures contain no computer names, user names, folder paths or serial numbers.",
     "settings.remove_named": "Remove {title}",

@@ -140,7 +140,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.reading_once": "Some configurations were measured only once. A second round shows which differences are due to chance.",
     "studies.reads_nothing": "Only the study {presets:, } reads folders, and only with the workload {workload}. Choose both, or specify no folders.",
     "studies.refused": "Not run: {points:, }. {reason}",
-    "studies.relative_cost": "Epoch cost relative to a Tesla K80 in 2017 (lower is cheaper)",
+    "studies.relative_cost": "Epoch cost relative to a Tesla K80 in 2017 (lower is better)",
     "studies.relative_time": "Epoch time relative to a Tesla K80 in 2017 (lower is faster)",
     "studies.rent_always": "For {workload}, renting a {device} at {price:.2f} USD/h ({date}) is always cheaper.",
     "studies.rent_below": (

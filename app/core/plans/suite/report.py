@@ -105,7 +105,7 @@ class SuiteReport(PlanReport):
         )
 
     def with_community(self, rows: Sequence[CommunityRow]) -> "SuiteReport":
-        """Return a copy with the scores in a community table added."""
+        """Return a copy that also has the scores from a community table."""
         return replace(self, elsewhere=[*self.elsewhere, *community_scores(rows, self.result.definition)])
 
     def lines(self, *, with_advice: bool = True) -> list[str]:

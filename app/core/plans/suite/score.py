@@ -95,7 +95,7 @@ class SuiteResult:
         return min(counted, default=0)
 
     def mean(self, purpose: Purpose | None) -> Score | None:
-        """Return the geometric mean of the tests with this purpose, or of all tests if `purpose` is None.
+        """Return the geometric mean of the scores of all tests, or of those with this purpose if it isn't None.
 
         None while a test has no points, or if the runs used different computers or engine versions.
         """

@@ -220,7 +220,7 @@ class BenchmarkPage(QWidget):
                 preferences.change(recent_workloads=recent)
 
     def _on_busy(self) -> None:
-        """Disable starting runs while another page's plan is running."""
+        """Prevent runs from being started while another page's plan is running."""
         bridge = self._services.bridge
         is_elsewhere = bridge.is_running and bridge.has_own_page
         self.setup.set_busy(sentence(f"benchmark.{bridge.page}_running") if is_elsewhere else "")
