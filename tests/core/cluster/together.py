@@ -64,6 +64,7 @@ def together(
         limits: Time limits; None for the usual ones.
         second: Spec for the second one; None for the same.
     """
+    others = _children()  # the fork server of other tests, for example
     meeting = Meeting()
     members = (meeting.host, meeting.join())
     meeting.finish()
@@ -72,14 +73,14 @@ def together(
         started(joint_spec(each, 2), paths, machine, limits, member)
         for each, member in zip(specs, members, strict=True)
     ]
-    before = [process.pid for process in psutil.Process().children(recursive=True)]
+    workers = _children() - others
     try:
         yield sides[0], sides[1]
     finally:
         for side in sides:
             side.session.kill()
             assert side.session.wait(PATIENCE_S)
-    wait_until(lambda: not any(map(_is_alive, before)))
+    wait_until(lambda: not any(map(_is_alive, workers)))
 
 
 def started(spec: RunSpec, paths: Paths, machine: Machine, limits: Limits | None, member: Member) -> Side:
@@ -93,6 +94,10 @@ def finished(paths: Paths, *sides: Side) -> list[Run]:
         assert side.session.wait(PATIENCE_S)
     with Database(paths.database) as database:
         return [load_run(database, side.session.run_id) for side in sides]
+
+
+def _children() -> set[int]:
+    return {process.pid for process in psutil.Process().children(recursive=True)}
 
 
 def _is_alive(pid: int) -> bool:
