@@ -102,7 +102,7 @@ class _Peer:
             stdout=subprocess.PIPE,
         )
         self._error: events.Error | None = None
-        self._silent_s = 0.0
+        self._silent_s, self._patience_s = 0.0, events.LOADS_S
         self._reading = threading.Thread(target=self._read, daemon=True)
         self._reading.start()
         threading.Thread(target=self._watch, daemon=True).start()
@@ -136,8 +136,11 @@ class _Peer:
         for line in self._process.stdout:
             self._silent_s = 0.0
             with suppress(events.DamagedEventError):
-                if isinstance(event := events.decode(line), events.Error):
+                event = events.decode(line)
+                if isinstance(event, events.Error):
                     self._error = event
+                elif isinstance(event, events.Environment):  # the engine has been imported
+                    self._patience_s = events.HUNG_S
         if self._process.wait() and not self._is_over.wait(_ENDS_WITHIN_S):
             self._lost(self._reason())
 
@@ -148,6 +151,6 @@ class _Peer:
             # A long wait means that this process was suspended itself.
             self._silent_s += min(now_s - looked_s, 2 * _LOOKS_EVERY_S)
             looked_s = now_s
-            if self._silent_s > events.HUNG_S:
+            if self._silent_s > self._patience_s:
                 said = message("worker.peer_hung", device=self._number + 1, silent_s=self._silent_s)
                 self._lost(WorkloadError("hung", said))

@@ -19,6 +19,8 @@ PROTOCOL = 1
 LINE_LIMIT_BYTES = 1 << 16
 # A process that sends nothing for HUNG_S is suspended or stuck, even if its training may be slow.
 BEAT_S, HUNG_S = 2.0, 15.0
+# While it imports its engine, Python may run no other thread, for long if the disk is slow.
+LOADS_S = 90.0
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 # Thirty thousand years. The limit keeps sums of durations finite.

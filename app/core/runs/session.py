@@ -61,6 +61,7 @@ class Limits:
         start_s: Silence before the first step after which a worker counts as hung. NVIDIA states up to 30 minutes
             for compiling kernels for a GPU without prebuilt code.
         unheard_s: Silence of a worker that reports regularly that it is alive, after which it counts as hung.
+        loads_s: The same, before its engine has been imported.
         hung_s, hung_steps: Silence after the first step, in seconds and in typical steps, whichever is longer.
         cancel_s: Time between asking a worker to stop and terminating it.
         terminate_s: Time between terminating a worker and killing it.
@@ -73,6 +74,7 @@ class Limits:
     silence_s: float = 120.0
     start_s: float = 2_400.0
     unheard_s: float = events.HUNG_S
+    loads_s: float = events.LOADS_S
     hung_s: float = 300.0
     hung_steps: float = 400.0
     cancel_s: float = 5.0
@@ -127,6 +129,7 @@ class Session:
         # process was suspended or a view was slow.
         self._silent_s = 0.0
         self._unheard_s: float | None = None  # the same, also interrupted by `alive`; None until the first one
+        self._has_engine = False
         self._counted_s = time.monotonic()
         self._silence_reported = False
         self._damaged = 0
@@ -288,6 +291,7 @@ class Session:
 
     def _hear(self, event: events.Event) -> None:
         """Note that the worker isn't silent."""
+        self._has_engine = self._has_engine or isinstance(event, events.Environment)
         if self._unheard_s is not None or isinstance(event, events.Alive):
             self._unheard_s = 0.0
         if not isinstance(event, events.Alive):
@@ -344,12 +348,15 @@ class Session:
             elif now_s - self._cancelled_s > self._limits.cancel_s and not self._terminated:
                 self._terminated = True
                 worker.end(force=False)
-        elif self._silent_s > self._patience_s() or (self._unheard_s or 0.0) > self._limits.unheard_s:
+        elif self._silent_s > self._patience_s() or (self._unheard_s or 0.0) > self._unheard_limit_s():
             self._error = failure("hung", message("run.hung", silent_s=self._silent_s))
             self._kill.set()
         elif self._silent_s > self._limits.silence_s and not self._silence_reported:
             self._silence_reported = True
             self._store_and_publish(warn("silent_worker", message("run.silent", silent_s=self._silent_s)))
+
+    def _unheard_limit_s(self) -> float:
+        return self._limits.unheard_s if self._has_engine else self._limits.loads_s
 
     def _patience_s(self) -> float:
         if self._step_s is None:

@@ -109,10 +109,26 @@ def test_a_worker_that_no_longer_beats_is_ended_although_it_may_be_silent_for_lo
     say(HELLO + b'{"type":"alive"}\\n{"type":"alive"}\\n')
     time.sleep(60)
     """
-    limits = replace(QUICK_TO_ACT, silence_s=50.0, start_s=50.0, unheard_s=0.5)
+    limits = replace(QUICK_TO_ACT, silence_s=50.0, start_s=50.0, loads_s=0.5)
     run = ran(demo(), recorder, limits=limits, command=fake_worker(tmp_path, body))
     assert (run.summary.status, run.summary.error_code) == ("failed", "hung")
     assert not recorder.of(events.Alive)
+
+
+def test_a_worker_may_be_silent_for_longer_until_its_engine_is_imported(
+    ran: Ran, recorder: Recorder, tmp_path: Path
+) -> None:
+    environment = b'{"type":"environment","engine":"torch","device":"cpu","precision":"float32","jit":false}\n'
+    body = f"""
+    say(HELLO + b'{{"type":"alive"}}\\n')
+    time.sleep(1.5)
+    say({environment!r})
+    time.sleep(60)
+    """
+    limits = replace(QUICK_TO_ACT, silence_s=50.0, start_s=50.0, unheard_s=0.5, loads_s=50.0)
+    run = ran(demo(), recorder, limits=limits, command=fake_worker(tmp_path, body))
+    assert (run.summary.status, run.summary.error_code) == ("failed", "hung")
+    assert len(recorder.of(events.Environment)) == 1
 
 
 def test_a_flood_of_events_is_followed_to_its_end(ran: Ran, recorder: Recorder, tmp_path: Path) -> None:
