@@ -234,10 +234,11 @@ class Host(Member):
         with self._changed:
             if self._guests.get(guest.rank) is guest:
                 del self._guests[guest.rank]
+        guest.connection.close()  # sends the reason, before the program may end because of the dispute
+        self._news(message("cluster.refused", rank=guest.rank, address=guest.address, reason=said))
+        with self._changed:
             self._dispute = said
             self._changed.notify_all()
-        self._news(message("cluster.refused", rank=guest.rank, address=guest.address, reason=said))
-        guest.connection.close()
 
     def _on_line(self, guest: _Guest, line: wire.AnyLine) -> None:
         match line:
