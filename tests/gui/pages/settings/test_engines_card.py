@@ -271,7 +271,8 @@ def test_an_engine_is_installed_checked_and_offered_at_once(driver: Driver, open
     (paths.engines / "torch" / "packages" / "torch" / "data.bin").write_bytes(b"x")
     driver.until(torch.check_button.isVisible)
     press(torch.check_button)
-    driver.until(lambda: said("engines.files_damaged", title="PyTorch", names="torch/data.bin").is_in(driver.message))
+    damaged = said("engines.files_damaged", title="PyTorch", names="torch/data.bin")
+    driver.until(lambda: damaged.is_in(driver.message))
     driver.window.show_page("benchmark")
     assert driver.page.setup.device.findText("CPU · PyTorch") > 0
 
