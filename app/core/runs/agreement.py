@@ -22,7 +22,7 @@ _TEXT_LIMIT = 500
 
 
 def claim_of(spec: RunSpec, paths: Paths) -> dict[str, str]:
-    """Return what all computers must agree on, for a spec that is already for all of them."""
+    """Return what all computers must agree on, given the spec for this computer."""
     workload = CATALOGUE[spec.workload]
     facts: dict[str, Any] = {
         "version": app.__version__,
