@@ -15,7 +15,7 @@ from app.core.paths import Paths
 
 def run(options: argparse.Namespace, paths: Paths) -> int:
     """Wait for all computers, run, and print the result. Return 0 if done, 1 if failed, 130 if cancelled."""
-    spec = make_spec(options, paths)
+    spec = make_spec(options, paths, joins=True)
     if options.output is not None:
         check_place(options.output)
     if options.hosts is not None:

@@ -46,7 +46,7 @@ _HIDDEN = (*CLOCKS, "peak_memory_bytes", "peak_gpu_memory_bytes", "peak_gpu_rese
 
 def run(options: argparse.Namespace, paths: Paths) -> int:
     """Run a workload one or more times. Return 0 if done, 1 if failed, 130 if cancelled."""
-    spec = make_spec(options, paths)
+    spec = make_spec(options, paths, joins=options.join is not None)
     if options.output is not None:
         check_place(options.output)
     if options.join is not None:

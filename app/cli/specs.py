@@ -22,8 +22,14 @@ from workloads.workload import Workload
 _DIGITS = 9
 
 
-def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
-    """Convert the options to a spec. Raises UsageError if a value is invalid."""
+def make_spec(options: argparse.Namespace, paths: Paths, *, joins: bool = False) -> RunSpec:
+    """Convert the options to a spec. Raises UsageError if a value is invalid.
+
+    Args:
+        options: Command-line options.
+        paths: Folders of the app.
+        joins: Whether other computers take part, so that one device on each may be enough.
+    """
     workload = known_workload(options.workload)
     settings = load_settings(paths.settings)
     # Epochs or steps imply the Standard preset, regardless of the user's settings.
@@ -37,7 +43,8 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
         duration_s=options.duration,
         parameters=_parameters(workload, options.settings),
     )
-    checked_workload(spec)  # its errors are clearer than the schema's below
+    if not joins or spec.device_count >= workload.least_devices:
+        checked_workload(spec)  # its errors are clearer than the schema's below
     try:
         return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
     except msgspec.ValidationError as error:

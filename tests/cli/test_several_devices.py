@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from app.cli import specs
-from app.cli.specs import devices_asked
+from app.cli.arguments import make_parser
+from app.cli.specs import devices_asked, make_spec
 from app.core.errors import UsageError
 from app.core.messages import Message
 from app.core.paths import Paths
@@ -59,3 +60,13 @@ def code_of(asked: str, paths: Paths) -> str:
         devices_asked(asked, "tensorflow", paths)
     assert isinstance(caught.value.message, Message)
     return caught.value.message.code
+
+
+def test_one_device_on_each_of_several_computers_is_enough_to_measure_their_network(paths: Paths) -> None:
+    words = ["cluster", "run", "all_reduce", "--engine", "torch", "--device", "cpu", "--devices", "1"]
+    options = make_parser().parse_args(words)
+    assert make_spec(options, paths, joins=True).device_count == 1
+    with pytest.raises(UsageError) as caught:
+        make_spec(options, paths)
+    assert isinstance(caught.value.message, Message)
+    assert caught.value.message.code == "workload.too_few_devices"
