@@ -258,9 +258,6 @@ class Workload:
             said = message("workload.too_few_devices", workload=self.id, least=self.least_devices)
             raise WorkloadError("bad_parameters", said)
         count = spec.machine_count
-        if count > 1 and not (self.is_demo or engine_named(spec.engine).joins_machines):
-            said = message("engine.one_machine", engine=engine_title(spec.engine))
-            raise WorkloadError("bad_parameters", said)
         if spec.device_count % count:
             said = message("workload.devices_not_divisible", devices=spec.device_count, computers=count)
             raise WorkloadError("bad_parameters", said)

@@ -67,6 +67,7 @@ def _add_run(verbs: Verbs) -> None:
     parser.add_argument("--join", metavar="HOST:PORT", help=sentence("help.run_join"))
     parser.add_argument("--rank", type=whole, metavar="N", help=sentence("help.run_rank"))
     parser.add_argument("--key", metavar="KEY", help=sentence("help.run_key"))
+    _add_trust(parser)
     parser.set_defaults(verb=run.run)
 
 
@@ -80,9 +81,14 @@ def _add_cluster(verbs: Verbs) -> None:
     parser.add_argument("--port", type=whole, metavar="N", help=sentence("help.cluster_port", port=DEFAULT_PORT))
     help_text = sentence("help.cluster_wait", wait_s=Timing().gather_s)
     parser.add_argument("--wait", type=fraction, metavar="S", help=help_text)
+    _add_trust(parser)
     _add_run_options(parser)
     parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.run_output"))
     parser.set_defaults(verb=cluster.run)
+
+
+def _add_trust(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--trust-network", action="store_true", help=sentence("help.trust_network"))
 
 
 def _add_ab(verbs: Verbs) -> None:

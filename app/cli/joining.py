@@ -25,6 +25,7 @@ from app.core.runs.agreement import claim_of, joint_spec
 from app.core.runs.event_messages import failure, problem
 from app.core.runs.runner import checked_workload
 from workloads import CATALOGUE
+from workloads.engines.registry import engine_named
 from workloads.protocol.spec import RunSpec
 from workloads.settings import AUTO, SWITCH, Setting, Value, all_settings
 
@@ -54,6 +55,7 @@ def joined(options: argparse.Namespace, spec: RunSpec, paths: Paths) -> Iterator
     key = options.key or os.environ.get("EPOCHMARK_KEY", "")
     if not key:
         raise UsageError(message("cluster.bad_key"))
+    _check_trust(options, spec)
     host, port = read_address(options.join)
     address = (host, port or DEFAULT_PORT)
     with as_guest(Guest(address, options.rank, key, claim_of(spec, paths)), options, spec) as joint:
@@ -74,6 +76,7 @@ def as_guest(guest: Guest, options: argparse.Namespace, spec: RunSpec) -> Iterat
 @contextmanager
 def hosted(options: argparse.Namespace, spec: RunSpec, paths: Paths) -> Iterator[tuple[Member, RunSpec]]:
     """Wait for all computers of a file, as `cluster run --hosts` does. See `joined`."""
+    _check_trust(options, spec)
     hosts = read_hosts(options.hosts)
     joint = joint_spec(spec, len(hosts))
     checked_workload(joint)
@@ -82,7 +85,8 @@ def hosted(options: argparse.Namespace, spec: RunSpec, paths: Paths) -> Iterator
     host = Host((address, _port(options) or port or 0), len(hosts), key, claim_of(spec, paths), timing_of(options))
     with _leaving(host):
         tell(sentence("cluster.start_there", count=len(hosts) - 1))
-        words = [*_command(spec), "--join", address_text(address, host.port)]
+        trust = ["--trust-network"] if options.trust_network else []
+        words = [*_command(spec), *trust, "--join", address_text(address, host.port)]
         for rank, (name, _) in enumerate(hosts[1:], 1):
             tell(f"\n{in_line(name)}:")
             tell(f"    {started_as()} {shlex.join([*words, '--rank', str(rank), '--key', key])}")
@@ -96,6 +100,7 @@ def launched(
     options: argparse.Namespace, spec: RunSpec, paths: Paths, launch: Launch
 ) -> Iterator[tuple[Member, RunSpec]]:
     """Wait for all processes of Slurm, torchrun or MPI. See `joined`."""
+    _check_trust(options, spec)
     joint = joint_spec(spec, launch.count)
     checked_workload(joint)
     key, claim, timing = key_of(os.environ), claim_of(spec, paths), timing_of(options)
@@ -115,6 +120,13 @@ def launched(
 def timing_of(options: argparse.Namespace) -> Timing:
     """Return the time limits for a command."""
     return Timing() if options.wait is None else replace(Timing(), gather_s=max(1.0, options.wait))
+
+
+def _check_trust(options: argparse.Namespace, spec: RunSpec) -> None:
+    """Raise UsageError if the engine opens this computer to others and the user hasn't allowed that."""
+    engine = None if CATALOGUE[spec.workload].is_demo else engine_named(spec.engine)
+    if engine is not None and engine.listens_everywhere and not options.trust_network:
+        raise UsageError(message("cluster.listens_everywhere", engine=engine.title))
 
 
 def _port(options: argparse.Namespace) -> int | None:

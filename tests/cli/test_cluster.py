@@ -194,6 +194,24 @@ def test_a_port_that_is_none_and_a_missing_key_are_refused(epochmark: CommandLin
     assert said("cluster.key_needed").is_in(done.stderr)
 
 
+def test_an_engine_that_listens_on_all_addresses_must_be_allowed_to(
+    environment: dict[str, str], epochmark: CommandLine, hosts: Path
+) -> None:
+    training = ("mnist_mlp", "--engine", "tensorflow", "--data", "synthetic")
+    for words in (
+        ("cluster", "run", *training, "--hosts", str(hosts)),
+        ("run", *training, "--join", f"{LOCAL}:1", "--rank", "1", "--key", "k"),
+    ):
+        done = epochmark(*words)
+        assert done.returncode == 2
+        assert said("cluster.listens_everywhere", engine="TensorFlow").is_in(done.stderr)
+    with ExitStack() as stack:
+        first = Command(environment, "cluster", "run", *training, "--hosts", str(hosts), "--trust-network")
+        stack.callback(first.end)
+        wait_until(lambda: "--key" in first.shown)
+        assert re.search(r" run mnist_mlp .*--trust-network .*--join ", first.shown)
+
+
 def test_a_run_alone_listens_to_nothing(environment: dict[str, str]) -> None:
     with ExitStack() as stack:
         alone = Command(environment, "run", "demo", *LONG)

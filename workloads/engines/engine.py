@@ -85,7 +85,8 @@ class Engine:
         compiler: Name of the compiler used for steps if compilation is requested.
         compiles_always: Whether steps are always compiled.
         has_process_per_device: Whether training on several devices takes one process each.
-        joins_machines: Whether it can train on several computers.
+        listens_everywhere: Whether it accepts connections on all of a computer's addresses while it trains on
+            several computers.
         has_equal_parts: Whether all devices need equally large parts of each batch.
         leads: Whether this process reports the run and decides when to stop.
     """
@@ -100,7 +101,7 @@ class Engine:
     compiler: str = "XLA"
     compiles_always: bool = False
     has_process_per_device: bool = False
-    joins_machines: bool = False
+    listens_everywhere: bool = False
     has_equal_parts: bool = True
     leads: bool = True
     _watched: tuple[Any, StepWatch] | None = None  # the last compiled model, if its steps are watched
@@ -210,6 +211,10 @@ class Engine:
 
     def leave(self) -> None:
         """Disconnect from the run's other processes after the work is done. May wait for them."""
+
+    def agreed(self, decision: bool) -> bool:
+        """Return the decision of rank 0. All processes that lead must call this method equally often."""
+        return decision
 
     def can_predict(self) -> bool:
         """Return whether a trained network can predict. One on several computers may not."""

@@ -1,18 +1,17 @@
 """JAX, for CPUs on all systems and for NVIDIA GPUs on Linux."""
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from workloads.engines.decisions import Decisions
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Started
 from workloads.engines.jax_steps import StepWatch
 from workloads.engines.keras_feed import Batch, Batches, KerasFeed, part_of
-from workloads.engines.peers import ADDRESS, PORT, rank
-from workloads.protocol.errors import WorkloadError
+from workloads.engines.peers import addresses, not_connected, rank
 from workloads.protocol.messages import Message, message
 from workloads.protocol.spec import RunSpec
 
@@ -27,10 +26,10 @@ class Jax(KerasFeed):
     reads = ("JAX_", "XLA_", "NPROC")
     settings = frozenset({"jit", "tf32"})
     compiles_always = True
-    joins_machines = True
     _devices: Sequence[Any] = ()  # on this computer
     _all_devices: Sequence[Any] = ()
     _machines = 1
+    _decisions: Decisions | None = None
 
     def variables(self) -> dict[str, str]:
         return super().variables() | {
@@ -54,8 +53,6 @@ class Jax(KerasFeed):
         """Also reject uncompiled steps, because they would take many times as long."""
         if not spec.jit:
             return message("engine.compiles_always", engine=self.title, compiler=self.compiler)
-        if spec.machine_count > 1 and spec.preset != "standard":  # all processes must do the same steps
-            return message("engine.machines_standard_only", engine=self.title)
         return super().refusal(spec)
 
     def start(self, spec: RunSpec) -> Started:
@@ -66,6 +63,7 @@ class Jax(KerasFeed):
         self._machines = spec.machine_count
         if self._machines > 1:
             _join(jax, self._machines)
+            self._decisions = Decisions(_Store())
         device, self._devices, self._all_devices = _choose_devices(jax, spec)
         jax.config.update("jax_default_device", self._devices[0])
         if (tf32 := spec.settings.get("tf32")) is not None:
@@ -111,6 +109,9 @@ class Jax(KerasFeed):
             make=lambda: map(own, batches.make()),
             others=lambda: [own(batch) for batch in batches.others()],
         )
+
+    def agreed(self, decision: bool) -> bool:
+        return decision if self._decisions is None else self._decisions.agreed(decision)
 
     def can_predict(self) -> bool:
         return self._machines == 1
@@ -190,12 +191,13 @@ class Jax(KerasFeed):
     def all_reduce_step(self, size_bytes: int) -> Callable[[], float]:
         import jax
 
-        count, devices = len(self._devices), list(self._devices)
+        count, devices = len(self._devices), list(self._all_devices)
         ones = jax.pmap(lambda number: jax.numpy.ones(size_bytes // 4) * number, devices=devices)(
             jax.numpy.ones(count)
         )
         add = jax.pmap(lambda numbers: jax.lax.psum(numbers, "devices"), axis_name="devices", devices=devices)
-        return lambda: float(add(ones).block_until_ready()[count - 1, -1])
+        # The arrays of other computers can't be read here.
+        return lambda: float(add(ones).block_until_ready().addressable_shards[count - 1].data[0, -1])
 
     def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
         import jax
@@ -212,10 +214,23 @@ class Jax(KerasFeed):
 ENGINE = Jax()
 
 
+class _Store:
+    """The key-value store of jax.distributed."""
+
+    def __init__(self) -> None:
+        from jax._src.distributed import global_state
+
+        client = global_state.client
+        self.put, self.drop = client.key_value_set, client.key_value_delete
+        self._get = client.blocking_key_value_get
+
+    def wait_for(self, key: str, timeout_s: float) -> str:
+        return str(self._get(key, round(1000 * timeout_s)))
+
+
 def _join(jax: Any, machines: int) -> None:
     """Connect to the processes on the run's other computers. Raises WorkloadError."""
-    address, port = os.environ[ADDRESS], os.environ[PORT]
-    coordinator = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+    coordinator = addresses()[0]
     try:
         jax.distributed.initialize(
             coordinator,
@@ -225,9 +240,7 @@ def _join(jax: Any, machines: int) -> None:
             cluster_detection_method="deactivate",
         )
     except RuntimeError as error:
-        reason = " ".join(str(error).split())[:300]
-        said = message("engine.not_connected", address=address, port=int(port), reason=reason)
-        raise WorkloadError("device_unavailable", said) from error
+        raise not_connected(error) from error
 
 
 def _choose_devices(jax: Any, spec: RunSpec) -> tuple[str, list[Any], list[Any]]:

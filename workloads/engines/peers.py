@@ -21,8 +21,8 @@ from workloads.protocol.reporter import Cancelled
 from workloads.protocol.spec import Place
 
 RANK, LOCAL_RANK, WORLD_SIZE = "RANK", "LOCAL_RANK", "WORLD_SIZE"
-# The processes find each other through a file, or on several computers through the process with rank 0.
-STORE, ADDRESS, PORT = "EPOCHMARK_STORE", "EPOCHMARK_ADDRESS", "EPOCHMARK_PORT"
+# The processes find each other through a file, or on several computers through these addresses.
+STORE, ADDRESSES = "EPOCHMARK_STORE", "EPOCHMARK_ADDRESSES"
 # The processes of a run talk to each other only through the computer's own loopback interface.
 _LOOPBACK = {"linux": "lo", "darwin": "lo0"}
 _ENDS_WITHIN_S, _LOOKS_EVERY_S = 5.0, 1.0
@@ -36,6 +36,19 @@ def rank() -> int:
 def local_rank() -> int:
     """Return the number of this process on its computer, counting from 0."""
     return int(os.environ.get(LOCAL_RANK, "0"))
+
+
+def addresses() -> list[str]:
+    """Return the engine's addresses ("host:port") on all computers, by rank. Empty on a single computer."""
+    return [address for address in os.environ.get(ADDRESSES, "").split(",") if address]
+
+
+def not_connected(error: Exception) -> WorkloadError:
+    """Return the error for an engine that can't connect to the other computers."""
+    address, _, port = addresses()[0].rpartition(":")
+    reason = " ".join(str(error).split())[:300]
+    said = message("engine.not_connected", address=address.strip("[]"), port=int(port), reason=reason)
+    return WorkloadError("device_unavailable", said)
 
 
 @contextmanager
@@ -85,8 +98,8 @@ def _variables(count: int, place: Place | None) -> dict[str, str]:
     if interface is not None:
         names["NCCL_SOCKET_IFNAME"] = interface
     first, size = place.rank * count, place.count * count
-    address = {ADDRESS: place.address, PORT: str(place.port)}
-    return names | address | {RANK: str(first), LOCAL_RANK: "0", WORLD_SIZE: str(size)}
+    addresses = {ADDRESSES: ",".join(map(str, place.addresses))}
+    return names | addresses | {RANK: str(first), LOCAL_RANK: "0", WORLD_SIZE: str(size)}
 
 
 class _Peer:

@@ -3,12 +3,15 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 from workloads.datasets.source import is_aligned
+from workloads.engines.decisions import Decisions
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Engine, Started
 from workloads.engines.image_pipeline import Pictures
+from workloads.engines.tensorflow_machines import alike, connected, decisions, prepare, total
 from workloads.engines.tensorflow_pictures import TensorFlowPictures
 from workloads.engines.tensorflow_steps import StepWatch, copies_of
 from workloads.protocol.spec import RunSpec
@@ -24,9 +27,12 @@ class TensorFlow(Engine):
     reads = ("TF_", "XLA_")
     settings = frozenset({"jit", "onednn", "tf32"})
     capabilities = (6.0, 10.0)  # range of version 2.21, which doesn't support the RTX 50 series
+    listens_everywhere = True
     has_equal_parts = False
     _devices: Sequence[str] = ()
     _strategy: Any = None
+    _machines = 1
+    _decisions: Decisions | None = None
 
     def variables(self) -> dict[str, str]:
         return super().variables() | {
@@ -56,6 +62,9 @@ class TensorFlow(Engine):
             tf.config.threading.set_intra_op_parallelism_threads(spec.threads)
         device, device_name, self._devices = _choose_devices(tf, spec)
         leave_untuned()
+        self._machines = spec.machine_count
+        if self._machines > 1:
+            self._strategy, self._decisions = connected(tf, self._devices), decisions()
         if (tf32 := spec.settings.get("tf32")) is not None:
             tf.config.experimental.enable_tensor_float_32_execution(bool(tf32))
         on_cpu = device == "cpu"
@@ -78,7 +87,7 @@ class TensorFlow(Engine):
         return any(kind.__name__ == "ResourceExhaustedError" for kind in type(error).__mro__)
 
     def scope(self) -> AbstractContextManager[Any]:
-        if not self._devices[1:]:
+        if not self._is_shared:
             return super().scope()
         import tensorflow as tf
 
@@ -87,10 +96,29 @@ class TensorFlow(Engine):
         return scope
 
     def devices_used(self, model: Any) -> int:
-        return len(copies_of(model.trainable_variables[0]))
+        if self._machines == 1:
+            return len(copies_of(model.trainable_variables[0]))
+        return alike(self._strategy, model.trainable_variables)
+
+    def agreed(self, decision: bool) -> bool:
+        return decision if self._decisions is None else self._decisions.agreed(decision)
+
+    def can_predict(self) -> bool:
+        return self._machines == 1
+
+    def fit(self, model: Any, **arguments: Any) -> None:
+        if self._machines > 1:
+            prepare(self._strategy, model)
+        super().fit(model, **arguments)
 
     def step_watch(self, model: Any, spec: RunSpec) -> StepWatch:
-        return StepWatch(model, jit=spec.jit)
+        if self._machines == 1:
+            return StepWatch(model, jit=spec.jit)
+        return StepWatch(model, jit=spec.jit, machines=self._machines, total=partial(total, self._strategy))
+
+    @property
+    def _is_shared(self) -> bool:
+        return len(self._devices) > 1 or self._machines > 1
 
     def gpus(self) -> int:
         import tensorflow as tf
@@ -120,7 +148,7 @@ class TensorFlow(Engine):
         import tensorflow as tf
 
         # MirroredStrategy can't divide batches of bool.
-        kind, on, off = (tf.uint8, 1, 0) if self._devices[1:] else (tf.bool, True, False)
+        kind, on, off = (tf.uint8, 1, 0) if self._is_shared else (tf.bool, True, False)
         with tf.device("CPU:0"):
             return tf.one_hot(numbers, classes, dtype=kind, on_value=on, off_value=off)
 
@@ -263,6 +291,8 @@ def _untuned(get_tf_dataset: Any) -> Any:
 
     options = tf.data.Options()
     options.autotune.enabled = False
+    # On several computers, each one's part is cut from the batches, not from the files.
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
 
     def get(adapter: Any) -> Any:
         return get_tf_dataset(adapter).with_options(options)
@@ -277,7 +307,7 @@ def _choose_devices(tf: Any, spec: RunSpec) -> tuple[str, str | None, list[str]]
     indices = ENGINE.gpu_indices(spec, len(gpus))
     if indices is None:
         tf.config.set_visible_devices([], "GPU")
-        parts = [tf.config.LogicalDeviceConfiguration() for _ in range(spec.device_count)]
+        parts = [tf.config.LogicalDeviceConfiguration() for _ in range(spec.devices_here)]
         if parts[1:]:
             tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], parts)
         return "cpu", None, [f"CPU:{number}" for number in range(len(parts))]

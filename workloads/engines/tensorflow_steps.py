@@ -2,6 +2,7 @@
 
 import logging
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from workloads.engines.engine import StepEvidence
@@ -23,13 +24,23 @@ class StepWatch:
     Args:
         model: A compiled model.
         jit: Whether XLA compiles the step. If so, the counter must be on the step's device.
+        machines: Number of computers that train the model.
+        total: Returns the sums of numbers over all computers.
     """
 
-    def __init__(self, model: Any, *, jit: bool) -> None:
+    def __init__(
+        self,
+        model: Any,
+        *,
+        jit: bool,
+        machines: int = 1,
+        total: Callable[[tuple[int, ...]], tuple[int, ...]] = tuple,
+    ) -> None:
         import tensorflow as tf
 
         self._tf = tf
         self._model = model
+        self._machines, self._total = machines, total
         self._forms: list[Any] = []
         self._predicted: Any = None
         self._place = None if jit else "CPU:0"
@@ -40,7 +51,7 @@ class StepWatch:
 
     def examples(self) -> tuple[int, ...]:
         """Return the number of examples counted so far, for each compiled form of the step."""
-        return tuple(int(count.numpy()) for count in self._examples)
+        return self._total(tuple(int(count.numpy()) for count in self._examples))
 
     def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
         """Return the work done by steps that processed these examples. The analysis takes up to a second."""
@@ -48,7 +59,7 @@ class StepWatch:
         # On several devices, each one has copies of the weights, and a part of the batch.
         copies = [copies_of(weight) for weight in self._model.trainable_variables]
         weights = [copy for each in copies for copy in each]
-        part = batch_size // max(map(len, copies), default=1)
+        part = batch_size // (self._machines * max(map(len, copies), default=1))
         for graph, seen in zip(self._forms, examples, strict=False):
             if not seen or operations is None:
                 continue
@@ -58,7 +69,9 @@ class StepWatch:
                 _log.info("The operations of a training step can't be counted.", exc_info=True)
                 operations = None
             else:
-                operations.update({name: count * seen for name, count in counted.items()})
+                # The graph contains only this computer's part of a batch.
+                times = self._machines * seen
+                operations.update({name: times * count for name, count in counted.items()})
         total = sum(examples)
         if self._is_rewritten():
             operations = None if operations is None else Counter({"rewritten": operations.total()})

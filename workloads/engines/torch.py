@@ -40,7 +40,6 @@ class Torch(KerasFeed):
     settings = frozenset({"jit", "onednn", "tf32"})
     compiler = "torch.compile"
     has_process_per_device = True
-    joins_machines = True
     _device = "cpu"
     _ranks: Ranks | None = None
 

@@ -12,9 +12,7 @@ from typing import Any
 
 from workloads.engines.engine import StepWatch
 from workloads.engines.keras_feed import Batch, part_of
-from workloads.engines.peers import ADDRESS, PORT, STORE, WORLD_SIZE, rank
-from workloads.protocol.errors import WorkloadError
-from workloads.protocol.messages import message
+from workloads.engines.peers import STORE, WORLD_SIZE, addresses, not_connected, rank
 
 _STEP, _COUNT, _METRICS, _END = range(4)
 # A step of a large network can take minutes on a CPU. Followers also wait while the leader validates.
@@ -183,9 +181,10 @@ class _Caller:
 
 def _store(distributed: Any, rank: int, size: int) -> Any:
     """Return the store through which the processes find each other. For several computers, rank 0 listens."""
-    if ADDRESS not in os.environ:
+    if not addresses():
         return distributed.FileStore(os.environ[STORE], size)
-    address, port = os.environ[ADDRESS], int(os.environ[PORT])
+    host, _, number = addresses()[0].rpartition(":")
+    address, port = host.strip("[]"), int(number)
     listener = None
     try:
         if rank == 0:  # by itself, PyTorch would listen on all addresses
@@ -201,6 +200,4 @@ def _store(distributed: Any, rank: int, size: int) -> Any:
             master_listen_fd=listener,
         )
     except (OSError, RuntimeError) as error:
-        reason = " ".join(str(error).split())[:300]
-        said = message("engine.not_connected", address=address, port=port, reason=reason)
-        raise WorkloadError("device_unavailable", said) from error
+        raise not_connected(error) from error

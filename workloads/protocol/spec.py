@@ -69,22 +69,33 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return count if isinstance(count, int) else 1  # a stored spec may contain anything
 
 
+class Endpoint(msgspec.Struct, frozen=True):
+    """An address, with a port from 1 to 65535."""
+
+    address: Annotated[str, msgspec.Meta(pattern=r"^[0-9A-Za-z.:%_-]{1,255}\Z")]
+    port: Annotated[int, msgspec.Meta(ge=1, le=65_535)]
+
+    def __str__(self) -> str:
+        return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
+
+
 class Place(msgspec.Struct, frozen=True, kw_only=True):
     """A computer's place in a run on several ones.
 
     Attributes:
         rank: Its number, counting from 0.
-        count: Number of computers.
-        address: Address of the computer with rank 0, on which its engine listens.
-        port: The engine's port there.
+        addresses: Address and port for the engine on each computer, in the order of their ranks.
         interface: This computer's network interface for the run; None if unknown.
     """
 
     rank: Annotated[int, msgspec.Meta(ge=0, le=63)]
-    count: Annotated[int, msgspec.Meta(ge=2, le=64)]
-    address: str
-    port: Annotated[int, msgspec.Meta(ge=1, le=65_535)]
+    addresses: Annotated[tuple[Endpoint, ...], msgspec.Meta(min_length=2, max_length=64)]
     interface: str | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of computers."""
+        return len(self.addresses)
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

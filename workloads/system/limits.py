@@ -179,7 +179,7 @@ class AllReduce(Limit):
             call = partial(_checked, step, count)
 
             def lead(key: str = key, size_bytes: int = size_bytes, index: int = index, call: Any = call) -> None:
-                typical = _typical(reporter, call, index, steps)
+                typical = _typical(reporter, call, index, steps, engine.agreed)
                 if key == self.metric:
                     _send(reporter, key, _rate(2 * (count - 1) / count * size_bytes, typical))
                 else:
@@ -212,11 +212,23 @@ class _Rate:
     high: float | None
 
 
-def _typical(reporter: Reporter, call: Callable[[], object], index: int, steps: int) -> _Typical:
+def _typical(
+    reporter: Reporter,
+    call: Callable[[], object],
+    index: int,
+    steps: int,
+    agreed: Callable[[bool], bool] = bool,
+) -> _Typical:
     """Warm up, call a function repeatedly, and return its typical duration."""
     call()
     durations_s = repeat(
-        reporter, call, index=index, steps=steps, budget_s=CASE_BUDGET_S, steps_at_least=CALLS_AT_LEAST
+        reporter,
+        call,
+        index=index,
+        steps=steps,
+        budget_s=CASE_BUDGET_S,
+        steps_at_least=CALLS_AT_LEAST,
+        agreed=agreed,
     )
     reporter.flush()
     low_s, high_s, confidence_pct = related_interval(durations_s)

@@ -85,7 +85,8 @@ class Quick:
         budget = Budget(self.reporter, due_s, after_steps)
         self._time_steps(due_s - time.perf_counter(), budget.is_over, proof_steps)
         if has_epochs:
-            self._time_parts(batches, slow=(budget.step_s or 0.0) > SLOW_STEP_S)
+            is_slow = self.trainer.engine.agreed((budget.step_s or 0.0) > SLOW_STEP_S)
+            self._time_parts(batches, slow=is_slow)
 
     def probe(self) -> None:
         """Time steps for the duration stated in the spec, starting at the end of the first step."""
@@ -104,7 +105,8 @@ class Quick:
             whole = self.workload.steps_per_epoch(self.spec)
         self.reporter.epoch_steps = 0  # no epoch has a validation pass
         self.reporter.phase("measure", budget_s=max(1.0, budget_s))
-        watch = stopwatch(self.reporter, is_over=is_over, proof_steps=proof_steps)
+        agreed = self.trainer.engine.agreed
+        watch = stopwatch(self.reporter, is_over=lambda: agreed(is_over()), proof_steps=proof_steps)
         # Arrays have a known length, but batches may not.
         steps = None if self.trainer.feed.y is not None else whole
         feed = replace(self.trainer.feed, validation=None)

@@ -15,6 +15,7 @@ def repeat(
     steps: int,
     budget_s: float = math.inf,
     steps_at_least: int = 1,
+    agreed: Callable[[bool], bool] = bool,
 ) -> list[float]:
     """Call a function repeatedly, report each call as a step, and return the durations in seconds.
 
@@ -25,6 +26,8 @@ def repeat(
         steps: Maximum number of calls.
         budget_s: Stop after this many seconds. If finite, also stop when the parent has measured enough.
         steps_at_least: Minimum number of calls, regardless of `budget_s`.
+        agreed: Called after each call with whether to stop, if `budget_s` is finite. Returns the decision of all
+            processes of the run.
     """
     durations_s: list[float] = []
     reporter.epoch_begin(index)
@@ -35,7 +38,7 @@ def repeat(
         durations_s.append(now_s - last_s)
         reporter.step_end()
         last_s = time.perf_counter()
-        is_over = now_s - start_s > budget_s or (reporter.enough.is_set() and budget_s < math.inf)
-        if is_over and len(durations_s) >= steps_at_least:
+        is_over = now_s - start_s > budget_s or reporter.enough.is_set()
+        if budget_s < math.inf and agreed(is_over and len(durations_s) >= steps_at_least):
             break
     return durations_s

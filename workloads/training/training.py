@@ -226,7 +226,7 @@ def _measure_epochs(workload: Training, spec: RunSpec, trainer: Trainer, reporte
         reporter.phase("measure", epochs=epochs, total_steps=steps * epochs)
     watch = stopwatch(
         reporter,
-        is_over=lambda: time.perf_counter() > end_s,
+        is_over=lambda: end_s < math.inf and trainer.engine.agreed(time.perf_counter() > end_s),
         proof_steps=workload.proof_steps(spec),
         loss_band=band,
     )

@@ -28,7 +28,7 @@ from app.core.cluster.timing import Timing
 from app.core.errors import UsageError
 from app.core.messages import Message, message
 from workloads.protocol import events
-from workloads.protocol.spec import Place
+from workloads.protocol.spec import Endpoint, Place
 
 _RETRY_S, _TICK_S = 0.5, 0.5
 
@@ -168,10 +168,11 @@ class Guest(Member):
         return socket.create_server((own, 0), family=socket.AF_INET6 if ":" in own else socket.AF_INET)
 
     def _start(self, line: wire.Start) -> None:
-        self.count = line.count
-        address = self._connection.address
+        self.count = len(line.addresses)
+        # The host can listen on another address than the one that this computer has connected to.
+        host = Endpoint(self._connection.address, line.addresses[0].port)
         interface = interface_of(self._connection.own_address)
-        self.place = Place(rank=self.rank, count=line.count, address=address, port=line.port, interface=interface)
+        self.place = Place(rank=self.rank, addresses=(host, *line.addresses[1:]), interface=interface)
 
     def _on_line(self, line: wire.AnyLine) -> None:
         if not self._is_started:

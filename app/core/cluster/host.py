@@ -29,7 +29,7 @@ from app.core.cluster.timing import Timing
 from app.core.errors import AppError, UsageError
 from app.core.messages import Message, message
 from workloads.protocol import events
-from workloads.protocol.spec import Place
+from workloads.protocol.spec import Endpoint, Place
 
 _TICK_S = 0.2
 # Strangers can't keep more connections open than this.
@@ -42,6 +42,7 @@ class _Guest:
     address: str
     connection: Connection
     facts: Mapping[str, str] = field(default_factory=dict)
+    engine_port: int = 0
     is_ready: bool = False
 
 
@@ -73,10 +74,7 @@ class Host(Member):
         self.address, self.port = self._listener.getsockname()[:2]
         # Reserved until the engine needs it, so that guests can try whether they reach it.
         self._engine_listener = _listener((self.address, 0))
-        port = self._engine_listener.getsockname()[1]
-        self.place = Place(
-            rank=0, count=count, address=self.address, port=port, interface=interface_of(self.address)
-        )
+        self._engine_port = self._engine_listener.getsockname()[1]
         self._guests: dict[int, _Guest] = {}
         self._changed = threading.Condition()
         self._strangers = threading.Semaphore(_STRANGERS)
@@ -112,8 +110,11 @@ class Host(Member):
                 self._changed.wait(_TICK_S)
             self._is_started = True
         self._stop_listening()
-        for guest in self._guests.values():
-            guest.connection.post(wire.Start(count=self.count, port=self.place.port))
+        own = Endpoint(self.address, self._engine_port)
+        others = (self._guests[rank] for rank in range(1, self.count))
+        addresses = (own, *(Endpoint(guest.address, guest.engine_port) for guest in others))
+        self.place = Place(rank=0, addresses=addresses, interface=interface_of(self.address))
+        self._post(wire.Start(addresses=addresses))
 
     def follow(self, heard: Callable[[PeerNews], None]) -> None:
         """Pass on what other computers have sent so far, and whatever follows, in any thread."""
@@ -218,7 +219,7 @@ class Host(Member):
             self._refuse(guest, refusal)
             return
         guest.connection.listen(lambda line: self._on_line(guest, line), lambda error: self._on_loss(guest, error))
-        guest.connection.post(wire.Probe(port=self.place.port))
+        guest.connection.post(wire.Probe(port=self._engine_port))
 
     def _refusal(self, guest: _Guest) -> Message | None:
         if self._is_started:
@@ -254,12 +255,12 @@ class Host(Member):
     def _finish_probe(self, guest: _Guest, line: wire.Probed) -> None:
         here, there = (0, self.address), (guest.rank, guest.address)
         if not line.reached:
-            self._refuse(guest, _blocked(there, here, self.place.port))
+            self._refuse(guest, _blocked(there, here, self._engine_port))
         elif not can_connect(guest.address, line.port, self._timing.answer_s):
             self._refuse(guest, _blocked(here, there, line.port))
         else:
             with self._changed:
-                guest.is_ready = True
+                guest.engine_port, guest.is_ready = line.port, True
                 self._changed.notify_all()
             self._news(message("cluster.joined", rank=guest.rank, address=guest.address))
 

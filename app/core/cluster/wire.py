@@ -15,6 +15,7 @@ import msgspec
 
 from workloads.protocol import events
 from workloads.protocol.messages import Message
+from workloads.protocol.spec import Endpoint
 
 PROTOCOL = 1
 # An event, which has its own limit, and what surrounds it.
@@ -82,10 +83,9 @@ class Probed(Line, frozen=True, kw_only=True, tag="probed"):
 
 
 class Start(Line, frozen=True, kw_only=True, tag="start"):
-    """All computers are there. The engine of the host listens on this port."""
+    """All computers are there. Their engines use these addresses, in the order of their ranks."""
 
-    count: Annotated[int, msgspec.Meta(ge=2, le=RANKS)]
-    port: Port
+    addresses: Annotated[tuple[Endpoint, ...], msgspec.Meta(min_length=2, max_length=RANKS)]
 
 
 class Alive(Line, frozen=True, kw_only=True, tag="alive"):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from app.core.cluster import wire
 from app.core.cluster.wire import WireError, decode, encode
+from workloads.protocol.spec import Endpoint
 
 LINES: list[wire.Line] = [
     wire.Challenge(protocol=1, nonce="a" * 32),
@@ -17,7 +18,7 @@ LINES: list[wire.Line] = [
     wire.Claim(facts={"version": "1"}),
     wire.Probe(port=80),
     wire.Probed(reached=True, port=1),
-    wire.Start(count=2, port=80),
+    wire.Start(addresses=(Endpoint("127.0.0.1", 80), Endpoint("::1", 81))),
     wire.Alive(),
     wire.Ended(rank=1),
 ]
@@ -44,7 +45,9 @@ def test_bytes_are_lines_or_refused(data: bytes) -> None:
 @given(
     st.sampled_from([str(type(line).__struct_config__.tag) for line in LINES]),
     st.dictionaries(
-        st.sampled_from(["protocol", "nonce", "rank", "proof", "facts", "port", "count", "said", "event", "code"]),
+        st.sampled_from(
+            ["protocol", "nonce", "rank", "proof", "facts", "port", "addresses", "said", "event", "code"]
+        ),
         JSON,
     ),
 )
@@ -55,8 +58,8 @@ def test_fields_of_any_value_are_refused_or_in_range(kind: str, fields: dict[str
         return
     assert encode(line)
     if isinstance(line, wire.Start):
-        assert 2 <= line.count <= wire.RANKS
-        assert 1 <= line.port < 2**16
+        assert 2 <= len(line.addresses) <= wire.RANKS
+        assert all(1 <= each.port < 2**16 for each in line.addresses)
 
 
 @pytest.mark.parametrize(
@@ -64,8 +67,9 @@ def test_fields_of_any_value_are_refused_or_in_range(kind: str, fields: dict[str
     [
         b"",
         b"null",
-        b'{"type":"start","count":65,"port":1}',
-        b'{"type":"start","count":2,"port":0}',
+        b'{"type":"start","addresses":[{"address":"::1","port":1}]}',
+        b'{"type":"start","addresses":[{"address":"::1","port":1},{"address":"::1","port":0}]}',
+        b'{"type":"start","addresses":[{"address":"::1","port":1},{"address":"a,b:1","port":2}]}',
         b'{"type":"hello","protocol":1,"rank":-1,"nonce":"","proof":""}',
         b'{"type":"unknown"}',
         b"[" * 100_000,

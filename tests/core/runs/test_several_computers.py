@@ -147,7 +147,6 @@ def test_the_computers_agree_on_everything_but_their_own_settings(paths: Paths) 
 @pytest.mark.parametrize(
     ("workload", "count", "changes", "code"),
     [
-        ("mnist_mlp", 2, {"engine": "tensorflow"}, "engine.one_machine"),
         ("mnist_mlp", 3, {"engine": "torch"}, "workload.batch_not_divisible"),
         ("matmul", 2, {"engine": "torch"}, "workload.one_device"),
         ("mnist_mlp", 65, {"engine": "torch"}, "setting.not_in_range"),

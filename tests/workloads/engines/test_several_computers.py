@@ -1,4 +1,6 @@
-"""Training on two computers, which are two processes here, with each engine that can: the same as on one."""
+"""Training on two computers, which are two processes here, with each engine: the same as on one."""
+
+from typing import Any
 
 import pytest
 
@@ -7,13 +9,12 @@ from app.core.runs.agreement import joint_spec
 from tests.core.cluster.together import finished, together
 from tests.waiting import wait_until
 from tests.workloads.engines.test_several_devices import TOLERANCE, carried_out, spec_on
-from workloads.engines.registry import ENGINES, engine_named
+from workloads import CATALOGUE
+from workloads.engines.registry import ENGINES
 from workloads.protocol.machine import Machine
 
-ABLE = [name for name in ENGINES if engine_named(name).joins_machines]
 
-
-@pytest.mark.parametrize("engine", ABLE)
+@pytest.mark.parametrize("engine", ENGINES)
 def test_two_computers_do_the_work_of_one(engine: str, installed_engines: Paths, machine: Machine) -> None:
     spec = spec_on(1, engine=engine, steps=4, batch_size=256, threads=1)
     alone = carried_out(spec, installed_engines, machine)
@@ -29,7 +30,7 @@ def test_two_computers_do_the_work_of_one(engine: str, installed_engines: Paths,
     assert runs[0].summary.value == runs[1].summary.value
 
 
-@pytest.mark.parametrize("engine", ABLE)
+@pytest.mark.parametrize("engine", ENGINES)
 def test_two_computers_with_two_devices_each(engine: str, installed_engines: Paths, machine: Machine) -> None:
     spec = spec_on(2, engine=engine, steps=4, batch_size=256, threads=1)
     assert joint_spec(spec, 2).settings["devices"] == 4
@@ -39,8 +40,25 @@ def test_two_computers_with_two_devices_each(engine: str, installed_engines: Pat
     assert runs[0].summary.settings == "devices=4 machines=2"
 
 
+@pytest.mark.parametrize(
+    ("workload", "changes"),
+    [("mnist_mlp", {"preset": "quick", "duration_s": 8.0, "data": "synthetic"}), ("all_reduce", {"steps": 40})],
+)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rank_0_decides_when_all_stop(
+    engine: str, workload: str, changes: dict[str, Any], installed_engines: Paths, machine: Machine
+) -> None:
+    spec = CATALOGUE[workload].default_spec(**changes, engine=engine, device="cpu", threads=1)
+    with together(spec, installed_engines, machine) as sides:
+        runs = finished(installed_engines, *sides)
+    assert [run.summary.status for run in runs] == ["completed"] * 2, runs[0].summary.error_message
+    assert runs[0].summary.value == runs[1].summary.value
+    if spec.preset == "quick":
+        assert runs[0].metrics["examples_done"] == runs[0].metrics["examples_asked"]
+
+
 @pytest.mark.parametrize("rank", [0, 1])
-@pytest.mark.parametrize("engine", ABLE)
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_killed_worker_ends_the_run_on_both(
     engine: str, rank: int, installed_engines: Paths, machine: Machine
 ) -> None:

@@ -26,6 +26,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cluster.joined": "Rank {rank} ({address}) has joined.",
     "cluster.launched_several": "{launcher} has started several processes on this computer. Start one per computer, and use --devices for its GPUs.",
     "cluster.launched_unreadable": "The variables set by {launcher} can't be used ({problem}).",
+    "cluster.listens_everywhere": "During the run, {engine} accepts connections from any computer that can reach this one, and lets them use it. If you trust all of them, add --trust-network. Otherwise, use PyTorch or JAX.",
     "cluster.lost_garbled": "Rank {rank} ({address}) sent an invalid message.",
     "cluster.lost_gone": "The connection to rank {rank} ({address}) was closed.",
     "cluster.lost_silent": "Rank {rank} ({address}) hasn't responded for {silent_s:.0f} s.",

@@ -136,5 +136,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.table_folder": "folder with result files, including its subfolders",
     "help.table_get": "Download a community table; its bars are labelled “community”",
     "help.table_output": "save the table as JSON, - for standard output (default: only show it)",
+    "help.trust_network": "with TensorFlow on several computers: let it accept connections from any computer that can reach this one",
     "help.workloads": "List the benchmarks",
 }
