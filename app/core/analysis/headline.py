@@ -121,7 +121,7 @@ def summarise(
         batch_size: Examples per step.
         per_epoch: Statistics of whole epochs; None if there are none.
         per_step: Statistics of steps; None if no steps are usable.
-        step_median_s: Median duration of all steps, of every kind.
+        step_median_s: Median duration of all steps, regardless of kind.
         reported: Headline reported by the workload itself, if it can't be computed from steps.
         reported_ends: Confidence interval of `reported`, if there is one.
         on_shared_host: Whether to widen the interval by the possible effect of other users of a shared host.

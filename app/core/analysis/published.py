@@ -180,7 +180,7 @@ def compiled_word(is_compiled: bool) -> str:
 def short_software(software: str) -> str:
     """Return the software's name up to the first bracket, cut at a comma if it is still long.
 
-    A note that it was compiled for its CPU is kept, because this can account for half of a difference.
+    A note that the software was compiled for its CPU is kept, because this can explain half of a difference.
     """
     short, _, remark = software.partition(" (")
     short += f", {compiled_word(True)}" if remark.startswith("compiled") else ""

@@ -1,4 +1,4 @@
-"""Finds the reason why a device can't be used: the first row, causes first, that the facts or a log support."""
+"""Finds the reason why a device can't be used: the first row, causes first, supported by facts or a log."""
 
 import re
 from collections.abc import Callable

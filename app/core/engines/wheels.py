@@ -137,7 +137,7 @@ def resolve(variant: Variant, scratch: Path, check: CancelCheck, source: Path | 
 
 def _unlocked(variant: Variant, limits: Path, source: Path | None) -> list[str]:
     """Return the pip requirements for packages that only the variant's own index provides."""
-    # An index that is asked alone has other versions of the lock's packages. They are left out afterwards.
+    # An index that is the only source has other versions of the lock's packages, which are excluded afterwards.
     dependencies = [] if variant.is_alone else ["--constraint", str(limits)]
     options = dependencies if variant.asks_for_more else ["--no-deps"]
     if source is None:

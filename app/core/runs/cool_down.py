@@ -37,7 +37,7 @@ Readings: TypeAlias = "Callable[[threading.Event], Generator[Telemetry, None, No
 
 @dataclass(frozen=True, slots=True)
 class Cooling:
-    """A wait in progress.
+    """A wait for a device to cool down, in progress.
 
     Attributes:
         temperature_c: The device's current temperature.

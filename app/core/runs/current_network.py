@@ -13,7 +13,7 @@ from workloads.protocol.spec import RunSpec
 # In order of preference, with the settings of the published results: network, whether it needs a GPU, settings.
 _OFFERS: tuple[tuple[str, bool, dict[str, Any]], ...] = (
     ("gpt_mini", True, {"precision": "mixed_float16"}),
-    ("resnet50_224", False, {"batch_size": 56}),  # a quarter of the published one, which is ranked with it
+    ("resnet50_224", False, {"batch_size": 56}),  # a quarter of the published batch size
     ("resnet50_224", False, {}),
 )
 # Share of the memory that a run may need. The rest is for the system and other programs.

@@ -21,7 +21,7 @@ from workloads.protocol.telemetry import GpuTelemetry
 
 
 class SystemGpus(Protocol):
-    """The GPUs listed by an operating system. A place is a GPU's index in the system's order.
+    """The GPUs listed by an operating system. `places` are indices in the system's order.
 
     Attributes:
         vendors: Vendor of each GPU.
@@ -125,7 +125,7 @@ def _sources(root: Path, clock: Callable[[], float] = time.monotonic) -> tuple[S
 
 
 def _places(system: SystemGpus, *, with_nvidia: bool) -> list[int]:
-    """Return the places of the GPUs that must be described by the system, in order."""
+    """Return the positions of the GPUs that the system must describe, in order."""
     places = list(enumerate(system.vendors))
     others = [place for place, vendor in places if vendor != "nvidia"]
     return others + ([place for place, vendor in places if vendor == "nvidia"] if with_nvidia else [])

@@ -299,7 +299,7 @@ def cpu_shares_pct(
 ) -> tuple[float | None, float | None]:
     """Return the busy and stolen percentages of CPU time between two readings of psutil's CPU times.
 
-    As in psutil, stolen time counts as busy. None if no time has passed or the system doesn't count it.
+    As in psutil, stolen time counts as busy. Both are None if no CPU time was counted.
     """
     total_s, busy_s, steal_s = _spent_s(before_s, after_s)
     if total_s <= 0:
@@ -341,7 +341,7 @@ def other_share_pct(
 ) -> float | None:
     """Return the percentage of CPU time used by other programs, excluding stolen time.
 
-    None if no time has passed, if the system doesn't count it, or if the run's own time is unknown.
+    None if no CPU time was counted, or if the run's own time is unknown.
     """
     total_s, busy_s, steal_s = _spent_s(before_s, after_s)
     if total_s <= 0 or own_s is None:

@@ -149,7 +149,7 @@ def read_clocks(clock: Clock | None = None, sleepless: Clock | None = None) -> C
 def clock_changes(before: Clocks, after: Clocks) -> tuple[float, float | None]:
     """Return the seconds by which the wall clock was set between two reads, and the seconds of sleep.
 
-    If no clock counts sleep, the sleep looks as if the wall clock had been set.
+    Without a clock that includes sleep, sleep looks as if the wall clock had been set.
     """
     steady_s = after.steady_s - before.steady_s
     slept_s = None

@@ -151,7 +151,7 @@ def relative_rows(result: StudyResult, costs: Costs, what: str) -> list[Relative
     Args:
         result: Study of workloads whose headline is in seconds per epoch.
         costs: The user's prices.
-        what: "time" or "cost" (both of an epoch).
+        what: "time" or "cost", both per epoch.
     """
     rows = []
     for workload in result.workloads:

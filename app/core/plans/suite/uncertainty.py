@@ -51,8 +51,8 @@ def hull(scores: Sequence[Score]) -> Score:
 def mean_of_rounds(scores: Sequence[Score], rounds: Sequence[Sequence[float]], shared: float) -> Score:
     """Return the geometric mean of several tests, with a 95 % interval if it is known.
 
-    It is unknown if a test has no interval, or after a single round, which can't reveal the error common to all
-    tests. For shared hosts, that error has been measured.
+    The interval is unknown if a test has no interval, or after a single round, which can't reveal the error common
+    to all tests. For shared hosts, that error has been measured.
 
     Args:
         scores: Score of each test over all rounds; positive.
