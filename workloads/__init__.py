@@ -77,7 +77,7 @@ _TRAINING: tuple[Training, ...] = (
     parametric.CnnParametric(),
     parametric.RnnParametric(),
 )
-# The first differs from mnist_cnn only in how it is trained. The second is meant for studies of training.
+# The first differs from mnist_cnn only in its training. The second is intended for studies of training.
 _ONLY_TRAINED = (mnist.MnistCnnNoDropoutAdam.id, parametric.CnnParametric.id)
 _INFERENCE = tuple(
     Inference(workload) for workload in _TRAINING if workload.kind == "image" and workload.id not in _ONLY_TRAINED

@@ -254,7 +254,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=1,
         minimum=1,
         maximum=64,
-        in_form=False,  # set where the computers of a run meet
+        in_form=False,  # set when a run on several computers starts
         in_ab=False,
     ),
     Setting(

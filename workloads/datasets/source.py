@@ -43,7 +43,7 @@ class MissingDataError(MessageError):
 class UnfitError(MessageError, ValueError):
     """A file's contents aren't as expected.
 
-    The message is a clause without a subject, or with "it" as its subject.
+    The message is a clause whose subject is missing or "it".
     """
 
 
@@ -182,7 +182,7 @@ def read_installed(folder: Path, name: str, title: str) -> bytes:
     """Return the contents of an installed file.
 
     Raises:
-        MissingDataError: It can't be read.
+        MissingDataError: The file can't be read.
     """
     try:
         return read_regular(folder / name)

@@ -67,7 +67,7 @@ def layer() -> tuple[Any, Any, Any]:
 
 
 def numbers(*shape: int) -> Any:
-    """Return normally distributed numbers. They are the same on every call."""
+    """Return normally distributed numbers, the same on every call."""
     import numpy as np
 
     return np.random.default_rng(0).standard_normal(shape, dtype=np.float32)

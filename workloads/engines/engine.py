@@ -84,7 +84,7 @@ class Engine:
             on the installed build.
         compiler: Name of the compiler used for steps if compilation is requested.
         compiles_always: Whether steps are always compiled.
-        has_process_per_device: Whether training on several devices takes one process each.
+        has_process_per_device: Whether training on several devices requires a process for each device.
         joins_machines: Whether it can train on several computers.
         has_equal_parts: Whether all devices need equally large parts of each batch.
         leads: Whether this process reports the run and decides when to stop.
@@ -212,7 +212,7 @@ class Engine:
         """Disconnect from the run's other processes after the work is done. May wait for them."""
 
     def can_predict(self) -> bool:
-        """Return whether a trained network can predict. One on several computers may not."""
+        """Return whether a trained network can predict. A network on several computers may not be able to."""
         return True
 
     def compile(self, model: Any, spec: RunSpec, *, watched: bool = True, **options: Any) -> None:
@@ -348,12 +348,12 @@ class Engine:
     def all_reduce_step(self, size_bytes: int) -> Callable[[], float]:
         """Return a function that adds float32 arrays of this size, one from each device, so that all have the sum.
 
-        The function blocks until the sum is ready, and returns how many arrays it is made of.
+        The function blocks until the sum is ready, and returns how many arrays were added.
         """
         raise NotImplementedError
 
     def together(self, call: Callable[[], object], lead: Callable[[], object]) -> None:
-        """Run `lead`, which repeats `call`. If each device has a process, the others follow each call."""
+        """Run `lead`, which repeats `call`. If each device has its own process, the others repeat each call."""
         lead()
 
     def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:

@@ -79,7 +79,7 @@ class Pictures:
         """Return the centre of an image as a square JPEG, scaled with antialiasing so that the shorter side fits.
 
         Raises:
-            OSError: It isn't a JPEG, or it is damaged.
+            OSError: The data isn't a JPEG, or is damaged.
         """
         return image_ops.fitted(jpeg, side_px, quality)
 

@@ -137,7 +137,7 @@ def matrix_operations(program: Any) -> Counter[str]:
     """Count the operations of products and convolutions in a traced program by number type, including additions.
 
     Raises:
-        UncountableError: It contains a loop of unknown length or an operation whose contents are unknown.
+        UncountableError: The program contains a loop of unknown length or an operation whose contents are unknown.
     """
     total: Counter[str] = Counter()
     for equation in program.eqns:

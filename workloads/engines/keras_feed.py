@@ -43,9 +43,9 @@ class KerasFeed(Engine):
         return batch
 
     def part(self, batches: Batches) -> Batches:
-        """Return this process's part of the batches that `fit` and `evaluate` get.
+        """Return this process's part of the batches for `fit` and `evaluate`.
 
-        If one process leads, the others get only training batches, and it validates alone.
+        If one process leads, only that process validates; the others receive training batches only.
         """
         return batches
 

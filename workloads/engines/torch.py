@@ -147,7 +147,7 @@ class Torch(KerasFeed):
         return replace(batches, make=lambda: map(ranks.part, batches.make()))
 
     def fit(self, model: Any, **arguments: Any) -> None:
-        """Train until the end, or as a follower until the leader ends it."""
+        """Train to the end or, as a follower, until the leader ends the training."""
         if self._ranks is None:
             super().fit(model, **arguments)
         elif self._ranks.leads:

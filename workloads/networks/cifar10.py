@@ -43,7 +43,7 @@ class Cifar10KerasCnn(Training):
     memory_needs = measured_memory(tensorflow=(1400, 0.69), torch=(1200, 1.8), jax=(1200, 2.1))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (32, 32, 3) floats in, 10 class probabilities out."""
+        """Return the model, which maps floats of shape (32, 32, 3) to 10 class probabilities."""
         from keras import Sequential, layers
 
         model = Sequential([layers.Input((32, 32, 3))])
@@ -111,7 +111,7 @@ class Cifar10Cnn(Training):
         return self.samples_per_epoch // spec.batch_size
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (32, 32, 3) floats in, 10 class probabilities out."""
+        """Return the model, which maps floats of shape (32, 32, 3) to 10 class probabilities."""
         from keras import Sequential, layers
 
         model = Sequential([layers.Input((32, 32, 3))])

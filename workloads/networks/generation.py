@@ -155,10 +155,10 @@ def token_flops(network: Any) -> int:
 
 
 def build(network: Any, batch_size: int, places: int = _PLACES, vocabulary: int = _VOCABULARY) -> Any:
-    """Return the model: tokens and their positions in, the most probable next tokens out.
+    """Return the model, which maps tokens and their positions to the most probable next tokens.
 
-    It has the same weights, in the same order, as the network used for training, and caches the keys and values of
-    all previous positions.
+    The model has the same weights, in the same order, as the network used for training, and caches the keys and
+    values of all previous positions.
 
     Args:
         network: A network with `blocks`, `width`, `heads` and `size`.

@@ -87,7 +87,7 @@ class _Languini(_Language):
         return self.blocks * _block_results(sequence, self.width, self.heads) + 3 * sequence * vocabulary
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: token ids in, scores for each next token out."""
+        """Return the model, which maps token ids to scores for each next token."""
         from keras import Input, Model, initializers, layers
 
         vocabulary = int(spec.parameters["vocabulary"])
@@ -130,7 +130,7 @@ class _Languini(_Language):
 
 
 class GptMini(_Languini):
-    """The smallest GPT. It fits on any GPU and takes seconds per step on a CPU."""
+    """The smallest GPT, which fits on any GPU and takes seconds per step on a CPU."""
 
     id = "gpt_mini"
     parameters_count = 27_549_696
@@ -204,7 +204,7 @@ class NanoGptChar(_Language):
         return blocks * _block_results(sequence, width, heads)
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model without biases: character ids in, scores for each next character out."""
+        """Return the model without biases, which maps character ids to scores for each next character."""
         from keras import Input, Model, initializers, layers
 
         blocks, heads, width = (int(spec.parameters[name]) for name in ("blocks", "heads", "width"))

@@ -69,7 +69,7 @@ class ImdbFastTextUnigram(_Imdb):
     memory_needs = measured_memory(tensorflow=(930, 0), torch=(700, 0), jax=(580, 0))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: 400 word ids in, one probability out."""
+        """Return the model, which maps 400 word ids to one probability."""
         from keras import Sequential, layers
 
         return Sequential(
@@ -119,7 +119,7 @@ class ImdbBidirectionalLstm(Recurrent, _Imdb):
     memory_needs = measured_memory(tensorflow=(840, 0.92), torch=(500, 0), jax=(600, 1))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: 100 word ids in, one probability out."""
+        """Return the model, which maps 100 word ids to one probability."""
         from keras import Sequential, layers
 
         return Sequential(

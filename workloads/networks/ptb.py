@@ -1,4 +1,4 @@
-"""DLBench's language models. They read the Penn Treebank as one continuous text and predict the next word."""
+"""DLBench's language models, which read the Penn Treebank as one continuous text and predict the next word."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,7 @@ class _PtbLstm(DlBench, Recurrent):
             raise WorkloadError("bad_parameters", said)
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: word ids in, 10,000 scores for each next word out.
+        """Return the model, which maps word ids to 10,000 scores for each next word.
 
         The LSTMs are stateful: the final state of a chunk is the initial state of the next one.
         """

@@ -38,7 +38,7 @@ class Emitter:
 
 
 def beat(emitter: Emitter, every_s: float = events.BEAT_S) -> None:
-    """Report regularly, from now on and in a thread, that this process is alive."""
+    """Start a thread that regularly reports that this process is alive."""
 
     def send() -> None:
         pause = threading.Event()

@@ -51,7 +51,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def device_count(self) -> int:
-        """Number of devices to train on, on all computers. On each one, they start with `device`."""
+        """Total number of devices to train on. On each computer, they start with `device`."""
         return self._count("devices")
 
     @property
@@ -61,7 +61,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def devices_here(self) -> int:
-        """Number of devices to train on, on each computer."""
+        """Number of devices to train on per computer."""
         return max(1, self.device_count // max(1, self.machine_count))
 
     def _count(self, name: str) -> int:
@@ -70,13 +70,13 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """A computer's place in a run on several ones.
+    """A computer's place in a run on several computers.
 
     Attributes:
-        rank: Its number, counting from 0.
+        rank: The computer's number, counting from 0.
         count: Number of computers.
         address: Address of the computer with rank 0, on which its engine listens.
-        port: The engine's port there.
+        port: Port on which that engine listens.
         interface: This computer's network interface for the run; None if unknown.
     """
 
@@ -92,7 +92,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         datasets_folder: Path in the file system encoding (os.fsencode), which may not be UTF-8.
-        place: Place among the computers of the run; None for a single one.
+        place: Place among the computers of the run; None for a run on a single computer.
     """
 
     spec: RunSpec
