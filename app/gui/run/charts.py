@@ -119,7 +119,7 @@ class RunCharts(QWidget):
         halves.setStretch(1, 1)
         self.setLayout(halves)
 
-    # A chart takes 5 to 10 ms, so those that not every run needs at once are created when first asked for.
+    # A chart takes 5 to 10 ms, so those that some runs don't need immediately are created on first use.
     @cached_property
     def epochs(self) -> EpochChart:
         """The chart of seconds per epoch."""

@@ -143,7 +143,7 @@ class HeadlineRow(QWidget):
 class ProgressLine(QWidget):
     """Describes the current activity of a run on the left, and the remaining time on the right.
 
-    It has no layout, because Qt would then lay out the whole window again at each step.
+    The line has no layout, because Qt would then lay out the whole window again at each step.
     """
 
     def __init__(self, left: ElidedLabel, right: QLabel) -> None:

@@ -1,4 +1,4 @@
-"""The main window with sidebar, pages, menu and messages. It asks before closing during a run."""
+"""The main window, which has the sidebar, pages, menu and messages, and asks before closing during a run."""
 
 import logging
 from collections.abc import Callable

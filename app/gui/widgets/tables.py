@@ -157,7 +157,7 @@ class FittingTable(QTableView):
 
 
 class TextTable(QTableWidget):
-    """A table of a few rows of text. It shows all rows; the surrounding area scrolls.
+    """A table of a few rows of text that shows all rows. The surrounding area scrolls.
 
     Args:
         name: Name for screen readers.

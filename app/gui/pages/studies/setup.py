@@ -49,7 +49,7 @@ _AXIS = "batch=16,32,64,128"
 
 
 class StudyList(QListWidget):
-    """A list of studies whose texts wrap. It keeps the selected study visible, even if the list is short."""
+    """A list of studies that wraps texts, and keeps the selected study visible even if the list is short."""
 
     def __init__(self) -> None:
         super().__init__()
