@@ -125,7 +125,7 @@ class Ranks:
         return step
 
     def _results(self, logs: Any) -> Any:
-        """Return the metrics. Keras calls this method exactly once at the end of each epoch and each validation."""
+        """Return the metrics. Keras calls this method once at the end of each epoch and once after validation."""
         if self._model.training:
             self._agree(_METRICS)
             if self.leads:
