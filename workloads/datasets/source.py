@@ -24,7 +24,7 @@ class MessageError(Exception):
     """A problem with data, described by a clause.
 
     Args:
-        message: The clause. It either completes "… was refused: " or names the file.
+        message: The clause, which either completes "… was refused: " or names the file.
     """
 
     def __init__(self, message: Message) -> None:

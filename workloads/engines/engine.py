@@ -70,8 +70,8 @@ class StepWatch(Protocol):
 class Engine:
     """Runs Keras networks on one of Keras's backends. Subclasses may override every step.
 
-    The first group of methods is also called by the app. These must not import the engine, because it may not be
-    installed in the app's environment. All other methods are for the worker, after `start`.
+    The first group of methods is also called by the app. These methods must not import the engine, because it may
+    not be installed in the app's environment. All other methods are for the worker, after `start`.
 
     Attributes:
         name: Name used in specs and results.

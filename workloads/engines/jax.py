@@ -47,11 +47,11 @@ class Jax(KerasFeed):
         return ours
 
     def may_use(self, vendor: str, os_name: str) -> bool:
-        """Return whether JAX can use a vendor's GPUs. It supports NVIDIA's, except on Windows and macOS."""
+        """Return whether JAX can use a vendor's GPUs: only NVIDIA's, except on Windows and macOS."""
         return vendor in self.vendors and not os_name.startswith(("Windows", "macOS"))
 
     def refusal(self, spec: RunSpec) -> Message | None:
-        """Also reject uncompiled steps, because they would take many times as long."""
+        """Reject uncompiled steps as well, because they would take many times as long."""
         if not spec.jit:
             return message("engine.compiles_always", engine=self.title, compiler=self.compiler)
         if spec.machine_count > 1 and spec.preset != "standard":  # all processes must do the same steps

@@ -60,7 +60,7 @@ class StepWatch:
         return tuple(int(count.value) for count in self._counts)
 
     def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
-        """Return the work done by steps that processed these examples. This analyses the steps' programs."""
+        """Return the work done by steps that processed these examples, by analysing the steps' programs."""
         operations: Counter[str] | None = Counter()
         given = 0.0
         for form, seen in zip(self._forms, examples, strict=False):

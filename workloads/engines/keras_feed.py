@@ -116,7 +116,7 @@ class KerasFeed(Engine):
         return batches if self.has_process_per_device else self.part(batches)
 
     def _order(self, count: int) -> Any:
-        """Return a random permutation of range(count). It differs between the passes of a run."""
+        """Return a random permutation of range(count), different for each pass of a run."""
         import numpy as np
 
         self._seed += 1

@@ -63,7 +63,7 @@ class Torch(KerasFeed):
         return vendor in self.vendors and (vendor == "apple") == os_name.startswith("macOS")
 
     def refusal(self, spec: RunSpec) -> Message | None:
-        """Also reject compiled steps if there is no C++ compiler. On Windows, `start` checks this for GPUs."""
+        """Reject compiled steps as well if there is no C++ compiler. On Windows, `start` checks this for GPUs."""
         if spec.jit and (sys.platform != "win32" or spec.device == "cpu") and not _has_compiler():
             return _no_compiler()
         return super().refusal(spec)
@@ -331,5 +331,5 @@ def _uses_onednn(torch: Any) -> bool:
 
 
 def _waited(numbers: Any) -> float:
-    """Return the last value. This blocks until all values are computed."""
+    """Return the last value, after waiting until all values are computed."""
     return float(numbers.flatten()[-1])

@@ -1,7 +1,7 @@
 """Trains a Keras model in several processes, one per device, with PyTorch's DistributedDataParallel.
 
-All processes run the same workload. The first one leads: only it stops, validates and reports. It sends a command
-before each step, so the others needn't decide anything themselves.
+All processes run the same workload. The first one leads: only it stops, validates and reports. The leader sends a
+command before each step, so the other processes needn't decide anything.
 """
 
 import datetime as dt
@@ -92,7 +92,7 @@ class Ranks:
         self._send(_END)
 
     def examples(self) -> tuple[int, ...]:
-        """Return the number of examples counted in all processes. Only for the leader."""
+        """Return the number of examples counted in all processes. Only the leader may call this method."""
         self._send(_COUNT)
         return self._count()
 

@@ -112,7 +112,7 @@ def _behind(calls: Iterable[_Call]) -> Counter[str]:
 def _counter() -> Any:
     """Return a context manager that counts the operations of PyTorch's products and convolutions.
 
-    The context manager records the dependencies of each call. Its `total` method includes only operations behind
+    The context manager records the dependencies of each call. The `total` method includes only operations behind
     the new values of the given tensors.
     """
     import torch

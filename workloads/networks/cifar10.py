@@ -82,7 +82,7 @@ class Cifar10KerasCnn(Training):
 class Cifar10Cnn(Training):
     """The Keras example from study 000: convolutions with ReLU, and dropout, on augmented images.
 
-    The study's generator augmented one image at a time. This implementation augments whole batches. That is the
+    The study's generator augmented one image at a time. This implementation augments whole batches, which is the
     same kind of CPU work, but less of it.
     """
 

@@ -143,7 +143,7 @@ class GptMini(_Languini):
 
 
 class GptTiny(_Languini):
-    """Same width as GptSmall, with a third of the blocks."""
+    """A GPT with the width of GptSmall and a third of its blocks."""
 
     id = "gpt_tiny"
     parameters_count = 53_912_064
@@ -154,7 +154,7 @@ class GptTiny(_Languini):
 
 
 class GptSmall(_Languini):
-    """Same size as the smallest GPT-2."""
+    """A GPT of the same size as the smallest GPT-2."""
 
     id = "gpt_small"
     batch_size = 8

@@ -138,14 +138,14 @@ class Epoch(Event, frozen=True, kw_only=True, tag="epoch"):
 
 
 class Metric(Event, frozen=True, kw_only=True, tag="metric"):
-    """A single number. Its key includes the unit (see app.core.metrics)."""
+    """A single number, whose key includes the unit (see app.core.metrics)."""
 
     key: Annotated[str, msgspec.Meta(max_length=100, pattern=r"^[a-z][a-z0-9_]*\Z")]
     value: float | None
 
 
 class Warn(Event, frozen=True, kw_only=True, tag="warning"):
-    """A warning for the user. It doesn't stop the run.
+    """A warning for the user, which doesn't stop the run.
 
     Workers send `said`. The code that displays or stores the event fills in `message`, the English text.
     """

@@ -17,8 +17,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """A request for a run.
 
     Attributes:
-        epochs: Number of passes over the training data. It is always 1 for Quick, which estimates one epoch, and
-            for Sustained, which has a fixed duration instead.
+        epochs: Number of passes over the training data. This number is always 1 for Quick, which estimates one
+            epoch, and for Sustained, which has a fixed duration instead.
         steps: Number of training steps in a shortened epoch; None for full epochs.
         duration_s: Minimum training time of Sustained, or maximum time of Quick after the engine has started; None
             for the preset's default.

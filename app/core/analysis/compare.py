@@ -272,8 +272,8 @@ def left_out(run: RunSummary, *, with_several: bool = False) -> list[tuple[str, 
 def find_baseline(chart: Sequence[Bar], name: str | None, workload: str) -> Bar | None:
     """Return the bar to compare with, never an invalid result; None if there are no bars.
 
-    Without a name, this is the default baseline or, if it is missing, the slowest device whose result is similar
-    to the run, represented by the bar that `one_each` selects.
+    Without a name, the result is the default baseline or, if it is missing, the slowest device whose result is
+    similar to the run, represented by the bar that `one_each` selects.
 
     Raises:
         UsageError: The name matches no bar, or several.

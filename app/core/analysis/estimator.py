@@ -107,8 +107,8 @@ def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Esti
     """Estimate the typical step from a series of step durations; None if the series is empty.
 
     Args:
-        steps_s: Durations of steps that do the same work. They don't include the first step of each epoch, which
-            also sets up the input.
+        steps_s: Durations of steps that do the same work, without the first step of each epoch, which also sets up
+            the input.
         has_warmup: Whether the first steps may be slower than the rest.
     """
     if not steps_s:

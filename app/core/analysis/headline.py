@@ -227,8 +227,9 @@ def estimate_so_far(run: RunSummary, steps: StepTimes, *, on_shared_host: bool =
 def half_interval_pct(metric: str, value: float | None, low: float | None, high: float | None) -> float | None:
     """Return the ± of a headline, as used for display and verdicts; None without an interval.
 
-    This is the distance from the value to the farther end of the 95 % interval, as a percentage of the duration.
-    It refers to the duration even if the headline is a rate, because Quick narrows the duration's interval.
+    The result is the distance from the value to the farther end of the 95 % interval, as a percentage of the
+    duration. The percentage refers to the duration even if the headline is a rate, because Quick narrows the
+    duration's interval.
     """
     if value is None or low is None or high is None or low <= 0 or high <= 0 or value <= 0:
         return None

@@ -20,7 +20,7 @@ def is_gpu(run: RunSummary) -> bool:
 def limit_class_pct(run: RunSummary) -> int | None:
     """Return a run's power limit as a percentage of the default, rounded to STEP_PCT; None if either is unknown.
 
-    Also None for a CPU at or above its rated power, because many computers allow more.
+    The result is also None for a CPU at or above its rated power, because many computers allow more.
     """
     if not run.power_limit_w or not run.power_default_w:
         return None

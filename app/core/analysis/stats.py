@@ -223,7 +223,7 @@ def run_statistics(
 
     Args:
         preset: Headlines of "quick" runs are estimated from steps, and so are those of "sustained" runs without
-            two whole epochs. Others use epochs.
+            two whole epochs. Other headlines use epochs.
         steps: Number of steps of a shortened epoch, which never counts as an epoch; None for whole epochs.
         steps_per_epoch: Number of steps of a whole epoch.
         epoch_durations_s: Durations of whole epochs, in order.

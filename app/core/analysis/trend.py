@@ -123,7 +123,8 @@ def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:
 def against_one_device(run: RunSummary, others: Iterable[RunSummary]) -> str:
     """Compare a run on several devices with the fastest one on a single device with the same total batch.
 
-    The efficiency is the speed-up divided by the number of devices. Without such a run, the text is empty.
+    The efficiency is the speed-up divided by the number of devices. The text is empty if there is no run on a
+    single device.
     """
     if run.device_count == 1 or not is_usable(run):
         return ""

@@ -1,8 +1,8 @@
 """Identifies the app's own files in a data set's folder, and deletes only those.
 
 A folder belongs to the app if it contains a valid note of an installation or, next to the final location, a mark
-with the folder's name. Only the files listed in the note or by the data set's module belong to the app. They are
-deleted one by one, and a folder with other files is kept.
+with the folder's name. Only the files listed in the note or by the data set's module belong to the app. These
+files are deleted one by one, and a folder with other files is kept.
 """
 
 import errno

@@ -121,7 +121,7 @@ def _judged(engine: str, plain: DeviceDiagnosis, evidence: Evidence, trial: Tria
 
 
 def _without_build(engine: str, machine: Machine, card: Gpu) -> DeviceDiagnosis:
-    """Explain that no known build of an engine uses a GPU. This isn't considered a fault of the computer."""
+    """Explain that no known build of an engine uses a GPU. The lack of a build isn't considered a fault."""
     said = no_build(engine, card, machine)
     return DeviceDiagnosis(id=None, name=card.name, vendor=card.vendor, state="not usable", reasons=(said,))
 

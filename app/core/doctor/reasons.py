@@ -75,7 +75,7 @@ def card_reason(evidence: Evidence, target: str, capability: str | None) -> Sign
 
 
 def _may_explain(row: Signal, case: _Case) -> bool:
-    """Return whether a row found in the log can be the reason. Its lines may refer to another GPU."""
+    """Return whether a row found in the log can be the reason. The row's lines may refer to another GPU."""
     if case.capability is not None and row.id in ("gpu_too_new", "cudnn_dropped_gpu"):
         return case.capability >= _TOO_NEW if row.id == "gpu_too_new" else case.capability < OLDEST_OF_NEW_CUDNN
     return row.severity == "fault" or row.id == "few_multiprocessors"

@@ -100,7 +100,7 @@ def device_choices(
 
 
 def most_gpus(machine: Machine) -> int:
-    """Return the largest number of graphics cards from one vendor in a computer. They may train together."""
+    """Return the largest number of graphics cards from one vendor in a computer, which may train together."""
     return max(Counter(gpu.vendor for gpu in machine.gpus).values(), default=0)
 
 
@@ -161,7 +161,7 @@ def unused_card(chosen: Choice, machine: Machine, engines: Sequence[str] | None 
 def engine_to_install(machine: Machine, engines: Sequence[str] | None = None) -> tuple[str, BuildFit] | None:
     """Return the engine that suits this computer best, with its build; None if none can be installed.
 
-    This is the first one that uses a graphics card, or else the default engine.
+    The result is the first engine that uses a graphics card, or else the default engine.
 
     Args:
         machine: This computer.

@@ -1,4 +1,4 @@
-"""Checks whether a newer version of Epochmark has been released. It never downloads or replaces anything."""
+"""Checks whether a newer version of Epochmark has been released, without downloading or replacing anything."""
 
 import re
 from typing import Annotated

@@ -23,7 +23,7 @@ _SHARE = 0.5
 def current_network(choice: Choice, machine: Machine) -> RunSpec:
     """Return the spec of the first current network that fits into the memory of a device.
 
-    Its settings are similar enough to those of the published results for the run to be ranked with them. The last
+    The settings are similar enough to those of the published results for the run to be ranked with them. The last
     resort is returned even if it doesn't fit.
     """
     there_bytes = machine.memory_bytes if choice.gpu is None else choice.gpu.memory_bytes

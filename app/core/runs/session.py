@@ -139,7 +139,7 @@ class Session:
         self._enough_reported = False
 
     def cancel(self) -> None:
-        """Ask the run to stop. It ends within cancel_s + terminate_s even if the worker doesn't respond."""
+        """Ask the run to stop, which ends it within cancel_s + terminate_s even if the worker doesn't respond."""
         self._cancel.set()
 
     def kill(self) -> None:
@@ -187,7 +187,7 @@ class Session:
         return self.trouble
 
     def _give_up(self, error: AppError) -> None:
-        """End a run that can't be stored. It is recovered at the next start."""
+        """End a run that can't be stored, so that the next start recovers it."""
         self.trouble = error
         self.status = "failed"
         self._publish(failure("internal", problem(error)))

@@ -47,7 +47,7 @@ WorkerMessage: TypeAlias = events.Event | BadLine | StreamClosed
 
 
 class Worker:
-    """A running worker. Its events are put into the `messages` queue, which may have other producers.
+    """A running worker, whose events are put into the `messages` queue. The queue may have other producers.
 
     The last message is `StreamClosed`; before it, metrics compare the worker's clock with this process's clock.
 
@@ -74,7 +74,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """The worker's process ID. It is invalid after `wait` has returned an exit code."""
+        """The worker's process ID, invalid after `wait` has returned an exit code."""
         return self._process.pid
 
     def cancel(self) -> None:

@@ -166,7 +166,7 @@ class RunCharts(QWidget):
             series: Series of the run.
             summary: Summary of the run so far.
             memory_bytes: Memory of the computer that ran it; None if unknown.
-            live: Whether the run is in progress. Its time axes then grow in large steps.
+            live: Whether the run is in progress, so that time axes grow in large steps.
         """
         self._show_kind(summary)
         self.figures.show_metrics(series.metrics)

@@ -46,7 +46,7 @@ class VerdictPill(QWidget):
         self.update()
 
     def width_within(self, room_px: int) -> int:
-        """Return the width of the pill within the given space. It is at least as wide as the shortest text."""
+        """Return the width of the pill within the given space, but at least the width of its shortest text."""
         return self._width(self._fitting(room_px))
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -46,7 +46,7 @@ def task_bar(window: QWidget, system: str = sys.platform) -> TaskBar | None:
 def notify(window: QWidget, title: str, text: str, system: str = sys.platform) -> None:
     """Show a notification, and highlight the app in the taskbar until it is focused.
 
-    On Linux, this uses notify-send, because all major desktops include it. Otherwise, it uses the system tray.
+    On Linux, notify-send is used, because all major desktops include it; otherwise, the system tray.
     """
     QApplication.alert(window)
     if system.startswith("linux") and (program := shutil.which("notify-send")) is not None:

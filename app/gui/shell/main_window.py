@@ -54,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 class MainWindow(QMainWindow):
-    """Contains the pages. They are created on first use.
+    """Contains the pages, which are created on first use.
 
     Signals:
         closed: The window was closed.

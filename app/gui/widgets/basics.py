@@ -39,7 +39,7 @@ def label(
     muted: bool = False,
     wrap: bool = False,
 ) -> QLabel:
-    """Return a label in the bundled font. Its text is never interpreted as HTML."""
+    """Return a label in the bundled font, whose text is never interpreted as HTML."""
     result = QLabel(text)
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setFont(font(size_px, weight))
@@ -49,7 +49,7 @@ def label(
 
 
 def title(text: str = "") -> QLabel:
-    """Return a page title. It is as tall as a button, so that its position is the same on all pages."""
+    """Return a page title as tall as a button, so that its position is the same on all pages."""
     result = label(text, TITLE_PX, QFont.Weight.DemiBold)
     result.setMinimumHeight(HEAD_PX)
     return result

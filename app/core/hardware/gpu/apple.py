@@ -1,7 +1,7 @@
-"""Reads a Mac's GPUs using `ioreg`. This needs no special rights and wakes no GPU.
+"""Reads a Mac's GPUs using `ioreg`, without special rights and without waking any GPU.
 
-`ioreg` prints recorded values. Apple's own GPUs have energy counters, which `apple_energy` reads. Their clock
-speeds aren't available.
+`ioreg` prints recorded values. Apple's own GPUs have energy counters, which `apple_energy` reads. The clock speeds
+aren't available.
 """
 
 import logging

@@ -91,7 +91,7 @@ class LinuxGpus:
 
 
 class CardReader:
-    """Reads one card repeatedly. Its files are located once, on the first read while it is awake."""
+    """Reads one card repeatedly. The card's files are located once, on the first read while it is awake."""
 
     def __init__(self, card: Card, clock: Callable[[], float] = time.monotonic) -> None:
         self._card = card

@@ -1,4 +1,4 @@
-"""Child process that tests NVIDIA's library; see nvml_trial. It imports only ctypes, to start fast.
+"""Child process that tests NVIDIA's library; see nvml_trial. For a fast start, only ctypes is imported.
 
     python -I -S nvml_child.py libnvidia-ml.so.1
 

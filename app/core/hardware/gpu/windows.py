@@ -1,6 +1,7 @@
 """Reads all GPUs on Windows: specifications from the registry and DXGI, telemetry from performance counters.
 
-This needs no special rights and wakes no card: DXGI lists the devices, and the kernel provides the counters.
+Reading needs no special rights and wakes no card, because DXGI lists the devices and the kernel provides the
+counters.
 """
 
 import re

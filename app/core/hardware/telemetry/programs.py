@@ -1,4 +1,4 @@
-"""Finds the programs that use most of the CPU. Their names are shown, never stored."""
+"""Finds the programs that use most of the CPU. The names are shown, never stored."""
 
 import os
 import threading

@@ -1,9 +1,9 @@
 """Computes the uncertainty of a suite's score. Pure functions.
 
 The independent errors of the tests partly cancel out: on a logarithmic scale, half-widths add in quadrature
-(propagation of uncertainty; JCGM 100:2008, 5.1.2). A slowdown of all tests doesn't cancel out. It is estimated
-from the difference of two rounds, as a standard deviation with one degree of freedom. On a shared host, it is
-pooled with the variation measured between runs on such hosts (JCGM 100:2008, 4.2.4).
+(propagation of uncertainty; JCGM 100:2008, 5.1.2). A slowdown of all tests doesn't cancel out. Such a slowdown is
+estimated from the difference of two rounds, as a standard deviation with one degree of freedom. On a shared host,
+it is pooled with the variation measured between runs on such hosts (JCGM 100:2008, 4.2.4).
 """
 
 import math

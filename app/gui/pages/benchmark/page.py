@@ -68,7 +68,7 @@ class BenchmarkPage(QWidget):
         services.bridge.refused.connect(self._on_refused)
 
     def prepare(self) -> None:
-        """Create the charts. This is slow the first time, and is therefore done while the app is idle."""
+        """Create the charts while the app is idle, because creating them is slow the first time."""
         if self.view is not None:
             return
         from app.gui.run.view import RunView

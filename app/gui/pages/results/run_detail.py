@@ -49,7 +49,7 @@ class TrendView(QWidget):
     """Compares a run with the user's earlier runs, in a sentence and a chart that marks changes to the computer.
 
     Attributes:
-        line: The sentence, shown elsewhere. It compares the run with the best and the latest.
+        line: The sentence, shown elsewhere, which compares the run with the best and the latest.
         trend: The displayed trend; None until it is loaded.
     """
 

@@ -232,7 +232,7 @@ class DatasetLine(QWidget):
         self.get_button.setEnabled(allowed and not self.dataset.installed)
 
     def show_busy(self, text: str) -> None:
-        """Show that work is in progress. It can't be cancelled."""
+        """Show that work is in progress that can't be cancelled."""
         self.state.show_text(text)
         self._allow(import_=False)
         for button in (self.get_button, self.remove_button):

@@ -144,7 +144,7 @@ class StudySetup(PlanSetup):
                 self.workload.addItem(workload_title(workload.id), workload.id)
 
     def _look_for_idle(self) -> None:
-        """Find the studies that have nothing to compare here. This plans all studies in the background."""
+        """Find the studies with nothing to compare on this computer, by planning all studies in the background."""
         machine = self._services.finder.machine
         for number, preset in enumerate(PRESETS.values()):
             hides = preset.on_several and (machine is None or most_gpus(machine) < 2)
