@@ -261,7 +261,7 @@ def compile_all(library: Path, version: str) -> None:
 def add_cpp_runtime(python: Path, site: Path) -> None:
     """Move Microsoft's C++ runtime next to python.exe, where engines find it.
 
-    The copy that came with Python is replaced, because libraries of one runtime must have the same version.
+    The copy included in Python is replaced, because libraries of one runtime must have the same version.
     """
     for path in site.glob("*.dll"):
         path.unlink()

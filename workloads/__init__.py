@@ -1,6 +1,7 @@
 """The catalogue of workloads and the worker process that runs them. Doesn't import the app, Qt or the database.
 
-No module imported here imports an engine, so the GUI and the CLI can read `CATALOGUE` immediately.
+None of the modules imported by this one imports an engine, so the GUI and the CLI can read `CATALOGUE`
+immediately.
 """
 
 from workloads.demo import Demo

@@ -1,4 +1,4 @@
-"""Prints plain text to the terminal. All output of the CLI passes through here and is made safe."""
+"""Prints plain text to the terminal. All output of the CLI passes through this module, which makes it safe."""
 
 import contextlib
 import errno

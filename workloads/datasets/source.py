@@ -33,7 +33,7 @@ class MessageError(Exception):
 
 
 class HostileArchiveError(MessageError):
-    """A file doesn't contain what was expected."""
+    """A file doesn't have the expected contents."""
 
 
 class MissingDataError(MessageError):
@@ -100,7 +100,7 @@ class StoredFiles:
 
         Args:
             name: Path relative to the data set's folder, with forward slashes. Folder names end with a slash.
-            noted: Names of the files stored there; None if unknown.
+            noted: Names of the files stored in the folder; None if unknown.
         """
         return name in self._names
 

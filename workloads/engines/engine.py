@@ -71,7 +71,7 @@ class Engine:
     """Runs Keras networks on one of Keras's backends. Subclasses may override every step.
 
     The first group of methods is also called by the app. These methods must not import the engine, because it may
-    not be installed in the app's environment. All other methods are for the worker, after `start`.
+    not be installed in the app's environment. Only the worker calls the other methods, after `start`.
 
     Attributes:
         name: Name used in specs and results.

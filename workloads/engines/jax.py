@@ -231,7 +231,7 @@ def _join(jax: Any, machines: int) -> None:
 
 
 def _choose_devices(jax: Any, spec: RunSpec) -> tuple[str, list[Any], list[Any]]:
-    """Return the first device's name in specs, this computer's JAX devices, and those of all computers."""
+    """Return the first device's name in specs, the JAX devices of this computer, and those of all computers."""
     gpus = [] if spec.device == "cpu" else gpus_of(jax)
     indices = ENGINE.gpu_indices(spec, len(gpus))
     if indices is None:

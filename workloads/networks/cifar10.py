@@ -180,7 +180,7 @@ def augmented_batches(x: "NDArray[np.float32]", y: "NDArray[Any]", batch_size: i
 
 
 def shifted_and_flipped(images: "NDArray[np.float32]", random: "np.random.Generator") -> "NDArray[np.float32]":
-    """Shift images by up to a tenth of each side (including fractions of a pixel), and flip half of them."""
+    """Shift images by up to a tenth of each side (including fractions of a pixel), and flip half of the images."""
     for axis in (1, 2):
         side = images.shape[axis]
         images = shifted(images, random.uniform(-_SHIFT, _SHIFT, len(images)) * side, axis)

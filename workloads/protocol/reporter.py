@@ -28,7 +28,7 @@ class Emitter:
         self._seq = 0
 
     def send(self, event: events.Event) -> None:
-        """Send the event immediately. Raises OSError if nobody reads the stream any longer."""
+        """Send the event immediately. Raises OSError if the stream's reader is gone."""
         with self._lock:
             now_s = self._clock() - self._start_s
             stamped = msgspec.structs.replace(event, seq=self._seq, t_s=now_s)

@@ -1,4 +1,4 @@
-"""Computes statistics of raw durations. Headlines are computed only here. Pure functions."""
+"""Computes statistics of raw durations. Headlines are computed only in this module. Pure functions."""
 
 import bisect
 import itertools

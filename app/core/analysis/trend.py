@@ -168,7 +168,7 @@ def _belongs(run: RunSummary, other: RunSummary) -> bool:
 
 
 def _is_level(run: RunSummary, other: RunSummary) -> bool:
-    """Return whether two runs are indistinguishable, because their intervals overlap or they hardly differ."""
+    """Return whether two runs are indistinguishable, because their intervals overlap or results hardly differ."""
     if run.value_low is None or run.value_high is None or other.value_low is None or other.value_high is None:
         return abs(_times_as_fast(run, other) - 1) < LEVEL_SHARE
     return run.value_low <= other.value_high and other.value_low <= run.value_high

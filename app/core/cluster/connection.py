@@ -51,7 +51,7 @@ class Connection:
             stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def send(self, line: wire.Line) -> None:
-        """Send a line at once. Raises GoneError or SilentError."""
+        """Send a line immediately. Raises GoneError or SilentError."""
         self._send(wire.encode(line))
 
     def receive(self) -> wire.AnyLine:
@@ -96,7 +96,7 @@ class Connection:
             self.abort()
 
     def abort(self) -> None:
-        """End the connection at once."""
+        """End the connection immediately."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 

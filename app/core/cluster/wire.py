@@ -75,7 +75,7 @@ class Probe(Line, frozen=True, kw_only=True, tag="probe"):
 
 
 class Probed(Line, frozen=True, kw_only=True, tag="probed"):
-    """Whether that worked, and a port at the guest that the host must try."""
+    """Whether the guest could connect, and a port of the guest to which the host must try to connect."""
 
     reached: bool
     port: Port

@@ -49,7 +49,7 @@ class Spec(ResultSection, frozen=True, kw_only=True):
         variant: Difference from the default network; None if there is none.
         steps: Number of steps per shortened epoch; None for whole epochs.
         parameters: Parameters of the workload. Folders are replaced by numbers.
-        settings: Non-default settings without a field of their own, as "name=value …".
+        settings: Non-default settings without their own field, as "name=value …".
     """
 
     workload: Token

@@ -179,7 +179,7 @@ class Session:
             self._ownership.release()
 
     def _record_bug(self) -> AppError:
-        """Log the current exception, and let the run fail because of it."""
+        """Log the current exception, and mark the run as failed because of it."""
         _log.exception("Run %s ended by an error of Epochmark itself.", self.run_id)
         said = message("run.fault")
         self.trouble = AppError(said)

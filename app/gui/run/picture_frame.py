@@ -173,7 +173,7 @@ def write_within(
 
 
 def write(painter: QPainter, place: QPointF, text: str, chosen: QFont, colour: str) -> None:
-    """Draw a line of text with its baseline at `place`, as outlines because fonts render differently elsewhere."""
+    """Draw a line of text with its baseline at `place`, as outlines because fonts render differently by system."""
     shapes = QPainterPath()
     shapes.addText(place, chosen, text)
     # Compensate for the left bearing of the first letter, which is visible in large type.

@@ -34,7 +34,7 @@ class TaskBar(Protocol):
 
 
 def task_bar(window: QWidget, system: str = sys.platform) -> TaskBar | None:
-    """Return the taskbar entry of a window; None if the system can't show progress there."""
+    """Return the taskbar entry of a window; None if the system can't show progress in it."""
     try:
         if system == "win32":
             return WindowsTaskBar(int(window.winId()))

@@ -76,7 +76,7 @@ class ReportDialog(QDialog):
 
 
 class UpdateDialog(QDialog):
-    """What is new in a newer version, with a button that opens the page from which it can be downloaded."""
+    """The changes in a newer version, with a button that opens the page from which it can be downloaded."""
 
     def __init__(self, parent: QWidget, release: Release, page: str) -> None:
         super().__init__(parent)

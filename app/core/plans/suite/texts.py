@@ -37,7 +37,7 @@ def interval_text(score: Score | None) -> str:
 def certainty_text(score: Score | None) -> str:
     """Return the ± of a score, or a note if it has no interval; "" without a score or for 0 points.
 
-    The ± is the distance to the farther end of the interval, as a percentage of the duration, as elsewhere.
+    The ± is the distance to the farther end of the interval, as a percentage of the duration, as for runs.
     """
     if score is None or score.points <= 0:
         return ""

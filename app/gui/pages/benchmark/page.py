@@ -129,7 +129,7 @@ class BenchmarkPage(QWidget):
 
     @property
     def _actions(self) -> "ResultActions":
-        """The actions for results. Created on first use, to keep the startup fast."""
+        """The actions for results, created on first use to keep the startup fast."""
         if self._made_actions is None:
             from app.gui.run.actions import ResultActions
 

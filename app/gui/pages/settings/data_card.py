@@ -240,7 +240,7 @@ class DatasetLine(QWidget):
 
 
 def _give_up(dataset: InstalledDataset) -> None:
-    """Raise AppError instead of waiting for another process, because its download couldn't be cancelled here."""
+    """Raise AppError instead of waiting for another process, because its download couldn't be cancelled."""
     raise AppError(message("settings.data_in_use", title=dataset.title), message("engines.wait_for_it"))
 
 
