@@ -297,7 +297,7 @@ class Engine:
         return self.with_rows(self.generated(lambda: _shuffled(x, y, batch_size, seed)), x)
 
     def pieces(self, x: Any, y: Any) -> Any:
-        """Return a stream that repeats arrays forever. Each of their rows is a batch."""
+        """Return a stream that repeats arrays forever. Each row of an array is a batch."""
         return self.with_rows(self.generated(lambda: _rows(x, y)), x.reshape(-1, *x.shape[2:]))
 
     def with_rows(self, stream: Any, rows: Any) -> Any:

@@ -146,7 +146,7 @@ class TensorFlow(Engine):
         return self.with_rows(batches, x)
 
     def pieces(self, x: Any, y: Any) -> Any:
-        """Return a prefetched stream that repeats arrays forever. Each of their rows is a batch."""
+        """Return a prefetched stream that repeats arrays forever. Each row of an array is a batch."""
         import tensorflow as tf
 
         batches = tf.data.Dataset.from_tensor_slices((x, y)).repeat().prefetch(tf.data.AUTOTUNE)
@@ -247,8 +247,8 @@ def leave_untuned() -> None:
 
     At the end of each epoch, Keras discards its iterator. With TensorFlow 2.21, this may block for up to a minute,
     until the tuner wakes up again. In a test, four of ten 47 s epochs took 29 to 38 s longer. For data in memory,
-    the tuner only sets the number of threads that slice arrays into batches. Disabling this made no measurable
-    difference.
+    the tuner only sets the number of threads that slice arrays into batches. Disabling the tuner for such data
+    made no measurable difference.
     """
     from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
     from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter

@@ -47,7 +47,7 @@ class GptSmallGeneration(Workload):
     memory_needs = measured_memory(tensorflow=(1290, 28), torch=(940, 102), jax=(980, 18))
 
     def check(self, spec: RunSpec) -> None:
-        """Check the spec. Also rejects real data and more tokens than fit in the cache."""
+        """Check the spec, and reject real data and more tokens than fit in the cache."""
         super().check(spec)
         if spec.data == "real":
             raise WorkloadError("bad_parameters", message("generation.no_real_data", workload=self.id))

@@ -187,7 +187,7 @@ class NanoGptChar(_Language):
     memory_needs = measured_memory(tensorflow=(1100, 91), torch=(600, 117), jax=(780, 126))
 
     def check(self, spec: RunSpec) -> None:
-        """Check the spec. Also rejects a width that isn't a multiple of the number of heads."""
+        """Check the spec, and reject a width that isn't a multiple of the number of heads."""
         super().check(spec)
         width, heads = (int(self.value_of(spec, name)) for name in ("width", "heads"))
         if width % heads:

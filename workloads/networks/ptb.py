@@ -35,7 +35,7 @@ class _PtbLstm(DlBench, Recurrent):
         return (_TOKENS // spec.batch_size - 1) // self.length
 
     def check(self, spec: RunSpec) -> None:
-        """Check the spec. Also rejects batch sizes that make the streams shorter than one chunk."""
+        """Check the spec, and reject batch sizes that make the streams shorter than one chunk."""
         super().check(spec)
         if self.steps_per_epoch(spec) < 1:
             said = message("workload.streams_too_short", batch_size=spec.batch_size, words=self.length)

@@ -24,7 +24,7 @@ class Recurrent(Training):
     )
 
     def check(self, spec: RunSpec) -> None:
-        """Check the spec. Also rejects compiled fused layers if the engine would silently not fuse them."""
+        """Check the spec, and reject compiled fused layers if the engine would silently not fuse them."""
         super().check(spec)
         if _is_fused(spec) and spec.jit and not compiles_always(spec.engine):
             said = message("engine.not_fused_and_compiled", engine=engine_title(spec.engine))

@@ -53,7 +53,7 @@ class Limit(Workload):
         raise NotImplementedError
 
     def check(self, spec: RunSpec) -> None:
-        """Check the spec. Also rejects settings that have no effect, so that no result is labelled with them."""
+        """Check the spec, and reject settings that have no effect, so that no result is labelled with them."""
         super().check(spec)
         usual = self.default_spec(spec.preset, engine=spec.engine)
         for name in self.without:

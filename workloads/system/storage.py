@@ -83,7 +83,7 @@ class Storage(Workload):
     )
 
     def check(self, spec: RunSpec) -> None:
-        """Check the spec. Also rejects batch sizes larger than the number of images."""
+        """Check the spec, and reject batch sizes larger than the number of images."""
         super().check(spec)
         images = _images(spec)
         if spec.batch_size > images:

@@ -98,7 +98,7 @@ def _no_card_in_container(case: _Case) -> bool:
 
 
 def _shut_out(case: _Case) -> bool:
-    """Return whether the driver works, but not in this container or WSL. NVML has no specific error for this."""
+    """Return whether the driver works, but not in this container or WSL. NVML has no error code for this case."""
     nvml, inside = case.facts.nvml, case.facts.container or case.facts.is_wsl
     return inside and nvml.state == "error" and "unknown error" in nvml.text.lower()
 

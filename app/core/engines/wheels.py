@@ -53,7 +53,7 @@ class Wheel:
 
     @property
     def index_options(self) -> tuple[str, ...]:
-        """The pip options that select its index."""
+        """The pip options that select the wheel's index."""
         return index_options(self.index, is_alone=self.is_alone)
 
     @property

@@ -56,7 +56,7 @@ class Cooling:
 
 @dataclass(frozen=True, slots=True)
 class CooledStart:
-    """The start of a run.
+    """The start of a run after its device has cooled down.
 
     Attributes:
         waited_s: How long the run waited for the device to cool down.

@@ -20,7 +20,7 @@ _NO_PROGRESS, _NORMAL, _PARTS = 0, 2, 1_000
 
 
 def name_program(system: str = sys.platform) -> None:
-    """Register an application ID with Windows. Without one, the taskbar groups the window with Python's."""
+    """Register an application ID with Windows. Without an ID, the taskbar groups the window with Python's."""
     if system == "win32":
         shell: Any = ctypes.windll.shell32  # type: ignore[attr-defined,unused-ignore]
         shell.SetCurrentProcessExplicitAppUserModelID(PROGRAM_ID)
