@@ -90,7 +90,7 @@ def judge(values: Any, expected: Any) -> str | None:
     import numpy as np
 
     off = float(np.max(np.abs(values - expected))) / float(np.max(np.abs(expected)))
-    # Also reject NaN. It isn't below the tolerance.
+    # Also reject NaN, which isn't below the tolerance.
     return None if off <= TOLERANCE else f"The result is wrong: off by {100 * off:.3g} % of the largest value."
 
 

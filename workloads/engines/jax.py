@@ -119,7 +119,7 @@ class Jax(KerasFeed):
         if self._machines > 1:
             import jax
 
-            jax.distributed.shutdown()  # waits for all, because the others fail if rank 0 is gone
+            jax.distributed.shutdown()  # waits for all, because the others fail if rank 0 has ended
 
     def step_watch(self, model: Any, spec: RunSpec) -> StepWatch:
         return StepWatch(model)

@@ -20,7 +20,7 @@ from workloads.protocol.messages import Message, message
 from workloads.protocol.spec import RunSpec
 
 # For C++, which torch.compile generates for the CPU. Triton, which it uses for GPUs, needs one too, except
-# triton-windows with NVIDIA's: it brings a small compiler of its own.
+# triton-windows with NVIDIA's, which includes a small compiler.
 _COMPILERS = ("cl",) if sys.platform == "win32" else ("c++", "g++", "clang++")
 # On CPUs, torch raises a plain RuntimeError.
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")

@@ -42,7 +42,7 @@ def beat(emitter: Emitter, every_s: float = events.BEAT_S) -> None:
 
     def send() -> None:
         pause = threading.Event()
-        with suppress(OSError, ValueError):  # nobody reads any longer, or the stream was closed
+        with suppress(OSError, ValueError):  # the reader has ended, or the stream was closed
             while True:
                 emitter.send(events.Alive())
                 pause.wait(every_s)

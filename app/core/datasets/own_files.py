@@ -132,7 +132,7 @@ def _entries(folder: Path, prefix: str, owns: Callable[[str], bool]) -> Iterator
 
 
 def _is_real_folder(status: os.stat_result) -> bool:
-    # A Windows junction looks like a folder but points elsewhere.
+    # A Windows junction looks like a folder but points to another one.
     return stat.S_ISDIR(status.st_mode) and getattr(status, "st_reparse_tag", 0) != _JUNCTION_TAG
 
 

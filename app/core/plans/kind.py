@@ -30,7 +30,7 @@ from app.core.verdict.judged_run import JudgedRun
 from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
 
-# The page for single runs, and for plans without a page of their own.
+# The page for single runs, and for plans without their own page.
 RUNS_PAGE = "benchmark"
 _NAME_LIMIT = 40
 

@@ -13,7 +13,7 @@ from workloads.protocol.spec import Place
 
 # Phases reported by a guest's own worker. All other phases are the host's.
 _OWN_PHASES = frozenset({"import", "data", "build"})
-# If a computer is lost, the engines of the others fail at once, but they can't name it.
+# If a computer is lost, the engines of the others fail immediately, but can't identify it.
 _CAUSE_WITHIN_S = 5.0
 _ABORTED = (-6, 134)
 

@@ -106,7 +106,7 @@ class Worker:
         self._reader.join(2)
         self._log.join(2)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            # Not while a thread is still reading: a descendant may hold the other end.
+            # Not closed while a thread is still reading, because a descendant may hold the other end.
             if stream is not None and not self._reader.is_alive() and not self._log.is_alive():
                 with contextlib.suppress(OSError):
                     stream.close()

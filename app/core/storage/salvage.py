@@ -63,7 +63,8 @@ def salvage(damaged: Path, fresh: Path) -> int:
             connection.execute("PRAGMA journal_mode = MEMORY")
             connection.execute("PRAGMA synchronous = OFF")
             make_schema(connection)
-            # Also allows opening files that are shorter than stated in the header, or whose schema is invalid.
+            # This also allows opening files that are shorter than stated in the header, or whose schema is
+            # invalid.
             connection.execute("PRAGMA writable_schema = ON")
             try:
                 connection.execute("ATTACH ? AS old", (str(copy),))

@@ -16,7 +16,7 @@ from app.core.report.share_texts import device_title
 from app.core.titles import level_title
 from workloads.engines.registry import engine_title
 
-# Scores from here on are shown without decimals.
+# Scores from this value upwards are shown without decimals.
 _WHOLE = 100.0
 
 
