@@ -1,8 +1,8 @@
 """Checks whether Linux has the libraries that Qt needs, and installs missing ones if permitted.
 
 start.py runs this with .venv's Python: `qt_libraries.py offscreen --install` before the tests, `qt_libraries.py
-xcb` (or `wayland`) before the first window. If libraries are missing, it prints a sentence to stderr and exits
-with code 1.
+xcb` (or `wayland`) before the first window. If libraries are missing, the script prints a sentence to stderr and
+exits with code 1.
 """
 
 import argparse

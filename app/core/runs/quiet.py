@@ -58,7 +58,7 @@ def wait_for_quiet(
 
     Args:
         stop: Ends the wait when set.
-        on_waiting: Called after each check that found such a condition.
+        on_waiting: Called after each check that found a disturbing condition.
         look: Function that returns the conditions that would disturb a run.
         clock: Function that returns monotonic time in seconds.
         limit_s: Maximum duration of the wait.

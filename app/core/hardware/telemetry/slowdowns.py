@@ -1,8 +1,8 @@
 """Detects conditions that slow a computer down (power saving, throttling, swapping, sleep), and clock changes.
 
-Reading them needs no special rights and starts no program, except for the power plan on macOS. Parsers are pure
-functions of text or of a root folder, so tests can run on any system. Values that the system doesn't report are
-None.
+Reading these conditions needs no special rights and starts no program, except for the power plan on macOS. Parsers
+are pure functions of text or of a root folder, so tests can run on any system. Values that the system doesn't
+report are None.
 """
 
 import math
