@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def _open_standard_files() -> None:
-    """Reopen closed standard streams. Otherwise the next file to be opened would get a stream's file descriptor.
+    """Reopen closed standard streams, so that the next opened file doesn't take a stream's file descriptor.
 
     Writing to a closed output stream still fails, because it is replaced by a read-only device.
     """

@@ -1,10 +1,10 @@
-"""Builds Epochmark with a Python of its own: a folder for Linux, Windows or macOS that needs nothing else.
+"""Builds Epochmark with its own Python: a self-contained folder for Linux, Windows or macOS.
 
     .venv/bin/python packaging/build.py linux build/epochmark --python FOLDER [--with-tensorflow]
 
-FOLDER is a Python that can be moved, such as one that `uv python install` unpacks. Its standard library and the
-locked packages, without the parts listed below, and the wheel of the app make up the result. uv resolves the lock
-for the target system, so that Windows' folder can be built on Linux.
+FOLDER contains a relocatable Python, such as one unpacked by `uv python install`. The result consists of its
+standard library and the locked packages, without the parts listed below, and the app's wheel. uv resolves the lock
+for the target system, so the folder for Windows can be built on Linux.
 """
 
 import argparse
@@ -19,17 +19,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ROOT / "packaging" / "requirements"
-OLDEST_MACOS = "14.0"  # Qt's; uv would assume an older one, for which Qt has no wheels
+OLDEST_MACOS = "14.0"  # required by Qt; uv would assume an older version, for which Qt has no wheels
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the parts of a Python lie on a system, and what of them isn't needed.
+    """The layout of a Python installation on a system.
 
     Attributes:
-        uv_platform: The system's name in uv; None for the one that builds, which must then be the target.
-        copied: Patterns of what is copied from the Python.
-        library: Folder of the standard library, in which {version} is such as 3.13.
+        uv_platform: The system's name in uv; None for the system on which the build runs, which must then be the
+            target.
+        copied: Patterns of the files to copy from the Python installation.
+        library: Folder of the standard library; {version} stands for a version such as 3.13.
         interpreter: The interpreter's path.
     """
 
@@ -51,7 +52,7 @@ LAYOUTS = {
         "x86_64-pc-windows-msvc", ("*.exe", "*.dll", "LICENSE.txt", "DLLs/**/*", "Lib/**/*"), "Lib", "python.exe"
     ),
 }
-# Parts of Python without use here. The self-test of the built program checks that nothing else needs them.
+# Unused parts of Python. The self-test of the built program checks that nothing needs them.
 UNUSED_LIBRARY = (
     *(
         "site-packages/*",
@@ -150,7 +151,7 @@ def run(*command: str | Path) -> None:
 
 
 def uv(*arguments: str | Path) -> None:
-    """Run uv, which the development environment has."""
+    """Run uv, which is part of the development environment."""
     run(sys.executable, "-m", "uv", "--quiet", *arguments)
 
 
@@ -227,7 +228,7 @@ def build_wheel(folder: Path) -> Path:
 
 
 def make_movable(interpreter: Path) -> None:
-    """Let an interpreter find its shared library, and drop debugging symbols, where the Python wasn't made so."""
+    """Make an interpreter find its shared library, and remove debugging symbols, if patchelf and strip exist."""
     libraries = [
         *(interpreter.parent.parent / "lib").rglob("lib*.so*"),
         *interpreter.parents[1].rglob("lib-dynload/*"),
@@ -239,9 +240,10 @@ def make_movable(interpreter: Path) -> None:
 
 
 def compile_all(library: Path, version: str) -> None:
-    """Compile every module, for a Python of this version, so that nothing is written next to them later.
+    """Compile every module for this version of Python, so that no files are written next to the modules later.
 
-    Hashes instead of times, because packages and archives change the times. They aren't checked at start.
+    The compiled files contain hashes instead of times, because packages and archives change the times. The hashes
+    aren't checked at startup.
     """
     own = f"{sys.version_info[0]}.{sys.version_info[1]}" == version
     compiler = sys.executable if own else shutil.which(f"python{version}")
@@ -259,7 +261,7 @@ def compile_all(library: Path, version: str) -> None:
 def add_cpp_runtime(python: Path, site: Path) -> None:
     """Move Microsoft's C++ runtime next to python.exe, where engines find it.
 
-    The copy that came with Python is replaced, because libraries of one runtime must have the same version.
+    The copy included in Python is replaced, because libraries of one runtime must have the same version.
     """
     for path in site.glob("*.dll"):
         path.unlink()
@@ -269,7 +271,7 @@ def add_cpp_runtime(python: Path, site: Path) -> None:
 
 
 def build(system: str, out: Path, python: Path, *, with_tensorflow: bool) -> None:
-    """Build the program's folder. Replaces a folder that an earlier build made, and refuses any other."""
+    """Build the program's folder. Replaces a folder made by an earlier build, and refuses any other."""
     layout, version = LAYOUTS[system], version_of(python)
     if out.exists() and not (out / "python").is_dir() and any(out.iterdir()):
         sys.exit(f"{out} isn't empty, and no build made it. Choose another folder.")
@@ -293,7 +295,7 @@ def build(system: str, out: Path, python: Path, *, with_tensorflow: bool) -> Non
 
 
 def main() -> int:
-    """Build what the arguments say."""
+    """Build the folder that the arguments specify."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("system", choices=LAYOUTS)
     parser.add_argument("out", type=Path, help="folder to build")

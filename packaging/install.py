@@ -1,9 +1,9 @@
 """Fills .venv with locked packages. start.py runs this with .venv's Python: `install.py LOCK [LOCK ...]`.
 
-The first lock holds the tools that build the one package that ships no wheel (GPUtil), so it is installed
-before the others. One line per stage goes to stderr, with percentage and rate of what takes long: in place on a
-terminal, or else a line every quarter. Everything that pip says goes to start.log in .venv. After a failure the
-last line is one sentence that says what to do, and the exit code is 2.
+The first lock contains the build tools for the only package without a wheel (GPUtil), so it is installed before
+the others. One line per stage is printed to stderr, with percentage and rate for long stages: in place on a
+terminal, otherwise a line every quarter. All output of pip is written to start.log in .venv. After a failure, the
+last line is a sentence with advice, and the exit code is 2.
 """
 
 import compileall
@@ -24,10 +24,10 @@ LOG_NAME = "start.log"
 SCRATCH_NAME = "tmp"
 LARGE_MB = 50
 LOOK_EVERY_S = 0.5
-SETTLED_S = 1.0  # before, a rate says nothing
-# They would put packages elsewhere, or silence what explain() reads.
+SETTLED_S = 1.0  # earlier rates aren't meaningful
+# These settings would change where packages are installed, or suppress output that explain() needs.
 MISLEADING_SETTINGS = ("DRY_RUN", "PREFIX", "PYTHON", "QUIET", "ROOT", "TARGET", "USER")
-# What pip prints -> what to tell the user. The first that fits counts.
+# Patterns of pip's output, with the sentence for the user. The first match counts.
 FAULTS = (
     (
         r"No space left on device|Errno 28\b|not enough space on the disk|Disk quota exceeded",
@@ -65,13 +65,13 @@ FAULTS = (
 
 
 def say(text: str) -> None:
-    """Print to stderr: stdout belongs to the app."""
+    """Print to stderr, because stdout is reserved for the app."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
 
 def explain(output: str) -> str:
-    """Find the sentence for pip's output after a failure; nothing if it is an unknown one."""
+    """Return the sentence that explains pip's output after a failure; "" for an unknown failure."""
     for pattern, sentence in FAULTS:
         if re.search(pattern, output):
             return sentence
@@ -79,7 +79,7 @@ def explain(output: str) -> str:
 
 
 def progress_of(line: str) -> str:
-    """Turn a line of pip's output into one for the user; most are not worth one."""
+    """Convert a line of pip's output to a line for the user; "" for most lines."""
     download = re.search(r"Downloading (?:\S*/)?([^\s/]+?)-\d\S* \((\d+)(?:\.\d+)? MB\)", line)
     if download and int(download[2]) >= LARGE_MB:
         return f"  downloading {download[1]} ({download[2]} MB) ..."
@@ -87,13 +87,13 @@ def progress_of(line: str) -> str:
 
 
 class Meter:
-    """Shows how far a large download or the installation is. pip itself says only when each begins.
+    """Shows the progress of a large download or of the installation. pip itself reports only when each begins.
 
     Args:
-        scratch: Where pip downloads to; the files there grow.
-        packages: Where pip installs to.
-        out: stderr.
-        clock: Seconds.
+        scratch: Folder for pip's downloads, whose sizes show the progress.
+        packages: Folder into which pip installs packages.
+        out: Stream for the output; None for stderr.
+        clock: Function that returns the time in seconds.
     """
 
     def __init__(
@@ -109,13 +109,13 @@ class Meter:
         self._is_live = self._out.isatty()
         self._turn = threading.Lock()
         self._note = ""
-        self._file, self._total = "", 0  # what is downloaded, and its bytes; or the number of packages to install
+        self._file, self._total = "", 0  # file being downloaded and its size, or number of packages to install
         self._begun_s = 0.0
         self._before: frozenset[str] = frozenset()
         self._quarter = self._width = 0
 
     def see(self, line: str) -> None:
-        """Take a line of pip's output, and announce what begins."""
+        """Process a line of pip's output, and announce the stage that begins."""
         with self._turn:
             download = re.search(r"Downloading (?:\S*/)?(\S+\.(?:whl|tar\.gz)) \((\d+(?:\.\d+)?) MB\)", line)
             installing = re.match(r"Installing collected packages: (.+)", line)
@@ -132,7 +132,7 @@ class Meter:
                 self._write(note)
 
     def tick(self) -> None:
-        """Show how far it is by now."""
+        """Show the current progress."""
         with self._turn:
             if not self._note or not self._total:
                 return
@@ -157,7 +157,7 @@ class Meter:
     def _write(self, text: str) -> None:
         if self._is_live:
             text = text[: shutil.get_terminal_size().columns - 1]
-            # Spaces over what was longer: not every console on Windows knows a sequence for that.
+            # Overwrite longer text with spaces, because not every Windows console supports a sequence for this.
             self._out.write("\r" + text.ljust(self._width))
             self._width = len(text)
         else:
@@ -171,15 +171,15 @@ class Meter:
         self._note, self._width = "", 0
 
     def _arrived(self) -> int:
-        """Return the bytes of the file that have arrived."""
+        """Return the number of bytes of the file received so far."""
         sizes = [0]
         for path in self._scratch.rglob(self._file):
-            with contextlib.suppress(OSError):  # gone by now
+            with contextlib.suppress(OSError):  # already removed
                 sizes.append(path.stat().st_size)
         return max(sizes)
 
     def _installed(self) -> "frozenset[str]":
-        """Return what is installed completely, each time that it was: pip writes INSTALLER last."""
+        """Return the complete installations of packages, each with its time. pip writes INSTALLER last."""
         stamps = set()
         for path in self._packages.glob("*.dist-info/INSTALLER"):
             with contextlib.suppress(OSError):
@@ -188,7 +188,7 @@ class Meter:
 
 
 def drop_partial_packages(packages: Path) -> None:
-    """Forget packages that an interruption left half copied; pip would take them for installed.
+    """Delete the records of partly copied packages. Otherwise, pip would consider them installed.
 
     pip writes INSTALLER after the package's own files.
     """
@@ -198,14 +198,14 @@ def drop_partial_packages(packages: Path) -> None:
 
 
 def pip_environment(scratch: Path) -> dict[str, str]:
-    """Keep the user's mirrors, proxies and cache; temporary files go to the disk whose space was checked."""
+    """Return an environment with the user's mirrors, proxies and cache. Temporary files go to `scratch`."""
     misleading = [f"PIP_{name}" for name in MISLEADING_SETTINGS]
     environment = {name: value for name, value in os.environ.items() if name not in misleading}
     return environment | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))
 
 
 def run_pip(arguments: list[str], log: Path) -> bool:
-    """Install locked packages; tells whether that went well, and if not, says why."""
+    """Install locked packages, and return whether this succeeded. After a failure, print the reason."""
     options = ["--require-hashes", "--no-deps", "--no-user", "--no-input", "--disable-pip-version-check"]
     command = [sys.executable, "-I", "-m", "pip", "install", *options, "--progress-bar=off", *arguments]
     scratch = log.parent / SCRATCH_NAME
@@ -240,8 +240,8 @@ def run_pip(arguments: list[str], log: Path) -> bool:
 
 
 def compile_own() -> None:
-    """Compile the app's own modules once: a start that does so takes twice as long."""
-    for name in ("app", "workloads"):  # no matter whether the folder can be written
+    """Compile the app's own modules once, because a start that compiles them takes twice as long."""
+    for name in ("app", "workloads"):  # ignores a folder that can't be written
         compileall.compile_dir(Path(__file__).parents[1] / name, quiet=2)
 
 

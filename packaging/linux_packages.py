@@ -1,9 +1,10 @@
-"""Packs a folder made by build.py for Linux: as a .deb, and as an AppImage or its folder.
+"""Packs a folder made by build.py for Linux as a .deb, as an AppImage, or as an AppImage's folder.
 
     .venv/bin/python packaging/linux_packages.py deb build/epochmark build
     .venv/bin/python packaging/linux_packages.py appimage build/epochmark build [--runtime FILE]
 
-An AppImage is a squashfs image behind AppImage's own runtime; without the runtime's file, its folder is made.
+An AppImage is a squashfs image appended to AppImage's own runtime. Without the runtime's file, only the folder is
+made.
 """
 
 import gzip
@@ -21,13 +22,13 @@ from release import app_version, newest_section  # type: ignore[import-not-found
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ROOT / "packaging" / "linux"
 METAINFO = "io.github.epochmark.Epochmark.metainfo.xml"
-# What Qt's platform plugins load, besides the C library. app/gui/shell/display.py names the same packages.
+# Libraries loaded by Qt's platform plugins, and the C library. app/gui/shell/display.py names the same packages.
 DEPENDS = (
     *("libc6 (>= 2.34)", "libstdc++6", "libxcb-cursor0", "libxcb-icccm4", "libxcb-image0", "libxcb-keysyms1"),
     *("libxcb-render-util0", "libxcb-shape0", "libxcb-xkb1", "libxkbcommon-x11-0", "libegl1", "libgl1"),
     *("libdbus-1-3", "libfontconfig1", "libglib2.0-0t64 | libglib2.0-0"),
 )
-# What lintian calls errors, and why it stays: wheels are shipped as their authors published them.
+# Errors reported by lintian that aren't fixed, because wheels are shipped as their authors published them.
 OVERRIDES = (
     "embedded-library",
     "unstripped-binary-or-object",
@@ -44,7 +45,7 @@ DESCRIPTION = """\
 
 
 def add_desktop_files(usr: Path) -> None:
-    """Add the menu's entry, the icon and the description for software centres below a `usr` folder."""
+    """Add the menu entry, the icon and the description for software centres to a `usr` folder."""
     for source, place in (
         (FILES / "epochmark.desktop", "share/applications/epochmark.desktop"),
         (ROOT / "resources" / "icons" / "epochmark.svg", "share/icons/hicolor/scalable/apps/epochmark.svg"),
@@ -78,7 +79,7 @@ def _fill_deb(folder: Path, root: Path) -> None:
     documents = usr / "share" / "doc" / "epochmark"
     documents.mkdir(parents=True)
     shutil.copyfile(FILES / "copyright", documents / "copyright")
-    (usr / "lib" / "epochmark" / "LICENSE").unlink()  # the copyright file has it
+    (usr / "lib" / "epochmark" / "LICENSE").unlink()  # included in the copyright file
     _write_changelog(documents / "changelog.gz")
     overrides = usr / "share" / "lintian" / "overrides" / "epochmark"
     overrides.parent.mkdir(parents=True)
@@ -113,7 +114,7 @@ def _size_kib(folder: Path) -> int:
 
 
 def _set_modes(root: Path) -> None:
-    """Set the modes that packages have, whatever the builder's umask: only programs are executable."""
+    """Set the usual modes of packages, regardless of the builder's umask. Only programs are executable."""
     programs = {root / "usr" / "lib" / "epochmark" / "epochmark"}
     for path in root.rglob("*"):
         if path.is_symlink():
@@ -135,7 +136,7 @@ def make_appdir(folder: Path, out: Path) -> Path:
 
 
 def make_appimage(folder: Path, out: Path, runtime: Path | None) -> Path:
-    """Build the AppImage, or only its folder without a runtime; return the path."""
+    """Build the AppImage or, without a runtime, only its folder, and return the path."""
     if runtime is None:
         return make_appdir(folder, out)
     image = out / f"Epochmark-{app_version()}-x86_64.AppImage"
@@ -149,7 +150,7 @@ def make_appimage(folder: Path, out: Path, runtime: Path | None) -> Path:
 
 
 def main() -> int:
-    """Build what the arguments say, and print its path."""
+    """Build the package that the arguments specify, and print its path."""
     given = read_arguments(__doc__, ("deb", "appimage"), {"--runtime": "AppImage's runtime for x86-64"})
     if given.kind == "deb":
         print(make_deb(given.folder, given.out))

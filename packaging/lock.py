@@ -1,8 +1,7 @@
-"""Writes the locks in packaging/requirements and resources/engines, or says whether they fit pyproject.toml.
+"""Writes the locks in packaging/requirements and resources/engines, or checks whether they match pyproject.toml.
 
-`python packaging/lock.py` keeps the pins that still fit, `--upgrade` takes the newest of everything,
-`--check` needs no network. The locks hold for Linux, Windows, macOS and every supported Python. uv is in
-dev.txt.
+`python packaging/lock.py` keeps the pins that are still valid, `--upgrade` uses the newest versions, and `--check`
+needs no network. The locks apply to Linux, Windows, macOS and every supported Python. uv is in dev.txt.
 """
 
 import argparse
@@ -16,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = Path("packaging", "requirements")
-ENGINES = Path("resources", "engines")  # the app itself installs what these lock
+ENGINES = Path("resources", "engines")  # locks of packages that the app itself installs
 BASE = FOLDER / "cpu.txt"
 INCLUDED = ["pyproject.toml", "--extra=tensorflow"]  # what start.py installs
 # Lock -> what goes in. All others take their pins from cpu.txt: every installation runs the same versions.
@@ -41,7 +40,7 @@ BUILD_TOOLS = "setuptools\nwheel\n"
 
 
 def fingerprint(pyproject: str) -> str:
-    """Sum up everything in pyproject.toml that decides what is locked."""
+    """Return a digest of everything in pyproject.toml that determines the locks."""
     tables = tomllib.loads(pyproject)
     project = tables["project"]
     deciding = {
@@ -54,13 +53,13 @@ def fingerprint(pyproject: str) -> str:
 
 
 def first_line(root: Path) -> str:
-    """Return the first line of every lock made from the pyproject.toml of today."""
+    """Return the first line of every lock made from the current pyproject.toml."""
     pyproject = (root / "pyproject.toml").read_text(encoding="utf-8")
     return f"# Written by packaging/lock.py; SHA-256 of the dependencies: {fingerprint(pyproject)}"
 
 
 def stale_locks(root: Path) -> list[str]:
-    """Name the locks that are missing or were made from other dependencies."""
+    """Return the names of locks that are missing or were made from other dependencies."""
     expected = first_line(root)
     paths = [root / lock for lock in SOURCES]
     return [
@@ -71,13 +70,13 @@ def stale_locks(root: Path) -> list[str]:
 
 
 def find_uv() -> list[str]:
-    """Return the command that runs uv: the one on PATH, else the one installed beside this Python."""
+    """Return the command that runs uv, from PATH or else from this Python's packages."""
     uv = shutil.which("uv")
     return [uv] if uv else [sys.executable, "-m", "uv"]
 
 
 def write_lock(lock: Path, upgrade: bool) -> None:
-    """Resolve one lock and puts the fingerprint on top."""
+    """Resolve one lock, and write the fingerprint in its first line."""
     options = ["--universal", "--generate-hashes", "--python-version=3.11"]
     options += ["--no-header", "--no-annotate", "--quiet"]
     options += ["--upgrade"] if upgrade else []
@@ -90,7 +89,7 @@ def write_lock(lock: Path, upgrade: bool) -> None:
 
 
 def main() -> int:
-    """Write or checks the locks."""
+    """Write or check the locks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="only say whether the locks fit pyproject.toml")
     parser.add_argument("--upgrade", action="store_true", help="take the newest versions allowed")

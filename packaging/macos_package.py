@@ -1,10 +1,10 @@
-"""Packs a folder made by build.py for macOS as a disk image with Epochmark.app. Never run on a Mac yet.
+"""Packs a folder made by build.py for macOS as a disk image with Epochmark.app. Not yet tested on a Mac.
 
     .venv/bin/python packaging/macos_package.py build/epochmark build/dist
 
-If CODESIGN_IDENTITY names a certificate, everything is signed; NOTARY_PROFILE, a profile of notarytool, has Apple
-check the image as well. An unsigned program is refused until its user allows it in System Settings > Privacy &
-Security.
+If CODESIGN_IDENTITY names a certificate, everything is signed. If NOTARY_PROFILE names a profile of notarytool,
+Apple also checks the image. macOS refuses to run an unsigned program until the user allows it in System Settings >
+Privacy & Security.
 """
 
 import os
@@ -109,7 +109,7 @@ def make_image(folder: Path, out: Path) -> Path:
 
 
 def main() -> int:
-    """Build what the arguments say, and print its path."""
+    """Build the package that the arguments specify, and print its path."""
     given = read_arguments(__doc__)
     print(make_image(given.folder, given.out))
     return 0

@@ -1,4 +1,4 @@
-"""What the programs that pack a folder made by build.py have in common: their arguments, and the app's icon."""
+"""Code shared by the programs that pack a folder made by build.py: their arguments and the app's icon."""
 
 import argparse
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ DRAWING = Path(__file__).resolve().parent.parent / "resources" / "icons" / "epoc
 def read_arguments(
     description: str | None, kinds: tuple[str, ...] = (), files: Mapping[str, str] | None = None
 ) -> argparse.Namespace:
-    """Read the folder, the folder for the result, which is made, and what a program adds.
+    """Parse the input folder, the output folder, which is created, and a program's own arguments.
 
     Args:
         description: What the program does.
         kinds: Packages to choose from.
-        files: Options that name a file, with what the file is.
+        files: Options that take a file, with descriptions of the file.
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     if kinds:

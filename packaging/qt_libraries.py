@@ -1,7 +1,8 @@
-"""Says whether the system has the libraries that Qt needs on Linux, and installs them where it may.
+"""Checks whether Linux has the libraries that Qt needs, and installs missing ones if permitted.
 
-start.py runs this with .venv's Python: `qt_libraries.py offscreen --install` before the tests,
-`qt_libraries.py xcb` (or `wayland`) before the first window. If some lack: a sentence on stderr, exit code 1.
+start.py runs this with .venv's Python: `qt_libraries.py offscreen --install` before the tests, `qt_libraries.py
+xcb` (or `wayland`) before the first window. If libraries are missing, the script prints a sentence to stderr and
+exits with code 1.
 """
 
 import argparse
@@ -37,7 +38,7 @@ APT_TIMEOUT_S = 600
 
 
 def find_problem(platform: str) -> str:
-    """Load Qt and its platform plug-in; returns the system's complaint, or an empty string."""
+    """Load Qt and its platform plug-in, and return the system's error message; "" if there is none."""
     try:
         for module in ("PySide6.QtWidgets", "PySide6.QtTest"):
             importlib.import_module(module)
@@ -49,13 +50,13 @@ def find_problem(platform: str) -> str:
 
 
 def uses_new_glib_name() -> bool:
-    """Tell whether this is Debian 13, Ubuntu 24.04 or newer: they renamed GLib's package."""
+    """Return whether this is Debian 13, Ubuntu 24.04 or newer, in which GLib's package was renamed."""
     done = subprocess.run(["apt-cache", "show", "libglib2.0-0t64"], capture_output=True, check=False)
     return done.returncode == 0
 
 
 def install_command(for_window: bool) -> list[str]:
-    """Return the command that installs Qt's libraries on this system; nothing if it is not known."""
+    """Return the command that installs Qt's libraries on this system; [] if it is unknown."""
     for manager, (command, packages, window_packages) in MANAGERS.items():
         if shutil.which(manager):
             names = f"{packages} {window_packages}" if for_window else packages
@@ -66,7 +67,7 @@ def install_command(for_window: bool) -> list[str]:
 
 
 def run_apt(command: list[str]) -> None:
-    """Run apt-get without questions; prints what it said only if it failed."""
+    """Run apt-get without questions, and print its output only if it fails."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
     try:
         done = subprocess.run(
@@ -86,14 +87,14 @@ def run_apt(command: list[str]) -> None:
 
 
 def install_with_apt() -> None:
-    """Install what Qt needs without a display; whether that helped shows at the next attempt to load it."""
+    """Install the libraries that Qt needs without a display. The next attempt to load Qt shows if this helped."""
     sys.stderr.write("Installing the system libraries that Qt needs, with apt-get ...\n")
     run_apt(["apt-get", "update"])
     run_apt(install_command(for_window=False))
 
 
 def sentence(problem: str, for_window: bool) -> str:
-    """Say what is missing and which command brings it."""
+    """Return a sentence that names a missing library and the command that installs it."""
     if "cannot open shared object file" not in problem:
         return f"Qt does not load ({problem}); type: python3 start.py --repair"
     library = problem.partition(":")[0]
@@ -105,7 +106,7 @@ def sentence(problem: str, for_window: bool) -> str:
 
 
 def main() -> int:
-    """Look, installs if asked and allowed to, and looks again."""
+    """Check the libraries, install missing ones if requested and permitted, and check again."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("platform", choices=["offscreen", "wayland", "xcb"])
     parser.add_argument("--install", action="store_true", help="install them, as root with apt-get")
@@ -113,7 +114,7 @@ def main() -> int:
     problem = find_problem(arguments.platform)
     if problem and arguments.install and os.geteuid() == 0 and shutil.which("apt-get"):
         install_with_apt()
-        # Qt half loaded stays half loaded: only a new process tells.
+        # A new process is needed, because Qt is partly loaded in this one.
         return subprocess.run([sys.executable, __file__, arguments.platform], check=False).returncode
     if problem:
         sys.stderr.write(sentence(problem, for_window=arguments.platform != "offscreen") + "\n")

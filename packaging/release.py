@@ -1,4 +1,4 @@
-"""Writes what a release publishes besides its packages, from the newest dated section of CHANGELOG.md.
+"""Writes the files that a release publishes in addition to packages, from CHANGELOG.md's newest dated section.
 
     python packaging/release.py v0.3.0 [build/dist]
 

@@ -1,10 +1,10 @@
-"""Packs a folder made by build.py for Windows: as an installer for one user, and as a .zip that needs none.
+"""Packs a folder made by build.py for Windows as an installer for one user, or as a .zip without an installer.
 
     .venv/bin/python packaging/windows_packages.py installer build/epochmark build
     .venv/bin/python packaging/windows_packages.py zip build/epochmark build
 
-The installer is made by NSIS (`makensis`, also a package of Debian). It contains the list of its own files,
-because its uninstaller deletes only these.
+The installer is made by NSIS (`makensis`, also available as a Debian package). The installer contains a list of
+its files, because the uninstaller deletes only these.
 """
 
 import os
@@ -28,7 +28,7 @@ def version(folder: Path) -> str:
 
 
 def package_name(folder: Path) -> str:
-    """Return the name of a folder's packages, without what is added to it for a kind of package."""
+    """Return the base name of a folder's packages, to which each kind of package adds its ending."""
     has_tensorflow = (folder / "python/Lib/site-packages/tensorflow").is_dir()
     return f"Epochmark-{version(folder)}-windows-x64{'-tensorflow' if has_tensorflow else ''}"
 
@@ -41,7 +41,7 @@ def files_in(folder: Path) -> list[Path]:
 def file_lists(folder: Path) -> str:
     """Return two NSIS macros that call another macro for each file, and for each folder, the deepest first."""
     files = [path.relative_to(folder) for path in files_in(folder)]
-    folders = [path.relative_to(folder) for path in folder.rglob("*") if path.is_dir()]  # empty ones too
+    folders = [path.relative_to(folder) for path in folder.rglob("*") if path.is_dir()]  # including empty ones
     lists = {
         "EachFile": files,
         "EachFolder": sorted(folders, key=lambda path: (-len(path.parts), path)),
@@ -58,7 +58,7 @@ def _call(path: Path) -> str:
 
 
 def write_images(icon_path: Path, panel_path: Path) -> None:
-    """Write the app's icon as an .ico with all sizes that Windows shows, and the picture on the last page."""
+    """Write the app's icon as an .ico with all sizes that Windows shows, and the picture of the last page."""
     from PIL import Image
 
     drawn = draw_icon(256, 128, 64, 48, 32, 24, 16)
@@ -112,7 +112,7 @@ def make_zip(folder: Path, out: Path, level: int = 9) -> Path:
 
 
 def main() -> int:
-    """Build what the arguments say, and print its path."""
+    """Build the package that the arguments specify, and print its path."""
     given = read_arguments(__doc__, ("installer", "zip"))
     print((make_installer if given.kind == "installer" else make_zip)(given.folder, given.out))
     return 0

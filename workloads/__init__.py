@@ -1,6 +1,7 @@
-"""The catalogue of workloads and the worker process that runs them. Doesn't import the app, Qt or the database.
+"""The catalogue of workloads and the worker process that runs them, without importing the app, Qt or a database.
 
-No module imported here imports an engine, so the GUI and the CLI can read `CATALOGUE` immediately.
+None of the modules imported by this one imports an engine, so the GUI and the CLI can read `CATALOGUE`
+immediately.
 """
 
 from workloads.demo import Demo
@@ -77,7 +78,7 @@ _TRAINING: tuple[Training, ...] = (
     parametric.CnnParametric(),
     parametric.RnnParametric(),
 )
-# The first differs from mnist_cnn only in how it is trained. The second is meant for studies of training.
+# The first differs from mnist_cnn only in its training. The second is intended for studies of training.
 _ONLY_TRAINED = (mnist.MnistCnnNoDropoutAdam.id, parametric.CnnParametric.id)
 _INFERENCE = tuple(
     Inference(workload) for workload in _TRAINING if workload.kind == "image" and workload.id not in _ONLY_TRAINED

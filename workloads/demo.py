@@ -1,4 +1,4 @@
-"""A workload without an engine, for testing the app. It sleeps instead of training and ends as requested."""
+"""A workload for testing the app. The demo needs no engine, sleeps instead of training, and ends as requested."""
 
 import contextlib
 import math
@@ -18,7 +18,8 @@ from workloads.protocol.spec import Job, RunSpec
 from workloads.workload import Workload
 
 QUICK_S, SUSTAINED_S = 2.0, 3.0
-# Windows' exit code for it. On Windows, os.kill can end a process with any exit code, given as a signed integer.
+# Windows' exit code for a crash. On Windows, os.kill can end a process with any exit code, given as a signed
+# integer.
 _ACCESS_VIOLATION = 0xC0000005 - 2**32
 _OUTCOMES = ("ok", "fail", "out_of_memory", "non_finite", "hang", "crash", "exit", "noise", "slow")
 

@@ -2,8 +2,8 @@
 
     python -I -S workloads/launch.py PACKAGES MODULE [ARGUMENTS]
 
-Uses the app's interpreter, but hides all packages installed with the app: its Keras and NumPy, and whatever else
-is installed next to `workloads`.
+Uses the app's interpreter, but hides all packages installed with the app: its Keras and NumPy, and everything else
+installed next to `workloads`.
 """
 
 import importlib.util

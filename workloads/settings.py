@@ -1,4 +1,4 @@
-"""The run settings. They apply to runs of any workload.
+"""The run settings, which apply to runs of any workload.
 
 Forms, command-line options, A/B keys, labels, records and comparisons are generated from these declarations. A
 setting without a field in RunSpec is stored in `RunSpec.settings`, which the engines read.
@@ -35,7 +35,7 @@ class Setting:
         minimum, maximum: Limits of an "int".
         unit: Unit of an "int"; "" for a plain number.
         zero_is_named: For an "int", whether 0 has a special meaning in a form, such as "all".
-        may_be_auto: Whether None is allowed. It lets the engine choose.
+        may_be_auto: Whether None is allowed, which lets the engine choose.
         comparability: How results with different values are compared: not at all ("must_match"), with a remark
             ("noted"), or without ("ignored").
         in_form, in_ab: Whether the run form and the sides of an A/B include the setting.
@@ -254,7 +254,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=1,
         minimum=1,
         maximum=64,
-        in_form=False,  # set where the computers of a run meet
+        in_form=False,  # set when a run on several computers starts
         in_ab=False,
     ),
     Setting(

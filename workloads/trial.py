@@ -1,4 +1,4 @@
-"""A disposable process for the doctor. It lists an engine's devices or tests one of them with real computations.
+"""A disposable process for the doctor, which lists an engine's devices or tests one with real computations.
 
     python -m workloads.trial tensorflow list            build and devices
     python -m workloads.trial tensorflow device gpu:0    a matrix product, a convolution and gradients
@@ -90,7 +90,7 @@ def judge(values: Any, expected: Any) -> str | None:
     import numpy as np
 
     off = float(np.max(np.abs(values - expected))) / float(np.max(np.abs(expected)))
-    # Also reject NaN. It isn't below the tolerance.
+    # Also reject NaN, which isn't below the tolerance.
     return None if off <= TOLERANCE else f"The result is wrong: off by {100 * off:.3g} % of the largest value."
 
 

@@ -300,7 +300,7 @@ class Workload:
         return -(-self.samples_per_epoch // spec.batch_size)
 
     def after_steps_s(self, example_s: float) -> float:
-        """Return the approximate duration of a run after its steps, from the time per example in a large batch."""
+        """Return the approximate duration of a run after its steps, given the time per example (large batch)."""
         return 0.0
 
     @property

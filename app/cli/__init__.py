@@ -38,7 +38,7 @@ def main(
     Args:
         arguments: Command-line arguments; None for this process's arguments.
         draw_share: Function that saves a result as a picture with an embedded result file, in light or dark
-            colours. It is supplied by the caller, because drawing needs Qt.
+            colours. The caller supplies this function, because drawing needs Qt.
         notice: Text to print before anything else.
         scan_picture: Function that reads the QR code in a picture, supplied by the caller for the same reason.
     """

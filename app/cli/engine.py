@@ -77,7 +77,7 @@ def _state(row: EngineRow) -> str:
 
 
 def _use(row: EngineRow) -> str:
-    """Describe the devices that an engine uses or could use here, and its size if it isn't installed."""
+    """Describe the devices that an engine uses or could use, and its size if it isn't installed."""
     if row.is_included or row.state == "ready":
         return _device([gpu.name for gpu in row.gpus])
     if not row.offers:

@@ -23,7 +23,7 @@ def add_verb(verbs: Verbs, name: str, code: str) -> "Parser":
 
 
 def add_setting(parser: argparse.ArgumentParser, setting: Setting) -> None:
-    """Add the option for a run setting. Its default depends on the workload, the engine or the user's settings."""
+    """Add the option for a run setting. The default depends on the workload, the engine or the user's settings."""
     allowed = setting.allowed()
     if allowed:
         parser.add_argument(setting.flag, dest=setting.name, choices=allowed, help=_option_help(setting))

@@ -265,7 +265,7 @@ class TextPlanView(View):
 
 
 class Hands:
-    """Asks the user in the terminal to set up the next side. The wait can be interrupted."""
+    """Asks the user in the terminal to set up the next side, and waits. Ctrl-C interrupts the wait."""
 
     def __init__(self, interrupts: Interrupts) -> None:
         self._interrupts = interrupts

@@ -48,7 +48,7 @@ class Ending:
 
         If `code` is for an interruption, further signals are ignored, so that they can't change the exit code.
         """
-        self._code = code  # handlers don't run between these calls, so none raises from here on
+        self._code = code  # handlers don't run between these calls, so none raises from now on
         is_ending = code == EXIT_INTERRUPTED
         _give_back(
             {

@@ -1,4 +1,4 @@
-"""Takes part in a run on several computers, and shows who is there."""
+"""Joins a run on several computers, and shows which computers have joined."""
 
 import argparse
 import os
@@ -75,7 +75,7 @@ def as_guest(guest: Guest, options: argparse.Namespace, spec: RunSpec) -> Iterat
 
 @contextmanager
 def hosted(options: argparse.Namespace, spec: RunSpec, paths: Paths) -> Iterator[tuple[Member, RunSpec]]:
-    """Wait for all computers of a file, as `cluster run --hosts` does. See `joined`."""
+    """Wait for all computers listed in a file, as `cluster run --hosts` does. See `joined`."""
     _check_trust(options, spec)
     hosts = read_hosts(options.hosts)
     joint = joint_spec(spec, len(hosts))
@@ -99,7 +99,7 @@ def hosted(options: argparse.Namespace, spec: RunSpec, paths: Paths) -> Iterator
 def launched(
     options: argparse.Namespace, spec: RunSpec, paths: Paths, launch: Launch
 ) -> Iterator[tuple[Member, RunSpec]]:
-    """Wait for all processes of Slurm, torchrun or MPI. See `joined`."""
+    """Wait for all processes started by Slurm, torchrun or MPI. See `joined`."""
     _check_trust(options, spec)
     joint = joint_spec(spec, launch.count)
     checked_workload(joint)
@@ -139,7 +139,7 @@ def _port(options: argparse.Namespace) -> int | None:
 
 @contextmanager
 def _leaving(member: AnyMember) -> Iterator[AnyMember]:
-    """Leave the run, whatever happens. After a run, its session has already done so."""
+    """Leave the run at the end of the block, even after an error. After a run, its session has already left."""
     error = None
     try:
         yield member

@@ -27,7 +27,7 @@ class PlanCommand(ABC):
     """A command for one kind of plan.
 
     Attributes:
-        kind: The kind of plan. Its key is the name of the command and the prefix of its help codes.
+        kind: The kind of plan, whose key is the name of the command and the prefix of its help codes.
     """
 
     def __init__(self, kind: PlanKind) -> None:

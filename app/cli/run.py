@@ -68,7 +68,7 @@ def run_once(spec: RunSpec, options: argparse.Namespace, paths: Paths, member: M
         spec: Spec of the run.
         options: Command-line options.
         paths: Folders of the app.
-        member: This computer's part in a run on several computers; None for a single one.
+        member: This computer's part in a run on several computers; None for a run on this computer alone.
     """
     workload = checked_workload(spec)
     machine = detect_machine(data_folder=paths.datasets)

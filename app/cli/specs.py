@@ -65,7 +65,7 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
 def devices_asked(text: str, engine: str, paths: Paths) -> dict[str, Any]:
     """Return the settings for an option's value: a number of devices, "all" GPUs of an engine, or a list of GPUs.
 
-    Raises UsageError if it is none of these, or if the GPUs of a list don't follow each other.
+    Raises UsageError if it is none of these, or if the listed GPUs aren't consecutive.
     """
     if text == "all":
         gpus = numbered_gpus(engine, installed_variant(paths, engine), detect_machine(data_folder=paths.datasets))

@@ -1,4 +1,4 @@
-"""Prints plain text to the terminal. All output of the CLI passes through here and is made safe."""
+"""Prints plain text to the terminal. All output of the CLI passes through this module, which makes it safe."""
 
 import contextlib
 import errno
@@ -46,7 +46,7 @@ def say_raw(text: str, *, flush: bool = False) -> None:
 
 
 def say_command(command: str) -> None:
-    """Print an indented command to copy. It is split into lines only where the shell joins them again."""
+    """Print an indented command to copy, split into lines only where the shell joins them again."""
     indent, width = " " * 8, room()
     lines = [command]
     if width is not None and not WINDOWS and not {"'", '"'} & set(command):

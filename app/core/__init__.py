@@ -1,1 +1,1 @@
-"""Core of the app: hardware, runs, verdicts and storage. It uses neither Qt nor an engine."""
+"""Core of the app: hardware, runs, verdicts and storage. The core uses neither Qt nor an engine."""

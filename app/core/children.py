@@ -90,8 +90,8 @@ class Child(subprocess.Popen[bytes]):
 def _mortal() -> dict[str, Any]:
     """Make Linux kill the child when the parent thread ends, even before the child runs any code.
 
-    This must happen between fork and exec. The function calls only the C library, which is already loaded, so it
-    can't block on a lock held by another thread.
+    The call must happen between fork and exec. The function uses only the C library, which is already loaded, so
+    it can't block on a lock held by another thread.
     """
     if not sys.platform.startswith("linux"):
         return {}

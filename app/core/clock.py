@@ -9,7 +9,7 @@ def now_text(ago_s: float = 0.0) -> str:
 
 
 def second_after(moment: str) -> str:
-    """Return the time one second later. Raises ValueError or OverflowError if there is none."""
+    """Return the time one second later. Raises ValueError or OverflowError if there is no such time."""
     return _text(datetime.fromisoformat(moment).astimezone(UTC) + timedelta(seconds=1))
 
 

@@ -178,7 +178,7 @@ for _number in range(2, FOLDERS_LIMIT + 1):
             "%", 1, is_signed=True, name=message("metric.folder_difference", **_of)
         )
 _ORDER = {key: number for number, key in enumerate(METRICS)}
-# Components of an epoch's estimate, and values that are shown elsewhere.
+# Components of an epoch's estimate, and values that other views show.
 _HIDDEN = ("epoch_rest_s", *(f"{name}_{end}" for name in ("flop_per_s", "bytes_per_s") for end in ("low", "high")))
 
 

@@ -47,7 +47,7 @@ class Headline:
         minimum_s, maximum_s: Range of the duration of an epoch, or of a step if the headline is based on steps.
         spread_pct: Sample standard deviation of the epochs (or of parts of the steps), as a percentage of the
             value.
-        step_median_s: Median duration of all steps, of every kind.
+        step_median_s: Median duration of all steps, regardless of kind.
         value_low, value_high: Confidence interval of `value`, in its unit.
         confidence_pct: Confidence level of the interval; below 95 with too few epochs.
         value_mean: Arithmetic mean including interruptions.

@@ -109,7 +109,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 def load_settings(path: Path) -> Settings:
     """Return the settings, or the defaults if there are none.
 
-    A damaged file is renamed, not deleted, and a warning contains the new name. Anything but a file isn't touched.
+    A damaged file is renamed, not deleted, and a warning contains the new name. Anything other than a file isn't
+    changed.
     """
     try:
         return msgspec.json.decode(read_regular(path, _SIZE_LIMIT_BYTES), type=Settings)

@@ -67,5 +67,5 @@ class Job:
         self._kernel.TerminateJobObject(self._handle, ctypes.c_uint32(_EXIT_KILLED))
 
     def __del__(self) -> None:
-        """Close the Job object. This ends its remaining processes."""
+        """Close the Job object, which ends its remaining processes."""
         self._kernel.CloseHandle(self._handle)

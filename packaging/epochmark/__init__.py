@@ -1,1 +1,1 @@
-"""The installed Epochmark. Its packages are inside this one, because other projects also have an `app`."""
+"""The installed Epochmark. All packages are inside this one, because other projects may also have an `app`."""

@@ -1,4 +1,4 @@
-"""Deletes results, settings, data sets and engines. The uninstaller for Windows runs this on request.
+"""Deletes results, settings, data sets and engines. The uninstaller for Windows runs this script on request.
 
 Only the default folders are deleted. Folders that the user chose and targets of links are kept.
 """

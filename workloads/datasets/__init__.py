@@ -1,4 +1,4 @@
-"""Data sets, one module each, with synthetic twins. They read local files and never use the network."""
+"""Data sets, one module each, with synthetic twins. The modules read local files and never use the network."""
 
 from workloads.datasets import cifar10, fashion_mnist, flowers, imdb, mnist, nietzsche, ptb
 from workloads.datasets.source import Dataset

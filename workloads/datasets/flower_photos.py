@@ -42,7 +42,7 @@ class Examples:
         classes: Number of classes.
         count: Number of examples.
         shards: Record files. Each record is an example with the features "jpeg" and "label".
-        jpegs: JPEGs in memory, used instead of `shards`. Each is used for many examples.
+        jpegs: JPEGs in memory, used instead of `shards`. Each JPEG is used for many examples.
         which: Index into `jpegs` for each example.
         labels: Label of each example.
     """

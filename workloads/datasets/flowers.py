@@ -117,7 +117,7 @@ def is_installed(folder: Path) -> bool:
 def load(folder: Path | None, *, size: int) -> Photos:
     """Return 2,990 photos for training and 680 for validation; the synthetic twin if `folder` is None.
 
-    The twin has sixteen images per class, with `size` pixels per side. Each is used for many examples.
+    The twin has sixteen images per class, with `size` pixels per side. Each image is used for many examples.
 
     Raises:
         MissingDataError: A photo is missing or modified.

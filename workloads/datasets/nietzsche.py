@@ -1,7 +1,7 @@
 """A book by Nietzsche as character ids, and its synthetic twin. Reads local files, never the network.
 
-No official checksum of the file exists. It is identified by its size in bytes, and by the numbers of characters
-and distinct symbols printed by the study's script.
+There is no official checksum. The file is identified by its size in bytes, and by the numbers of characters and
+distinct symbols printed by the study's script.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
     """Check and store the text.
 
     Raises:
-        HostileArchiveError: It isn't the expected text.
+        HostileArchiveError: The file isn't the expected text.
     """
     path = files[FILE]
     if (found_bytes := path.stat().st_size) != FILE_BYTES:

@@ -190,7 +190,7 @@ def _phrase_table() -> "NDArray[np.int32]":
 
 
 def _sentence_ends(seed: list[int], lines: int, tokens: int) -> "NDArray[np.int64]":
-    """Return the end offsets of the sentences. Most have 10 to 35 words; the last offset is exactly `tokens`."""
+    """Return the end offsets of the sentences. Most sentences have 10 to 35 words; the last offset is `tokens`."""
     import numpy as np
 
     raw = twins.raw_numbers(seed, lines)

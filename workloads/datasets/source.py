@@ -24,7 +24,7 @@ class MessageError(Exception):
     """A problem with data, described by a clause.
 
     Args:
-        message: The clause. It either completes "… was refused: " or names the file.
+        message: The clause, which either completes "… was refused: " or names the file.
     """
 
     def __init__(self, message: Message) -> None:
@@ -33,7 +33,7 @@ class MessageError(Exception):
 
 
 class HostileArchiveError(MessageError):
-    """A file doesn't contain what was expected."""
+    """A file doesn't have the expected contents."""
 
 
 class MissingDataError(MessageError):
@@ -43,7 +43,7 @@ class MissingDataError(MessageError):
 class UnfitError(MessageError, ValueError):
     """A file's contents aren't as expected.
 
-    The message is a clause without a subject, or with "it" as its subject.
+    The message is a clause whose subject is missing or "it".
     """
 
 
@@ -100,7 +100,7 @@ class StoredFiles:
 
         Args:
             name: Path relative to the data set's folder, with forward slashes. Folder names end with a slash.
-            noted: Names of the files stored there; None if unknown.
+            noted: Names of the files stored in the folder; None if unknown.
         """
         return name in self._names
 
@@ -182,7 +182,7 @@ def read_installed(folder: Path, name: str, title: str) -> bytes:
     """Return the contents of an installed file.
 
     Raises:
-        MissingDataError: It can't be read.
+        MissingDataError: The file can't be read.
     """
     try:
         return read_regular(folder / name)

@@ -32,7 +32,7 @@ def shuffled(seed: list[int], count: int) -> "NDArray[np.intp]":
 def patterns(seed: list[int], classes: int, coarse: int, channels: int, shifts: int) -> "NDArray[np.uint8]":
     """Return blurred, shifted patterns with values 0..95.
 
-    Their shape is (classes, shifts ** 2, 4 × coarse, 4 × coarse, channels).
+    The shape is (classes, shifts ** 2, 4 × coarse, 4 × coarse, channels).
 
     Args:
         seed: Seed of the patterns.

@@ -146,7 +146,7 @@ def _windows_masks() -> tuple[int, int]:
 
 
 def _windows_group() -> int:
-    """Return this thread's group; 0 if unknown. It is the process's group until threads start in others."""
+    """Return this thread's group, which is the process's until threads start in other groups; 0 if unknown."""
     kernel, _ = _windows_process()
     kernel.GetCurrentThread.restype = ctypes.c_void_p
     affinity = ctypes.create_string_buffer(16)  # a GROUP_AFFINITY: mask, group, reserved

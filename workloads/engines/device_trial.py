@@ -29,7 +29,7 @@ class DeviceTrial:
         raise NotImplementedError
 
     def steps(self, device: str) -> dict[str, Work]:
-        """Return test computations for a device, by name. Each returns the device's result and NumPy's."""
+        """Return test computations for a device, by name, which return the device's result and NumPy's."""
         raise NotImplementedError
 
 
@@ -67,7 +67,7 @@ def layer() -> tuple[Any, Any, Any]:
 
 
 def numbers(*shape: int) -> Any:
-    """Return normally distributed numbers. They are the same on every call."""
+    """Return normally distributed numbers, the same on every call."""
     import numpy as np
 
     return np.random.default_rng(0).standard_normal(shape, dtype=np.float32)

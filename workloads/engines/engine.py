@@ -70,8 +70,8 @@ class StepWatch(Protocol):
 class Engine:
     """Runs Keras networks on one of Keras's backends. Subclasses may override every step.
 
-    The first group of methods is also called by the app. These must not import the engine, because it may not be
-    installed in the app's environment. All other methods are for the worker, after `start`.
+    The first group of methods is also called by the app. These methods must not import the engine, because it may
+    not be installed in the app's environment. Only the worker calls the other methods, after `start`.
 
     Attributes:
         name: Name used in specs and results.
@@ -84,9 +84,9 @@ class Engine:
             on the installed build.
         compiler: Name of the compiler used for steps if compilation is requested.
         compiles_always: Whether steps are always compiled.
-        has_process_per_device: Whether training on several devices takes one process each.
-        listens_everywhere: Whether it accepts connections on all of a computer's addresses while it trains on
-            several computers.
+        has_process_per_device: Whether training on several devices requires a process for each device.
+        listens_everywhere: Whether the engine accepts connections on all of a computer's addresses while it trains
+            on several computers.
         has_equal_parts: Whether all devices need equally large parts of each batch.
         leads: Whether this process reports the run and decides when to stop.
     """
@@ -217,7 +217,7 @@ class Engine:
         return decision
 
     def can_predict(self) -> bool:
-        """Return whether a trained network can predict. One on several computers may not."""
+        """Return whether a trained network can predict. A network on several computers may not be able to."""
         return True
 
     def compile(self, model: Any, spec: RunSpec, *, watched: bool = True, **options: Any) -> None:
@@ -302,7 +302,7 @@ class Engine:
         return self.with_rows(self.generated(lambda: _shuffled(x, y, batch_size, seed)), x)
 
     def pieces(self, x: Any, y: Any) -> Any:
-        """Return a stream that repeats arrays forever. Each of their rows is a batch."""
+        """Return a stream that repeats arrays forever. Each row of an array is a batch."""
         return self.with_rows(self.generated(lambda: _rows(x, y)), x.reshape(-1, *x.shape[2:]))
 
     def with_rows(self, stream: Any, rows: Any) -> Any:
@@ -353,12 +353,12 @@ class Engine:
     def all_reduce_step(self, size_bytes: int) -> Callable[[], float]:
         """Return a function that adds float32 arrays of this size, one from each device, so that all have the sum.
 
-        The function blocks until the sum is ready, and returns how many arrays it is made of.
+        The function blocks until the sum is ready, and returns how many arrays were added.
         """
         raise NotImplementedError
 
     def together(self, call: Callable[[], object], lead: Callable[[], object]) -> None:
-        """Run `lead`, which repeats `call`. If each device has a process, the others follow each call."""
+        """Run `lead`, which repeats `call`. If each device has its own process, the others repeat each call."""
         lead()
 
     def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:

@@ -32,7 +32,7 @@ def decoded(jpeg: bytes) -> Any:
     """Decode a JPEG into an RGB Pillow image.
 
     Raises:
-        OSError: It isn't a JPEG, or it is damaged, truncated or too large.
+        OSError: The data isn't a JPEG, or is damaged, truncated or too large.
     """
     from PIL import Image
 
@@ -93,7 +93,7 @@ def fitted(jpeg: bytes, side_px: int, quality: int) -> bytes:
     """Return the centre of an image as a square JPEG, scaled so that the shorter side fits.
 
     Raises:
-        OSError: It isn't a JPEG, or it is damaged.
+        OSError: The data isn't a JPEG, or is damaged.
     """
     from PIL import Image
 
@@ -109,7 +109,7 @@ def floats(jpeg: bytes, side_px: int) -> "NDArray[np.float32]":
     """Return the pixels of a square JPEG as floats from 0 to 1.
 
     Raises:
-        OSError: It isn't a JPEG of this size, or it is damaged.
+        OSError: The data isn't a JPEG of this size, or is damaged.
     """
     import numpy as np
 

@@ -1,6 +1,7 @@
 """Images for the storage test and the flower networks: creating, packing and feeding them.
 
-`Pictures` defines the interface. Its implementation, for engines without a pipeline, uses Pillow and NumPy.
+`Pictures` defines the interface. The default implementation, for engines without a pipeline, uses Pillow and
+NumPy.
 """
 
 import math
@@ -79,7 +80,7 @@ class Pictures:
         """Return the centre of an image as a square JPEG, scaled with antialiasing so that the shorter side fits.
 
         Raises:
-            OSError: It isn't a JPEG, or it is damaged.
+            OSError: The data isn't a JPEG, or is damaged.
         """
         return image_ops.fitted(jpeg, side_px, quality)
 
@@ -110,7 +111,7 @@ class Pictures:
         return _Made(lambda: calls)
 
     def from_records(self, paths: Sequence[Path], packed_px: int, side_px: int) -> Any:
-        """Return records resized to squares, alternating between files. Their features are "image" and "label"."""
+        """Return records, with features "image" and "label", resized to squares and alternating between files."""
         return _Made(lambda: _unpacking(paths, packed_px, side_px))
 
     def cached(self, data: Any) -> Any:

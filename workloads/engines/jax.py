@@ -46,11 +46,11 @@ class Jax(KerasFeed):
         return ours
 
     def may_use(self, vendor: str, os_name: str) -> bool:
-        """Return whether JAX can use a vendor's GPUs. It supports NVIDIA's, except on Windows and macOS."""
+        """Return whether JAX can use a vendor's GPUs: only NVIDIA's, except on Windows and macOS."""
         return vendor in self.vendors and not os_name.startswith(("Windows", "macOS"))
 
     def refusal(self, spec: RunSpec) -> Message | None:
-        """Also reject uncompiled steps, because they would take many times as long."""
+        """Reject uncompiled steps as well, because they would take many times as long."""
         if not spec.jit:
             return message("engine.compiles_always", engine=self.title, compiler=self.compiler)
         return super().refusal(spec)
@@ -120,7 +120,7 @@ class Jax(KerasFeed):
         if self._machines > 1:
             import jax
 
-            jax.distributed.shutdown()  # waits for all, because the others fail if rank 0 is gone
+            jax.distributed.shutdown()  # waits for all, because the others fail if rank 0 has ended
 
     def step_watch(self, model: Any, spec: RunSpec) -> StepWatch:
         return StepWatch(model)
@@ -244,7 +244,7 @@ def _join(jax: Any, machines: int) -> None:
 
 
 def _choose_devices(jax: Any, spec: RunSpec) -> tuple[str, list[Any], list[Any]]:
-    """Return the first device's name in specs, this computer's JAX devices, and those of all computers."""
+    """Return the first device's name in specs, the JAX devices of this computer, and those of all computers."""
     gpus = [] if spec.device == "cpu" else gpus_of(jax)
     indices = ENGINE.gpu_indices(spec, len(gpus))
     if indices is None:

@@ -60,7 +60,7 @@ class StepWatch:
         return tuple(int(count.value) for count in self._counts)
 
     def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
-        """Return the work done by steps that processed these examples. This analyses the steps' programs."""
+        """Return the work done by steps that processed these examples, by analysing the steps' programs."""
         operations: Counter[str] | None = Counter()
         given = 0.0
         for form, seen in zip(self._forms, examples, strict=False):
@@ -137,7 +137,7 @@ def matrix_operations(program: Any) -> Counter[str]:
     """Count the operations of products and convolutions in a traced program by number type, including additions.
 
     Raises:
-        UncountableError: It contains a loop of unknown length or an operation whose contents are unknown.
+        UncountableError: The program contains a loop of unknown length or an operation whose contents are unknown.
     """
     total: Counter[str] = Counter()
     for equation in program.eqns:

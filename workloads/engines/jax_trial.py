@@ -12,7 +12,7 @@ class JaxTrial(DeviceTrial):
     """Computes with JAX's own functions, compiled by XLA."""
 
     def build(self) -> dict[str, Any]:
-        """Describe how JAX was built. It counts as a CUDA build if its plug-in lists GPUs."""
+        """Describe how JAX was built. JAX counts as a CUDA build if its plug-in lists GPUs."""
         return {"version": str(jax.__version__), "cuda": bool(gpus_of(jax)), "rocm": False}
 
     def gpus(self) -> list[dict[str, str | None]]:

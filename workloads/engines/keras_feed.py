@@ -43,9 +43,9 @@ class KerasFeed(Engine):
         return batch
 
     def part(self, batches: Batches) -> Batches:
-        """Return this process's part of the batches that `fit` and `evaluate` get.
+        """Return this process's part of the batches for `fit` and `evaluate`.
 
-        If one process leads, the others get only training batches, and it validates alone.
+        If one process leads, only that process validates; the others receive training batches only.
         """
         return batches
 
@@ -116,7 +116,7 @@ class KerasFeed(Engine):
         return batches if self.has_process_per_device else self.part(batches)
 
     def _order(self, count: int) -> Any:
-        """Return a random permutation of range(count). It differs between the passes of a run."""
+        """Return a random permutation of range(count), different for each pass of a run."""
         import numpy as np
 
         self._seed += 1

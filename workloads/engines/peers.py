@@ -1,6 +1,6 @@
 """Starts the further processes of a run whose engine trains with one process per device.
 
-They are workers with the same command line and job as the first one. They end when the first one closes their
+These processes are workers with the same command line and job as the first one, and end when it closes their
 standard input or exits. RANK, LOCAL_RANK and WORLD_SIZE are the variables of PyTorch's own launcher.
 """
 
@@ -23,7 +23,7 @@ from workloads.protocol.spec import Place
 RANK, LOCAL_RANK, WORLD_SIZE = "RANK", "LOCAL_RANK", "WORLD_SIZE"
 # The processes find each other through a file, or on several computers through these addresses.
 STORE, ADDRESSES = "EPOCHMARK_STORE", "EPOCHMARK_ADDRESSES"
-# The processes of a run talk to each other only through the computer's own loopback interface.
+# The processes of a run communicate only through the computer's own loopback interface.
 _LOOPBACK = {"linux": "lo", "darwin": "lo0"}
 _ENDS_WITHIN_S, _LOOKS_EVERY_S = 5.0, 1.0
 
@@ -59,14 +59,14 @@ def peers(
 
     Args:
         line: The job, as read from standard input.
-        count: Number of processes on this computer, including this one. Nothing is started if it is 1, or in one
-            of the others.
-        lost: Called in a thread if one of the others is suspended or stuck, or if it has failed and this process
-            still waits for it some seconds later, as when the other one had not yet joined.
-        place: This computer's place among several; None for a single one.
+        count: Number of processes on this computer, including this one. No process is started if this is 1, or if
+            this process is itself one of the others.
+        lost: Called in a thread if another process is suspended or stuck, or if this process still waits for one
+            some seconds after it failed, as when it failed before joining.
+        place: This computer's place among several; None for a single computer.
 
     Raises:
-        WorkloadError: One of the others failed or was ended.
+        WorkloadError: One of the other processes failed or was terminated.
     """
     if RANK in os.environ or (count == 1 and place is None):
         yield
@@ -103,7 +103,7 @@ def _variables(count: int, place: Place | None) -> dict[str, str]:
 
 
 class _Peer:
-    """One of a run's other processes. It receives its job immediately."""
+    """One of a run's other processes, which receives its job immediately."""
 
     def __init__(self, number: int, line: bytes, lost: Callable[[WorkloadError], object]) -> None:
         self._number, self._lost = number, lost
@@ -161,7 +161,7 @@ class _Peer:
         looked_s = time.monotonic()
         while not self._is_over.wait(_LOOKS_EVERY_S) and self._process.poll() is None:
             now_s = time.monotonic()
-            # A long wait means that this process was suspended itself.
+            # A long wait means that this process itself was suspended.
             self._silent_s += min(now_s - looked_s, 2 * _LOOKS_EVERY_S)
             looked_s = now_s
             if self._silent_s > self._patience_s:

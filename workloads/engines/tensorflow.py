@@ -52,7 +52,7 @@ class TensorFlow(Engine):
         return ours
 
     def may_use(self, vendor: str, os_name: str) -> bool:
-        """Return whether TensorFlow can use a vendor's GPUs. It supports NVIDIA's, except on Windows and macOS."""
+        """Return whether TensorFlow can use a vendor's GPUs: only NVIDIA's, except on Windows and macOS."""
         return vendor in self.vendors and not os_name.startswith(("Windows", "macOS"))
 
     def start(self, spec: RunSpec) -> Started:
@@ -174,7 +174,7 @@ class TensorFlow(Engine):
         return self.with_rows(batches, x)
 
     def pieces(self, x: Any, y: Any) -> Any:
-        """Return a prefetched stream that repeats arrays forever. Each of their rows is a batch."""
+        """Return a prefetched stream that repeats arrays forever. Each row of an array is a batch."""
         import tensorflow as tf
 
         batches = tf.data.Dataset.from_tensor_slices((x, y)).repeat().prefetch(tf.data.AUTOTUNE)
@@ -275,7 +275,8 @@ def leave_untuned() -> None:
 
     At the end of each epoch, Keras discards its iterator. With TensorFlow 2.21, this may block for up to a minute,
     until the tuner wakes up again. In a test, four of ten 47 s epochs took 29 to 38 s longer. For data in memory,
-    the tuner only sets the number of threads that slice arrays into batches. This made no measurable difference.
+    the tuner only sets the number of threads that slice arrays into batches. Disabling the tuner for such data
+    made no measurable difference.
     """
     from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
     from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter

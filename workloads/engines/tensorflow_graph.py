@@ -1,6 +1,6 @@
 """Counts the matrix operations of a training step in the graph traced by TensorFlow.
 
-Counts only operations that the required results depend on, including those in called functions.
+Only operations that the required results depend on are counted, including those in called functions.
 """
 
 import math
@@ -42,7 +42,7 @@ class Goal:
         return frozenset(self.results), frozenset(self.variables)
 
     def branches(self) -> Iterator[tuple[str, "Goal"]]:
-        """Yield the name and goal of each branch of a conditional. Its first input is the condition."""
+        """Yield the name and goal of each branch of a conditional, whose first input is the condition."""
         for name in _BRANCHES:
             yield name, Goal(self.results, {place - 1 for place in self.variables})
 
@@ -148,7 +148,7 @@ class Reach:
         return range(len(operation.inputs))
 
     def round_trip(self, loop: Any, goal: Goal) -> Goal:
-        """Return the goal of a loop's body. Its results are the inputs of the next iteration."""
+        """Return the goal of a loop's body, whose results are the inputs of the next iteration."""
         body, condition = self.called(loop, "body"), self.called(loop, "cond")
         decides = self.behind(condition, Goal(set(range(len(condition.results)))))
         inner = Goal(goal.results | decides.inputs, goal.variables)
@@ -245,7 +245,7 @@ class _Count(Reach):
         """Import a graph so that TensorFlow infers all sizes from the inputs.
 
         Args:
-            definition: The graph. It is modified: the inferred sizes of its loops' results are added.
+            definition: The graph. This function adds the inferred sizes of the loops' results to it.
             inputs: Input tensors and their shapes, by name.
             names: Names of the results.
         """

@@ -1,7 +1,7 @@
 """Connects TensorFlow's processes on several computers, and lets Keras train in them.
 
-In Keras 3, `fit` fails with MultiWorkerMirroredStrategy because it averages the first batch and the metrics over the
-computers. Neither is necessary: any batch shows the shapes, and each metric is already a sum over all computers.
+In Keras 3, `fit` fails with MultiWorkerMirroredStrategy because it averages the first batch and the metrics over
+the computers. Neither is necessary: any batch shows the shapes, and metrics are already sums over all computers.
 """
 
 import json

@@ -36,7 +36,7 @@ class TensorFlowTrial(DeviceTrial):
         """Return a product, a convolution, and a gradient computation compiled by XLA."""
         kind, _, index = device.partition(":")
         place = f"/{kind.upper()}:{index or 0}"
-        # Operations that the device doesn't support must fail instead of silently running elsewhere.
+        # Operations that the device doesn't support must fail instead of silently running on another device.
         tf.config.set_soft_device_placement(False)
         for gpu in tf.config.list_physical_devices("GPU"):
             tf.config.experimental.set_memory_growth(gpu, True)

@@ -20,7 +20,7 @@ from workloads.protocol.messages import Message, message
 from workloads.protocol.spec import RunSpec
 
 # For C++, which torch.compile generates for the CPU. Triton, which it uses for GPUs, needs one too, except
-# triton-windows with NVIDIA's: it brings a small compiler of its own.
+# triton-windows with NVIDIA's, which includes a small compiler.
 _COMPILERS = ("cl",) if sys.platform == "win32" else ("c++", "g++", "clang++")
 # On CPUs, torch raises a plain RuntimeError.
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
@@ -62,7 +62,7 @@ class Torch(KerasFeed):
         return vendor in self.vendors and (vendor == "apple") == os_name.startswith("macOS")
 
     def refusal(self, spec: RunSpec) -> Message | None:
-        """Also reject compiled steps if there is no C++ compiler. On Windows, `start` checks this for GPUs."""
+        """Reject compiled steps as well if there is no C++ compiler. On Windows, `start` checks this for GPUs."""
         if spec.jit and (sys.platform != "win32" or spec.device == "cpu") and not _has_compiler():
             return _no_compiler()
         return super().refusal(spec)
@@ -146,7 +146,7 @@ class Torch(KerasFeed):
         return replace(batches, make=lambda: map(ranks.part, batches.make()))
 
     def fit(self, model: Any, **arguments: Any) -> None:
-        """Train until the end, or as a follower until the leader ends it."""
+        """Train to the end or, as a follower, until the leader ends the training."""
         if self._ranks is None:
             super().fit(model, **arguments)
         elif self._ranks.leads:
@@ -330,5 +330,5 @@ def _uses_onednn(torch: Any) -> bool:
 
 
 def _waited(numbers: Any) -> float:
-    """Return the last value. This blocks until all values are computed."""
+    """Return the last value, after waiting until all values are computed."""
     return float(numbers.flatten()[-1])

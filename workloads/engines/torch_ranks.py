@@ -1,7 +1,7 @@
 """Trains a Keras model in several processes, one per device, with PyTorch's DistributedDataParallel.
 
-All processes run the same workload. The first one leads: only it stops, validates and reports. It sends a command
-before each step, so the others follow without deciding anything themselves.
+All processes run the same workload. The first one leads: only it stops, validates and reports. The leader sends a
+command before each step, so the other processes needn't decide anything.
 """
 
 import datetime as dt
@@ -69,7 +69,7 @@ class Ranks:
         model.train_step = lambda data: step(caller, data)
 
     def command(self, model: Any, watch: StepWatch | None) -> None:
-        """Make the leader send a command before each of a model's steps, and the others wait for it.
+        """Make the leader send a command before each of a model's steps, and the other processes wait for it.
 
         Args:
             model: The model, already shared.
@@ -90,7 +90,7 @@ class Ranks:
         self._send(_END)
 
     def examples(self) -> tuple[int, ...]:
-        """Return the number of examples counted in all processes. Only for the leader."""
+        """Return the number of examples counted in all processes. Only the leader may call this method."""
         self._send(_COUNT)
         return self._count()
 
@@ -103,9 +103,9 @@ class Ranks:
         return sum(self._torch.equal(sums, all_sums[0]) for sums in all_sums)
 
     def all_reduce_step(self, size_bytes: int) -> Callable[[], float]:
-        """Return a function that adds float32 arrays of all processes, and returns by which factor they grew.
+        """Return a function that adds float32 arrays of all processes, and returns the factor by which they grew.
 
-        The others wait for the leader before each sum.
+        The other processes wait for the leader before each sum.
         """
         numbers = self._torch.ones(size_bytes // 4, device=self._device)
         before = [1.0]
@@ -123,7 +123,7 @@ class Ranks:
         return step
 
     def _results(self, logs: Any) -> Any:
-        """Return the metrics at the end of an epoch or a validation. Keras calls this method once for each."""
+        """Return the metrics. Keras calls this method once at the end of each epoch and once after validation."""
         if self._model.training:
             self._agree(_METRICS)
             if self.leads:
@@ -131,7 +131,7 @@ class Ranks:
         return self._result(logs)
 
     def _agree(self, command: int) -> None:
-        """Send a command as the leader, or follow commands up to this one."""
+        """Send a command (leader), or execute commands up to this one (follower)."""
         if self.leads:
             self._send(command)
         else:
@@ -141,7 +141,7 @@ class Ranks:
         self._distributed.broadcast(self._torch.tensor([command]), src=0)
 
     def _obey(self, last: int) -> None:
-        """Follow commands up to this one. Raises Ended if the leader has ended the training."""
+        """Execute commands up to this one. Raises Ended if the leader has ended the training."""
         command = self._torch.tensor([_END])
         while True:
             self._distributed.broadcast(command, src=0)
@@ -180,7 +180,7 @@ class _Caller:
 
 
 def _store(distributed: Any, rank: int, size: int) -> Any:
-    """Return the store through which the processes find each other. For several computers, rank 0 listens."""
+    """Return the store through which the processes find each other. On several computers, rank 0 listens."""
     if not addresses():
         return distributed.FileStore(os.environ[STORE], size)
     host, _, number = addresses()[0].rpartition(":")

@@ -112,8 +112,8 @@ def _behind(calls: Iterable[_Call]) -> Counter[str]:
 def _counter() -> Any:
     """Return a context manager that counts the operations of PyTorch's products and convolutions.
 
-    It records the dependencies of each call. Its `total` method includes only operations behind the new values of
-    the given tensors.
+    The context manager records the dependencies of each call. The `total` method includes only operations behind
+    the new values of the given tensors.
     """
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode

@@ -29,7 +29,7 @@ class AlexNetS(DlBench, ConstantBatch):
     memory_needs = measured_memory(tensorflow=(1300, 6.9), torch=(1000, 7.2), jax=(880, 19))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        """Return the model, which maps floats of shape (224, 224, 3) to 1,000 scores."""
         from keras import Sequential, layers
 
         def convolution(filters: int, size: int) -> Any:
@@ -81,7 +81,7 @@ class AlexNetR(DlBench):
     memory_needs = measured_memory(tensorflow=(1300, 0.48), torch=(1000, 0.71), jax=(1100, 1.3))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (32, 32, 3) floats in, 10 scores out."""
+        """Return the model, which maps floats of shape (32, 32, 3) to 10 scores."""
         from keras import Sequential, initializers, layers
 
         start = initializers.RandomNormal(stddev=0.01)

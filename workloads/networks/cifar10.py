@@ -43,7 +43,7 @@ class Cifar10KerasCnn(Training):
     memory_needs = measured_memory(tensorflow=(1400, 0.69), torch=(1200, 1.8), jax=(1200, 2.1))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (32, 32, 3) floats in, 10 class probabilities out."""
+        """Return the model, which maps floats of shape (32, 32, 3) to 10 class probabilities."""
         from keras import Sequential, layers
 
         model = Sequential([layers.Input((32, 32, 3))])
@@ -82,7 +82,7 @@ class Cifar10KerasCnn(Training):
 class Cifar10Cnn(Training):
     """The Keras example from study 000: convolutions with ReLU, and dropout, on augmented images.
 
-    The study's generator augmented one image at a time. This implementation augments whole batches. That is the
+    The study's generator augmented one image at a time. This implementation augments whole batches, which is the
     same kind of CPU work, but less of it.
     """
 
@@ -111,7 +111,7 @@ class Cifar10Cnn(Training):
         return self.samples_per_epoch // spec.batch_size
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (32, 32, 3) floats in, 10 class probabilities out."""
+        """Return the model, which maps floats of shape (32, 32, 3) to 10 class probabilities."""
         from keras import Sequential, layers
 
         model = Sequential([layers.Input((32, 32, 3))])
@@ -180,7 +180,7 @@ def augmented_batches(x: "NDArray[np.float32]", y: "NDArray[Any]", batch_size: i
 
 
 def shifted_and_flipped(images: "NDArray[np.float32]", random: "np.random.Generator") -> "NDArray[np.float32]":
-    """Shift images by up to a tenth of each side (including fractions of a pixel), and flip half of them."""
+    """Shift images by up to a tenth of each side (including fractions of a pixel), and flip half of the images."""
     for axis in (1, 2):
         side = images.shape[axis]
         images = shifted(images, random.uniform(-_SHIFT, _SHIFT, len(images)) * side, axis)

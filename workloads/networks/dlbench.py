@@ -7,7 +7,7 @@ from workloads.workload import HeadlineKey
 
 
 class DlBench(Training):
-    """A network from study 003. Its metric is seconds per mini-batch."""
+    """A network from study 003, measured in seconds per mini-batch."""
 
     study = "003"
     source = "DLBench, arXiv 1608.07249, 2017 (study 003)"

@@ -47,7 +47,7 @@ class FcnS(DlBench, ConstantBatch):
         return {3: 117_997_696, 4: 122_194_048}[_hidden_layers(spec)]
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: 26,752 floats in, 26,752 scores out."""
+        """Return the model, which maps 26,752 floats to 26,752 scores."""
         from keras import Sequential, initializers, layers
 
         start = initializers.RandomUniform(-0.5, 0.5)
@@ -85,7 +85,7 @@ class FcnR(DlBench):
     memory_needs = measured_memory(tensorflow=(1200, 0.059), torch=(890, 0.051), jax=(990, 0))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: 784 floats in, 10 scores out."""
+        """Return the model, which maps 784 floats to 10 scores."""
         from keras import Sequential, initializers, layers
 
         start = {

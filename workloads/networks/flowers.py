@@ -1,7 +1,7 @@
 """Large networks that classify five kinds of flowers, trained from random weights.
 
-The study started from weights pretrained on ImageNet, which would have to be downloaded. They don't affect the
-speed.
+The study started from weights pretrained on ImageNet, which would have to be downloaded. The weights don't affect
+the speed.
 """
 
 from pathlib import Path
@@ -46,7 +46,7 @@ class Flowers(Training):
         return self.samples_per_epoch // spec.batch_size
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (331, 331, 3) floats in 0..1 in, 5 class probabilities out."""
+        """Return the model, which maps floats from 0 to 1 of shape (331, 331, 3) to 5 class probabilities."""
         from keras import Sequential, applications, layers
 
         body = getattr(applications, self.network)
@@ -59,7 +59,7 @@ class Flowers(Training):
         )
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return Adam. Its learning rate changes every epoch."""
+        """Return Adam with a learning rate that changes every epoch."""
         from keras import optimizers
 
         optimizer = optimizers.Adam(_START_RATE)

@@ -47,7 +47,7 @@ class GptSmallGeneration(Workload):
     memory_needs = measured_memory(tensorflow=(1290, 28), torch=(940, 102), jax=(980, 18))
 
     def check(self, spec: RunSpec) -> None:
-        """Check the spec. Also rejects real data and more tokens than fit in the cache."""
+        """Check the spec, and reject real data and more tokens than fit in the cache."""
         super().check(spec)
         if spec.data == "real":
             raise WorkloadError("bad_parameters", message("generation.no_real_data", workload=self.id))
@@ -155,10 +155,10 @@ def token_flops(network: Any) -> int:
 
 
 def build(network: Any, batch_size: int, places: int = _PLACES, vocabulary: int = _VOCABULARY) -> Any:
-    """Return the model: tokens and their positions in, the most probable next tokens out.
+    """Return the model, which maps tokens and their positions to the most probable next tokens.
 
-    It has the same weights, in the same order, as the network used for training, and caches the keys and values of
-    all previous positions.
+    The model has the same weights, in the same order, as the network used for training, and caches the keys and
+    values of all previous positions.
 
     Args:
         network: A network with `blocks`, `width`, `heads` and `size`.

@@ -44,7 +44,7 @@ class GoogLeNet(ImageNet):
         return self.parameters_count if _has_heads(spec) else self.inference_parameters_count
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (224, 224, 3) floats in, 1,000 scores out of each head."""
+        """Return the model, which maps floats of shape (224, 224, 3) to 1,000 scores from each head."""
         return _network(spec, self.input_shape, has_heads=_has_heads(spec))
 
     def build_for_inference(self, spec: RunSpec) -> Any:

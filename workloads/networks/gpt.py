@@ -87,7 +87,7 @@ class _Languini(_Language):
         return self.blocks * _block_results(sequence, self.width, self.heads) + 3 * sequence * vocabulary
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: token ids in, scores for each next token out."""
+        """Return the model, which maps token ids to scores for each next token."""
         from keras import Input, Model, initializers, layers
 
         vocabulary = int(spec.parameters["vocabulary"])
@@ -130,7 +130,7 @@ class _Languini(_Language):
 
 
 class GptMini(_Languini):
-    """The smallest GPT. It fits on any GPU and takes seconds per step on a CPU."""
+    """The smallest GPT, which fits on any GPU and takes seconds per step on a CPU."""
 
     id = "gpt_mini"
     parameters_count = 27_549_696
@@ -143,7 +143,7 @@ class GptMini(_Languini):
 
 
 class GptTiny(_Languini):
-    """Same width as GptSmall, with a third of the blocks."""
+    """A GPT with the width of GptSmall and a third of its blocks."""
 
     id = "gpt_tiny"
     parameters_count = 53_912_064
@@ -154,7 +154,7 @@ class GptTiny(_Languini):
 
 
 class GptSmall(_Languini):
-    """Same size as the smallest GPT-2."""
+    """A GPT of the same size as the smallest GPT-2."""
 
     id = "gpt_small"
     batch_size = 8
@@ -187,7 +187,7 @@ class NanoGptChar(_Language):
     memory_needs = measured_memory(tensorflow=(1100, 91), torch=(600, 117), jax=(780, 126))
 
     def check(self, spec: RunSpec) -> None:
-        """Check the spec. Also rejects a width that isn't a multiple of the number of heads."""
+        """Check the spec, and reject a width that isn't a multiple of the number of heads."""
         super().check(spec)
         width, heads = (int(self.value_of(spec, name)) for name in ("width", "heads"))
         if width % heads:
@@ -204,7 +204,7 @@ class NanoGptChar(_Language):
         return blocks * _block_results(sequence, width, heads)
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model without biases: character ids in, scores for each next character out."""
+        """Return the model without biases, which maps character ids to scores for each next character."""
         from keras import Input, Model, initializers, layers
 
         blocks, heads, width = (int(spec.parameters[name]) for name in ("blocks", "heads", "width"))

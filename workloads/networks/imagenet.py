@@ -38,7 +38,7 @@ class AlexNetCaffe(ImageNet):
     memory_needs = measured_memory(tensorflow=(1900, 9), torch=(1300, 17), jax=(1300, 29))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (227, 227, 3) floats in, 1,000 scores out."""
+        """Return the model, which maps floats of shape (227, 227, 3) to 1,000 scores."""
         from keras import Input, Model, layers
 
         inputs = Input(self.input_shape)
@@ -64,7 +64,7 @@ class Vgg16(ImageNet):
     memory_needs = measured_memory(tensorflow=(3000, 62), torch=(2500, 130), jax=(2400, 210))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        """Return the model, which maps floats of shape (224, 224, 3) to 1,000 scores."""
         from keras import Input, Model, layers
 
         x = inputs = Input(self.input_shape)
@@ -86,7 +86,7 @@ class InceptionV3(ImageNet):
     memory_needs = measured_memory(tensorflow=(1300, 110), torch=(1000, 260), jax=(1700, 140))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (299, 299, 3) floats in, 1,000 scores out."""
+        """Return the model, which maps floats of shape (299, 299, 3) to 1,000 scores."""
         from keras.applications import InceptionV3
 
         return InceptionV3(weights=None, input_shape=self.input_shape, classifier_activation=None)

@@ -52,7 +52,7 @@ def image_feed(
 class ConstantBatch(Training):
     """Trains on a single generated batch, copied from the computer's memory in every step.
 
-    There are no epochs. 10 rounds of 100 batches are used instead.
+    Instead of epochs, there are 10 rounds of 100 batches.
 
     Attributes:
         input_shape: Shape of one example.

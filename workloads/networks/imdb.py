@@ -62,14 +62,14 @@ class ImdbFastTextUnigram(_Imdb):
     parameters_count: int | None = 1_000_051
     length = 400
     vocabulary = _WORDS
-    # Most of the work is looking up and updating tables. It doesn't count as operations.
+    # Most of the work, looking up and updating tables, doesn't count as operations.
     operations_per_example = 300
-    # Chance level is 0.69, and these steps hardly change the loss.
+    # Chance level is 0.69, and these steps barely change the loss.
     proof = first_losses(780, 0.639, 0.726, real=(0.3, 0.75, OTHER_DATA), unlearned=0.693)
     memory_needs = measured_memory(tensorflow=(930, 0), torch=(700, 0), jax=(580, 0))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: 400 word ids in, one probability out."""
+        """Return the model, which maps 400 word ids to one probability."""
         from keras import Sequential, layers
 
         return Sequential(
@@ -90,7 +90,7 @@ class ImdbFastText(ImdbFastTextUnigram):
 
     id = "imdb_fasttext"
     parameters_count = None
-    # Most of the work is looking up and updating tables. It doesn't count as operations.
+    # Most of the work, looking up and updating tables, doesn't count as operations.
     operations_per_example = 300
     proof = first_losses(200, 0.658, 0.730, real=(0.3, 0.75, OTHER_DATA), unlearned=0.693)
     memory_needs = measured_memory(tensorflow=(2100, 0.22), torch=(1900, 0), jax=(1200, 0))
@@ -119,7 +119,7 @@ class ImdbBidirectionalLstm(Recurrent, _Imdb):
     memory_needs = measured_memory(tensorflow=(840, 0.92), torch=(500, 0), jax=(600, 1))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: 100 word ids in, one probability out."""
+        """Return the model, which maps 100 word ids to one probability."""
         from keras import Sequential, layers
 
         return Sequential(

@@ -73,7 +73,7 @@ class Inference(Workload):
         return calls_s + (FEW_SAMPLES * example_s if self.study == "002" else 0.0)
 
     def check(self, spec: RunSpec) -> None:
-        """Check the spec. Also rejects real data, because there is none."""
+        """Check the spec, and reject real data, because there is none."""
         super().check(spec)
         if spec.data == "real":
             raise WorkloadError("bad_parameters", message("inference.no_real_data", workload=self.id))

@@ -43,7 +43,7 @@ class MnistMlp(_Mnist):
     memory_needs = measured_memory(tensorflow=(930, 0.011), torch=(610, 0), jax=(630, 0.26))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: 784 floats in, 10 class probabilities out."""
+        """Return the model, which maps 784 floats to 10 class probabilities."""
         from keras import Sequential, layers
 
         return Sequential(
@@ -79,7 +79,7 @@ class MnistCnn(_Mnist):
     memory_needs = measured_memory(tensorflow=(940, 0.62), torch=(630, 1.3), jax=(750, 2.3))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (28, 28, 1) floats in, 10 class probabilities out."""
+        """Return the model, which maps floats of shape (28, 28, 1) to 10 class probabilities."""
         return _digits_network(dropout=True)
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class MnistCnnNoDropoutAdam(_Mnist):
     memory_needs = measured_memory(tensorflow=(1000, 0.56), torch=(610, 1.7), jax=(680, 2.5))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (28, 28, 1) floats in, 10 class probabilities out."""
+        """Return the model, which maps floats of shape (28, 28, 1) to 10 class probabilities."""
         return _digits_network(dropout=False)
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class FashionMnistCnn(_Mnist):
     memory_needs = measured_memory(tensorflow=(820, 0.71), torch=(580, 1.4), jax=(680, 2.1))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (28, 28, 1) floats in, 10 class probabilities out."""
+        """Return the model, which maps floats of shape (28, 28, 1) to 10 class probabilities."""
         from keras import Sequential, layers
 
         model = Sequential([layers.Input(_SHAPE)])

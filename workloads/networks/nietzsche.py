@@ -39,7 +39,7 @@ class LstmTextGeneration(_Nietzsche):
     memory_needs = measured_memory(tensorflow=(1300, 0.36), torch=(870, 0.45), jax=(1000, 0))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: one-hot characters of shape (40, 57) in, 57 probabilities out."""
+        """Return the model, which maps one-hot characters of shape (40, 57) to 57 probabilities."""
         from keras import Sequential, layers
 
         return Sequential(
@@ -77,7 +77,7 @@ class TextGeneratorKeras(_Nietzsche):
     memory_needs = measured_memory(tensorflow=(970, 0.5), torch=(490, 0.32), jax=(720, 0))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: 40 character ids in, 57 probabilities out of each of the two heads."""
+        """Return the model, which maps 40 character ids to 57 probabilities from each of the two heads."""
         from keras import Input, Model, layers
 
         inputs = Input((_LENGTH,), dtype="int32")

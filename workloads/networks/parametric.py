@@ -57,7 +57,7 @@ class FcParametric(_Parametric):
         return 2_000 + 2 * depth * width + 3 * self.classes
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: 2,000 floats in, 1,000 scores out."""
+        """Return the model, which maps 2,000 floats to 1,000 scores."""
         from keras import Sequential, layers
 
         depth, width = self.sizes(spec)
@@ -100,7 +100,7 @@ class CnnParametric(_Parametric):
         return 64**2 * width * 3 * (1 + 2 * depth * sum(0.5**stage for stage in range(_STAGES)))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (64, 64, 3) floats in, 1,000 scores out."""
+        """Return the model, which maps floats of shape (64, 64, 3) to 1,000 scores."""
         from keras import Input, Model, layers
 
         depth, width = self.sizes(spec)
@@ -147,7 +147,7 @@ class RnnParametric(_Parametric):
         return sequence * (8 * depth * width + 3 * _VOCABULARY)
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: token ids in, scores for each next token out."""
+        """Return the model, which maps token ids to scores for each next token."""
         from keras import Sequential, layers
 
         depth, width, sequence = self.sizes(spec)

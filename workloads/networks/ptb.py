@@ -1,4 +1,4 @@
-"""DLBench's language models. They read the Penn Treebank as one continuous text and predict the next word."""
+"""DLBench's language models, which read the Penn Treebank as one continuous text and predict the next word."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,14 +35,14 @@ class _PtbLstm(DlBench, Recurrent):
         return (_TOKENS // spec.batch_size - 1) // self.length
 
     def check(self, spec: RunSpec) -> None:
-        """Check the spec. Also rejects batch sizes that make the streams shorter than one chunk."""
+        """Check the spec, and reject batch sizes that make the streams shorter than one chunk."""
         super().check(spec)
         if self.steps_per_epoch(spec) < 1:
             said = message("workload.streams_too_short", batch_size=spec.batch_size, words=self.length)
             raise WorkloadError("bad_parameters", said)
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: word ids in, 10,000 scores for each next word out.
+        """Return the model, which maps word ids to 10,000 scores for each next word.
 
         The LSTMs are stateful: the final state of a chunk is the initial state of the next one.
         """

@@ -24,7 +24,7 @@ class Recurrent(Training):
     )
 
     def check(self, spec: RunSpec) -> None:
-        """Check the spec. Also rejects compiled fused layers if the engine would silently not fuse them."""
+        """Check the spec, and reject compiled fused layers if the engine would silently not fuse them."""
         super().check(spec)
         if _is_fused(spec) and spec.jit and not compiles_always(spec.engine):
             said = message("engine.not_fused_and_compiled", engine=engine_title(spec.engine))
@@ -37,7 +37,7 @@ class Recurrent(Training):
         return super().gpu_need(spec)
 
     def expected_parameters(self, spec: RunSpec) -> int | None:
-        """Return the parameter count. It is the same for both forms."""
+        """Return the parameter count, which is the same for both forms."""
         return self.parameters_count
 
 
@@ -58,7 +58,7 @@ def lstm(spec: RunSpec, units: int, *, gates: Any = None, **options: Any) -> Any
 
 
 def hard_sigmoid(x: Any) -> Any:
-    """Return the hard sigmoid of Keras 2. It is steeper than in Keras 3."""
+    """Return the hard sigmoid of Keras 2, which is steeper than the one in Keras 3."""
     from keras import ops
 
     return ops.clip(0.2 * x + 0.5, 0.0, 1.0)

@@ -32,7 +32,7 @@ class ResNet50S(DlBench, ConstantBatch):
     memory_needs = measured_memory(tensorflow=(1400, 110), torch=(820, 270), jax=(1200, 110))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        """Return the model, which maps floats of shape (224, 224, 3) to 1,000 scores."""
         from keras import regularizers
 
         return resnet_50(regularizers.L2(4e-5))
@@ -53,7 +53,7 @@ class ResNet50(ImageNet):
     memory_needs = measured_memory(tensorflow=(1300, 86), torch=(930, 250), jax=(1200, 96))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        """Return the model, which maps floats of shape (224, 224, 3) to 1,000 scores."""
         return resnet_50()
 
 
@@ -75,7 +75,7 @@ class ResNet56(DlBench):
     memory_needs = measured_memory(tensorflow=(1500, 4.6), torch=(1100, 14), jax=(1500, 4))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (32, 32, 3) floats in, 10 scores out."""
+        """Return the model, which maps floats of shape (32, 32, 3) to 10 scores."""
         from keras import Input, Model, layers, regularizers
 
         normalised = partial(_normalised, momentum=0.9, epsilon=1e-5)
@@ -101,7 +101,7 @@ class ResNet56(DlBench):
 
 
 def resnet_50(regularizer: Any = None) -> Any:
-    """Return He et al.'s bottleneck network. Its convolutions have no biases."""
+    """Return He et al.'s bottleneck network, whose convolutions have no biases."""
     from keras import Input, Model, layers
 
     normalised = partial(_normalised, momentum=0.9997, epsilon=1e-3, kernel_regularizer=regularizer)

@@ -1,4 +1,4 @@
-"""MXNet's language model. It reads the Penn Treebank sentence by sentence and predicts the next word."""
+"""MXNet's language model, which reads the Penn Treebank sentence by sentence and predicts the next word."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,7 +45,7 @@ class PtbLstmMxnet(Recurrent):
     memory_needs = measured_memory(tensorflow=(860, 0.83), torch=(460, 6.6), jax=(670, 7.4))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: word ids in, 10,000 scores for each next word out."""
+        """Return the model, which maps word ids to 10,000 scores for each next word."""
         from keras import Sequential, layers
 
         options = {"gates": "sigmoid", "return_sequences": True}

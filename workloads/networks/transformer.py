@@ -9,8 +9,8 @@ _UNSEEN = -1e9
 def self_attention(heads: int, *, is_causal: bool, dropout: float = 0.0) -> Any:
     """Return a multi-head attention layer without weights.
 
-    Its inputs are queries, keys and values of shape (batch, length, width). As with autocast, the softmax is
-    computed in float32.
+    The layer's inputs are queries, keys and values of shape (batch, length, width). As with autocast, the softmax
+    is computed in float32.
 
     Args:
         heads: Number of attention heads. The width is divided among them.

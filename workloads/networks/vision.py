@@ -35,7 +35,7 @@ class VitTiny(Timm):
     memory_needs = measured_memory(tensorflow=(910, 64), torch=(440, 66), jax=(740, 76))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        """Return the model, which maps floats of shape (224, 224, 3) to 1,000 scores."""
         from keras import Input, Model, initializers, layers, ops
 
         def dense(units: int, **options: Any) -> Any:
@@ -57,7 +57,7 @@ class VitTiny(Timm):
 
 
 class ResNet50Of224(Timm):
-    """ResNet-50 v1.5. It downsamples in the 3 × 3 convolution of a block."""
+    """ResNet-50 v1.5, which downsamples in the 3 × 3 convolution of a block."""
 
     id = "resnet50_224"
     batch_size = 32
@@ -68,7 +68,7 @@ class ResNet50Of224(Timm):
     memory_needs = measured_memory(tensorflow=(1320, 101), torch=(840, 280), jax=(1250, 106))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        """Return the model, which maps floats of shape (224, 224, 3) to 1,000 scores."""
         from keras import Input, Model, layers
 
         inputs = Input(self.input_shape)
@@ -95,7 +95,7 @@ class ConvNextTiny(Timm):
     memory_needs = measured_memory(tensorflow=(1310, 203), torch=(920, 159), jax=(1350, 227))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        """Return the model, which maps floats of shape (224, 224, 3) to 1,000 scores."""
         from keras import Input, Model, initializers, layers
 
         start = initializers.TruncatedNormal(stddev=0.02)
@@ -118,7 +118,7 @@ class ConvNextTiny(Timm):
 
 
 class EfficientNetB0(Timm):
-    """Tan and Le's EfficientNet-B0. Its few operations are spread over many small layers."""
+    """Tan and Le's EfficientNet-B0, whose few operations are spread over many small layers."""
 
     id = "efficientnet_b0_224"
     batch_size = 64
@@ -133,7 +133,7 @@ class EfficientNetB0(Timm):
     memory_needs = measured_memory(tensorflow=(1130, 100), torch=(580, 164), jax=(1680, 181))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        """Return the model, which maps floats of shape (224, 224, 3) to 1,000 scores."""
         from keras import Input, Model, layers
 
         inputs = Input(self.input_shape)
@@ -168,7 +168,7 @@ class MobileNetV3Large(Timm):
     memory_needs = measured_memory(tensorflow=(1080, 66), torch=(500, 112), jax=(1670, 72))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        """Return the model, which maps floats of shape (224, 224, 3) to 1,000 scores."""
         from keras import Input, Model, layers
 
         inputs = Input(self.input_shape)
@@ -212,7 +212,7 @@ def _narrow_block(
 def convolution(x: Any, filters: int | None, size: int, stride: int = 1, activation: str | None = None) -> Any:
     """Apply a convolution without bias, batch normalisation and an activation; depthwise if `filters` is None.
 
-    Pads symmetrically, like PyTorch. With strides, Keras would pad two sides more than the others.
+    The padding is symmetric, as in PyTorch. With strides, Keras would pad two sides more than the others.
     """
     from keras import layers
 

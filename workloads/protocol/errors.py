@@ -1,4 +1,4 @@
-"""Errors that end a run. Each has a code."""
+"""Errors that end a run, each with a code."""
 
 from workloads.protocol.events import ErrorCode
 from workloads.protocol.messages import Message

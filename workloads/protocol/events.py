@@ -19,7 +19,7 @@ PROTOCOL = 1
 LINE_LIMIT_BYTES = 1 << 16
 # A process that sends nothing for HUNG_S is suspended or stuck, even if its training may be slow.
 BEAT_S, HUNG_S = 2.0, 15.0
-# While it imports its engine, Python may run no other thread, for long if the disk is slow.
+# While an engine is being imported, Python may not run any other thread, for a long time if the disk is slow.
 LOADS_S = 90.0
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
@@ -138,14 +138,14 @@ class Epoch(Event, frozen=True, kw_only=True, tag="epoch"):
 
 
 class Metric(Event, frozen=True, kw_only=True, tag="metric"):
-    """A single number. Its key includes the unit (see app.core.metrics)."""
+    """A single number, whose key includes the unit (see app.core.metrics)."""
 
     key: Annotated[str, msgspec.Meta(max_length=100, pattern=r"^[a-z][a-z0-9_]*\Z")]
     value: float | None
 
 
 class Warn(Event, frozen=True, kw_only=True, tag="warning"):
-    """A warning for the user. It doesn't stop the run.
+    """A warning for the user, which doesn't stop the run.
 
     Workers send `said`. The code that displays or stores the event fills in `message`, the English text.
     """
@@ -156,7 +156,7 @@ class Warn(Event, frozen=True, kw_only=True, tag="warning"):
 
 
 class Alive(Event, frozen=True, kw_only=True, tag="alive"):
-    """A process of a run with several processes isn't suspended. Sent every BEAT_S seconds by its own thread."""
+    """Shows that a process of a run isn't suspended. A thread sends this event every BEAT_S seconds."""
 
 
 class Log(Event, frozen=True, kw_only=True, tag="log"):
@@ -267,7 +267,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class DamagedEventError(ValueError):
-    """A line isn't a valid event. It isn't JSON, is too long, or contains a value of the wrong type or range."""
+    """A line isn't a valid event. The line isn't JSON, is too long, or has an invalid value."""
 
 
 def encode(event: Event) -> bytes:

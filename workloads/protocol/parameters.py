@@ -1,4 +1,4 @@
-"""Declarations of parameters. Forms, command-line options and validation are generated from them."""
+"""Declarations of parameters. Forms, command-line options and validation are generated from these declarations."""
 
 import math
 import os

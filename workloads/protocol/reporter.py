@@ -28,7 +28,7 @@ class Emitter:
         self._seq = 0
 
     def send(self, event: events.Event) -> None:
-        """Send the event immediately. Raises OSError if nobody reads the stream any longer."""
+        """Send the event immediately. Raises OSError if the stream's reader is gone."""
         with self._lock:
             now_s = self._clock() - self._start_s
             stamped = msgspec.structs.replace(event, seq=self._seq, t_s=now_s)
@@ -38,11 +38,11 @@ class Emitter:
 
 
 def beat(emitter: Emitter, every_s: float = events.BEAT_S) -> None:
-    """Report regularly, from now on and in a thread, that this process is alive."""
+    """Start a thread that regularly reports that this process is alive."""
 
     def send() -> None:
         pause = threading.Event()
-        with suppress(OSError, ValueError):  # nobody reads any longer, or the stream was closed
+        with suppress(OSError, ValueError):  # the reader has ended, or the stream was closed
             while True:
                 emitter.send(events.Alive())
                 pause.wait(every_s)
@@ -53,8 +53,8 @@ def beat(emitter: Emitter, every_s: float = events.BEAT_S) -> None:
 class Reporter:
     """Times a training run. Any training loop can call it.
 
-    Each call reads the clock first and sends events afterwards. Sending takes only a few microseconds, ten times
-    per second.
+    Each call reads the clock first and sends events afterwards. Sending takes only a few microseconds, about ten
+    times per second.
     """
 
     def __init__(self, emitter: Emitter, clock: Callable[[], float] = time.perf_counter) -> None:

@@ -17,8 +17,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """A request for a run.
 
     Attributes:
-        epochs: Number of passes over the training data. It is always 1 for Quick, which estimates one epoch, and
-            for Sustained, which has a fixed duration instead.
+        epochs: Number of passes over the training data. This number is always 1 for Quick, which estimates one
+            epoch, and for Sustained, which has a fixed duration instead.
         steps: Number of training steps in a shortened epoch; None for full epochs.
         duration_s: Minimum training time of Sustained, or maximum time of Quick after the engine has started; None
             for the preset's default.
@@ -28,7 +28,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         engine: Name of the engine, as in workloads.engines.registry.
         onednn: Whether TensorFlow uses oneDNN kernels on the CPU; None lets TensorFlow choose.
         parameters: Values of the parameters that the workload declares.
-        settings: Run settings that have no field here (see workloads.settings) and differ from their defaults.
+        settings: Run settings without their own field (see workloads.settings) that differ from their defaults.
     """
 
     workload: str
@@ -51,7 +51,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def device_count(self) -> int:
-        """Number of devices to train on, on all computers. On each one, they start with `device`."""
+        """Total number of devices to train on. On each computer, they start with `device`."""
         return self._count("devices")
 
     @property
@@ -61,7 +61,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def devices_here(self) -> int:
-        """Number of devices to train on, on each computer."""
+        """Number of devices to train on per computer."""
         return max(1, self.device_count // max(1, self.machine_count))
 
     def _count(self, name: str) -> int:
@@ -80,11 +80,11 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """A computer's place in a run on several ones.
+    """A computer's place in a run on several computers.
 
     Attributes:
-        rank: Its number, counting from 0.
-        addresses: Address and port for the engine on each computer, in the order of their ranks.
+        rank: The computer's number, counting from 0.
+        addresses: Address and port for the engine on each computer, in the order of the ranks.
         interface: This computer's network interface for the run; None if unknown.
     """
 
@@ -103,7 +103,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         datasets_folder: Path in the file system encoding (os.fsencode), which may not be UTF-8.
-        place: Place among the computers of the run; None for a single one.
+        place: Place among the computers of the run; None for a run on a single computer.
     """
 
     spec: RunSpec

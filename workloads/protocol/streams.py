@@ -40,7 +40,7 @@ def read_lines(descriptor: int) -> Iterator[bytes]:
 def end_as_orphan() -> NoReturn:
     """End this process immediately, whatever its other threads are doing.
 
-    On Windows, a normal exit waits while another thread is loading a library. For engines, this can take seconds.
+    On Windows, a normal exit waits while another thread is loading a library. Loading an engine can take seconds.
     """
     if sys.platform == "win32":
         os.kill(os.getpid(), EXIT_ORPHANED)  # calls TerminateProcess with this exit code

@@ -53,7 +53,7 @@ class Limit(Workload):
         raise NotImplementedError
 
     def check(self, spec: RunSpec) -> None:
-        """Check the spec. Also rejects settings that have no effect, so that no result is labelled with them."""
+        """Check the spec, and reject settings that have no effect, so that no result is labelled with them."""
         super().check(spec)
         usual = self.default_spec(spec.preset, engine=spec.engine)
         for name in self.without:
@@ -168,8 +168,9 @@ class AllReduce(Limit):
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
         """Add large arrays for the bandwidth, a study's gradients, and small arrays for the latency.
 
-        The bandwidth is the bytes of an array per second, times 2 (n - 1) / n for n devices. This is what each
-        device sends and receives if the work is shared equally, and therefore doesn't depend on their number.
+        The bandwidth is the bytes of an array per second, times 2 (n - 1) / n for n devices. The result is what
+        each device sends and receives if the work is shared equally, and so doesn't depend on the number of
+        devices.
         """
         count, steps = job.spec.device_count, job.spec.steps or self.steps
         sizes_bytes = {"bytes_per_s": BANDWIDTH_BYTES, "fcn_r_sum_s": FCN_R_BYTES, "sum_latency_s": LATENCY_BYTES}

@@ -83,7 +83,7 @@ class Storage(Workload):
     )
 
     def check(self, spec: RunSpec) -> None:
-        """Check the spec. Also rejects batch sizes larger than the number of images."""
+        """Check the spec, and reject batch sizes larger than the number of images."""
         super().check(spec)
         images = _images(spec)
         if spec.batch_size > images:
@@ -204,7 +204,7 @@ class _Measurement:
     def _pass(
         self, data: Iterable[Any], use: Use, steps: int | None, budget_s: float = math.inf
     ) -> tuple[int, float]:
-        """Use batches until the time is up. Return the images and the seconds, including the pipeline's start."""
+        """Use batches until the time is up. Return image count and seconds, including the pipeline's start."""
         self._reporter.epoch_begin(self._case)
         images, duration_s = 0, 0.0
         # Don't assign the iterator to a variable. It must be released, and its files closed, before the files

@@ -31,7 +31,7 @@ _DOUBTFUL: tuple[Dropped, ...] = ("kept", "unknown")
 
 
 def check_space(parent: Path, images: int) -> None:
-    """Check that a folder has enough space for the test's files. Raises WorkloadError if not."""
+    """Raise WorkloadError unless a folder has enough space for the test's files."""
     need_bytes = images * SPACE_PER_IMAGE_BYTES
     try:
         free_bytes = shutil.disk_usage(parent).free

@@ -27,7 +27,7 @@ CLASSES = 10
 
 
 def make_pictures(pictures: Pictures, seed: int, count: int) -> list[bytes]:
-    """Generate distinct images as JPEGs. They depend only on the seed, except for rounding by the engine."""
+    """Generate distinct JPEGs that depend only on the seed, except for rounding by the engine."""
     import numpy as np
 
     raw = np.random.PCG64(seed)
@@ -114,7 +114,7 @@ class Network:
 
 
 def _small() -> Any:
-    """Return a network with 2,522 parameters. It costs far less than decoding the images."""
+    """Return a network with 2,522 parameters, which costs far less than decoding the images."""
     from keras import Sequential, layers
 
     return Sequential(

@@ -12,7 +12,7 @@ class Feed:
     """Training, validation and test data of a run.
 
     Attributes:
-        x: Array of examples or, if y is None, an iterable of whole batches (the engine's own, or a PyDataset). Its
+        x: Array of examples or, if y is None, an iterable of whole batches (the engine's own, or a PyDataset). The
             optional attribute `rows` is the array of the underlying examples.
         validation: Arrays (x, y) or finite batches to validate with after each epoch; None for no validation.
         test: Arrays (x, y) to evaluate once after training; None for no evaluation.

@@ -1,17 +1,17 @@
 """Measurements of networks during training, for use in the workloads' declarations.
 
 Losses of the first steps on synthetic data: measured on the twins with `python -m tests.benchmarks.proof`, on a
-CPU with TensorFlow 2.21 and three seeds (two for networks whose steps take many seconds). Each side was widened by
-half the range and by 5 %. `unlearned` is the loss with a learning rate of zero. A band that includes it isn't
-evidence of learning, and neither is a band after only two steps.
+CPU with TensorFlow 2.21 and three seeds (two for networks whose steps take many seconds). Each side of a range was
+widened by half the range and by 5 %. `unlearned` is the loss with a learning rate of zero. A band that includes it
+isn't evidence of learning, and neither is a band after only two steps.
 
 Losses on real data: these bands can't be derived from the twin. On real digits, networks learn much faster than on
 the twin (`mnist_mlp`: 0.44 compared with 1.9); on images in random colours, they learn more slowly. Therefore,
-these bands are wide. They start at half the lowest plausible loss. They end halfway between the highest plausible
-loss and the loss at a learning rate of zero if the two are clearly apart on all data tested, otherwise well above
-both. `python -m tests.benchmarks.proof --real` measures the data included in packages: real digits and all of
-Fashion-MNIST. CIFAR-10, IMDb, Nietzsche, Penn Treebank and the flowers weren't available; their bands are based on
-their twins and on other data (Fashion-MNIST in colour, other English prose).
+these bands are wide. Each band starts at half the lowest plausible loss, and ends halfway between the highest
+plausible loss and the loss at a learning rate of zero if the two are clearly apart on all data tested, otherwise
+well above both. `python -m tests.benchmarks.proof --real` measures the data included in packages: real digits and
+all of Fashion-MNIST. CIFAR-10, IMDb, Nietzsche, Penn Treebank and the flowers weren't available; their bands are
+based on their twins and on other data (Fashion-MNIST in colour, other English prose).
 
 Memory: peak resident memory of the worker on a CPU, measured at two batch sizes with TensorFlow 2.21, PyTorch 2.13
 and JAX 0.10, and interpolated linearly (`python -m tests.benchmarks.workloads`). At half the default batch size,
@@ -20,8 +20,8 @@ GPTs and timm's networks were measured only at small batch sizes, up to a quarte
 so their requirements at the default batch size are extrapolated.
 
 Operations: products and convolutions that the gradients depend on, counted in the graphs traced by TensorFlow
-2.21, with a multiplication and an addition as two operations (`python -m tests.benchmarks.operations`). They don't
-depend on the batch size or the precision. Only `ptb_lstm_mxnet` has no count, because its sentences vary in
+2.21, with a multiplication and an addition as two operations (`python -m tests.benchmarks.operations`). The counts
+don't depend on the batch size or the precision. Only `ptb_lstm_mxnet` has no count, because its sentences vary in
 length.
 """
 

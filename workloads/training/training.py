@@ -65,7 +65,7 @@ class Training(Workload):
     def memory_need_of(self, spec: RunSpec) -> MemoryNeed | None:
         """Return the memory requirement of a spec's network, derived from the default network's.
 
-        It is scaled by the numbers of weights and activations.
+        The requirement is scaled by the numbers of weights and activations.
         """
         need, usual = self.memory_need(spec.engine), self.default_spec()
         results, usual_results = self.results(spec), self.results(usual)
@@ -76,7 +76,7 @@ class Training(Workload):
         return MemoryNeed(base_bytes, round(need.per_example_bytes * results / usual_results))
 
     def results(self, spec: RunSpec) -> float | None:
-        """Return the approximate number of activations stored per example; None if parameters don't change it."""
+        """Return the approximate number of stored activations per example; None if parameters don't affect it."""
         return None
 
     def gpu_need(self, spec: RunSpec) -> Message | None:

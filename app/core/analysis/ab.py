@@ -52,8 +52,8 @@ class PairResult:
     def smallest_pct(self) -> float | None:
         """The smallest difference that these pairs can reveal, in percent; None with fewer than two pairs.
 
-        This is half the width of the interval. If the sides are equal, the interval is expected to include 1. A
-        larger difference would shift it so far that it excludes 1.
+        The result is half the width of the interval. If the sides are equal, the interval is expected to include
+        1. A larger difference would shift it so far that it excludes 1.
         """
         return None if self.low is None or self.high is None else 100 * (self.high - self.low) / 2
 
@@ -278,7 +278,7 @@ def is_usable(run: RunSummary | None) -> bool:
 
 
 def _is_demo(run: RunSummary) -> bool:
-    """Return whether a run used the demo workload. Its verdict is always invalid, but its results may be used."""
+    """Return whether a run used the demo workload. A demo's results may be used despite its invalid verdict."""
     return run.workload in CATALOGUE and CATALOGUE[run.workload].is_demo
 
 

@@ -12,7 +12,7 @@ from workloads.settings import Setting, all_settings, read_recorded, unknown_rec
 
 # Fields of RunSummary that must match, in addition to the settings marked "must_match".
 _ALIKE = ("workload", "workload_version", "metric", "variant", "samples_per_epoch")
-# These settings have fields of their own, whose actual values `differences` compares.
+# These settings have their own fields, whose actual values `differences` compares.
 _TOLD_APART = ("engine", "device", "data")
 
 

@@ -82,15 +82,15 @@ class Bar:
 
     @property
     def verdict(self) -> str | None:
-        """The verdict on an imported result or one of the user's runs; None for other kinds."""
+        """The verdict on an imported result or one of the user's runs; None for other bars."""
         run = self.imported.summary if self.imported is not None else self.run
         return run.verdict if run is not None else None
 
     def times_as_fast(self, other: "Bar | None") -> float | None:
         """Return how many times as fast this bar is as another.
 
-        None if there is no other bar, if only one of the two is like the run of the chart, or if either is invalid
-        or 0.
+        None if there is no other bar, if only one of the two is similar to the chart's run, or if either is
+        invalid or 0.
         """
         if other is None or self.is_like != other.is_like:
             return None
@@ -162,7 +162,7 @@ def bars(
 
 
 def by_work(chart: Iterable[Bar]) -> list[Bar]:
-    """Return the bars with measured energy by work per joule, best first.
+    """Return the bars whose energy was measured, sorted by work per joule, best first.
 
     Published results don't state their energy.
     """
@@ -196,7 +196,7 @@ def _with_remarks(bar: Bar, telling: Mapping[str, Sequence[str]]) -> Bar:
 def one_each(chart: Sequence[Bar]) -> list[Bar]:
     """Return the bars with only the most informative published bar of each device, in the same order.
 
-    Order of preference: like the run, exact match, float32, TensorFlow, newer software.
+    Order of preference: similar to the run, exact match, float32, TensorFlow, newer software.
     """
     best: dict[str, Bar] = {}
     for bar in chart:
@@ -272,8 +272,8 @@ def left_out(run: RunSummary, *, with_several: bool = False) -> list[tuple[str, 
 def find_baseline(chart: Sequence[Bar], name: str | None, workload: str) -> Bar | None:
     """Return the bar to compare with, never an invalid result; None if there are no bars.
 
-    Without a name, this is the default baseline or, if it is missing, the slowest device whose result is similar
-    to the run, represented by the bar that `one_each` selects.
+    Without a name, the result is the default baseline or, if it is missing, the slowest device whose result is
+    similar to the run, represented by the bar that `one_each` selects.
 
     Raises:
         UsageError: The name matches no bar, or several.
@@ -306,7 +306,7 @@ def _baseline_error(name: str, matches: Sequence[Bar], chart: Sequence[Bar]) -> 
 def position(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | None = None) -> str | None:
     """Return a run's rank as a sentence; None without a headline or bars to compare with.
 
-    Only bars that `one_each` keeps and that are like the run are ranked. For an invalid result, the sentence
+    Only bars that `one_each` keeps and that are similar to the run are ranked. For an invalid result, the sentence
     states that it has no rank.
 
     Args:
@@ -417,7 +417,7 @@ def doubts(bar: Bar) -> tuple[str, ...]:
 def rank_text(chart: Sequence[Bar]) -> str:
     """Return how many devices the user's own bar is faster than, as text; "" if it is missing, alone or invalid.
 
-    Each device counts once, as drawn. Other people's results and bars that aren't like the run don't count.
+    Each device counts once, as drawn. Other people's results and bars that aren't similar to the run don't count.
     """
     ranked = [bar for bar in one_each(chart) if bar.is_like and bar.kind not in ("imported", "community")]
     mine = next((bar for bar in ranked if bar.kind == "you"), None)

@@ -74,8 +74,8 @@ class Estimation:
 
     Attributes:
         step_s: Typical step duration: mean after the warm-up, excluding interruptions if they are rare.
-        low_s, high_s: Its 95 % confidence interval, widened to include the mean of all steps, even excluded ones;
-            None with fewer than two blocks.
+        low_s, high_s: 95 % confidence interval of `step_s`, widened to include the mean of all steps, even
+            excluded ones; None with fewer than two blocks.
         warmup_steps: Number of steps excluded at the beginning.
         steps: Number of steps used.
         blocks: Number of blocks into which these steps are divided.
@@ -107,8 +107,8 @@ def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Esti
     """Estimate the typical step from a series of step durations; None if the series is empty.
 
     Args:
-        steps_s: Durations of steps that do the same work. They don't include the first step of each epoch, which
-            also sets up the input.
+        steps_s: Durations of steps that do the same work, without the first step of each epoch, which also sets up
+            the input.
         has_warmup: Whether the first steps may be slower than the rest.
     """
     if not steps_s:
@@ -178,8 +178,8 @@ def block_means(steps_s: Sequence[float], size: int) -> list[float]:
 def warmup_end(blocks_s: Sequence[float], at_most_s: float = math.inf) -> int:
     """Return the number of warm-up blocks according to MSER, which minimises the standard error of the mean.
 
-    Interruptions are first clipped to the threshold because they aren't part of the warm-up. At most a third is
-    cut, and only if it is at least 5 % slower than the rest.
+    Interruptions are first clipped to the threshold because they aren't part of the warm-up. At most a third of
+    the blocks are cut, and only if they are at least 5 % slower than the rest.
 
     Args:
         blocks_s: Mean step of each block in order, in seconds.

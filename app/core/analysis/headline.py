@@ -121,7 +121,7 @@ def summarise(
         batch_size: Examples per step.
         per_epoch: Statistics of whole epochs; None if there are none.
         per_step: Statistics of steps; None if no steps are usable.
-        step_median_s: Median duration of all steps, of every kind.
+        step_median_s: Median duration of all steps, regardless of kind.
         reported: Headline reported by the workload itself, if it can't be computed from steps.
         reported_ends: Confidence interval of `reported`, if there is one.
         on_shared_host: Whether to widen the interval by the possible effect of other users of a shared host.
@@ -227,8 +227,9 @@ def estimate_so_far(run: RunSummary, steps: StepTimes, *, on_shared_host: bool =
 def half_interval_pct(metric: str, value: float | None, low: float | None, high: float | None) -> float | None:
     """Return the ± of a headline, as used for display and verdicts; None without an interval.
 
-    This is the distance from the value to the farther end of the 95 % interval, as a percentage of the duration.
-    It refers to the duration even if the headline is a rate, because Quick narrows the duration's interval.
+    The result is the distance from the value to the farther end of the 95 % interval, as a percentage of the
+    duration. The percentage refers to the duration even if the headline is a rate, because Quick narrows the
+    duration's interval.
     """
     if value is None or low is None or high is None or low <= 0 or high <= 0 or value <= 0:
         return None

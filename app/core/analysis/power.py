@@ -20,7 +20,7 @@ def is_gpu(run: RunSummary) -> bool:
 def limit_class_pct(run: RunSummary) -> int | None:
     """Return a run's power limit as a percentage of the default, rounded to STEP_PCT; None if either is unknown.
 
-    For a CPU at its rated power or above, it is also None, because many computers allow more than that.
+    The result is also None for a CPU at or above its rated power, because many computers allow more.
     """
     if not run.power_limit_w or not run.power_default_w:
         return None

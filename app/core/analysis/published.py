@@ -149,7 +149,7 @@ def rows_of_usual_batch(workload: str) -> list[PublishedRow]:
 
 
 def _rows(path: Path) -> list[PublishedRow]:
-    """Parse the rows of a file. This must be fast, because the window waits for it when it opens."""
+    """Parse the rows of a file. Parsing must be fast, because the window waits for it when it opens."""
     with path.open(encoding="utf-8", newline="") as file:
         lines = csv.reader(file)
         head = next(lines)
@@ -180,7 +180,7 @@ def compiled_word(is_compiled: bool) -> str:
 def short_software(software: str) -> str:
     """Return the software's name up to the first bracket, cut at a comma if it is still long.
 
-    A note that it was compiled for its CPU is kept, because this can account for half of a difference.
+    A note that the software was compiled for its CPU is kept, because this can explain half of a difference.
     """
     short, _, remark = software.partition(" (")
     short += f", {compiled_word(True)}" if remark.startswith("compiled") else ""

@@ -95,7 +95,7 @@ class RunSeries:
 
     @property
     def later_median_s(self) -> float | None:
-        """Median duration of the epochs after the first; None without any. Sorted only after another epoch."""
+        """Median duration of the epochs after the first; None without any. Cached until the next epoch ends."""
         count = len(self.epoch_durations_s)
         if self._later[0] != count:
             later_s = self.epoch_durations_s[1:]

@@ -1,4 +1,4 @@
-"""Computes statistics of raw durations. Headlines are computed only here. Pure functions."""
+"""Computes statistics of raw durations. Headlines are computed only in this module. Pure functions."""
 
 import bisect
 import itertools
@@ -106,8 +106,8 @@ def step_statistics(
     """Return statistics of steps, for headlines based on one step; None without usable steps.
 
     Args:
-        steps: The timed steps. The first epoch is excluded as warm-up. If there is no other, only the first step,
-            which traces and compiles, is excluded.
+        steps: The timed steps. The first epoch is excluded as warm-up. If there is no other epoch, only the first
+            step, which traces and compiles, is excluded.
         is_estimate: Whether the steps are from a Quick run, for which the end of the warm-up is estimated.
         is_uneven: Whether some steps do more work than others. If so, all steps are averaged.
     """
@@ -153,7 +153,7 @@ def _of_estimation(
 def sustained_pct(steps: StepTimes) -> float | None:
     """Return the speed in the last third of the measured time as a percentage of the speed in the first.
 
-    Excludes warm-up and interruptions. None with fewer than 30 steps, where thirds aren't meaningful.
+    Warm-up and interruptions are excluded. None with fewer than 30 steps, because their thirds aren't meaningful.
     """
     count = len(steps.usual_s)
     if count < SUSTAINED_STEPS_AT_LEAST:
@@ -223,7 +223,7 @@ def run_statistics(
 
     Args:
         preset: Headlines of "quick" runs are estimated from steps, and so are those of "sustained" runs without
-            two whole epochs. Others use epochs.
+            two whole epochs. Other headlines use epochs.
         steps: Number of steps of a shortened epoch, which never counts as an epoch; None for whole epochs.
         steps_per_epoch: Number of steps of a whole epoch.
         epoch_durations_s: Durations of whole epochs, in order.

@@ -123,7 +123,8 @@ def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:
 def against_one_device(run: RunSummary, others: Iterable[RunSummary]) -> str:
     """Compare a run on several devices with the fastest one on a single device with the same total batch.
 
-    The efficiency is the speed-up divided by the number of devices. Without such a run, the text is empty.
+    The efficiency is the speed-up divided by the number of devices. The text is empty if there is no run on a
+    single device.
     """
     if run.device_count == 1 or not is_usable(run):
         return ""
@@ -167,7 +168,7 @@ def _belongs(run: RunSummary, other: RunSummary) -> bool:
 
 
 def _is_level(run: RunSummary, other: RunSummary) -> bool:
-    """Return whether two runs are indistinguishable, because their intervals overlap or they hardly differ."""
+    """Return whether two runs are indistinguishable, because their intervals overlap or results hardly differ."""
     if run.value_low is None or run.value_high is None or other.value_low is None or other.value_high is None:
         return abs(_times_as_fast(run, other) - 1) < LEVEL_SHARE
     return run.value_low <= other.value_high and other.value_low <= run.value_high

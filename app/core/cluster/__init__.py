@@ -1,4 +1,4 @@
-"""Runs on several computers: who is there, whether they agree, and whether they are still there.
+"""Runs on several computers: connects them, checks that they agree, and notices if one is lost.
 
 The computer with rank 0 is the host: it listens, and all others connect to it. The engines' own libraries exchange
 everything else.

@@ -1,4 +1,4 @@
-"""Addresses as users write them, and the file of hosts."""
+"""Parses addresses as written by users, and files that list hosts."""
 
 import errno
 from pathlib import Path
@@ -32,7 +32,7 @@ def address_text(host: str, port: int) -> str:
 
 
 def read_hosts(path: Path) -> list[tuple[str, int | None]]:
-    """Return the addresses in a file of hosts, one per line. The first one is this computer.
+    """Return the addresses in a file that lists hosts, one per line. The first one is this computer's.
 
     Empty lines and text after "#" are ignored. Raises UsageError if the file can't be used.
     """

@@ -1,4 +1,4 @@
-"""A connection between two computers of a run. Nothing that the other one does can block the caller."""
+"""A connection between two computers of a run. Nothing that the other computer does can block the caller."""
 
 import contextlib
 import queue
@@ -25,9 +25,9 @@ class GoneError(Exception):
 
 
 class Connection:
-    """Lines to and from another computer.
+    """Exchanges lines with another computer.
 
-    Until `listen`, lines are sent and received one by one, by one thread. Afterwards, two threads do so.
+    Until `listen` is called, one thread sends and receives lines one at a time. Afterwards, two threads do this.
 
     Attributes:
         address: The other computer's address; "" if the connection has already ended.
@@ -36,7 +36,7 @@ class Connection:
     Args:
         stream: A connected socket, owned by this object.
         silent_s: Silence, in seconds, after which the other computer counts as lost.
-        beat_s: Time between signs of life, in seconds.
+        beat_s: Time between heartbeats, in seconds.
     """
 
     def __init__(self, stream: socket.socket, *, silent_s: float = SILENT_S, beat_s: float = BEAT_S) -> None:
@@ -51,7 +51,7 @@ class Connection:
             stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def send(self, line: wire.Line) -> None:
-        """Send a line at once. Raises GoneError or SilentError."""
+        """Send a line immediately. Raises GoneError or SilentError."""
         self._send(wire.encode(line))
 
     def receive(self) -> wire.AnyLine:
@@ -72,11 +72,11 @@ class Connection:
         return wire.decode(line)
 
     def listen(self, heard: Callable[[wire.AnyLine], None], lost: Callable[[Exception], None]) -> None:
-        """From now on, receive lines and send signs of life.
+        """Start receiving lines and sending heartbeats in the background.
 
         Args:
-            heard: Called with each line, in a thread.
-            lost: Called once, in a thread, with the GoneError, SilentError or wire.WireError that ends the
+            heard: Called with each line, in another thread.
+            lost: Called once, in another thread, with the GoneError, SilentError or wire.WireError that ends the
                 connection.
         """
         for work in (lambda: self._receive_all(heard, lost), self._send_all):
@@ -89,19 +89,19 @@ class Connection:
         self._socket.settimeout(silent_s)
 
     def post(self, line: wire.Line) -> None:
-        """Send a line soon, without waiting. Ends the connection if the other one has long stopped reading."""
+        """Queue a line for sending. Ends the connection if the other computer stopped reading long ago."""
         try:
             self._unsent.put_nowait(wire.encode(line))
         except queue.Full:
             self.abort()
 
     def abort(self) -> None:
-        """End the connection at once."""
+        """End the connection immediately."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Send what has been posted, if the other computer still reads, and close the connection."""
+        """Send the queued lines if the other computer is still reading, and close the connection."""
         with contextlib.suppress(queue.Full):
             self._unsent.put_nowait(None)
         if not self._threads:

@@ -10,7 +10,7 @@ _TEXT_LIMIT, _FACT_LIMIT = 100, 500
 
 
 def difference(ours: Mapping[str, str], theirs: Mapping[str, str], rank: int) -> Message | None:
-    """Return a sentence about the first fact that differs from a guest's, in the host's order; None if none does.
+    """Return a sentence about the first fact that differs from a guest's, in the host's order; None if all agree.
 
     Args:
         ours: The host's facts.
@@ -26,7 +26,7 @@ def difference(ours: Mapping[str, str], theirs: Mapping[str, str], rank: int) ->
 
 
 def data_text(event: events.Dataset) -> str:
-    """Return what identifies the data that a worker has read."""
+    """Return a text that identifies the data that a worker has read."""
     return f"{event.name}, {event.source}, {event.samples}, {event.checksum or '-'}"[:_FACT_LIMIT]
 
 

@@ -1,4 +1,4 @@
-"""A computer that takes part in the run of another one, the host."""
+"""A guest: a computer that takes part in a run led by another computer, the host."""
 
 import contextlib
 import queue
@@ -34,7 +34,7 @@ _RETRY_S, _TICK_S = 0.5, 0.5
 
 
 class Guest(Member):
-    """Connects to the host of a run, and waits until all computers are there.
+    """Connects to the host of a run, and waits until all computers have joined.
 
     Args:
         address: Address and port of the host.
@@ -42,10 +42,10 @@ class Guest(Member):
         key: The run's key.
         claim: What all computers must agree on. See `facts`.
         timing: Time limits.
-        retries: Whether to wait for a host that isn't there yet, as when both have been started together.
+        retries: Whether to wait for a host that isn't listening yet, as when both are started together.
 
     Raises:
-        UsageError: There is no host, or it refuses this computer.
+        UsageError: No host can be reached at the address, or the host refuses this computer.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Guest(Member):
             raise
 
     def gather(self) -> None:
-        """Wait for all other computers. Raises UsageError if the host refuses this one or ends."""
+        """Wait for all other computers. Raises UsageError if the host refuses this one or ends the run."""
         with contextlib.ExitStack() as stack:
             while True:
                 line = self._next()
@@ -92,7 +92,7 @@ class Guest(Member):
                     return
 
     def follow(self, heard: Callable[[PeerNews], None]) -> None:
-        """Pass on what other computers have sent so far, and whatever follows, in any thread."""
+        """Pass on everything that other computers have sent and will send. `heard` may be called in any thread."""
         with self._lock:
             self._heard, early = heard, self._early
             for news in early:
@@ -104,7 +104,7 @@ class Guest(Member):
             self._connection.post(wire.Claim(facts={DATA_READ: data_text(event)}))
 
     def end(self, status: str, error: events.Error | None) -> None:
-        """Report how the run ended here, unless it ended elsewhere first, and close all connections."""
+        """Report the run's end on this computer, unless it ended elsewhere first, and close all connections."""
         with self._lock:
             was_over, self._is_over = self._is_over, True
         if not was_over and status != "completed":
@@ -118,7 +118,7 @@ class Guest(Member):
         while True:
             try:
                 stream = socket.create_connection(address, self._timing.answer_s)
-            except (OSError, UnicodeError) as error:  # UnicodeError: an overlong part of a name
+            except (OSError, UnicodeError) as error:  # UnicodeError: a part of the name is too long
                 if time.monotonic() > end_s or isinstance(error, UnicodeError):
                     said = message(
                         "cluster.not_reached", address=address[0], port=address[1], reason=_reason(error)

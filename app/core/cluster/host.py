@@ -72,7 +72,7 @@ class Host(Member):
         self._key, self._claim, self._timing = key, claim, timing or Timing()
         self._listener = _listener(address)
         self.address, self.port = self._listener.getsockname()[:2]
-        # Reserved until the engine needs it, so that guests can try whether they reach it.
+        # Reserved until the engine needs it, so that guests can test whether they can reach it.
         self._engine_listener = _listener((self.address, 0))
         self._engine_port = self._engine_listener.getsockname()[1]
         self._guests: dict[int, _Guest] = {}
@@ -89,11 +89,11 @@ class Host(Member):
         """Wait for all other computers.
 
         Args:
-            news: Called in a thread with a message about who joined, left or was refused.
+            news: Called in other threads with a message about each computer that joined, left or was refused.
             gives_up: Whether to end when a computer that has the key must be refused.
 
         Raises:
-            AppError: They didn't all join in time, or one was refused.
+            AppError: Some computers didn't join in time, or one was refused.
         """
         self._news = news
         threading.Thread(target=self._accept, daemon=True, name="cluster-accept").start()
@@ -117,7 +117,7 @@ class Host(Member):
         self._post(wire.Start(addresses=addresses))
 
     def follow(self, heard: Callable[[PeerNews], None]) -> None:
-        """Pass on what other computers have sent so far, and whatever follows, in any thread."""
+        """Pass on everything that other computers have sent and will send. `heard` may be called in any thread."""
         with self._changed:
             self._heard, early = heard, self._early
         for news in early:
@@ -134,7 +134,7 @@ class Host(Member):
             self._post(wire.Shared(event=msgspec.Raw(events.encode(event).strip())))
 
     def end(self, status: str, error: events.Error | None) -> None:
-        """Report how the run ended here, unless it ended elsewhere first, and close all connections."""
+        """Report the run's end on this computer, unless it ended elsewhere first, and close all connections."""
         with self._changed:
             was_over, self._is_over = self._is_over, True
         if not was_over:
@@ -171,7 +171,7 @@ class Host(Member):
 
     def _meet(self, stream: socket.socket) -> None:
         connection = Connection(stream, silent_s=self._timing.answer_s, beat_s=self._timing.beat_s)
-        # Also for those that send a byte now and then.
+        # Also limits the time of computers that send a byte now and then.
         deadline = threading.Timer(2 * self._timing.answer_s, connection.abort)
         deadline.daemon = True
         deadline.start()
@@ -190,7 +190,7 @@ class Host(Member):
         self._consider(_Guest(rank, connection.address, connection, claim.facts))
 
     def _identify(self, connection: Connection) -> int | None:
-        """Return the rank of whoever has connected; None if it doesn't have the key or speaks otherwise."""
+        """Return the rank of a computer that has connected; None if it lacks the key or violates the protocol."""
         nonce = wire.new_nonce()
         connection.send(wire.Challenge(protocol=wire.PROTOCOL, nonce=nonce))
         hello = connection.receive()
@@ -209,7 +209,7 @@ class Host(Member):
         return hello.rank
 
     def _consider(self, guest: _Guest) -> None:
-        """Refuse a guest, or let it in and try the engine's port."""
+        """Refuse a guest, or accept it and have it test the engine's port."""
         guest.connection.be_patient(self._timing.silent_s)
         with self._changed:
             refusal = self._refusal(guest)
@@ -319,7 +319,7 @@ def _listener(address: tuple[str, int]) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=_STRANGERS)
-    except (OSError, UnicodeError) as error:  # UnicodeError: an overlong part of a name
+    except (OSError, UnicodeError) as error:  # UnicodeError: a part of the name is too long
         code = "cluster.port_in_use" if is_port_taken(error) else "cluster.bad_address"
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(message(code, address=host, port=port, reason=reason)) from error

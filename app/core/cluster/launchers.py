@@ -39,7 +39,7 @@ class _Launcher:
     local_rank: str
 
 
-# torchrun and Open MPI may run in a job of Slurm.
+# torchrun and Open MPI may run in a Slurm job.
 _LAUNCHERS = (
     _Launcher("torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"),
     _Launcher("Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"),

@@ -1,4 +1,4 @@
-"""What host and guests have in common: how a run on this computer hears of the others and tells them its end."""
+"""The interface common to host and guests, through which a run exchanges events with the other computers."""
 
 import socket
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from app.core.messages import Message, message
 from workloads.protocol import events
 from workloads.protocol.spec import Place
 
-# Events of the host's worker that make up the result of all.
+# Events from the host's worker that make up the common result.
 RESULTS = (events.Phase, events.Steps, events.Epoch, events.Metric)
 
 
 @dataclass(frozen=True, slots=True)
 class PeerEnd:
-    """The run must end here because it has ended on another computer. `error` is None if it has completed."""
+    """The run must end on this computer because it has ended on another. `error` is None if it was completed."""
 
     error: events.Error | None
 
@@ -29,7 +29,7 @@ PeerNews: TypeAlias = events.Event | PeerEnd
 
 
 class Member:
-    """This computer's part in a run on several computers, once all are there.
+    """This computer's part in a run on several computers, once all have joined.
 
     Attributes:
         rank: This computer's number, counting from 0.
@@ -42,7 +42,7 @@ class Member:
     place: Place
 
     def follow(self, heard: Callable[[PeerNews], None]) -> None:
-        """Pass on what other computers have sent so far, and whatever follows, in any thread."""
+        """Pass on everything that other computers have sent and will send. `heard` may be called in any thread."""
         raise NotImplementedError
 
     def share(self, event: events.Event) -> None:
@@ -50,7 +50,7 @@ class Member:
         raise NotImplementedError
 
     def end(self, status: str, error: events.Error | None) -> None:
-        """Tell the others how the run ended here, unless they caused it, and close all connections."""
+        """Inform the other computers of the run's end, unless they caused it, and close all connections."""
         raise NotImplementedError
 
 
@@ -64,7 +64,7 @@ def ending(rank: int, status: str, error: events.Error | None) -> Ended:
 
 
 def peer_end(line: Ended) -> PeerEnd:
-    """Return the end that another computer has sent."""
+    """Return the end of the run, as reported by another computer."""
     if line.said is None:
         return PeerEnd(None)
     if line.said.code.startswith("cluster.lost"):  # names the computer itself
@@ -100,7 +100,7 @@ def can_connect(address: str, port: int, timeout_s: float) -> bool:
 
 
 def shared_event(raw: msgspec.Raw) -> events.Event | None:
-    """Return an event sent by the host; None if it isn't one that belongs to a result."""
+    """Return an event sent by the host; None if it doesn't belong to a result."""
     try:
         event = events.decode(bytes(raw))
     except events.DamagedEventError:

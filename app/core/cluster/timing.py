@@ -12,8 +12,8 @@ class Timing:
     Attributes:
         gather_s: How long to wait for all computers.
         answer_s: How long to wait for an answer before the run, and for a port of another computer.
-        silent_s: Silence after which a computer is lost.
-        beat_s: Time between signs of life.
+        silent_s: Silence after which a computer counts as lost.
+        beat_s: Time between heartbeats.
     """
 
     gather_s: float = 600.0

@@ -1,9 +1,9 @@
 """The protocol between the computers of a run: one JSON object per line, over one connection to the host.
 
-The host sends `challenge`, the guest `hello`, the host `welcome`. Their proofs show that both have the run's key,
-which is never sent itself. Then the guest sends its `claim`. The host answers with `refused`, or with `probe` and,
-once all computers are there, `start`. From then on, both send `alive`, the host sends events of its worker, and
-whoever ends first sends `ended`.
+The host sends `challenge`, the guest replies with `hello`, and the host with `welcome`. The proofs in them show
+that both sides have the run's key, which is never sent itself. Then the guest sends its `claim`, and both start to
+send `alive`. The host answers with `refused`, or with `probe` and, once all computers have joined, `start`. From
+then on, the host sends events from its worker, and the side whose run ends first sends `ended`.
 """
 
 import hashlib
@@ -18,9 +18,9 @@ from workloads.protocol.messages import Message
 from workloads.protocol.spec import Endpoint
 
 PROTOCOL = 1
-# An event, which has its own limit, and what surrounds it.
+# The limit for an event, plus the data around it.
 LINE_LIMIT_BYTES = events.LINE_LIMIT_BYTES + 1024
-# Most computers that a run can use, as in workloads.settings.
+# Maximum number of computers in a run, as in workloads.settings.
 RANKS = 64
 _KEY_BYTES = 16
 
@@ -36,7 +36,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class Challenge(Line, frozen=True, kw_only=True, tag="challenge"):
-    """The host greets whoever connects."""
+    """The host greets a computer that has connected."""
 
     protocol: Number
     nonce: Nonce
@@ -58,7 +58,7 @@ class Welcome(Line, frozen=True, kw_only=True, tag="welcome"):
 
 
 class Claim(Line, frozen=True, kw_only=True, tag="claim"):
-    """What the guest would run. See `facts`."""
+    """Facts about the guest's run, to compare with the host's. See `facts`."""
 
     facts: Annotated[dict[Fact, Fact], msgspec.Meta(max_length=100)]
 
@@ -76,30 +76,30 @@ class Probe(Line, frozen=True, kw_only=True, tag="probe"):
 
 
 class Probed(Line, frozen=True, kw_only=True, tag="probed"):
-    """Whether that worked, and a port at the guest that the host must try."""
+    """Whether the guest could connect, and a port of the guest to which the host must try to connect."""
 
     reached: bool
     port: Port
 
 
 class Start(Line, frozen=True, kw_only=True, tag="start"):
-    """All computers are there. Their engines use these addresses, in the order of their ranks."""
+    """All computers have joined. Their engines use these addresses, in the order of the ranks."""
 
     addresses: Annotated[tuple[Endpoint, ...], msgspec.Meta(min_length=2, max_length=RANKS)]
 
 
 class Alive(Line, frozen=True, kw_only=True, tag="alive"):
-    """The sender is still there."""
+    """The sender is still connected."""
 
 
 class Shared(Line, frozen=True, kw_only=True, tag="shared"):
-    """An event of the host's run."""
+    """An event from the host's run."""
 
     event: msgspec.Raw
 
 
 class Ended(Line, frozen=True, kw_only=True, tag="ended"):
-    """The run has ended on a computer. `said` is None if it has completed."""
+    """The run has ended on a computer. `said` is None if it was completed."""
 
     rank: Number
     address: Fact = ""
@@ -140,17 +140,17 @@ def new_key() -> str:
 
 
 def new_nonce() -> str:
-    """Return a random text that no proof was ever made for."""
+    """Return a random text that hasn't been used for any proof."""
     return secrets.token_hex(16)
 
 
 def prove(key: str, role: str, *parts: object) -> str:
-    """Return the proof that its maker has the key.
+    """Return a proof of having the key.
 
     Args:
         key: The run's key.
         role: "host" or "guest", so that neither can send the other's proof back.
-        parts: The nonces of both and the guest's rank.
+        parts: The nonces of both sides and the guest's rank.
     """
     text = ":".join((role, *map(str, parts)))
     return hmac.new(key.encode(), text.encode(), hashlib.sha256).hexdigest()

@@ -131,7 +131,7 @@ class DataFolder:
                 self._discard(path)
 
     def _besides(self) -> list[Path]:
-        """Return the temporary folders of this data set. Some may be leftovers of killed installations."""
+        """Return the temporary folders of this data set. Some folders may be leftovers of killed installations."""
         try:
             return [path for path in self._datasets.iterdir() if self._beside.fullmatch(path.name)]
         except OSError:
@@ -183,7 +183,7 @@ class DataFolder:
 
 @contextlib.contextmanager
 def _undisturbed(datasets: Path) -> Iterator[None]:
-    """Lock the data set folder, so that processes with another home folder can't rename files in it now.
+    """Lock the data set folder, so that processes with another home folder can't rename files in it.
 
     The folder itself is locked, so no lock file remains in it. If it can't be locked, continue without a lock.
     """

@@ -205,7 +205,7 @@ def _alone(paths: Paths, source: DatasetSource, waits: Waits) -> Iterator[None]:
 
 
 def _lock_place(paths: Paths, source: DatasetSource) -> Path:
-    # Not next to the data: that folder is the user's, and not every drive supports locks.
+    # The lock isn't next to the data, because that folder is the user's, and not every drive supports locks.
     return paths.locks / f"data-{source.id}.lock"
 
 

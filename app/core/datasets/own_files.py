@@ -1,8 +1,8 @@
 """Identifies the app's own files in a data set's folder, and deletes only those.
 
 A folder belongs to the app if it contains a valid note of an installation or, next to the final location, a mark
-with the folder's name. Only the files listed in the note or by the data set's module belong to the app. They are
-deleted one by one, and a folder with other files is kept.
+with the folder's name. Only the files listed in the note or by the data set's module belong to the app. These
+files are deleted one by one, and a folder with other files is kept.
 """
 
 import errno
@@ -132,7 +132,7 @@ def _entries(folder: Path, prefix: str, owns: Callable[[str], bool]) -> Iterator
 
 
 def _is_real_folder(status: os.stat_result) -> bool:
-    # A Windows junction looks like a folder but points elsewhere.
+    # A Windows junction looks like a folder but points to another one.
     return stat.S_ISDIR(status.st_mode) and getattr(status, "st_reparse_tag", 0) != _JUNCTION_TAG
 
 

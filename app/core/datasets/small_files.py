@@ -27,7 +27,7 @@ _REASON_LIMIT = 40
 def read_small(url: str, limit_bytes: int, is_wanted: Callable[[], bool] = lambda: True) -> bytes | None:
     """Return the contents of a file, decompressed if the server sends gzip; None if it is too large.
 
-    At most the limit plus one chunk is read, whatever size the server states.
+    At most the limit plus one chunk is read, regardless of the size that the server states.
 
     Args:
         url: An http or https address.

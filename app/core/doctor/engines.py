@@ -30,7 +30,7 @@ def examine_engines(
     The arguments are as for `examination.examine`.
     """
     diagnoses = []
-    others = [name for name in installable() if name != DEFAULT_ENGINE]  # which is examined before
+    others = [name for name in installable() if name != DEFAULT_ENGINE]  # examined earlier
     for engine in others:
         seen = engine_folder(paths, engine).look()
         if seen.state == "absent" or cancel.is_set():
@@ -121,7 +121,7 @@ def _judged(engine: str, plain: DeviceDiagnosis, evidence: Evidence, trial: Tria
 
 
 def _without_build(engine: str, machine: Machine, card: Gpu) -> DeviceDiagnosis:
-    """Explain that no known build of an engine uses a GPU. This isn't considered a fault of the computer."""
+    """Explain that no known build of an engine uses a GPU. The lack of a build isn't considered a fault."""
     said = no_build(engine, card, machine)
     return DeviceDiagnosis(id=None, name=card.name, vendor=card.vendor, state="not usable", reasons=(said,))
 
@@ -141,7 +141,7 @@ def _unlisted(
         code = "doctor.other_build_untried" if other.variant.is_untried else "doctor.other_build"
         said = message(code, variant=str(variant), other=other.variant.name)
         command = f"{_install(engine)} --variant {other.variant.name}"
-        # A build uses cards of one vendor. If it uses one, it is a choice that another one idles.
+        # A build uses cards from one vendor. If it uses one, leaving another vendor's card idle is a choice.
         is_fault = own is None or not own.gpus
         fix = sentence("doctor.install_build")
         return replace(plain, reasons=(said,), fix=fix, commands=(command,), is_fault=is_fault)

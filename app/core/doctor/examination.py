@@ -1,4 +1,4 @@
-"""The complete examination, for the command line and the window. It doesn't use the network."""
+"""The complete examination, for the command line and the window. The examination doesn't use the network."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Finds the reason why a device can't be used: the first row, causes first, that the facts or a log support."""
+"""Finds the reason why a device can't be used: the first row, causes first, supported by facts or a log."""
 
 import re
 from collections.abc import Callable
@@ -75,7 +75,7 @@ def card_reason(evidence: Evidence, target: str, capability: str | None) -> Sign
 
 
 def _may_explain(row: Signal, case: _Case) -> bool:
-    """Return whether a row found in the log can be the reason. Its lines may refer to another GPU."""
+    """Return whether a row found in the log can be the reason. The row's lines may refer to another GPU."""
     if case.capability is not None and row.id in ("gpu_too_new", "cudnn_dropped_gpu"):
         return case.capability >= _TOO_NEW if row.id == "gpu_too_new" else case.capability < OLDEST_OF_NEW_CUDNN
     return row.severity == "fault" or row.id == "few_multiprocessors"
@@ -98,7 +98,7 @@ def _no_card_in_container(case: _Case) -> bool:
 
 
 def _shut_out(case: _Case) -> bool:
-    """Return whether the driver works, but not in this container or WSL. NVML has no specific error for this."""
+    """Return whether the driver works, but not in this container or WSL. NVML has no error code for this case."""
     nvml, inside = case.facts.nvml, case.facts.container or case.facts.is_wsl
     return inside and nvml.state == "error" and "unknown error" in nvml.text.lower()
 

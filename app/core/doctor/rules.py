@@ -50,7 +50,7 @@ def _devices(evidence: Evidence) -> tuple[DeviceDiagnosis, ...]:
 
 
 def _absent() -> tuple[Message, ...]:
-    """State that TensorFlow isn't installed, which isn't a fault, because other engines may be."""
+    """Report that TensorFlow isn't installed. This isn't a fault, because other engines may be installed."""
     title = engine_title(DEFAULT_ENGINE)
     return message("engine.not_installed", engine=title), message("engines.install_it", engine=DEFAULT_ENGINE)
 
@@ -145,7 +145,7 @@ def _listed(evidence: Evidence, device: Device, card: NvidiaGpu | None) -> Devic
 
 
 def _others(facts: Facts) -> Iterator[DeviceDiagnosis]:
-    """Yield a diagnosis for each GPU of another vendor, and for WSL without a GPU."""
+    """Yield a diagnosis for each GPU from another vendor, and for WSL without a GPU."""
     named = [(gpu.vendor, gpu.name) for gpu in facts.gpus if gpu.vendor != "nvidia"]
     vendors_named = {vendor for vendor, _ in named}
     # A virtual display isn't expected to be a usable GPU.

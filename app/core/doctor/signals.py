@@ -18,7 +18,7 @@ _Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
 
 
 class Commands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Commands by system. `any` is used for systems without commands of their own."""
+    """Commands by system. `any` is used for systems without their own commands."""
 
     any: tuple[_Text, ...] = ()
     linux: tuple[_Text, ...] = ()
@@ -57,7 +57,7 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     The {placeholders} in its texts are fields of `which_engine.Words`.
 
     Attributes:
-        seen: An example of a matching text, for readers of the table.
+        seen: Example of a matching text, for readers of the table.
         rank: Rank of the row. Of all matching rows, the one with the lowest rank is the cause.
         together: Expressions that must all match, on any lines; used instead of `patterns`.
         unless: Expressions that make the row harmless if they match anywhere in the log.

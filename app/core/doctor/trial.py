@@ -237,7 +237,7 @@ def _reader(read: Callable[[BinaryIO], None], stream: Any) -> threading.Thread:
 
 def _close(process: "subprocess.Popen[bytes]", readers: list[threading.Thread]) -> None:
     for stream in (process.stdin, process.stdout, process.stderr):
-        # Not while a thread is still reading: a process outside the group may hold the other end.
+        # Not closed while a thread is still reading, because a process outside the group may hold the other end.
         if stream is not None and not any(reader.is_alive() for reader in readers):
             with contextlib.suppress(OSError):
                 stream.close()

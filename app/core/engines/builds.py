@@ -11,9 +11,9 @@ from workloads.engines.registry import ENGINES, engine_named, engine_title, is_i
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Gpu, Machine
 
-_VENDORS = frozenset({"nvidia", "amd", "intel", "apple"})  # of cards that compute; servers have others for screens
+_VENDORS = frozenset({"nvidia", "amd", "intel", "apple"})  # of cards that compute; servers have others for display
 
-_APU = re.compile(r"\bRadeon (?:\d{3}M|\d{4}S)\b")  # AMD's graphics in processors for which it has kernels
+_APU = re.compile(r"\bRadeon (?:\d{3}M|\d{4}S)\b")  # integrated graphics for which AMD has kernels
 
 
 @dataclass(frozen=True, slots=True)

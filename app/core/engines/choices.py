@@ -68,7 +68,7 @@ def installed_engines(paths: Paths) -> dict[str, str | None]:
 
 
 def usual_engine(paths: Paths, engines: Sequence[str] | None = None) -> str:
-    """Return the engine to use if none is asked for: the default one, unless only others are installed.
+    """Return the engine to use if none is specified: the default one, unless only others are installed.
 
     Args:
         paths: The app's folders.
@@ -100,12 +100,12 @@ def device_choices(
 
 
 def most_gpus(machine: Machine) -> int:
-    """Return the largest number of a computer's graphics cards of the same vendor, which may train together."""
+    """Return the largest number of graphics cards from one vendor in a computer, which may train together."""
     return max(Counter(gpu.vendor for gpu in machine.gpus).values(), default=0)
 
 
 def offered_workloads(machine: Machine | None) -> tuple[Workload, ...]:
-    """Return the workloads to offer on a computer. If it is None, only those that need a single device."""
+    """Return the workloads to offer on a computer. If `machine` is None, only those that need a single device."""
     devices = 1 if machine is None else max(1, most_gpus(machine))
     return tuple(workload for workload in CATALOGUE.values() if workload.least_devices <= devices)
 
@@ -161,7 +161,7 @@ def unused_card(chosen: Choice, machine: Machine, engines: Sequence[str] | None 
 def engine_to_install(machine: Machine, engines: Sequence[str] | None = None) -> tuple[str, BuildFit] | None:
     """Return the engine that suits this computer best, with its build; None if none can be installed.
 
-    This is the first one that uses a graphics card, or else the default engine.
+    The result is the first engine that uses a graphics card, or else the default engine.
 
     Args:
         machine: This computer.

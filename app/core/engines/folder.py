@@ -174,7 +174,7 @@ def _delete(folder: Path) -> None:
     """Delete a folder. Links in it are deleted but not followed. Raises OSError."""
 
     def make_writable(function: Callable[[str], object], path: str, _: object) -> None:
-        # Needed for read-only files on Windows, and for files in read-only folders elsewhere.
+        # Needed for read-only files on Windows, and for files in read-only folders on other systems.
         with contextlib.suppress(OSError):
             Path(path).parent.chmod(0o700)
             Path(path).chmod(0o700)

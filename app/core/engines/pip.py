@@ -22,7 +22,7 @@ _MISLEADING = frozenset(
     ABI CONSTRAINT DRY_RUN EDITABLE FORCE_REINSTALL IGNORE_REQUIRES_PYTHON IMPLEMENTATION NO_BINARY NO_DEPS
     ONLY_BINARY PLATFORM PRE PREFIX PYTHON PYTHON_VERSION QUIET REPORT REQUIREMENT REQUIRE_HASHES
     REQUIRE_VIRTUALENV ROOT TARGET USER USE_FEATURE
-    """.split()  # noqa: SIM905 - one word each reads better in lines
+    """.split()  # noqa: SIM905 - lines of words are easier to read
 )
 # Patterns of pip's output and the corresponding messages; the first match is used.
 _FAULTS = (

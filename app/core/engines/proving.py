@@ -31,7 +31,7 @@ IMPORT_LIMIT_S = 300.0  # on a cold disk, with a virus scanner, it takes a minut
 CARD_LIMIT_S = 300.0  # at the first use of a card, its driver compiles
 _LAUNCH = str(Path(workloads.__file__).resolve().with_name("launch.py"))
 _MISLEADING = ("PYTHON", "KERAS_", "PIP_", "LD_PRELOAD", "DYLD_INSERT")
-# They choose a card, as for runs.
+# These variables choose a card, as for runs.
 _CHOICES = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
 

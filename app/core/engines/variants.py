@@ -119,8 +119,8 @@ _KERNELS = (
 )
 _GB = 10**9
 
-# ROCm 10 from AMD's own index, for Windows and for graphics in processors, which PyTorch's builds don't have.
-# Nobody could try it for Epochmark. Index, version and extras are those of AMD's instructions as others quote them
+# ROCm 10 from AMD's own index, for Windows and for integrated graphics, which PyTorch's builds don't support. It
+# hasn't been tested for Epochmark. Index, version and extras are from AMD's instructions as quoted by others
 # (ROCm/TheRock's release tests, Comfy-Org/ComfyUI#16217, amd/playbooks); the index states no checksums, and has
 # `rocm`, which torch imports, only as source code. The size is what users report for one kind of card.
 _ROCM_10 = Variant(

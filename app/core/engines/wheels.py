@@ -53,7 +53,7 @@ class Wheel:
 
     @property
     def index_options(self) -> tuple[str, ...]:
-        """The pip options that select its index."""
+        """The pip options that select the wheel's index."""
         return index_options(self.index, is_alone=self.is_alone)
 
     @property
@@ -137,7 +137,7 @@ def resolve(variant: Variant, scratch: Path, check: CancelCheck, source: Path | 
 
 def _unlocked(variant: Variant, limits: Path, source: Path | None) -> list[str]:
     """Return the pip requirements for packages that only the variant's own index provides."""
-    # An index that is asked alone has other versions of the lock's packages. They are left out afterwards.
+    # An index that is the only source has other versions of the lock's packages, which are excluded afterwards.
     dependencies = [] if variant.is_alone else ["--constraint", str(limits)]
     options = dependencies if variant.asks_for_more else ["--no-deps"]
     if source is None:

@@ -42,7 +42,7 @@ class EpochLogError(UsageError):
 def read_results(path: Path) -> tuple[Result, ...]:
     """Return the results in a result file, a picture or a JSON export.
 
-    Exports don't contain digests, so they are computed here.
+    Exports don't contain digests, so this function computes them.
 
     Args:
         path: A regular file, or a link to one. A file that is too large is rejected before reading.

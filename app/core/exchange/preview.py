@@ -117,7 +117,7 @@ def _with_telemetry_of(*names: str, words: str) -> Callable[[Result], Result]:
 
 
 def _with_limit_of(kind: str, remove: _Remove) -> _Remove:
-    """Return a function that removes something, and the power limit if the run used this kind of device."""
+    """Return `remove`, extended to also remove the power limit if the run used this kind of device."""
 
     def remove_both(result: Result) -> Result:
         if _used(result) == kind:

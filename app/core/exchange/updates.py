@@ -1,4 +1,4 @@
-"""Checks whether a newer version of Epochmark has been released. It never downloads or replaces anything."""
+"""Checks whether a newer version of Epochmark has been released, without downloading or replacing anything."""
 
 import re
 from typing import Annotated
@@ -23,7 +23,7 @@ class Release(msgspec.Struct, frozen=True):
 
     Attributes:
         version: Version, such as "0.3.0".
-        notes: What is new, one point each.
+        notes: The changes, one item each.
     """
 
     version: Annotated[str, msgspec.Meta(pattern=r"^\d{1,4}\.\d{1,4}\.\d{1,4}\Z")]
@@ -38,7 +38,7 @@ def newer_release(project_url: str, version: str = app.__version__) -> Release |
         version: Version to compare with.
 
     Raises:
-        AppError: The server can't be reached, or its answer is invalid.
+        AppError: The server can't be reached, or its response is invalid.
     """
     advice = message("updates.try_later")
     content = read_in_time(project_url + FEED, SIZE_LIMIT_BYTES, TIME_LIMIT_S, advice)

@@ -1,4 +1,4 @@
-"""Reads the energy counters of Apple's chips through zeus-apple-silicon. This needs no special rights.
+"""Reads the energy counters of Apple's chips through zeus-apple-silicon, without special rights.
 
 macOS estimates the energy from utilisation, clock speed and voltage (IOReport, "Energy Model"). Depending on the
 chip, a counter is updated at each read or only every two seconds. In the first versions of macOS 27, the CPU's
@@ -53,8 +53,8 @@ class AppleEnergy:
     def read(self) -> tuple[float | None, float | None]:
         """Return the energy in joules since the counter first changed, and the latest mean power in watts.
 
-        The power is the mean since the previous change. Both are None if the counter can't be read or hasn't
-        changed since the previous read.
+        The power is the mean since the previous change. Energy and power are None if the counter can't be read or
+        hasn't changed since the previous read.
         """
         now_s, count_mj = self._clock(), self._count_mj()
         before_mj, self._before_mj = self._before_mj, count_mj

@@ -105,7 +105,7 @@ def detect_machine(
 ) -> Machine:
     """Describe this computer without anything that identifies its owner. Unknown values are None.
 
-    This takes about ten milliseconds, or up to 5 s if a driver or a server hangs.
+    Detection takes about ten milliseconds, or up to 5 s if a driver or a server hangs.
 
     Args:
         root: Folder that contains Linux's proc, sys and etc.
@@ -354,7 +354,7 @@ def read_bios_version(root: Path = Path("/")) -> str | None:
 
 
 def read_machine_id(root: Path = Path("/")) -> str | None:
-    """Return the machine ID; None if there is none. It is permanent and reveals nothing about the user."""
+    """Return the machine ID, which is permanent and reveals nothing about the user; None if there is none."""
     return machine_id(_secret(root))
 
 

@@ -17,7 +17,7 @@ _ZONES = ("sys/class/powercap/intel-rapl:*", "sys/class/powercap/intel-rapl-mmio
 
 @dataclass(frozen=True, slots=True)
 class LimitFile:
-    """The file with the long-term power limit of a package. It may not exist."""
+    """The file with the long-term power limit of a package, which may not exist."""
 
     package: str
     path: Path

@@ -78,8 +78,8 @@ def sentence(code: str, /, **arguments: Any) -> str:
 def text(said: Message) -> str:
     """Return the sentence for a message, or plain text if the message isn't in the catalogue.
 
-    Messages may be read from files, so this never raises an exception or returns an empty string, whatever they
-    contain.
+    Messages may be read from files, so this function never raises an exception or returns an empty string,
+    whatever they contain.
     """
     try:
         return _rendered(said) or said.code

@@ -34,7 +34,7 @@ def repair_command() -> str:
 
 
 def as_started(command: str) -> str:
-    """Replace `python3 start.py` at the beginning of a documented command with the prefix used here."""
+    """Replace `python3 start.py` at the beginning of a documented command with the prefix from `started_as`."""
     before, program, after = command.partition(START_PY)
     if not program or not after:  # the first start may be on another system, such as WSL
         return command

@@ -26,7 +26,7 @@ class AbTest(PlanKind):
     is_same_work = True
 
     def name(self, group: Group) -> str:
-        """Return the name of the kind, which is a different one if both sides are equal."""
+        """Return the name of this kind of plan. A test with equal sides has another name."""
         return sentence("group.kind_ab_check") if group.plan.has_equal_sides else super().name(group)
 
     def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:

@@ -30,7 +30,7 @@ from app.core.verdict.judged_run import JudgedRun
 from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
 
-# The page for single runs, and for plans without a page of their own.
+# The page for single runs, and for plans without their own page.
 RUNS_PAGE = "benchmark"
 _NAME_LIMIT = 40
 
@@ -168,8 +168,8 @@ class PlanKind:
     def summary(self, group: Group) -> RunSummary | None:
         """Return the record that represents the group; None without a result.
 
-        It is a copy of the run closest to the median of the usable runs. Its value is that median, with its
-        interval, the spread between the runs in percent, and the group's worst verdict.
+        The record is a copy of the run closest to the median of the usable runs, but with that median as its
+        value, the median's interval, the spread between the runs in percent, and the group's worst verdict.
         """
         del group
         return None

@@ -1,4 +1,4 @@
-"""The kinds of plans. To add a kind, write a class, list it here, and add its sentences."""
+"""The kinds of plans. To add a kind, write a class, list it in this module, and add its sentences."""
 
 from app.core.plans.ab import AbTest
 from app.core.plans.engines import EngineComparison

@@ -12,7 +12,7 @@ _LAST = r"[^\s\"'`<>|*?,;:()\[\]{}]{0,200}"
 _HEX = "[0-9a-f]"
 _RULES: tuple[tuple[str, str], ...] = (
     (r"(https?://)[^\s/@]{1,200}@", r"\1<user>@"),
-    # Also user@host in a prompt. Library symbols such as memcpy@GLIBC_2.14 look similar.
+    # Email addresses, and user@host in a prompt. Library symbols such as memcpy@GLIBC_2.14 look similar.
     (r"\b[\w.+-]{1,64}@(?!GLIBC|lib)[\w-]{1,64}(?:\.[\w-]{1,64}){0,5}", "<address>"),
     # A line of a system journal starts with the time, followed by the host.
     (

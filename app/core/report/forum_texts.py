@@ -24,7 +24,7 @@ def _markdown(text: str) -> str:
 
 
 def _reddit(text: str) -> str:
-    """Return Markdown for old and new Reddit. Both accept asterisks as bullets."""
+    """Return Markdown for old and new Reddit, which both accept asterisks as bullets."""
     first, rest = _escaped(text)
     return "\n".join((f"**{first}**", "", *(f"* {line}" for line in rest))) + "\n"
 
@@ -36,7 +36,7 @@ def _discord(text: str) -> str:
 
 
 def _bbcode(text: str) -> str:
-    """Return BBCode. It can't escape square brackets, so they are replaced by parentheses."""
+    """Return BBCode, with parentheses in place of square brackets, because BBCode can't escape these."""
     first, *rest = text.replace("[", "(").replace("]", ")").splitlines() or [""]
     return "\n".join((f"[b]{first}[/b]", "[list]", *(f"[*]{line}" for line in rest), "[/list]")) + "\n"
 

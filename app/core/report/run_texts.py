@@ -106,7 +106,7 @@ def energy_text(run: RunSummary) -> str:
 
 
 def power_text(run: RunSummary) -> str:
-    """Return the changed power limit of a run's GPU; "" for the default or if unknown."""
+    """Return the changed power limit of a run's GPU; "" if it is the default or unknown."""
     return _text(power_limit(run))
 
 

@@ -1,8 +1,8 @@
 """The record of a result file, format 2: everything that a result shares with other people.
 
-It is separate from the app's own records, which may change, whereas the meaning of this record never changes. New
-fields must be None by default, which isn't written, so that digests of older files remain valid. They also require
-a new format version, because readers reject unknown fields.
+This record is separate from the app's own records, which may change, whereas its meaning never changes. New fields
+must be None by default, which isn't written, so that digests of older files remain valid. New fields also require
+a new format version, because readers reject unknown ones.
 """
 
 from typing import Annotated, Final, Literal
@@ -49,7 +49,7 @@ class Spec(ResultSection, frozen=True, kw_only=True):
         variant: Difference from the default network; None if there is none.
         steps: Number of steps per shortened epoch; None for whole epochs.
         parameters: Parameters of the workload. Folders are replaced by numbers.
-        settings: Non-default settings without a field of their own, as "name=value …".
+        settings: Non-default settings without their own field, as "name=value …".
     """
 
     workload: Token
@@ -86,8 +86,8 @@ class Gpu(ResultSection, frozen=True, kw_only=True):
     """A graphics card.
 
     Attributes:
-        power_limit_w: Its power limit at the start of the run.
-        power_min_w, power_max_w: The lowest and highest limits that its driver accepts.
+        power_limit_w: Power limit of the card at the start of the run.
+        power_min_w, power_max_w: Lowest and highest limits that the card's driver accepts.
     """
 
     name: Line

@@ -16,7 +16,7 @@ from workloads.protocol.spec import RunSpec
 from workloads.settings import all_settings
 from workloads.workload import Workload
 
-# Each computer has its own.
+# Settings that may differ between the computers.
 _OWN = frozenset({"device", "cpus", "threads", "power_limit_w", "data", "engine"})
 _TEXT_LIMIT = 500
 

@@ -37,7 +37,7 @@ Readings: TypeAlias = "Callable[[threading.Event], Generator[Telemetry, None, No
 
 @dataclass(frozen=True, slots=True)
 class Cooling:
-    """A wait in progress.
+    """A wait for a device to cool down, in progress.
 
     Attributes:
         temperature_c: The device's current temperature.
@@ -56,7 +56,7 @@ class Cooling:
 
 @dataclass(frozen=True, slots=True)
 class CooledStart:
-    """The start of a run.
+    """The start of a run after its device has cooled down.
 
     Attributes:
         waited_s: How long the run waited for the device to cool down.

@@ -13,7 +13,7 @@ from workloads.protocol.spec import RunSpec
 # In order of preference, with the settings of the published results: network, whether it needs a GPU, settings.
 _OFFERS: tuple[tuple[str, bool, dict[str, Any]], ...] = (
     ("gpt_mini", True, {"precision": "mixed_float16"}),
-    ("resnet50_224", False, {"batch_size": 56}),  # a quarter of the published one, which is ranked with it
+    ("resnet50_224", False, {"batch_size": 56}),  # a quarter of the published batch size
     ("resnet50_224", False, {}),
 )
 # Share of the memory that a run may need. The rest is for the system and other programs.
@@ -23,7 +23,7 @@ _SHARE = 0.5
 def current_network(choice: Choice, machine: Machine) -> RunSpec:
     """Return the spec of the first current network that fits into the memory of a device.
 
-    Its settings are similar enough to those of the published results for the run to be ranked with them. The last
+    The settings are similar enough to those of the published results for the run to be ranked with them. The last
     resort is returned even if it doesn't fit.
     """
     there_bytes = machine.memory_bytes if choice.gpu is None else choice.gpu.memory_bytes

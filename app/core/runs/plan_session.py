@@ -51,7 +51,7 @@ class PlanCallbacks:
         on_run_started: Called with the planned run and the id of the stored run, before the run's first event.
         on_run_ended: Called with the planned run and the stored run when it has ended.
         confirm_side: In plans with manual changes, called before each change of side, including the first. If it
-            returns False, the plan ends. It must return soon after `PlanSession.cancel`.
+            returns False, the plan ends. The callback must return soon after `PlanSession.cancel`.
         on_waiting: Called regularly with the planned run while it waits for a quiet computer, for its power limit
             or for its device to cool down.
     """

@@ -20,7 +20,7 @@ from workloads.protocol.spec import RunSpec
 
 @dataclass(frozen=True, slots=True)
 class LimitWait:
-    """A wait in progress.
+    """A wait for the required power limit, in progress.
 
     Attributes:
         limit_w: Power limit required by the run.

@@ -24,11 +24,11 @@ Look: TypeAlias = "Callable[[threading.Event], tuple[events.Reason, ...]]"
 
 @dataclass(frozen=True, slots=True)
 class QuietWait:
-    """A wait in progress.
+    """A wait for a quiet computer, in progress.
 
     Attributes:
         causes: Why the run hasn't started.
-        left_s: Time after which it starts anyway, in seconds.
+        left_s: Time after which the run starts anyway, in seconds.
     """
 
     causes: tuple[events.Reason, ...]
@@ -42,7 +42,7 @@ class QuietWait:
 
 
 def look_around(stop: threading.Event) -> tuple[events.Reason, ...]:
-    """Measure for two seconds, or until the event is set, and return what would disturb a run now."""
+    """Measure for two seconds or until the event is set; return the conditions that would disturb a run now."""
     telemetry = read_telemetry(_LOOK_S, _LOOK_COUNT, with_gpus=False, stop=stop)
     return passing(telemetry, busy_programs(stop=stop) if has_busy_programs(telemetry) else ())
 
@@ -54,12 +54,12 @@ def wait_for_quiet(
     clock: Callable[[], float] = time.monotonic,
     limit_s: float = LIMIT_S,
 ) -> None:
-    """Wait until nothing that may pass disturbs the computer, for a limited time.
+    """Wait, for a limited time, until no temporary condition would disturb a run.
 
     Args:
         stop: Ends the wait when set.
-        on_waiting: Called after each look that found the computer busy.
-        look: Function that finds what would disturb a run.
+        on_waiting: Called after each check that found a disturbing condition.
+        look: Function that returns the conditions that would disturb a run.
         clock: Function that returns monotonic time in seconds.
         limit_s: Maximum duration of the wait.
     """

@@ -41,7 +41,7 @@ class Runner:
         machine: Record of this computer, to be stored with results.
         limits: Time limits; None for the defaults.
         command: Function that returns the command for a worker.
-        member: This computer's part in a run on several computers; None for a single one.
+        member: This computer's part in a run on several computers; None for a run on this computer alone.
     """
 
     def __init__(

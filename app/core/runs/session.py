@@ -60,8 +60,8 @@ class Limits:
             may take a long time.
         start_s: Silence before the first step after which a worker counts as hung. NVIDIA states up to 30 minutes
             for compiling kernels for a GPU without prebuilt code.
-        unheard_s: Silence of a worker that reports regularly that it is alive, after which it counts as hung.
-        loads_s: The same, before its engine has been imported.
+        unheard_s: Silence after which a worker that regularly sends `alive` counts as hung.
+        loads_s: The same, until the engine has been imported.
         hung_s, hung_steps: Silence after the first step, in seconds and in typical steps, whichever is longer.
         cancel_s: Time between asking a worker to stop and terminating it.
         terminate_s: Time between terminating a worker and killing it.
@@ -128,7 +128,7 @@ class Session:
         # Counted in waits for the empty queue rather than by the clock: the worker isn't silent just because this
         # process was suspended or a view was slow.
         self._silent_s = 0.0
-        self._unheard_s: float | None = None  # the same, also interrupted by `alive`; None until the first one
+        self._unheard_s: float | None = None  # the same, but also reset by `alive`; None until the first one
         self._has_engine = False
         self._counted_s = time.monotonic()
         self._silence_reported = False
@@ -139,7 +139,7 @@ class Session:
         self._enough_reported = False
 
     def cancel(self) -> None:
-        """Ask the run to stop. It ends within cancel_s + terminate_s even if the worker doesn't respond."""
+        """Ask the run to stop, which ends it within cancel_s + terminate_s even if the worker doesn't respond."""
         self._cancel.set()
 
     def kill(self) -> None:
@@ -179,7 +179,7 @@ class Session:
             self._ownership.release()
 
     def _record_bug(self) -> AppError:
-        """Log the current exception, and let the run fail because of it."""
+        """Log the current exception, and mark the run as failed because of it."""
         _log.exception("Run %s ended by an error of Epochmark itself.", self.run_id)
         said = message("run.fault")
         self.trouble = AppError(said)
@@ -187,7 +187,7 @@ class Session:
         return self.trouble
 
     def _give_up(self, error: AppError) -> None:
-        """End a run that can't be stored. It is recovered at the next start."""
+        """End a run that can't be stored, so that the next start recovers it."""
         self.trouble = error
         self.status = "failed"
         self._publish(failure("internal", problem(error)))
@@ -227,7 +227,7 @@ class Session:
         self._finish(database)
 
     def _listen(self, worker: Worker) -> None:
-        """Handle messages until the worker's stream ends and, as a guest, the host's run."""
+        """Handle messages until the worker's stream and, on a guest, also the host's run have ended."""
         is_closed = False
         while True:
             try:
@@ -262,7 +262,7 @@ class Session:
                 self._peers.share(received)
 
     def _on_peer(self, news: PeerNews) -> None:
-        """Process an event of the computer that leads the run, or the end of the run on another one."""
+        """Process an event from the computer that leads the run, or the end of the run on another computer."""
         if isinstance(news, events.Event):
             self._silent_s = 0.0
             self._on_event(msgspec.structs.replace(news, t_s=max(0.0, time.monotonic() - self._start_s)))
@@ -290,7 +290,7 @@ class Session:
             self._store_and_publish(warn("damaged_event", message("run.damaged_event", reason=line.reason)))
 
     def _hear(self, event: events.Event) -> None:
-        """Note that the worker isn't silent."""
+        """Record that the worker isn't silent."""
         self._has_engine = self._has_engine or isinstance(event, events.Environment)
         if self._unheard_s is not None or isinstance(event, events.Alive):
             self._unheard_s = 0.0
@@ -299,7 +299,7 @@ class Session:
             self._silence_reported = False
 
     def _count_unheard(self, *, is_closed: bool) -> None:
-        """Add the time since the last call. If it is long, this process was suspended, or a view was slow."""
+        """Add the time since the last call, capped in case this process was suspended or a view was slow."""
         now_s = time.monotonic()
         if is_closed:
             self._unheard_s = None

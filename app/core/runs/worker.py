@@ -47,7 +47,7 @@ WorkerMessage: TypeAlias = events.Event | BadLine | StreamClosed
 
 
 class Worker:
-    """A running worker. Its events are put into the `messages` queue, which may have other producers.
+    """A running worker, whose events are put into the `messages` queue. The queue may have other producers.
 
     The last message is `StreamClosed`; before it, metrics compare the worker's clock with this process's clock.
 
@@ -74,7 +74,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """The worker's process ID. It is invalid after `wait` has returned an exit code."""
+        """The worker's process ID, invalid after `wait` has returned an exit code."""
         return self._process.pid
 
     def cancel(self) -> None:
@@ -106,7 +106,7 @@ class Worker:
         self._reader.join(2)
         self._log.join(2)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            # Not while a thread is still reading: a descendant may hold the other end.
+            # Not closed while a thread is still reading, because a descendant may hold the other end.
             if stream is not None and not self._reader.is_alive() and not self._log.is_alive():
                 with contextlib.suppress(OSError):
                     stream.close()

@@ -24,7 +24,7 @@ _PASSED_ON = frozenset(
     LD_LIBRARY_PATH DYLD_LIBRARY_PATH CUDA_VISIBLE_DEVICES CUDA_HOME CUDA_PATH
     NVIDIA_VISIBLE_DEVICES NVIDIA_DRIVER_CAPABILITIES
     HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES ONEAPI_DEVICE_SELECTOR ZE_AFFINITY_MASK
-    """.split()  # noqa: SIM905 - one word each reads better in lines
+    """.split()  # noqa: SIM905 - lines of words are easier to read
 )
 
 _LAUNCH = str(Path(workloads.__file__).resolve().with_name("launch.py"))
@@ -50,7 +50,7 @@ def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] =
 def trial_command(
     trial: tuple[str, ...], paths: Paths, environment: Mapping[str, str] = os.environ, engine: str = DEFAULT_ENGINE
 ) -> WorkerCommand:
-    """Return the command for a trial of the doctor. It is like a worker's, but with the engine's full logging."""
+    """Return the command for a trial of the doctor, like a worker's but with the engine's full logging."""
     clean = (
         _clean_environment(paths, environment) | engine_named(engine).variables() | {"TF_CPP_MIN_LOG_LEVEL": "0"}
     )

@@ -79,7 +79,7 @@ def load_groups(database: Database, group_ids: Sequence[int]) -> list[Group]:
 def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, str]:
     """Return the place of each grouped run in its group as text, by run id.
 
-    For example, "run 2 of 5 in group 3" for repetitions and "side B of group 4" for an A/B.
+    Examples: "run 2 of 5 in group 3" for repetitions, "side B of group 4" for an A/B.
     """
     grouped = [run for run in runs if run.group_id is not None]
     ids = sorted({run.group_id for run in grouped if run.group_id is not None})

@@ -1,6 +1,6 @@
 """Determines whether a run or plan in progress has an owner: a process that holds its lock.
 
-This isn't affected by clock changes or by process IDs in other containers.
+Locks aren't affected by clock changes or by process IDs in other containers.
 """
 
 import contextlib

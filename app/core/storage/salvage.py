@@ -45,7 +45,7 @@ def salvage(damaged: Path, fresh: Path) -> int:
     From a file with an earlier format, only columns that exist in the current format are copied.
 
     Args:
-        damaged: Path of the damaged file. Its write-ahead log is used as well.
+        damaged: Path of the damaged file. The write-ahead log of this file is used as well.
         fresh: Path of the new file.
 
     Raises:
@@ -63,7 +63,8 @@ def salvage(damaged: Path, fresh: Path) -> int:
             connection.execute("PRAGMA journal_mode = MEMORY")
             connection.execute("PRAGMA synchronous = OFF")
             make_schema(connection)
-            # Also allows opening files that are shorter than stated in the header, or whose schema is invalid.
+            # This also allows opening files that are shorter than stated in the header, or whose schema is
+            # invalid.
             connection.execute("PRAGMA writable_schema = ON")
             try:
                 connection.execute("ATTACH ? AS old", (str(copy),))
@@ -98,7 +99,7 @@ def _template() -> frozenset[tuple[object, ...]]:
 
 
 def _shape(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
-    """Return the schema as parsed by SQLite. Its text differs between versions of SQLite."""
+    """Return the schema as parsed by SQLite, because its text differs between versions of SQLite."""
     shape: set[tuple[object, ...]] = set()
     for pragma in ("table_info", "foreign_key_list", "index_info"):
         kind = "index" if pragma == "index_info" else "table"

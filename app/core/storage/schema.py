@@ -229,7 +229,7 @@ MIGRATIONS: dict[int, str] = {
     ALTER TABLE new_warnings RENAME TO warnings;
     UPDATE format SET version = 9;
     """,
-    # Epoch logs of other computers had a table of their own.
+    # Epoch logs of other computers had their own table.
     9: LOGS_AS_RESULTS + _WITHOUT_LOGS,
     # Power under load belongs to a result.
     10: """

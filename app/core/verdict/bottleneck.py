@@ -25,7 +25,7 @@ GPU_MEMORY_FULL_PCT = 70.0
 GPU_CAPPED_PCT = 50.0
 # Share of the CPU capacity that is available to the run, after subtracting the use of other programs.
 CPU_FULL_PCT, CPU_IDLES_PCT = 85.0, 60.0
-# Share of CPU time used by other programs and the host from which they count as the limit.
+# Share of CPU time from which other programs and the host count as the limit.
 TAKEN_PCT = 20.0
 # Matrix products of common sizes exceed the first share if arithmetic is the limit.
 PEAK_GOOD_PCT, PEAK_POOR_PCT = 50.0, 25.0
@@ -223,7 +223,7 @@ def _is_small(run: Run) -> bool:
 def _try_batch(run: Run, busy_pct: float) -> Message | None:
     """Suggest a batch size that uses the remaining capacity, a power of two; None if there is none.
 
-    It is limited by what fits on most computers and by the number of examples.
+    The batch size must fit on most computers and not exceed the number of examples.
     """
     summary = run.summary
     factor = min(_BATCH_FACTOR_MOST / 2, max(1.5, 100 / max(busy_pct, 1.0)))  # rounding up may double it

@@ -43,7 +43,7 @@ def peak_share(share: PeakShare | None) -> Message | None:
 
 
 def power_limit(run: RunSummary) -> Message | None:
-    """Describe a changed power limit; None for the default. It is a fact because it is the owner's choice."""
+    """Describe a changed power limit, which is a fact because the owner has chosen it; None for the default."""
     at = changed_limit(run)
     code = "note.power_limit" if is_gpu(run) else "note.cpu_power_limit"
     return None if at is None else message(code, **at.arguments)

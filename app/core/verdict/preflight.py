@@ -50,7 +50,7 @@ def has_busy_programs(telemetry: Sequence[Telemetry]) -> bool:
 
 
 def passing(telemetry: Sequence[Telemetry], programs: Sequence[str] = ()) -> tuple[events.Reason, ...]:
-    """Return the cautions, other than those about GPUs, that are worth waiting for before a run."""
+    """Return the cautions whose causes may pass before a run, except those about GPUs."""
     cautions = (caution for caution in _conditions(telemetry, None) if caution.code in _PASSING)
     return tuple(_naming(caution, programs) for caution in cautions)
 

@@ -24,7 +24,7 @@ from workloads.protocol import events
 DRIFT_PCT = 3.0
 # Target of Quick, and the largest ± of a valid result.
 INTERVAL_PCT = 100 * PRECISION
-# Loss of time to interruptions that exceeds the precision of a Quick run.
+# Share of time lost to interruptions that exceeds the precision of a Quick run.
 INTERRUPTED_TIME_PCT = 2.0
 # With more interrupted steps, they can't be distinguished from typical ones.
 INTERRUPTED_STEPS_PCT = 5.0

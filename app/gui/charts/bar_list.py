@@ -66,7 +66,7 @@ class BarList(QWidget):
         detailed: Whether every bar shows its ratio to the baseline and remarks have their own column.
 
     Signals:
-        pointed: The mouse or the keyboard highlights a bar, or none (None).
+        pointed: The mouse or the keyboard has highlighted a bar, or no bar (None).
         chosen: A bar was clicked, or Enter was pressed on it.
         slot_chosen: The empty slot was clicked, or Enter was pressed while no bar was highlighted.
     """

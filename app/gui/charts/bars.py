@@ -114,7 +114,7 @@ def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
 def value_texts(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> tuple[str, ...]:
     """Return the text of `value_text`, followed by shorter forms for limited space.
 
-    Short forms name the baseline by its year. With `ratios`, they don't name it, because the heading does.
+    Short forms name the baseline by its year or, with `ratios`, not at all, because the heading names it.
     """
     whole = value_text(bar, baseline, ratios=ratios)
     year = baseline.row.year if baseline is not None and baseline.row is not None else None

@@ -1,4 +1,4 @@
-"""Paints the charts of studies. They look the same in the GUI and in pictures."""
+"""Paints the charts of studies, which look the same in the GUI and in pictures."""
 
 import math
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ class ChartStyle:
     def write(
         self, painter: QPainter, box: QRectF, text: str, size_px: int, colour: str, *, align: str = "left"
     ) -> None:
-        """Draw a line of text in a box. It is elided if it is too long."""
+        """Draw a line of text in a box, elided if it is too long."""
         chosen = self.font(size_px)
         metrics = QFontMetricsF(chosen)
         text = metrics.elidedText(safe_text(text), Qt.TextElideMode.ElideRight, max(0.0, box.width()))

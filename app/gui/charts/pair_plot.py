@@ -64,7 +64,7 @@ class RatioScale:
 
 
 def ratio_scale(result: PairResult) -> RatioScale:
-    """Return a scale for the ratios and 1. It also includes the interval if this doesn't squeeze the ratios."""
+    """Return a scale that includes the ratios, 1 and, unless this would squeeze the ratios, the interval."""
     logs = [0.0, *map(math.log, result.ratios)]
     low, high = min(logs), max(logs)
     room = max(high - low, NARROWEST_LOG)

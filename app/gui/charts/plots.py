@@ -374,7 +374,7 @@ def round_up(value: float) -> float:
 
 
 def time_span(seconds: float) -> float:
-    """Return the end of a live time axis. It grows in large steps, to avoid redrawing the axis every second."""
+    """Return the end of a live time axis, which grows in large steps so that it isn't redrawn every second."""
     span = 10.0
     while span < seconds:
         span *= 1.25 if span >= 60 else 1.5

@@ -172,7 +172,7 @@ class SustainedChart(DoublePlot):
 
 
 def in_percent(curve: Curve) -> Curve:
-    """Convert a curve to percentages of the median of its first third; empty if it has no values there."""
+    """Convert a curve to percentages of the median of its first third; empty if that third has no values."""
     first = [value for value in curve.y[: max(1, len(curve.y) // 3)] if value is not None]
     whole = statistics.median(first) if first else 0.0
     return _scaled(curve, 100 / whole) if whole else Curve()

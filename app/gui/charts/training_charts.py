@@ -44,7 +44,7 @@ class Legend(QWidget):
         theme.changed.connect(self.update)
 
     def show_entries(self, entries: Sequence[tuple[str, str, bool]], about: str = "") -> None:
-        """Show legend entries. Each has a theme colour, a text, and whether its line is dashed.
+        """Show legend entries. Each entry has a theme colour, a text, and whether its line is dashed.
 
         `about` is shown in the tooltip.
         """
@@ -187,8 +187,8 @@ class EpochChart(Plot):
 def _medians(values: Sequence[float], each: int) -> list[float]:
     """Return the median of every `each` values.
 
-    For 10^5 values, sorting with NumPy halves the time. Its median function would import a package first, which
-    takes 15 ms.
+    For 10^5 values, sorting with NumPy halves the time. NumPy's median function would import a package first,
+    which takes 15 ms.
     """
     import numpy as np
 

@@ -71,7 +71,7 @@ class ResultActions:
             self._save(partial(_picture_and_file, run, group), path)
 
     def _save(self, load: "Callable[[Database], tuple[ShareCard, bytes]]", target: Path) -> None:
-        """Save a picture with its embedded result file. Both are loaded in the background."""
+        """Save a picture with its embedded result file, both loaded in the background."""
         from app.gui.run.share_picture import save_share_picture
 
         tokens = self._services.theme.tokens
@@ -89,7 +89,7 @@ class ResultActions:
     def share(
         self, run: JudgedRun, group: Group | None = None, *, again: Callable[[], object] | None = None
     ) -> None:
-        """Open the share dialog. It offers to repeat a run with a caution by calling `again`."""
+        """Open the share dialog, which offers to repeat a run with a caution by calling `again`."""
         from app.core.exchange.sharing import shared_result
 
         offered = again if _is_doubtful(run, group) else None

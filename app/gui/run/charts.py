@@ -119,7 +119,7 @@ class RunCharts(QWidget):
         halves.setStretch(1, 1)
         self.setLayout(halves)
 
-    # A chart takes 5 to 10 ms, so those that not every run needs at once are created when first asked for.
+    # A chart takes 5 to 10 ms, so those that some runs don't need immediately are created on first use.
     @cached_property
     def epochs(self) -> EpochChart:
         """The chart of seconds per epoch."""
@@ -166,7 +166,7 @@ class RunCharts(QWidget):
             series: Series of the run.
             summary: Summary of the run so far.
             memory_bytes: Memory of the computer that ran it; None if unknown.
-            live: Whether the run is in progress. Its time axes then grow in large steps.
+            live: Whether the run is in progress, so that time axes grow in large steps.
         """
         self._show_kind(summary)
         self.figures.show_metrics(series.metrics)

@@ -46,7 +46,7 @@ class VerdictPill(QWidget):
         self.update()
 
     def width_within(self, room_px: int) -> int:
-        """Return the width of the pill within the given space. It is at least as wide as the shortest text."""
+        """Return the width of the pill within the given space, but at least the width of its shortest text."""
         return self._width(self._fitting(room_px))
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -143,7 +143,7 @@ class HeadlineRow(QWidget):
 class ProgressLine(QWidget):
     """Describes the current activity of a run on the left, and the remaining time on the right.
 
-    It has no layout, because Qt would then lay out the whole window again at each step.
+    The line has no layout, because Qt would then lay out the whole window again at each step.
     """
 
     def __init__(self, left: ElidedLabel, right: QLabel) -> None:

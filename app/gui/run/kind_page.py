@@ -220,7 +220,7 @@ class KindPage(PlanPage[PlanReport]):
         self.foot.show_plan(bridge, current, bridge.left_s())
 
     def _show_wait(self, text: str, command: str) -> None:
-        """Show what the user has to do instead of the sentences about the plan, because the foot is narrow."""
+        """Replace the sentences about the plan with what the user has to do, because the foot is narrow."""
         if isinstance(self.headline, QLabel):
             self.headline.setText(safe_text(text))
             self.more.setText(safe_text(command))

@@ -45,7 +45,7 @@ def paint_chart(painter: QPainter, box: QRectF, chart: Bars | Sides | Figure, to
 
 
 def _paint_bars(painter: QPainter, room: QRectF, all_bars: Sequence[Bar], tokens: Tokens) -> None:
-    """Paint bars. Their height depends on their number."""
+    """Paint bars, whose height depends on their number."""
     bars = shortlist(all_bars, min(BARS_LIMIT, int((room.height() - _TICKS_PX) / ROW_MIN_PX)))
     if not bars:
         return

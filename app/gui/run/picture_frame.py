@@ -69,7 +69,7 @@ def room_above_code(box: QRectF, text: str) -> QRectF:
 
 
 def paint_code(painter: QPainter, text: str) -> None:
-    """Paint a QR code in the lower right corner. It is black on white in all themes."""
+    """Paint a QR code in the lower right corner, black on white in all themes."""
     modules, edge = _modules(text), code_edge_px(text)
     corner = QPointF(WIDTH_PX - MARGIN_PX - edge, HEIGHT_PX - edge - code_below_px(text))
     painter.save()
@@ -167,13 +167,13 @@ def width_of(text: str, chosen: QFont) -> float:
 def write_within(
     painter: QPainter, place: QPointF, text: str, wanted: QFont, colour: str, *, width: float
 ) -> None:
-    """Draw a line of text within a width. If necessary, it is made smaller and then elided."""
+    """Draw a line of text within a width. Long text is made smaller and, if necessary, elided."""
     chosen = fitting(text, wanted, width)
     write(painter, place, _elided(text, chosen, width), chosen, colour)
 
 
 def write(painter: QPainter, place: QPointF, text: str, chosen: QFont, colour: str) -> None:
-    """Draw a line of text with its baseline at `place`, as outlines because fonts render differently elsewhere."""
+    """Draw a line of text with its baseline at `place`, as outlines because fonts render differently by system."""
     shapes = QPainterPath()
     shapes.addText(place, chosen, text)
     # Compensate for the left bearing of the first letter, which is visible in large type.

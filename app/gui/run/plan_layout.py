@@ -10,7 +10,7 @@ from app.gui.widgets.basics import Card, give_way, instructions, label, row, set
 
 
 class ResultCard(Card):
-    """Displays a result, or instructions while there is none. Stored results can be selected above.
+    """Displays a result, or instructions while there is none. Stored results can be selected above the result.
 
     Args:
         heading: Message code of the heading of the instructions.

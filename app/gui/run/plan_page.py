@@ -80,7 +80,7 @@ class PlanPage(QWidget, Generic[Result]):
     Attributes:
         code: Name of the page's package in app/gui/pages.
         running: Message code for a plan of this page that is in progress.
-        foot: Displays the progress. Its class defines the text about the current run.
+        foot: Displays the progress, with a text about the current run that its class defines.
         history: Box for selecting stored plans.
         share_button: Shares the displayed plan. Subclasses lay it out.
 

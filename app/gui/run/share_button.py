@@ -58,7 +58,7 @@ class ShareButton(SplitButton):
             self.entries[code].triggered.connect(do)
 
     def update_state(self) -> None:
-        """Enable what is possible with the page's result."""
+        """Enable the actions that are possible with the page's result."""
         self.button.setEnabled(self._page.can_share)
         for code, action in self.entries.items():
             action.setEnabled(self._page.can_copy if code == _COPY else self._page.can_share)

@@ -1,4 +1,4 @@
-"""A result as a share picture of 1200 × 630 pixels. It looks the same on all computers and screens."""
+"""A result as a share picture of 1200 × 630 pixels that looks the same on all computers and screens."""
 
 from pathlib import Path
 

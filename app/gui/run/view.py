@@ -28,7 +28,7 @@ from workloads.protocol import events
 
 # Every tick of the bridge, every third and every fourth. Slightly shorter, because ticks are irregular.
 TEXT_INTERVAL_S, TELLING_INTERVAL_S, CHART_INTERVAL_S = 0.2, 0.7, 0.95
-# Rare events. They are drawn sooner.
+# Rare events, which are drawn sooner.
 _TELLING = {events.Phase, events.Epoch, events.Environment, events.Error, events.End}
 BARS_LIMIT = 12
 

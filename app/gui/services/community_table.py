@@ -1,4 +1,4 @@
-"""The community table. It is downloaded only when the user clicks a button."""
+"""The community table, which is downloaded only when the user clicks a button."""
 
 from collections.abc import Callable
 

@@ -2,7 +2,7 @@
 
 Python collects garbage in whichever thread creates an object. If another thread destroys a Qt object, the
 destructor may hold one of Qt's locks and wait for the GIL, while the GUI thread holds the GIL and waits for that
-lock in `connect`. This is a deadlock.
+lock in `connect`. The result is a deadlock.
 
 Objects created at startup (modules, the window and its charts) live as long as the window. Scanning them takes
 several times as long as all other work, so they are excluded.

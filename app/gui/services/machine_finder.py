@@ -42,7 +42,7 @@ class MachineFinder(QObject):
 
 
 def _detect(data_folder: Path) -> tuple[Machine, Power]:
-    """Detect the computer. The modules needed are imported here, so that the GUI doesn't wait for them."""
+    """Detect the computer. This function imports the modules needed, so that the GUI doesn't wait for them."""
     from app.core.hardware.machine import detect_machine
     from app.core.hardware.telemetry.sensors import read_power
 

@@ -18,7 +18,7 @@ _ERRORS = 2  # file descriptor of standard error
 _one_at_a_time = threading.Lock()
 SIZE_LIMIT_BYTES = 40_000_000
 FORMATS = (b"png", b"jpeg", b"webp")
-# Limits that apply whatever the file's header says: a 48-megapixel photo, reduced while decoding, or an 8K screen.
+# Limits regardless of the file's header: a 48-megapixel photo, reduced while decoding, or an 8K screen.
 PIXELS_LIMIT, EDGE_LIMIT_PX, DECODED_LIMIT_BYTES = 60_000_000, 20_000, 133_000_000
 _MEGABYTES_LIMIT = 256
 _OF_DECODERS = (b"libpng ", b"qt.gui.imageio")

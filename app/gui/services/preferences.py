@@ -1,4 +1,4 @@
-"""The user's settings while the app is running. They are loaded once, and saved after each change."""
+"""The user's settings while the app is running: loaded once, and saved after each change."""
 
 from pathlib import Path
 from typing import Any

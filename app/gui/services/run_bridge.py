@@ -230,7 +230,7 @@ class RunBridge(QObject):
         self.started.emit()
 
     def _callbacks(self, paths: Paths) -> PlanCallbacks:
-        """Return the callbacks of a plan. They pass everything on to the GUI thread."""
+        """Return the callbacks of a plan, which pass everything on to the GUI thread."""
         waiting, answers, asked_of, numbers = self._events, self._answers, self._asked_of, self._numbers
 
         def on_started(planned: PlannedRun, run_id: int) -> None:

@@ -54,8 +54,8 @@ class Tasks(QObject):
     ) -> None:
         """Run `work` in a new thread, then call `done` or `failed` in the GUI thread.
 
-        Exceptions other than AppError are bugs in Epochmark. They are re-raised in the GUI thread after calling
-        `failed`.
+        Exceptions other than AppError are bugs in Epochmark. Such exceptions are re-raised in the GUI thread after
+        calling `failed`.
         """
 
         def run() -> None:

@@ -16,7 +16,7 @@ BANNER_WIDTH_PX = 640
 
 
 class Banner(QFrame):
-    """A message that covers the bottom of its parent. It disappears automatically, unless it has a tone.
+    """A message that covers the bottom of its parent, and disappears automatically unless it has a tone.
 
     Args:
         parent: Widget to cover. The banner follows its size.

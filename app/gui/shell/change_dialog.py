@@ -54,7 +54,7 @@ QUESTIONS = (
 
 
 class ChangeDialog(QDialog):
-    """Lists what can change. Whatever can't be compared on this computer is disabled, with the reason.
+    """Lists what can change. Anything that can't be compared on this computer is disabled, with the reason.
 
     Attributes:
         buttons, lines: The button of each question, and the line next to it, by key.

@@ -20,7 +20,7 @@ _NO_PROGRESS, _NORMAL, _PARTS = 0, 2, 1_000
 
 
 def name_program(system: str = sys.platform) -> None:
-    """Register an application ID with Windows. Without one, the taskbar groups the window with Python's."""
+    """Register an application ID with Windows. Without an ID, the taskbar groups the window with Python's."""
     if system == "win32":
         shell: Any = ctypes.windll.shell32  # type: ignore[attr-defined,unused-ignore]
         shell.SetCurrentProcessExplicitAppUserModelID(PROGRAM_ID)
@@ -34,7 +34,7 @@ class TaskBar(Protocol):
 
 
 def task_bar(window: QWidget, system: str = sys.platform) -> TaskBar | None:
-    """Return the taskbar entry of a window; None if the system can't show progress there."""
+    """Return the taskbar entry of a window; None if the system can't show progress in it."""
     try:
         if system == "win32":
             return WindowsTaskBar(int(window.winId()))
@@ -46,7 +46,7 @@ def task_bar(window: QWidget, system: str = sys.platform) -> TaskBar | None:
 def notify(window: QWidget, title: str, text: str, system: str = sys.platform) -> None:
     """Show a notification, and highlight the app in the taskbar until it is focused.
 
-    On Linux, this uses notify-send, because all major desktops include it. Otherwise, it uses the system tray.
+    On Linux, notify-send is used, because all major desktops include it; otherwise, the system tray.
     """
     QApplication.alert(window)
     if system.startswith("linux") and (program := shutil.which("notify-send")) is not None:

@@ -76,7 +76,7 @@ class ReportDialog(QDialog):
 
 
 class UpdateDialog(QDialog):
-    """What is new in a newer version, with a button that opens the page from which it can be downloaded."""
+    """The changes in a newer version, with a button that opens the page from which it can be downloaded."""
 
     def __init__(self, parent: QWidget, release: Release, page: str) -> None:
         super().__init__(parent)
@@ -100,7 +100,7 @@ class UpdateDialog(QDialog):
 def problem_report(machine: Machine | None, log_file: Path) -> str:
     """Return the problem report: questions for the user, versions, computer, and the end of the log.
 
-    It contains no user names or paths. If the log can't be read, it is omitted.
+    The report contains no user names or paths. A log that can't be read is omitted.
     """
     computer = machine_line(machine) if machine is not None else "n/a"
     parts = [sentence("report.questions"), report_head(), sentence("report.computer", computer=computer)]

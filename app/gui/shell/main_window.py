@@ -1,4 +1,4 @@
-"""The main window with sidebar, pages, menu and messages. It asks before closing during a run."""
+"""The main window, which has the sidebar, pages, menu and messages, and asks before closing during a run."""
 
 import logging
 from collections.abc import Callable
@@ -54,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 class MainWindow(QMainWindow):
-    """Contains the pages. They are created on first use.
+    """Contains the pages, which are created on first use.
 
     Signals:
         closed: The window was closed.
@@ -160,37 +160,37 @@ class MainWindow(QMainWindow):
 
     @property
     def results(self) -> "ResultsPage":
-        """The Results page. Created on first use."""
+        """The Results page, created on first use."""
         return cast("ResultsPage", self._made("results"))
 
     @property
     def compare(self) -> "ComparePage":
-        """The Compare page. Created on first use."""
+        """The Compare page, created on first use."""
         return cast("ComparePage", self._made("compare"))
 
     @property
     def ab(self) -> "AbPage":
-        """The A/B page. Created on first use."""
+        """The A/B page, created on first use."""
         return cast("AbPage", self._made("ab"))
 
     @property
     def studies(self) -> "StudiesPage":
-        """The Studies page. Created on first use."""
+        """The Studies page, created on first use."""
         return cast("StudiesPage", self._made("studies"))
 
     @property
     def suite(self) -> "SuitePage":
-        """The Suite page. Created on first use."""
+        """The Suite page, created on first use."""
         return cast("SuitePage", self._made("suite"))
 
     @property
     def hardware(self) -> "HardwarePage":
-        """The Hardware page. Created on first use."""
+        """The Hardware page, created on first use."""
         return cast("HardwarePage", self._made("hardware"))
 
     @property
     def settings(self) -> "SettingsPage":
-        """The Settings page. Created on first use."""
+        """The Settings page, created on first use."""
         return cast("SettingsPage", self._made("settings"))
 
     def _made(self, code: str) -> QWidget:

@@ -17,7 +17,7 @@ class PageEntry:
         code: Name of the page's package in app/gui/pages.
         title: Message code of the title.
         icon: Name of the icon in the sidebar.
-        widget: Name of the class in page.py. It is created with the services as its argument.
+        widget: Name of the class in page.py, which is created with the services as its argument.
         has_plans: Whether the page is a `PlanPage`, for one kind of plan.
         section: Part of the sidebar: "" at the top, "lab" below a line and a heading, "foot" at the bottom.
     """
@@ -30,7 +30,7 @@ class PageEntry:
     section: Literal["", "lab", "foot"] = ""
 
     def make(self, services: Services) -> QWidget:
-        """Create the page. Its module is imported here, so that unopened pages take no time."""
+        """Create the page. The page's module is imported only now, so that unopened pages take no time."""
         page: QWidget = getattr(import_module(f"app.gui.pages.{self.code}.page"), self.widget)(services)
         return page
 

@@ -66,7 +66,7 @@ def run_self_test(say: Callable[[str], None]) -> int:
         ):
             try:
                 check()
-            except Exception:  # noqa: BLE001 - whatever is missing shows as some exception
+            except Exception:  # noqa: BLE001 - missing parts may raise any exception
                 codes.append("self_test.failed")
                 say(traceback.format_exc())
             else:

@@ -38,7 +38,7 @@ class Zoom:
 
     Args:
         services: Services of the app.
-        smallest: Minimum size of the window. It must fit on the screen.
+        smallest: Minimum size of the window, which must fit on the screen.
         restart: Closes the window and restarts the app.
     """
 

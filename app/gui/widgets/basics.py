@@ -39,7 +39,7 @@ def label(
     muted: bool = False,
     wrap: bool = False,
 ) -> QLabel:
-    """Return a label in the bundled font. Its text is never interpreted as HTML."""
+    """Return a label in the bundled font, whose text is never interpreted as HTML."""
     result = QLabel(text)
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setFont(font(size_px, weight))
@@ -49,7 +49,7 @@ def label(
 
 
 def title(text: str = "") -> QLabel:
-    """Return a page title. It is as tall as a button, so that its position is the same on all pages."""
+    """Return a page title as tall as a button, so that its position is the same on all pages."""
     result = label(text, TITLE_PX, QFont.Weight.DemiBold)
     result.setMinimumHeight(HEAD_PX)
     return result
@@ -108,7 +108,7 @@ class ElidedLabel(QLabel):
 
 
 class ClampedLabel(QLabel):
-    """A label with a limited number of lines. It is elided if it doesn't fit; the tooltip contains the full text.
+    """A label with a limited number of lines, elided if it doesn't fit. The tooltip contains the full text.
 
     Args:
         lines: Maximum number of lines.
@@ -254,7 +254,7 @@ class Button(QPushButton):
             self._colour()
 
     def setText(self, text: str) -> None:
-        """Change the text. It is separated from the icon by a small gap."""
+        """Change the text. A small gap separates the text from the icon."""
         self._whole = f" {text}" if self._icon_name and text else text
         self._show_whole(is_brief=False)
         self._fit()

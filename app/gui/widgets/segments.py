@@ -49,7 +49,7 @@ class Segments(QWidget):
 
 
 class Tiles(QWidget):
-    """A group of two-line buttons, one of which is checked. They are side by side if there is room."""
+    """A group of two-line buttons, one of which is checked, side by side if there is room."""
 
     def __init__(self, theme: Theme, names: Sequence[str]) -> None:
         super().__init__()

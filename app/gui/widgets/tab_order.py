@@ -1,4 +1,4 @@
-"""The tab order. It follows the layouts, regardless of the order in which widgets were created."""
+"""The tab order, which follows the layouts regardless of the order in which widgets were created."""
 
 import itertools
 from collections.abc import Iterator

@@ -115,8 +115,7 @@ def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -
         table: The view.
         model: Model for the view.
         name: Name for screen readers.
-        row_px: Height of all rows in pixels. It is fixed, so that Qt doesn't query each of a hundred thousand
-            rows.
+        row_px: Height of all rows in pixels, fixed so that Qt doesn't query each of a hundred thousand rows.
     """
     table.setModel(model)
     table.setAccessibleName(name)
@@ -157,7 +156,7 @@ class FittingTable(QTableView):
 
 
 class TextTable(QTableWidget):
-    """A table of a few rows of text. It shows all rows; the surrounding area scrolls.
+    """A table of a few rows of text that shows all rows. The surrounding area scrolls.
 
     Args:
         name: Name for screen readers.

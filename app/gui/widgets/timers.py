@@ -1,4 +1,4 @@
-"""Timers, and work divided between turns of the event loop."""
+"""Timers, and work divided among turns of the event loop."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, QTimer
 def timer(parent: QObject, interval_ms: int, *, once: bool = False) -> QTimer:
     """Return a timer that hasn't been started.
 
-    This avoids QTimer(parent, interval=...), because PySide derives "setInterval" with the C library's upper-case
-    "i", which is a different letter in Turkish.
+    The function avoids QTimer(parent, interval=...), because PySide derives "setInterval" with the C library's
+    upper-case "i", which is a different letter in Turkish.
     """
     made = QTimer(parent, singleShot=once)
     made.setInterval(interval_ms)
@@ -18,9 +18,9 @@ def timer(parent: QObject, interval_ms: int, *, once: bool = False) -> QTimer:
 
 
 def in_turns(owner: QObject, steps: Iterator[object]) -> None:
-    """Run each step of an iterator in a turn of its own, the first one at once, so that input is handled between.
+    """Run the steps of an iterator in separate turns of the event loop, the first one immediately.
 
-    The remaining steps are dropped if `owner` is deleted.
+    Input is handled between the steps. The remaining steps are dropped if `owner` is deleted.
     """
     for _ in steps:
         QTimer.singleShot(0, owner, partial(in_turns, owner, steps))

@@ -1,7 +1,7 @@
-"""Reads a Mac's GPUs using `ioreg`. This needs no special rights and wakes no GPU.
+"""Reads a Mac's GPUs using `ioreg`, without special rights and without waking any GPU.
 
-`ioreg` prints recorded values. Apple's own GPUs have energy counters, which `apple_energy` reads. Their clock
-speeds aren't available.
+`ioreg` prints recorded values. Apple's own GPUs have energy counters, which `apple_energy` reads. The clock speeds
+aren't available.
 """
 
 import logging
@@ -46,7 +46,7 @@ HUNG = threading.Event()
 
 
 class AppleGpus:
-    """The GPUs of a Mac, for repeated reads from one thread. A place is a GPU's index in ioreg's order.
+    """The GPUs of a Mac, for repeated reads from one thread. `places` are indices in ioreg's order.
 
     Args:
         clock: Function that returns monotonic time in seconds.
@@ -72,9 +72,9 @@ class AppleGpus:
     def telemetry(
         self, places: Sequence[int], _own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the GPUs at these places, each with index 0."""
+        """Read the GPUs at these positions; each result has index 0."""
         self._look()
-        if tuple(vendor_from(entry) for entry in self._entries) != self.vendors:  # changed, or no answer
+        if tuple(vendor_from(entry) for entry in self._entries) != self.vendors:  # changed, or no response
             return tuple(GpuTelemetry(0) for _ in places)
         return tuple(self._telemetry(self._entries[place]) for place in places)
 

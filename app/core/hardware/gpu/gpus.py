@@ -2,7 +2,7 @@
 
 NVIDIA's GPUs come first, in the order of their driver and TensorFlow, followed by others in the system's order. If
 NVIDIA's driver lists no GPU (because it is missing or broken, or nouveau is used), the NVIDIA GPUs listed by the
-system come last. They can't be used for computing.
+system come last. These GPUs can't be used for computing.
 """
 
 import sys
@@ -21,7 +21,7 @@ from workloads.protocol.telemetry import GpuTelemetry
 
 
 class SystemGpus(Protocol):
-    """The GPUs listed by an operating system. A place is a GPU's index in the system's order.
+    """The GPUs listed by an operating system. `places` are indices in the system's order.
 
     Attributes:
         vendors: Vendor of each GPU.
@@ -46,9 +46,9 @@ class SystemGpus(Protocol):
 def list_gpus(root: Path = Path("/")) -> tuple[Gpu, ...]:
     """List the GPUs; empty if none are found.
 
-    This takes milliseconds, or up to 3 s if NVIDIA's driver hangs. It wakes sleeping NVIDIA GPUs unless all of
-    them are asleep. In that case, the values that NVML reported earlier in this process are returned, or else only
-    name and driver. Other GPUs are never woken; for a GPU that hasn't been seen awake, link, power limit and
+    Listing takes milliseconds, or up to 3 s if NVIDIA's driver hangs. Sleeping NVIDIA GPUs are woken unless all of
+    them are asleep. If all are asleep, the values that NVML reported earlier in this process are returned, or else
+    only name and driver. Other GPUs are never woken; for a GPU that hasn't been seen awake, link, power limit and
     displays are missing.
 
     Args:
@@ -81,8 +81,8 @@ class GpuReader:
         """Read each GPU once, in the order of `list_gpus`. The values of sleeping and lost GPUs are None.
 
         Args:
-            own_pids: The run's own processes; None if unknown. Their memory doesn't count as used by other
-                programs, and their GPU time is used if the GPU's utilisation isn't reported.
+            own_pids: The run's own processes; None if unknown. Memory of these processes doesn't count as used by
+                other programs, and their GPU time is used if the GPU's utilisation isn't reported.
         """
         system, nvidia = self._sources = self._sources or _sources(self._root, self._clock)
         nvidias = nvidia.telemetry(own_pids)
@@ -125,7 +125,7 @@ def _sources(root: Path, clock: Callable[[], float] = time.monotonic) -> tuple[S
 
 
 def _places(system: SystemGpus, *, with_nvidia: bool) -> list[int]:
-    """Return the places of the GPUs that must be described by the system, in order."""
+    """Return the positions of the GPUs that the system must describe, in order."""
     places = list(enumerate(system.vendors))
     others = [place for place, vendor in places if vendor != "nvidia"]
     return others + ([place for place, vendor in places if vendor == "nvidia"] if with_nvidia else [])

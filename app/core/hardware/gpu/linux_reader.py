@@ -58,7 +58,7 @@ class _Files:
 
 
 class LinuxGpus:
-    """All GPUs in sysfs, including NVIDIA's. A place is an index in `cards`.
+    """All GPUs in sysfs, including NVIDIA's. `places` are indices in `cards`.
 
     Args:
         root: Folder that contains Linux's proc and sys.
@@ -75,13 +75,13 @@ class LinuxGpus:
         self._own = OwnClients(root / "proc", clock)
 
     def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
-        """Describe the cards at these places."""
+        """Describe the cards at these positions."""
         return describe_cards(self._root, tuple(self.cards[place] for place in places))
 
     def telemetry(
         self, places: Sequence[int], own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the cards at these places, each with index 0."""
+        """Read the cards at these positions; each result has index 0."""
         self._own.look_for(own_pids or ())
         own = None if own_pids is None else self._own
         return tuple(self._readers[place].read(own) for place in places)
@@ -91,7 +91,7 @@ class LinuxGpus:
 
 
 class CardReader:
-    """Reads one card repeatedly. Its files are located once, on the first read while it is awake."""
+    """Reads one card repeatedly. The card's files are located once, on the first read while it is awake."""
 
     def __init__(self, card: Card, clock: Callable[[], float] = time.monotonic) -> None:
         self._card = card

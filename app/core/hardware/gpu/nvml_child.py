@@ -1,8 +1,8 @@
-"""Child process that tests NVIDIA's library; see nvml_trial. It imports only ctypes, to start fast.
+"""Child process that tests NVIDIA's library; see nvml_trial. For a fast start, only ctypes is imported.
 
     python -I -S nvml_child.py libnvidia-ml.so.1
 
-It makes the same calls as the app and reports that it survived them. It then runs until its input is closed,
+The process makes the same calls as the app, reports that it survived them, and runs until its input is closed,
 because some drivers take seconds to start a card and stop it when it isn't used.
 """
 

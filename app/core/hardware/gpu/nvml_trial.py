@@ -48,7 +48,7 @@ def trial_arguments(library: str) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def asked_first(arguments: tuple[str, ...] | None, limit_s: float) -> Iterator[Outcome]:
-    """Test the library in another process, unless it has been tested.
+    """Test the library in another process, unless it has been tested before.
 
     Inside the `with` block, that process keeps the driver running.
 

@@ -1,6 +1,7 @@
 """Reads all GPUs on Windows: specifications from the registry and DXGI, telemetry from performance counters.
 
-This needs no special rights and wakes no card: DXGI lists the devices, and the kernel provides the counters.
+Reading needs no special rights and wakes no card, because DXGI lists the devices and the kernel provides the
+counters.
 """
 
 import re
@@ -42,7 +43,7 @@ class AdapterEntry:
 
 
 class WindowsGpus:
-    """All GPUs with a Windows driver. A place is a GPU's index in the registry's order.
+    """All GPUs with a Windows driver. `places` are indices in the registry's order.
 
     Attributes:
         counts_shared: Whether the telemetry includes the computer's memory that the run's processes use through a
@@ -60,13 +61,13 @@ class WindowsGpus:
         self._opened = False
 
     def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
-        """Describe the cards at these places."""
+        """Describe the cards at these positions."""
         return tuple(describe(*self._cards[place]) for place in places)
 
     def telemetry(
         self, places: Sequence[int], own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the cards at these places, each with index 0. The first read contains no utilisation.
+        """Read the cards at these positions; each result has index 0. The first read contains no utilisation.
 
         Args:
             places: The cards' indices in the registry's order.

@@ -1,7 +1,7 @@
 """Lists the adapters in a Windows computer through DXGI, with their IDs, memory and displays.
 
 DXGI is a COM library. An object is a pointer to a table of functions, which are called by their index in the
-table, as defined in dxgi.h. This assumes the calling convention and memory layout of 64-bit Windows.
+table, as defined in dxgi.h. The code assumes the calling convention and memory layout of 64-bit Windows.
 """
 
 import ctypes
@@ -43,7 +43,7 @@ class Description(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """A display adapter. Its LUID identifies it until Windows restarts."""
+    """A display adapter, identified by its LUID until Windows restarts."""
 
     luid: int
     vendor_id: int

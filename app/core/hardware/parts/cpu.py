@@ -156,7 +156,7 @@ def windows_cpu(topology: bytes, flags: Mapping[str, bool] | None, base_mhz: flo
 
 
 def _linux_clocks_mhz(folders: list[Path]) -> tuple[float | None, float | None]:
-    """Return base and boost clock in MHz. Without boost, acpi-cpufreq reports the base clock as the highest."""
+    """Return the base and boost clocks in MHz. Without boost, acpi-cpufreq reports the base clock as highest."""
     base_khz = _highest(folders, "cpufreq/base_frequency")
     nominal_mhz = _highest(folders, "acpi_cppc/nominal_freq")
     highest_khz = _highest(folders, "cpufreq/cpuinfo_max_freq")

@@ -71,7 +71,7 @@ def read_storage(folder: Path, root: Path = Path("/")) -> Storage:
 
 
 def follow_links(folder: Path, mountinfo: str) -> Path:
-    """Resolve a folder's links, but not beyond a network mount, because reading there may hang."""
+    """Resolve a folder's links, but not beyond a network mount, because reading from a network may hang."""
     place, links = Path(folder.anchor), 0
     waiting = list(reversed(folder.parts[1:]))
     while waiting:
@@ -110,7 +110,7 @@ def linux_storage(place: Path, root: Path) -> Storage:
 
 
 def mount_of(place: str, mountinfo: str) -> Mount | None:
-    """Return the mount of a folder: the deepest mount point above it, and the last mount there."""
+    """Return the mount of a folder: the last mount at the deepest mount point above it."""
     best: Mount | None = None
     for line in mountinfo.splitlines():
         left, _, right = line.partition(" - ")

@@ -1,6 +1,6 @@
 """Collects telemetry, once or at intervals in a thread.
 
-This happens in the app's process, never in the worker that is being measured.
+Telemetry is collected in the app's process, never in the worker that is being measured.
 """
 
 import logging
@@ -176,7 +176,7 @@ class Monitor:
         on_telemetry: Called in the monitor's thread. Exceptions are logged, and the monitor continues.
         interval_s: Seconds between reads, and before the first one.
         reader: A reader, or a function that creates one in the monitor's thread. By default, GPUs are also read.
-            It is closed when the thread ends.
+            The reader is closed when the thread ends.
         stop_limit_s: How long `stop` waits for a hanging driver, in seconds.
         clock: Function that returns monotonic time in seconds.
         wait: Function that waits for an event with a timeout in seconds, and returns whether it is set.
@@ -299,7 +299,7 @@ def cpu_shares_pct(
 ) -> tuple[float | None, float | None]:
     """Return the busy and stolen percentages of CPU time between two readings of psutil's CPU times.
 
-    As in psutil, stolen time counts as busy. None if no time has passed or the system doesn't count it.
+    As in psutil, stolen time counts as busy. Both percentages are None if no CPU time was counted.
     """
     total_s, busy_s, steal_s = _spent_s(before_s, after_s)
     if total_s <= 0:
@@ -341,7 +341,7 @@ def other_share_pct(
 ) -> float | None:
     """Return the percentage of CPU time used by other programs, excluding stolen time.
 
-    None if no time has passed, if the system doesn't count it, or if the run's own time is unknown.
+    None if no CPU time was counted, or if the run's own time is unknown.
     """
     total_s, busy_s, steal_s = _spent_s(before_s, after_s)
     if total_s <= 0 or own_s is None:

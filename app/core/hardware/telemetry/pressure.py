@@ -1,6 +1,6 @@
 """Measures on Linux how long programs wait for CPUs or memory, or are stopped by a CPU quota.
 
-Other systems don't report this. Sources: Linux, Documentation/accounting/psi.rst (pressure),
+Other systems don't report these waits. Sources: Linux, Documentation/accounting/psi.rst (pressure),
 Documentation/admin-guide/cgroup-v2.rst (cpu.stat).
 """
 

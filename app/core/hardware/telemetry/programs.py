@@ -1,4 +1,4 @@
-"""Finds the programs that use most of the CPU. Their names are shown, never stored."""
+"""Finds the programs that use most of the CPU. The names are shown, never stored."""
 
 import os
 import threading
@@ -20,11 +20,11 @@ def busy_programs(duration_s: float = 0.5, stop: threading.Event | None = None) 
     """Return the names of up to two programs that use most CPU time, the busiest first.
 
     Processes with the same name, such as those of a browser, count as one program. Epochmark's own processes and
-    those of other users that can't be read are left out.
+    unreadable ones of other users are excluded.
 
     Args:
-        duration_s: How long to watch the processes, in seconds.
-        stop: Event that ends the watch early.
+        duration_s: How long to observe the processes, in seconds.
+        stop: Event that ends the observation early.
     """
     before, began_s = _used_s(), time.monotonic()
     (stop or threading.Event()).wait(duration_s)
@@ -34,7 +34,7 @@ def busy_programs(duration_s: float = 0.5, stop: threading.Event | None = None) 
 def busiest(
     before: Mapping[tuple[int, str], float], after: Mapping[tuple[int, str], float], elapsed_s: float
 ) -> tuple[str, ...]:
-    """Return the busiest programs from the CPU times in seconds of two readings, by process ID and name."""
+    """Return the busiest programs, given two readings of CPU times in seconds by process ID and name."""
     used_s: defaultdict[str, float] = defaultdict(float)
     for process, total_s in after.items():
         used_s[process[1]] += total_s - before.get(process, total_s)  # a process that is new isn't counted

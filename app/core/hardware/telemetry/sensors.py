@@ -76,8 +76,8 @@ class CpuTemperature:
 class CpuClock:
     """Reads the clock speed of the CPUs from one thread.
 
-    On Windows, psutil only reports the base clock. It is multiplied by the processor performance counter, which
-    exceeds 100 % while boosting, as in Task Manager.
+    On Windows, psutil only reports the base clock, which is multiplied by the processor performance counter. The
+    counter exceeds 100 % while boosting, as in Task Manager.
 
     Args:
         system: Value of `sys.platform`; a parameter for tests.

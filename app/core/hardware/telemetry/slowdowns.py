@@ -1,8 +1,8 @@
 """Detects conditions that slow a computer down (power saving, throttling, swapping, sleep), and clock changes.
 
-Reading them needs no special rights and starts no program, except for the power plan on macOS. Parsers are pure
-functions of text or of a root folder, so tests can run on any system. Values that the system doesn't report are
-None.
+Reading these conditions needs no special rights and starts no program, except for the power plan on macOS. Parsers
+are pure functions of text or of a root folder, so tests can run on any system. Values that the system doesn't
+report are None.
 """
 
 import math
@@ -149,7 +149,7 @@ def read_clocks(clock: Clock | None = None, sleepless: Clock | None = None) -> C
 def clock_changes(before: Clocks, after: Clocks) -> tuple[float, float | None]:
     """Return the seconds by which the wall clock was set between two reads, and the seconds of sleep.
 
-    If no clock counts sleep, the sleep looks as if the wall clock had been set.
+    Without a clock that includes sleep, sleep looks as if the wall clock had been set.
     """
     steady_s = after.steady_s - before.steady_s
     slept_s = None

@@ -1,4 +1,4 @@
-"""The English catalogue: one sentence per code, or two: for one and for several.
+"""The English catalogue: one sentence per code, or two (singular and plural).
 
 Sentences are short, active and plain, as in the best desktop apps. Units are part of the sentence; numbers come
 with their formats.

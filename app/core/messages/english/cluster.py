@@ -1,4 +1,4 @@
-"""Runs on several computers: who is there, who isn't, and what differs."""
+"""Runs on several computers: which ones have joined, which are missing, and what differs."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "cluster.bad_address": "Epochmark can't listen on {address} ({reason}). Use one of this computer's addresses.",

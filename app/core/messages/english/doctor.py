@@ -1,4 +1,4 @@
-"""The doctor, except for the log lines it knows, which are in resources/doctor/signals.toml."""
+"""The doctor, except for known log lines, which are in resources/doctor/signals.toml."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.absent": "Not installed",

@@ -1,4 +1,4 @@
-"""The computer: its components, why one is unknown, and drivers that hang."""
+"""The computer: its components, reasons for unknown values, and drivers that hang."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "hardware.gpus_not_responding": "A GPU driver isn't responding. Continuing without it.",

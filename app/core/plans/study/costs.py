@@ -151,7 +151,7 @@ def relative_rows(result: StudyResult, costs: Costs, what: str) -> list[Relative
     Args:
         result: Study of workloads whose headline is in seconds per epoch.
         costs: The user's prices.
-        what: "time" or "cost" (both of an epoch).
+        what: "time" or "cost", both per epoch.
     """
     rows = []
     for workload in result.workloads:
@@ -233,9 +233,9 @@ def _power_for_price(point: Point, own: OwnComputer) -> float | None:
 def break_even_hours(own: OwnComputer, rented_usd_per_hour: float, times_as_fast: float = 1.0) -> float | None:
     """Return the hours per month below which renting is cheaper than buying and using this computer.
 
-    Training for h hours here costs the monthly share of the purchase plus the electricity of h hours. The rented
-    device does the same work in h / `times_as_fast` hours. The result is infinite if renting costs less than the
-    electricity, and None without prices.
+    Training for h hours on this computer costs the monthly share of the purchase plus the electricity of h hours.
+    The rented device does the same work in h / `times_as_fast` hours. The result is infinite if renting costs less
+    than the electricity, and None without prices.
 
     Args:
         own: Costs of this computer, including its purchase price.

@@ -80,7 +80,7 @@ def plan_preset(
 def idle_presets(runner: Runner) -> dict[str, AppError | None]:
     """Return the keys of ready-made studies with nothing to compare on this computer.
 
-    The value is the reason why none of the configurations can run, or None if there is only one.
+    The value of a key is the reason why no configuration can run, or None if there is only one.
     """
     idle: dict[str, AppError | None] = {}
     for key in PRESETS:

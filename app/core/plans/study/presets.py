@@ -27,8 +27,8 @@ FLOWERS = ("flowers_xception_331", "flowers_vgg16_331", "flowers_resnet50_331")
 PRECISIONS: tuple[Precision, ...] = ("float32", "mixed_float16", "mixed_bfloat16")
 # Compute capability of Ampere, NVIDIA's first GPUs with TF32.
 TF32_CAPABILITY = 8.0
-# Limits of the study of power relative to the full limit, and what limits from COARSE_FROM_W are rounded to. Below
-# half, many cards accept no limit.
+# Limits of the power study relative to the full limit, and the step to which limits from COARSE_FROM_W are
+# rounded. Many cards accept no limit below half.
 POWER_SHARES, POWER_STEP_W, COARSE_FROM_W = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5), 5, 100
 CONVERGENCE_EPOCHS = 3
 # Batch sizes relative to the default.
@@ -185,7 +185,7 @@ def devices(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 def scaling(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
     """Return specs with 1, 2, 4 … and all GPUs of an engine that share the default batch.
 
-    Without several GPUs, the CPU is divided into as many devices, which only shows that it works.
+    Without several GPUs, the CPU is divided into several devices, which only shows that sharing a batch works.
     """
     return [spec for spec, _ in _on_devices(place, workloads)]
 

@@ -1,4 +1,4 @@
-"""Units of speed in studies: what is counted per second."""
+"""Units of speed in studies, such as images per second."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

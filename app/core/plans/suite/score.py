@@ -195,7 +195,7 @@ def mean_of_parts(parts: Sequence[PartScore], suite: Sequence[PartScore]) -> Sco
 def _says_shared(run: RunSummary) -> bool:
     """Return whether a run's verdict includes the caution about shared hosts.
 
-    Other reasons don't count.
+    The verdict's other reasons are ignored.
     """
     return SHARED_HOST in (run.reasons or "").split()
 

@@ -16,7 +16,7 @@ from app.core.report.share_texts import device_title
 from app.core.titles import level_title
 from workloads.engines.registry import engine_title
 
-# Scores from here on are shown without decimals.
+# Scores from this value upwards are shown without decimals.
 _WHOLE = 100.0
 
 
@@ -37,7 +37,7 @@ def interval_text(score: Score | None) -> str:
 def certainty_text(score: Score | None) -> str:
     """Return the ± of a score, or a note if it has no interval; "" without a score or for 0 points.
 
-    The ± is the distance to the farther end of the interval, as a percentage of the duration, as elsewhere.
+    The ± is the distance to the farther end of the interval, as a percentage of the duration, as for runs.
     """
     if score is None or score.points <= 0:
         return ""

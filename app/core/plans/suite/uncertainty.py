@@ -1,9 +1,9 @@
 """Computes the uncertainty of a suite's score. Pure functions.
 
 The independent errors of the tests partly cancel out: on a logarithmic scale, half-widths add in quadrature
-(propagation of uncertainty; JCGM 100:2008, 5.1.2). A slowdown of all tests doesn't cancel out. It is estimated
-from the difference of two rounds, as a standard deviation with one degree of freedom. On a shared host, it is
-pooled with the variation measured between runs on such hosts (JCGM 100:2008, 4.2.4).
+(propagation of uncertainty; JCGM 100:2008, 5.1.2). A slowdown of all tests doesn't cancel out. Such a slowdown is
+estimated from the difference of two rounds, as a standard deviation with one degree of freedom. On a shared host,
+it is pooled with the variation measured between runs on such hosts (JCGM 100:2008, 4.2.4).
 """
 
 import math
@@ -51,8 +51,8 @@ def hull(scores: Sequence[Score]) -> Score:
 def mean_of_rounds(scores: Sequence[Score], rounds: Sequence[Sequence[float]], shared: float) -> Score:
     """Return the geometric mean of several tests, with a 95 % interval if it is known.
 
-    It is unknown if a test has no interval, or after a single round, which can't reveal the error common to all
-    tests. For shared hosts, that error has been measured.
+    The interval is unknown if a test has no interval, or after a single round, which can't reveal the error common
+    to all tests. For shared hosts, that error has been measured.
 
     Args:
         scores: Score of each test over all rounds; positive.

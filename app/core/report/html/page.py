@@ -40,7 +40,7 @@ def report_page(runs: Sequence[JudgedRun], result_file: bytes, private: Mapping[
         element("meta", charset="utf-8"),
         element("title", page_title),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        # Prevents the page from loading or running anything, whatever the texts contain.
+        # Prevents the page from loading or running anything, regardless of what the texts contain.
         element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         _style(),
     )

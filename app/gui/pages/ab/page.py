@@ -55,7 +55,7 @@ _GOING, _ASKING, _DONE = range(3)
 
 @dataclass(frozen=True, slots=True)
 class AbResult:
-    """A stored A/B test. It can't be resumed."""
+    """A stored A/B test, which can't be resumed."""
 
     group: Group
     left: tuple[PlannedRun, ...] = ()

@@ -242,7 +242,7 @@ class AbSetup(PlanSetup):
             side.name.setText("" if name in (side.side, own[:LABEL_LIMIT]) else name)
 
     def vary(self, setting: str, spec: RunSpec | None) -> None:
-        """Go to a setting, and give side B another value if there are two. "by_hand" pauses before each side.
+        """Focus a setting, and give side B another engine or switch state. "by_hand" pauses before each side.
 
         Args:
             setting: Name of the setting; "" for none.

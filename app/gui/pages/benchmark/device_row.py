@@ -18,7 +18,7 @@ class DeviceRow(QWidget):
     """Shows a hint if a graphics card would be idle.
 
     Attributes:
-        list: Lets the user select engine and device. It is shown among the other settings, apart from the hint.
+        list: Lets the user select engine and device. This list is among the other settings, apart from the hint.
 
     Signals:
         changed: The choice has changed.

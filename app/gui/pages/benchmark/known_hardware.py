@@ -73,7 +73,7 @@ class KnownHardware(Card):
             self._draw()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Check whether runs were added or deleted elsewhere."""
+        """Check whether runs were added or deleted on other pages."""
         super().showEvent(event)
         self.refresh()
 

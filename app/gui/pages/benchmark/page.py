@@ -68,7 +68,7 @@ class BenchmarkPage(QWidget):
         services.bridge.refused.connect(self._on_refused)
 
     def prepare(self) -> None:
-        """Create the charts. This is slow the first time, and is therefore done while the app is idle."""
+        """Create the charts while the app is idle, because creating them is slow the first time."""
         if self.view is not None:
             return
         from app.gui.run.view import RunView
@@ -129,7 +129,7 @@ class BenchmarkPage(QWidget):
 
     @property
     def _actions(self) -> "ResultActions":
-        """The actions for results. Created on first use, to keep the startup fast."""
+        """The actions for results, created on first use to keep the startup fast."""
         if self._made_actions is None:
             from app.gui.run.actions import ResultActions
 

@@ -269,7 +269,7 @@ class SetupView(QWidget):
         self.facts.show_facts(machine_facts(machine))
         if most_gpus(machine) > 1:
             self._count_workloads(machine)
-            self._make_form(self.chosen_workload)  # it offers them
+            self._make_form(self.chosen_workload)  # the form offers several GPUs
         self._on_choice()
 
     def _count_workloads(self, machine: Machine | None) -> None:

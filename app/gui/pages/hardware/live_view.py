@@ -32,7 +32,7 @@ BAR_GAP_PX, BARS_PX, BAR_MOST_PX = 2, 36, 48
 
 
 class LiveView(QWidget):
-    """Displays telemetry. It is read only while the view is visible, so that idle GPUs can sleep."""
+    """Displays telemetry, which is read only while the view is visible, so that idle GPUs can sleep."""
 
     def __init__(self, services: Services) -> None:
         super().__init__()

@@ -58,7 +58,7 @@ class HardwarePage(QWidget):
 
     @property
     def doctor(self) -> "DoctorView":
-        """The doctor view. It is created on first use, because this takes as long as for the rest of the page."""
+        """The doctor view, created on first use, because this takes as long as creating the rest of the page."""
         return self._doctor or self._make_doctor()
 
     def cancel(self) -> None:

@@ -88,7 +88,7 @@ class GroupRow:
         return self.answer.verdict
 
     def tip(self, key: str) -> str:
-        """Return the tooltip of a cell. For some cells, it is the full text about the group."""
+        """Return the tooltip of a cell. For some cells, the tooltip is the full text about the group."""
         if key in ("value", "verdict", "status", "comment"):
             return " ".join((self.answer.sentence, *kind_of(self.group).remarks(self.group)))
         if key == "started_at":

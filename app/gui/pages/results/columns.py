@@ -34,11 +34,11 @@ KEYS = tuple(COLUMNS)
 COMMENT = KEYS.index("comment")
 STARTED = KEYS.index("started_at")
 DEFAULT = ("started_at", "workload", "value", "verdict", "device", "comment")
-# When a run started identifies its row and expands a group, and F2 edits its name in the table.
+# The start time identifies a row and expands a group, and F2 edits the run's name in the table.
 ALWAYS = ("started_at", "comment")
 NAME_PX, NAME_MIN_PX = 160, 40
 DEVICE_MORE_PX = 90  # additional width for names such as "RTX 4090 Laptop GPU", if there is space
-# Columns that become narrower if there isn't enough space, in this order, and down to which width.
+# Columns that become narrower if there isn't enough space, in this order, and their minimum widths.
 _SHRINKING = (("device", 66), ("workload", 88), ("comment", NAME_MIN_PX))
 # Padding of the style sheet plus Qt's own padding around text.
 CELL_PX, HEADING_PX = 27, 28

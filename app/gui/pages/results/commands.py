@@ -52,8 +52,8 @@ class RunCommands(QObject):
         theme: Theme that defines the colours of the icons.
         owner: The view that the commands belong to.
         handlers: The function for each command. Commands without one are omitted.
-        with_keys: Commands whose shortcuts are active in the view. These shortcuts must not be used for editing
-            there.
+        with_keys: Commands whose shortcuts are active in the view. These shortcuts must not be used for editing in
+            the view.
     """
 
     def __init__(self, theme: Theme, owner: QWidget, handlers: Handlers, with_keys: Sequence[str]) -> None:

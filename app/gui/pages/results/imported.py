@@ -182,7 +182,7 @@ class ImportedCard(Card):
 
 
 class ImportedDetail(QWidget):
-    """Displays all stored details of an imported result. Its contents are created on first use.
+    """Displays all stored details of an imported result. The contents are created on first use.
 
     Signals:
         left: The user returns to the table.

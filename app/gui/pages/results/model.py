@@ -50,8 +50,8 @@ class RunsModel(TableModel):
     Attributes:
         shown: Answer to the latest query.
         rows: The number of a run, or the negated number of a group. An expanded group is followed by its runs.
-        has_imported: Whether there are imported results. Such groups never have rows here.
-        is_typed_in: Returns whether a comment is being edited. Changing the rows would discard it.
+        has_imported: Whether there are imported results. Imported results never have rows in this model.
+        is_typed_in: Returns whether a comment is being edited. Changing the rows would discard the comment.
     """
 
     columns = tuple(COLUMNS.values())

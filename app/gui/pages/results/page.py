@@ -222,7 +222,7 @@ class ResultsPage(QWidget):
         self._with_run(partial(self.result_actions.share, again=self.run_again))
 
     def delete(self) -> None:
-        """Delete the open or selected items. They can be restored until the window is closed."""
+        """Delete the open or selected items, which can be restored until the window is closed."""
         if ids := self._target_ids():
             if self._stack.currentIndex() != 0:
                 self._show_table()
@@ -416,7 +416,7 @@ class ResultsPage(QWidget):
             self._show(detail, detail.back_button)
 
     def _parts(self) -> Iterator[object]:
-        """Create the view of a run, one part at a time. All at once would block the window for too long."""
+        """Create the view of a run, one part at a time, because creating all at once would block the window."""
         yield self._view
         yield self._view.charts.epochs
         yield self._view.charts.loss

@@ -49,7 +49,7 @@ class TrendView(QWidget):
     """Compares a run with the user's earlier runs, in a sentence and a chart that marks changes to the computer.
 
     Attributes:
-        line: The sentence, shown elsewhere. It compares the run with the best and the latest.
+        line: The sentence, shown elsewhere, which compares the run with the best and the latest.
         trend: The displayed trend; None until it is loaded.
     """
 
@@ -69,7 +69,7 @@ class TrendView(QWidget):
 
     @cached_property
     def chart(self) -> TrendChart:
-        """The chart. Created when it is first shown, because this takes 10 ms."""
+        """The chart. Created when first shown, because creating it takes 10 ms."""
         chart = TrendChart(self._services.theme)
         self.card.body.insertWidget(self.card.body.count() - 1, chart, stretch=1)
         chart.show()
@@ -239,7 +239,7 @@ class RunDetail(QWidget):
             self._fill_tables()
 
     def _fill_tables(self) -> None:
-        """Fill the tables when they are shown, because this iterates over all epochs and telemetry."""
+        """Fill the tables when they are shown, because filling them iterates over all epochs and telemetry."""
         if self.pages.currentIndex() != 1 or self.judged is None:
             return
         self._fill_table(self.judged)

@@ -38,7 +38,7 @@ class RunsTable(QTableView):
     """A table of runs and groups. The selection is preserved when the rows or their order change.
 
     Attributes:
-        column_menu: Shows and hides columns. It is also the context menu of the headings.
+        column_menu: Shows and hides columns; also used as the context menu of the headings.
 
     Signals:
         menu_wanted: The user opens the context menu for the selected rows. The argument is a screen position.

@@ -1,4 +1,4 @@
-"""Deleted runs. They can be restored until the window is closed."""
+"""Deleted runs, which can be restored until the window is closed."""
 
 import contextlib
 from collections.abc import Sequence

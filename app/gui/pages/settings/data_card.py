@@ -232,7 +232,7 @@ class DatasetLine(QWidget):
         self.get_button.setEnabled(allowed and not self.dataset.installed)
 
     def show_busy(self, text: str) -> None:
-        """Show that work is in progress. It can't be cancelled."""
+        """Show that work is in progress that can't be cancelled."""
         self.state.show_text(text)
         self._allow(import_=False)
         for button in (self.get_button, self.remove_button):
@@ -240,7 +240,7 @@ class DatasetLine(QWidget):
 
 
 def _give_up(dataset: InstalledDataset) -> None:
-    """Raise AppError instead of waiting for another process, because its download couldn't be cancelled here."""
+    """Raise AppError instead of waiting for another process, because its download couldn't be cancelled."""
     raise AppError(message("settings.data_in_use", title=dataset.title), message("engines.wait_for_it"))
 
 

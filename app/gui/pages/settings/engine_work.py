@@ -1,4 +1,4 @@
-"""Installs or checks an engine in a thread. The GUI can show the progress and cancel."""
+"""Installs or checks an engine in a thread. The GUI can show the progress and cancel the work."""
 
 import time
 from collections.abc import Callable

@@ -23,7 +23,7 @@ _ADDRESS_PX = 320
 
 
 class SharingCard(Card):
-    """The addresses of the community table and the submission page. Both are empty by default."""
+    """The addresses of the community table and the submission page, both empty by default."""
 
     def __init__(self, services: Services) -> None:
         super().__init__(sentence("settings.others"))

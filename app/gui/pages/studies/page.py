@@ -1,4 +1,4 @@
-"""The Studies page: answers questions that take several runs, with charts and findings."""
+"""The Studies page: answers questions that require several runs, with charts and findings."""
 
 from PySide6.QtWidgets import QLabel
 

@@ -49,7 +49,7 @@ _AXIS = "batch=16,32,64,128"
 
 
 class StudyList(QListWidget):
-    """A list of studies whose texts wrap. It keeps the selected study visible, even if the list is short."""
+    """A list of studies that wraps texts, and keeps the selected study visible even if the list is short."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ class StudySetup(PlanSetup):
                 self.workload.addItem(workload_title(workload.id), workload.id)
 
     def _look_for_idle(self) -> None:
-        """Find the studies that have nothing to compare here. This plans all studies in the background."""
+        """Find the studies with nothing to compare on this computer, by planning all studies in the background."""
         machine = self._services.finder.machine
         for number, preset in enumerate(PRESETS.values()):
             hides = preset.on_several and (machine is None or most_gpus(machine) < 2)
