@@ -182,15 +182,18 @@ def _times_as_fast(run: RunSummary, other: RunSummary) -> float:
 
 def _how(run: RunSummary, other: RunSummary) -> Message:
     times = _times_as_fast(run, other)
-    if _is_level(run, other):
+    if abs(times - 1) < LEVEL_SHARE:
         return message("trend.level")
+    if _is_level(run, other):
+        return message("trend.unclear_faster" if times > 1 else "trend.unclear_slower")
     if times >= MANY_TIMES or times <= 1 / MANY_TIMES:
         return message("trend.times", times=times)
     return message("trend.faster" if times > 1 else "trend.slower", by_pct=100 * abs(times - 1))
 
 
 def _which(run: RunSummary) -> Message:
-    return message("trend.run", run_id=run.id, date=_day(run))
+    value = format_value(run.metric, run.value or 0.0)
+    return message("trend.earlier", value=value, run_id=run.id, date=_day(run))
 
 
 def _day(run: RunSummary) -> str:

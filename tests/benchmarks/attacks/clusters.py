@@ -15,24 +15,18 @@ from tests.benchmarks.attacks.processes import complaints, ended, left, start, w
 from tests.benchmarks.attacks.report import until
 from tests.conftest import ROOT
 from tests.saying import said
+from workloads.engines.registry import ENGINES
 
 LOCAL = "127.0.0.1"
 NAMED_WITHIN_S = 30.0
 _ENGINES = ROOT / ".engines" / "data" / "engines"
-# Without an engine, and with the one that the tests have installed (`start.py test --all`).
+# Without an engine, and with those that the tests have installed (`start.py test --all`).
 DEMO = ("demo", "--epochs", "1000", "--set", "step_s=0.05")
-TORCH = (
-    "mnist_mlp",
-    "--engine",
-    "torch",
-    "--device",
-    "cpu",
-    "--data",
-    "synthetic",
-    "--threads",
-    "1",
-    "--epochs",
-    "99",
+TRAINING = tuple(
+    tuple(
+        f"mnist_mlp --engine {engine} --device cpu --data synthetic --threads 1 --epochs 99 --trust-network".split()
+    )
+    for engine in ENGINES
 )
 
 
@@ -60,13 +54,13 @@ def pause(folder: Path, chance: random.Random, number: int, words: tuple[str, ..
 
 
 def kill_training(folder: Path, chance: random.Random, number: int) -> list[str]:
-    """The same as `kill`, with PyTorch."""
-    return kill(folder, chance, number, TORCH)
+    """The same as `kill`, with one engine after another."""
+    return kill(folder, chance, number, TRAINING[number % len(TRAINING)])
 
 
 def pause_training(folder: Path, chance: random.Random, number: int) -> list[str]:
-    """The same as `pause`, with PyTorch."""
-    return pause(folder, chance, number, TORCH)
+    """The same as `pause`, with one engine after another."""
+    return pause(folder, chance, number, TRAINING[number % len(TRAINING)])
 
 
 def _disturb(folder: Path, chance: random.Random, how: signal.Signals, words: tuple[str, ...]) -> list[str]:

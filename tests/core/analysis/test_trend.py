@@ -32,8 +32,8 @@ def other(run: RunSummary, run_id: int, value: float, **changes: Any) -> RunSumm
     return replace(run, id=run_id, value=value, started_at=f"2026-10-{run_id:02}T10:00:00Z", **changes)
 
 
-def which(run_id: int) -> Message:
-    return message("trend.run", run_id=run_id, date=f"2026-10-{run_id:02}")
+def which(run_id: int, value: str) -> Message:
+    return message("trend.earlier", value=value, run_id=run_id, date=f"2026-10-{run_id:02}")
 
 
 def by(pct: float) -> Message:
@@ -60,25 +60,39 @@ def times(factor: float) -> Message:
 def test_against_the_best_and_the_last(
     run: RunSummary, others: list[tuple[int, float]], expected: list[tuple[str, Message, int]]
 ) -> None:
-    parts = [sentence(f"trend.{code}", how=how, which=run_id and which(run_id)) for code, how, run_id in expected]
+    values = {run_id: f"{value:.1f}" if value < 100 else f"{value:.0f}" for run_id, value in others}
+    parts = [
+        sentence(f"trend.{code}", how=how, which=run_id and which(run_id, values[run_id]))
+        for code, how, run_id in expected
+    ]
     line = against_own(run, [run, *(other(run, *each) for each in others)])
     # The first letter is a capital, wherever the sentence begins.
     assert line[1:] == " · ".join(parts)[1:]
     assert line[0] == parts[0][0].upper()
 
 
-def test_what_intervals_can_not_tell_apart_is_about_as_fast(run: RunSummary) -> None:
+@pytest.mark.parametrize(
+    ("value", "interval", "code", "how"),
+    [
+        (55.0, (53.0, 57.0), "is_best", by(10)),
+        (55.0, (51.0, 59.0), "against_both", message("trend.unclear_faster")),
+        (45.0, (41.0, 49.0), "against_both", message("trend.unclear_slower")),
+        (50.1, (49.0, 51.0), "against_both", message("trend.level")),
+    ],
+)
+def test_what_intervals_can_not_tell_apart_is_not_clearly_faster(
+    value: float, interval: tuple[float, float], code: str, how: Message, run: RunSummary
+) -> None:
     wide = replace(run, value_low=48.0, value_high=52.0)
-    apart = other(run, 3, 55.0, value_low=53.0, value_high=57.0)
-    for past, code, how in ((apart, "is_best", by(10)), (replace(apart, value_low=51.0), "against_both", None)):
-        line = sentence(f"trend.{code}", how=how or message("trend.level"), which=which(3))
-        assert against_own(wide, [past]).casefold() == line.casefold()
+    past = other(run, 3, value, value_low=interval[0], value_high=interval[1])
+    line = sentence(f"trend.{code}", how=how, which=which(3, str(value)))
+    assert against_own(wide, [past]).casefold() == line.casefold()
 
 
 def test_for_rates_more_is_faster(run: RunSummary) -> None:
     rate = replace(run, metric="flop_per_s", value=2e12)
     line = against_own(rate, [other(rate, 3, 1.6e12), other(rate, 7, 2.5e12)])
-    assert said("trend.against_both", which=text(which(7)), how=text(by(-20))).is_all_of(line)
+    assert said("trend.against_both", which=text(which(7, "2.50")), how=text(by(-20))).is_all_of(line)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +149,7 @@ def test_of_very_many_runs_those_around_this_one_are_shown(run: RunSummary, run_
     past = [PastRun(run=replace(run, id=number, value=50.0 + number)) for number in range(1, 401)]
     trend = trend_of(past[run_id - 1].run, past)
     assert [point.run.id for point in trend.points] == list(range(first, first + 60))
-    assert said("trend.run", run_id="1").is_in(trend.line) or run_id == 1
+    assert said("trend.earlier", run_id="1").is_in(trend.line) or run_id == 1
 
 
 def test_each_part_of_the_machine_that_changes_is_named(run: RunSummary) -> None:
@@ -160,7 +174,7 @@ def test_a_run_on_several_devices_is_compared_with_the_fastest_on_one(run: RunSu
     two = replace(run, settings="cpus=2 devices=2", value=30.0)
     ones = [other(two, number, value, settings="cpus=2") for number, value in ((3, 60.0), (4, 48.0), (5, 50.0))]
     others = [two, *ones, other(two, 6, 20.0), other(two, 7, 20.0, settings=""), other(two, 8, 9.0, batch_size=7)]
-    line = sentence("trend.one_device", times=1.6, which=which(4), share_pct=80)
+    line = sentence("trend.one_device", times=1.6, which=which(4, "48.0"), share_pct=80)
     assert against_one_device(two, others) == line
     assert against_one_device(replace(two, verdict="invalid"), others) == ""
     assert against_one_device(two, [two]) == ""

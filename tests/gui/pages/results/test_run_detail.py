@@ -250,7 +250,7 @@ def test_an_opened_run_is_shown_against_the_best_and_the_last(driver: Driver, ma
     driver.open_results()
     detail = driver.open_run(4)
     driver.until(lambda: detail.trend.trend is not None)
-    best = message("trend.run", run_id=3, date="2026-11-03")
+    best = message("trend.earlier", value="40.0", run_id=3, date="2026-11-03")
     slower = {"how": message("trend.slower", by_pct=11.1), "which": best}
     assert detail.trend.line.whole_text == sentence("trend.against_both", **slower)
     assert detail.trend.line.isVisible()
