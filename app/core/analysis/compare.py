@@ -398,7 +398,14 @@ def chart_note(metric: str, chart: Iterable[Bar]) -> str:
     if years:
         span = {"first": years[0], "last": years[-1], "count": 1 + years[-1] - years[0]}
         said = message("compare.scale_of_years", quantity=kind.quantity, better=better, **span)
-    return text(message("compare.with_unlike", said=said) if not all(bar.is_like for bar in chart) else said)
+    unlike = unlike_note(chart)
+    return text(message("compare.with_unlike", said=said, unlike=unlike) if unlike is not None else said)
+
+
+def unlike_note(chart: Iterable[Bar]) -> Message | None:
+    """Return why some bars aren't ranked with the user's run; None if all are."""
+    is_ranked = all(bar.is_like for bar in chart)
+    return None if is_ranked else message("compare.unlike", times=LIKE_BATCH_TIMES)
 
 
 def doubts(bar: Bar) -> tuple[str, ...]:

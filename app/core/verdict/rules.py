@@ -293,7 +293,10 @@ def _interruptions(evidence: Evidence) -> Message | None:
     held_pct = 100 * held / steps if steps else 0.0
     if lost_pct <= INTERRUPTED_TIME_PCT and held_pct <= INTERRUPTED_STEPS_PCT:
         return None
-    return message("verdict.interruptions", count=held, steps=steps, lost_s=lost_s, lost_pct=lost_pct)
+    count = run.interruptions or 0
+    return message(
+        "verdict.interruptions", count=count, held=held, steps=steps, lost_s=lost_s, lost_pct=lost_pct
+    )
 
 
 def _held_up(evidence: Evidence) -> int:

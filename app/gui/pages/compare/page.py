@@ -23,11 +23,12 @@ from app.core.analysis.compare import (
     find_baseline,
     left_out,
     one_each,
+    unlike_note,
 )
 from app.core.analysis.own_runs import best_and_latest, best_first, own_name
 from app.core.analysis.power import work_metric
 from app.core.external_results import CommunityRow, ImportedResult
-from app.core.messages import sentence
+from app.core.messages import sentence, text
 from app.core.metrics import headline_kind
 from app.core.records import RunSummary
 from app.core.storage.database import Database
@@ -198,6 +199,8 @@ class ComparePage(QWidget):
         self.card = Card(sentence("chart.seconds_per_epoch"))
         self.card.body.addWidget(self.stack, stretch=1)
         self.card.body.addWidget(self.reasons)
+        self.unlike = label(muted=True)
+        self.card.body.addWidget(self.unlike)
         self.drop_line = label(sentence("compare_page.drop"), muted=True)
         self.drop_line.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.drop_line.setObjectName("dropLine")
@@ -354,6 +357,9 @@ class ComparePage(QWidget):
             code = "compare_page.times_the_work" if by_joule else "compare_page.times_as_fast"
             parts.append(sentence(code, baseline=baseline_name(baseline)))
         self.card.note.show_text(" · ".join(parts))
+        unlike = unlike_note(shown)
+        self.unlike.setText("" if unlike is None or as_table else text(unlike))
+        self.unlike.setVisible(bool(self.unlike.text()))
         self.filters.scale.setEnabled(not as_table)
         self.copy_button.setEnabled(bool(shown))
 

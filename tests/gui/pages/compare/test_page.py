@@ -113,6 +113,19 @@ def test_a_run_unlike_any_published_one_explains_why_it_is_alone(
     assert page.bar_list.sentence() == f"{sentence('compare.you')} 66.3 s per epoch"
 
 
+@pytest.mark.parametrize(("precision", "explains"), [("float32", True), ("mixed_float16", False)])
+def test_bars_that_are_not_ranked_are_explained(
+    precision: str, explains: bool, page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
+) -> None:
+    columns = {"workload": "gpt_mini", "metric": "tokens_per_s", "precision": precision, "batch_size": 16}
+    with Database(services.paths.database) as database:
+        store(database, machine, 70.0, 66.3, columns=columns)
+    opened(page, qtbot, runs=False)
+    choose(page.workload, "gpt_mini")
+    qtbot.waitUntil(lambda: any(bar.kind == "you" for bar in page.bar_list.bars), timeout=10_000)
+    assert page.unlike.isVisible() == explains == any(not bar.is_like for bar in page.bar_list.bars)
+
+
 def test_runs_with_energy_can_be_ranked_by_efficiency(
     page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
 ) -> None:
