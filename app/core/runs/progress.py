@@ -2,6 +2,7 @@
 
 from collections import deque
 
+from app.core.analysis.stats import ESTIMATE_STEPS_AT_LEAST
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec
 
@@ -65,9 +66,10 @@ class Progress:
 
     @property
     def fraction(self) -> float | None:
-        """The completed share of the phase, by steps or time, from 0 to 1; None before training starts."""
+        """The completed share of the phase, by steps or time, from 0 to 1; None if unknown."""
         if self._budget_s and self._by_time:
-            return min(1.0, (self._now_s - self._begin_s) / self._budget_s)
+            left_s = self._time_left_s
+            return None if left_s is None else self._elapsed_s / max(self._budget_s, self._elapsed_s + left_s)
         if not self.steps_per_epoch:
             return None
         return min(1.0, (self.epoch * self.steps_per_epoch + self.step) / (self.epochs * self.steps_per_epoch))
@@ -76,11 +78,24 @@ class Progress:
     def remaining_s(self) -> float | None:
         """The estimated time until training ends, in seconds; None if unknown."""
         if self.phase == "measure" and self._budget_s and self._by_time:
-            return max(0.0, self._budget_s - (self._now_s - self._begin_s))
+            return self._time_left_s
         if self.phase != "measure" or not self.steps_per_epoch or self.step_s is None:
             return None
         steps_left = (self.epochs - self.epoch) * self.steps_per_epoch - self.step
         left_s = steps_left * self.step_s
         if self._budget_s is not None:
-            left_s = min(left_s, self._budget_s - (self._now_s - self._begin_s))
+            left_s = min(left_s, self._budget_s - self._elapsed_s)
         return max(0.0, left_s + (self.epochs - self.epoch) * self._validation_s)
+
+    @property
+    def _elapsed_s(self) -> float:
+        return self._now_s - self._begin_s
+
+    @property
+    def _time_left_s(self) -> float | None:
+        """The remaining time of a phase that is limited by time. Very slow steps exceed the limit."""
+        left_s = (self._budget_s or 0.0) - self._elapsed_s
+        if self.step_s is None:
+            return left_s if left_s > 0 else None
+        missing = 0 if self.epoch else max(0, ESTIMATE_STEPS_AT_LEAST - self.step)
+        return max(0.0, left_s, missing * self.step_s)

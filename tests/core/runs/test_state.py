@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from app.core.records import RunSummary
@@ -116,6 +117,23 @@ def test_before_training_nothing_is_guessed() -> None:
         assert {progress.fraction, progress.remaining_s, progress.step_s, progress.loss} == {None}
 
 
+def test_a_phase_by_time_lasts_longer_if_its_first_steps_do() -> None:
+    def at(t_s: float, first_index: int, *durations_s: float) -> events.Steps:
+        return msgspec.structs.replace(step_events(0, first_index, *durations_s), t_s=t_s)
+
+    progress = followed(events.Phase(name="measure", t_s=0.0, budget_s=60.0))
+    assert (progress.fraction, progress.remaining_s) == (0.0, 60.0)
+    progress.follow(at(80.0, 0, 80.0))  # the first step isn't typical, so nothing is known about the others
+    assert (progress.fraction, progress.remaining_s) == (None, None)
+    progress.follow(at(120.0, 1, 40.0))
+    assert progress.remaining_s == pytest.approx(2 * 40)
+    assert progress.fraction == pytest.approx(120 / 200)
+    progress.follow(at(200.0, 2, 40.0, 40.0))
+    assert (progress.fraction, progress.remaining_s) == (1.0, 0.0)
+    quick = followed(events.Phase(name="measure", t_s=0.0, budget_s=60.0), at(10.0, 0, 4.0, 3.0, 3.0))
+    assert (quick.fraction, quick.remaining_s) == (pytest.approx(10 / 60), 50.0)
+
+
 def test_steps_move_the_share_that_is_done() -> None:
     progress = followed(MEASURE)
     assert progress.fraction == 0.0
@@ -180,7 +198,7 @@ def test_progress_of_a_timed_run_follows_its_time() -> None:
     assert (progress.fraction, progress.remaining_s) == (0.25, 45.0)
     progress.follow(events.Steps(t_s=130.0, phase="validate", epoch=0, first_index=0, durations_s=(1.0,)))
     assert (progress.fraction, progress.remaining_s, progress.step) == (0.5, 30.0, 2)
-    progress.follow(events.Steps(t_s=999.0, phase="measure", epoch=0, first_index=2, durations_s=(9.0,)))
+    progress.follow(events.Steps(t_s=999.0, phase="measure", epoch=0, first_index=2, durations_s=(9.0, 9.0)))
     assert (progress.fraction, progress.remaining_s) == (1.0, 0.0)
 
 
