@@ -266,6 +266,8 @@ def _so_far(verdict: events.Judged | None) -> tuple[Sequence[str], Tone]:
         return (), ""
     if any(reason.level != "fact" for reason in verdict.reasons):
         return _verdict(verdict), verdict.level
+    if stalls := len(verdict.interrupted_t_s):
+        return (sentence("run.stalls_so_far", count=stalls),), ""
     return (sentence("run.no_problems"),), "valid"
 
 
