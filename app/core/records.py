@@ -214,6 +214,30 @@ class PeakShare:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """How long the gradients of a step take between the devices of a run.
+
+    Attributes:
+        gradients_bytes: Size of the gradients.
+        devices: Number of devices, on all computers.
+        step_s: Duration of a typical step.
+        bytes_per_s: Bandwidth between the devices, as measured by `all_reduce`; None if not measured.
+    """
+
+    gradients_bytes: int
+    devices: int
+    step_s: float
+    bytes_per_s: float | None
+
+    @property
+    def duration_s(self) -> float | None:
+        """The time that a sum of all gradients takes by itself; None without a measured bandwidth."""
+        # The inverse of the bandwidth's definition in NVIDIA's NCCL tests ("bus bandwidth").
+        sent_bytes = 2 * (self.devices - 1) / self.devices * self.gradients_bytes
+        return sent_bytes / self.bytes_per_s if self.bytes_per_s else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """A stored run with everything that was recorded."""
 
@@ -230,6 +254,7 @@ class Run:
     warnings: tuple[Warn, ...]
     telemetry: tuple[TelemetryEvent, ...]
     peak: PeakShare | None = None  # the run's share of the device's peak
+    exchange: Exchange | None = None  # between the run's devices; None on a single one
     damage: tuple[str, ...] = ()  # unreadable parts of the record, as clauses
     # Contents of a damaged record by table, excluding fields that may contain folder names.
     raw: dict[str, list[dict[str, Any]]] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from app.core.messages import message
 from app.core.records import RUN_COLUMNS, EpochColumns, Run, RunSummary
 from app.core.storage import row_decoding
 from app.core.storage.database import Database
-from app.core.storage.peak import peak_share
+from app.core.storage.peak import exchange, peak_share
 from workloads.protocol.machine import Machine
 
 _log = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ def all_ids(database: Database) -> list[int]:
 
 
 def load_run(database: Database, run_id: int, *, with_peak: bool = True) -> Run:
-    """Return a run with all its readable data and, optionally, its share of peak.
+    """Return a run with all its readable data and, optionally, its share of peak and its devices' exchange.
 
     Raises:
         UsageError: The run doesn't exist.
@@ -135,6 +135,7 @@ def load_run(database: Database, run_id: int, *, with_peak: bool = True) -> Run:
                 row_decoding.stored_rows(connection, "samples", run_id), damage
             ),
             peak=peak_share(database, summary, model) if with_peak else None,
+            exchange=exchange(database, summary, model) if with_peak else None,
         )
         if damage:
             run = dataclasses.replace(run, damage=tuple(damage), raw=_raw_rows(database, run_id))

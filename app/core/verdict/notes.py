@@ -6,7 +6,7 @@ from app.core.analysis.power import changed_limit, is_gpu
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import Message, message
 from app.core.metrics import format_value
-from app.core.records import PeakShare, RunSummary
+from app.core.records import Exchange, PeakShare, RunSummary
 from app.core.verdict.boost import BURST
 from app.core.verdict.context import Evidence, Rule, gpu_index
 from app.core.verdict.energy import energy_used
@@ -40,6 +40,21 @@ def peak_share(share: PeakShare | None) -> Message | None:
     if share.share_pct > 100:
         return message("note.above_peak", reached=reached, peak=peak)
     return message("note.peak_share", reached=reached, share_pct=share.share_pct, peak=peak)
+
+
+def _exchange(exchange: Exchange | None) -> Message | None:
+    """Describe how long the devices take to add up their gradients; None on a single device."""
+    if exchange is None:
+        return None
+    if exchange.duration_s is None:
+        return message("note.no_exchange", gradients_bytes=exchange.gradients_bytes)
+    return message(
+        "note.exchange",
+        gradients_bytes=exchange.gradients_bytes,
+        duration_ms=1000 * exchange.duration_s,
+        step_ms=1000 * exchange.step_s,
+        speed=format_value("bytes_per_s", exchange.bytes_per_s),
+    )
 
 
 def power_limit(run: RunSummary) -> Message | None:
@@ -164,6 +179,7 @@ FACT_RULES = (
     Rule("peak_share", "fact", lambda evidence: peak_share(evidence.run.peak)),
     Rule("power_limit", "fact", lambda evidence: power_limit(evidence.run.summary), at_end=True),
     Rule("divided_cpu", "fact", _divided_cpu),
+    Rule("exchange", "fact", lambda evidence: _exchange(evidence.run.exchange)),
     Rule("unequal_gpus", "fact", _unequal_gpus),
     Rule("several_computers", "fact", _several_computers),
     Rule("estimate", "fact", _estimate),

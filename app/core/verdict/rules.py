@@ -294,9 +294,7 @@ def _interruptions(evidence: Evidence) -> Message | None:
     if lost_pct <= INTERRUPTED_TIME_PCT and held_pct <= INTERRUPTED_STEPS_PCT:
         return None
     count = run.interruptions or 0
-    return message(
-        "verdict.interruptions", count=count, held=held, steps=steps, lost_s=lost_s, lost_pct=lost_pct
-    )
+    return message("verdict.interruptions", count=count, held=held, steps=steps, lost_s=lost_s, lost_pct=lost_pct)
 
 
 def _held_up(evidence: Evidence) -> int:

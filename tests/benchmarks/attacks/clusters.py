@@ -22,12 +22,8 @@ NAMED_WITHIN_S = 30.0
 _ENGINES = ROOT / ".engines" / "data" / "engines"
 # Without an engine, and with those that the tests have installed (`start.py test --all`).
 DEMO = ("demo", "--epochs", "1000", "--set", "step_s=0.05")
-TRAINING = tuple(
-    tuple(
-        f"mnist_mlp --engine {engine} --device cpu --data synthetic --threads 1 --epochs 99 --trust-network".split()
-    )
-    for engine in ENGINES
-)
+SHORT = ("--device", "cpu", "--data", "synthetic", "--threads", "1", "--epochs", "99", "--trust-network")
+TRAINING = tuple(("mnist_mlp", "--engine", engine, *SHORT) for engine in ENGINES)
 
 
 @dataclass
