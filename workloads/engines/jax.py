@@ -231,6 +231,7 @@ class _Store:
 def _join(jax: Any, machines: int) -> None:
     """Connect to the processes on the run's other computers. Raises WorkloadError."""
     coordinator = addresses()[0]
+    _use_own_address(addresses()[rank()])
     try:
         jax.distributed.initialize(
             coordinator,
@@ -241,6 +242,17 @@ def _join(jax: Any, machines: int) -> None:
         )
     except RuntimeError as error:
         raise not_connected(error) from error
+
+
+def _use_own_address(endpoint: str) -> None:
+    """Let CPUs exchange data through an address of the run. By itself, JAX uses the one of the computer's name.
+
+    On Debian, for example, that is the loopback interface's, which other computers can't reach.
+    """
+    from jax._src.lib import _jax
+
+    usual, (address, _, _) = _jax.make_gloo_tcp_collectives, endpoint.rpartition(":")
+    _jax.make_gloo_tcp_collectives = partial(usual, hostname=address.strip("[]"))
 
 
 def _choose_devices(jax: Any, spec: RunSpec) -> tuple[str, list[Any], list[Any]]:

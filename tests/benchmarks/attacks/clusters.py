@@ -19,7 +19,7 @@ from workloads.engines.registry import ENGINES
 
 LOCAL = "127.0.0.1"
 NAMED_WITHIN_S = 30.0
-_ENGINES = ROOT / ".engines" / "data" / "engines"
+ENGINES_FOLDER = ROOT / ".engines" / "data" / "engines"
 # Without an engine, and with those that the tests have installed (`start.py test --all`).
 DEMO = ("demo", "--epochs", "1000", "--set", "step_s=0.05")
 SHORT = ("--device", "cpu", "--data", "synthetic", "--threads", "1", "--epochs", "99", "--trust-network")
@@ -112,6 +112,6 @@ def _started(folder: Path, words: tuple[str, ...]) -> list[_Computer]:
 
 def _computer(folder: Path, rank: int, *words: str) -> _Computer:
     (folder / "home" / "data").mkdir(parents=True)
-    if _ENGINES.is_dir():
-        (folder / "home" / "data" / "engines").symlink_to(_ENGINES, target_is_directory=True)
+    if ENGINES_FOLDER.is_dir():
+        (folder / "home" / "data" / "engines").symlink_to(ENGINES_FOLDER, target_is_directory=True)
     return _Computer(folder, rank, start(folder, *words))

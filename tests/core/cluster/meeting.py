@@ -25,18 +25,23 @@ class Meeting:
     """A host that waits in a thread, and whatever it says."""
 
     def __init__(
-        self, count: int = 2, claim: Mapping[str, str] = CLAIM, timing: Timing = QUICK, **how: Any
+        self,
+        count: int = 2,
+        claim: Mapping[str, str] = CLAIM,
+        timing: Timing = QUICK,
+        local: str = LOCAL,
+        **how: Any,
     ) -> None:
         self.key = wire.new_key()
         self.news: queue.Queue[Message] = queue.Queue()
         self.error: AppError | None = None
-        self.host = Host((LOCAL, 0), count, self.key, claim, timing)
+        self.host = Host((local, 0), count, self.key, claim, timing)
         self._thread = threading.Thread(target=self._gather, kwargs=how)
         self._thread.start()
 
     @property
     def address(self) -> tuple[str, int]:
-        return LOCAL, self.host.port
+        return self.host.address, self.host.port
 
     def join(
         self, rank: int = 1, claim: Mapping[str, str] = CLAIM, key: str = "", timing: Timing = QUICK

@@ -15,7 +15,7 @@ from app.core.runs.runner import Runner
 from app.core.runs.session import Limits, Session
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
-from tests.core.cluster.meeting import Meeting
+from tests.core.cluster.meeting import LOCAL, Meeting
 from tests.waiting import wait_until
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -53,7 +53,12 @@ class Side:
 
 @contextmanager
 def together(
-    spec: RunSpec, paths: Paths, machine: Machine, limits: Limits | None = None, second: RunSpec | None = None
+    spec: RunSpec,
+    paths: Paths,
+    machine: Machine,
+    limits: Limits | None = None,
+    second: RunSpec | None = None,
+    local: str = LOCAL,
 ) -> Iterator[tuple[Side, Side]]:
     """Start a spec on two computers that have already met. At the end, no process may be left.
 
@@ -63,9 +68,10 @@ def together(
         machine: The computer of both.
         limits: Time limits; None for the usual ones.
         second: Spec for the second one; None for the same.
+        local: Address of the first one.
     """
     others = _children()  # the fork server of other tests, for example
-    meeting = Meeting()
+    meeting = Meeting(local=local)
     members = (meeting.host, meeting.join())
     meeting.finish()
     specs = (spec, second or spec)

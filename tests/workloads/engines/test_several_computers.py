@@ -1,11 +1,13 @@
 """Training on two computers, which are two processes here, with each engine: the same as on one."""
 
+import sys
 from typing import Any
 
 import pytest
 
 from app.core.paths import Paths
 from app.core.runs.agreement import joint_spec
+from tests.core.cluster.meeting import LOCAL
 from tests.core.cluster.together import finished, together
 from tests.waiting import wait_until
 from tests.workloads.engines.test_several_devices import TOLERANCE, carried_out, spec_on
@@ -55,6 +57,26 @@ def test_rank_0_decides_when_all_stop(
     assert runs[0].summary.value == runs[1].summary.value
     if spec.preset == "quick":
         assert runs[0].metrics["examples_done"] == runs[0].metrics["examples_asked"]
+
+
+OWN = "127.0.0.5"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the loopback interface has only one address")
+# PyTorch chooses an interface rather than an address, and uses its first one between steps.
+@pytest.mark.parametrize(("engine", "allowed"), [("torch", {OWN, LOCAL}), ("jax", {OWN})])
+def test_an_engine_listens_only_on_the_address_of_the_run(
+    engine: str, allowed: set[str], installed_engines: Paths, machine: Machine
+) -> None:
+    spec = spec_on(1, engine=engine, epochs=50, threads=1)
+    with together(spec, installed_engines, machine, local=OWN) as sides:
+        wait_until(lambda: all(side.steps() for side in sides))
+        connections = sides[0].worker().net_connections()
+        listening = {each.laddr.ip.removeprefix("::ffff:") for each in connections if each.status == "LISTEN"}
+        assert OWN in listening
+        assert listening <= allowed
+        sides[0].session.cancel()
+        finished(installed_engines, *sides)
 
 
 @pytest.mark.parametrize("rank", [0, 1])
