@@ -45,7 +45,7 @@ class KerasFeed(Engine):
     def part(self, batches: Batches) -> Batches:
         """Return this process's part of the batches for `fit` and `evaluate`.
 
-        If one process leads, only that process validates; the others receive training batches only.
+        If one process leads, it calls `evaluate` alone, with all of the data.
         """
         return batches
 
@@ -113,7 +113,7 @@ class KerasFeed(Engine):
 
     def _validation(self, data: Any, size: int | None) -> Batches:
         batches = data if isinstance(data, Batches) else self._batches(data[0], data[1], size)
-        return batches if self.has_process_per_device else self.part(batches)
+        return self.part(batches)
 
     def _order(self, count: int) -> Any:
         """Return a random permutation of range(count), different for each pass of a run."""

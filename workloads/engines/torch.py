@@ -149,12 +149,23 @@ class Torch(KerasFeed):
         """Train to the end or, as a follower, until the leader ends the training."""
         if self._ranks is None:
             super().fit(model, **arguments)
-        elif self._ranks.leads:
+            return
+        validation = arguments.get("validation_data")
+        if self._ranks.leads:
+            if validation is not None:
+                self._ranks.validate(model, None)
             super().fit(model, **arguments)
+            model.__dict__.pop("evaluate", None)
             self._ranks.end()
-        else:
-            with suppress(Ended):
-                super().fit(model, **(arguments | {"epochs": _ENDLESS, "validation_data": None}))
+            return
+        if validation is not None:
+            batches = self._validation(validation, arguments.get("batch_size"))
+            steps = arguments.get("validation_steps")
+            self._ranks.validate(
+                model, lambda: model.evaluate(self._adapter(batches), steps=steps, verbose=0, return_dict=True)
+            )
+        with suppress(Ended):
+            super().fit(model, **(arguments | {"epochs": _ENDLESS, "validation_data": None}))
 
     def gpus(self) -> int:
         return int(self._device != "cpu")

@@ -1,7 +1,7 @@
 """Trains a Keras model in several processes, one per device, with PyTorch's DistributedDataParallel.
 
-All processes run the same workload. The first one leads: only it stops, validates and reports. The leader sends a
-command before each step, so the other processes needn't decide anything.
+All processes run the same workload. The first one leads: only it stops, starts a validation and reports. It sends
+a command to the others before each step.
 """
 
 import datetime as dt
@@ -14,7 +14,7 @@ from workloads.engines.engine import StepWatch
 from workloads.engines.keras_feed import Batch, part_of
 from workloads.engines.peers import STORE, WORLD_SIZE, addresses, not_connected, rank
 
-_STEP, _COUNT, _METRICS, _END = range(4)
+_STEP, _COUNT, _METRICS, _VALIDATE, _END = range(5)
 # A step of a large network can take minutes on a CPU. Followers also wait while the leader validates.
 _LEADER_WAITS = dt.timedelta(minutes=10)
 # Well below the largest float32, so that the sum of 64 devices is still a number.
@@ -45,6 +45,8 @@ class Ranks:
         self._device = device
         self.leads = self._rank == 0
         self._watch: StepWatch | None = None
+        self._validation: Callable[[], object] | None = None
+        self._is_validating = False
         waits = _LEADER_WAITS if self.leads else _FOLLOWER_WAITS
         store = _store(self._distributed, self._rank, self._size)
         # Commands are sent between the processors, gradients between the devices.
@@ -85,6 +87,24 @@ class Ranks:
         model.train_step = step
         self._result, model._get_metrics_result_or_logs = model._get_metrics_result_or_logs, self._results
 
+    def validate(self, model: Any, own: Callable[[], object] | None) -> None:
+        """Make all processes validate when the leader does, each with its part of the data.
+
+        Args:
+            model: The model, which is about to be trained.
+            own: Validates with a follower's part; None for the leader, or without validation.
+        """
+        self._validation = own
+        if not self.leads:
+            return
+        usual = type(model).evaluate
+
+        def evaluate(*arguments: Any, **named: Any) -> Any:
+            self._send(_VALIDATE)
+            return self._validated(lambda: usual(model, *arguments, **named))
+
+        model.evaluate = evaluate
+
     def end(self) -> None:
         """End the training of the followers."""
         self._send(_END)
@@ -124,11 +144,27 @@ class Ranks:
 
     def _results(self, logs: Any) -> Any:
         """Return the metrics. Keras calls this method once at the end of each epoch and once after validation."""
-        if self._model.training:
+        if self._is_validating:
+            self._add_metrics()
+        elif self._model.training:
             self._agree(_METRICS)
             if self.leads:
                 self._add_metrics()
         return self._result(logs)
+
+    def _validated(self, validate: Callable[[], Any]) -> Any:
+        self._is_validating = True
+        try:
+            return validate()
+        finally:
+            self._is_validating = False
+
+    def _follow_validation(self) -> None:
+        """Validate between two training steps, where Keras doesn't expect it."""
+        if self._validation is not None:
+            self._validated(self._validation)
+            self._model.reset_metrics()
+            self._model.train()
 
     def _agree(self, command: int) -> None:
         """Send a command (leader), or execute commands up to this one (follower)."""
@@ -147,10 +183,17 @@ class Ranks:
             self._distributed.broadcast(command, src=0)
             if command == _END:
                 raise Ended
-            if command != _STEP:
-                (self._count if command == _COUNT else self._add_metrics)()
+            self._carry_out(int(command))
             if command == last:
                 return
+
+    def _carry_out(self, command: int) -> None:
+        if command == _COUNT:
+            self._count()
+        elif command == _METRICS:
+            self._add_metrics()
+        elif command == _VALIDATE:
+            self._follow_validation()
 
     def _count(self) -> tuple[int, ...]:
         seen = self._torch.tensor(self._watch.examples() if self._watch is not None else (0,))
