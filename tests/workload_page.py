@@ -118,8 +118,8 @@ DIFFERENCES = """
 INFERENCE = """
 ## Inference
 
-These workloads use untrained networks to predict on generated images, with a batch size of 64. They measure images
-per second, and the latency (median and 95th percentile) for 1 image and for 16 images. The networks from
+These workloads use untrained networks to predict on generated images, with a batch size of 64. The results are
+images per second, and the latency (median and 95th percentile) for 1 image and for 16 images. The networks from
 {study_002} also predict 160 images, 16 at a time.
 
 """
@@ -134,8 +134,8 @@ a small server. No results have been published for these weights.
 MACHINE = """
 These workloads test the hardware itself. `matmul` measures the computer's peak. Once it has been run, every
 network whose operations can be counted reports its share of this peak. `storage --set folders=/one:/two` creates
-JPEG files similar to ImageNet's in folders of your choice, packs them, and trains from them. With two folders, it
-reports the difference between them as a percentage. The files are removed afterwards.
+JPEG files similar to ImageNet's in folders of your choice, packs them, and trains from them. With two folders, the
+difference between the folders is reported as a percentage. The test files are removed afterwards.
 
 """
 TRAINING_HEAD = [
