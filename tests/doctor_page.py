@@ -20,14 +20,15 @@ python3 start.py doctor --log training.log    # explains the lines of a log
 python3 start.py doctor --report              # text for a request for help, without names or serial numbers
 ```
 
-In the window, the doctor is on the *Hardware* page. *Help* → *Why isn't my GPU used?* starts it directly.
+In the window, the doctor is on the *Hardware* page. *Help* → *Why isn't my GPU used?* starts the doctor
+directly.
 
 **Supported GPUs:** TensorFlow uses NVIDIA GPUs (GTX 10 series or newer) on Linux and in WSL 2. On Windows itself,
-on macOS, and on computers with AMD, Intel or Apple GPUs, TensorFlow runs on the CPU. This is normal. PyTorch
+on macOS, and on computers with AMD, Intel or Apple GPUs, TensorFlow runs on the CPU, which is normal. PyTorch
 supports more GPUs; see [Engines](using.md#engines).
 
-**What the doctor does:** the doctor doesn't just list devices. In a separate process, it has each device compute a
-matrix product, a convolution and a step compiled by XLA, and checks the results.
+**What the doctor does:** the doctor doesn't just list devices. In its own process, each device computes a matrix
+product, a convolution and a step compiled by XLA. The doctor checks the results.
 
 ## What messages mean
 

@@ -25,33 +25,33 @@ window also shows what each workload needs on your computer.
 
 """
 TODAY = """
-Current networks aren't based on a study. For most of them, there are published results for cards up to
-2026:
+Current networks aren't based on a study. For most of these networks, there are published results for graphics
+cards up to 2026:
 
 - `gpt_mini`, `gpt_tiny` and `gpt_small` are defined and timed as in Languini Kitchen, and `nanogpt_char` as in
-  nanoGPT. Their headline figure is tokens per second. The GPTs read random tokens, from which nothing can be
-  learned. Their loss is therefore always near ln 16,384 = 9.70.
+  nanoGPT. The headline figure of these four workloads is tokens per second. The GPTs read random tokens, from
+  which nothing can be learned. The loss of the GPTs is therefore always near ln 16,384 = 9.70.
 - `vit_tiny_224`, `resnet50_224`, `convnext_tiny_224`, `efficientnet_b0_224` and `mobilenetv3_large_224` are
-  defined and timed as in timm. Their headline figure is images per second.
+  defined and timed as in timm. The headline figure of these five workloads is images per second.
 - `fc_parametric`, `cnn_parametric` and `rnn_parametric` have adjustable depth and width, as in ParaDnn. For
   example, `study run --workload fc_parametric --axis width=256,1024,4096 --axis device=cpu,gpu:0` shows the width
   above which a GPU is faster than the CPU.
 - `gpt_small_generation` generates text; see [Generation](#generation).
 
-Nearly all published rows for these networks were measured with PyTorch and float16 autocast. They are shown next
-to runs with any precision. Rows for image networks are also shown next to runs with any batch size. Each bar shows
-its own precision and batch size.
+Nearly all published rows for these networks were measured with PyTorch and float16 autocast. Such rows are shown
+next to runs with any precision. Rows for image networks are also shown next to runs with any batch size. Each bar
+shows its own precision and batch size.
 """
 READING = """
 How to read the tables:
 
 - **An epoch** is defined as in the study. If epochs are shortened or don't exist, a run consists of rounds
   of steps. The first round is the warm-up.
-- **Loss** is the expected range after the first whole epoch. It is based either on runs with the synthetic twin or
-  on the loss of random guessing. If the loss of a run is outside this range, a warning is shown.
+- **Loss** is the expected range after the first whole epoch. The range is based either on runs with the synthetic
+  twin or on the loss of random guessing. If the loss of a run is outside this range, a warning is shown.
 - **Memory** is the peak memory (resident set size) of the worker process at the default batch size, measured on a
-  CPU with two cores. It includes the engine and the data; TensorFlow accounts for 0.6 GB. Longer runs may need a
-  few percent more. On a GPU, memory requirements differ.
+  CPU with two cores. This peak includes the engine and the data; TensorFlow accounts for 0.6 GB. Longer runs may
+  need a few percent more. On a GPU, memory requirements differ.
 - **Published** is the number of published results for exactly or nearly the same workload.
 
 Parameter counts are checked in every run.
@@ -98,7 +98,7 @@ DIFFERENCES = """
   of `alexnet_s` and `resnet_50_s` on the device.
 - `cifar10_cnn` augments a whole batch of images at once, in one thread. The study's generator processed one image
   at a time.
-- `lstm_text_generation` generates no text after training. The study's times didn't include this either.
+- `lstm_text_generation` generates no text after training. The study's times didn't include text generation either.
 - `lstm_ptb_*` look up words on the device. The study pinned this operation to the CPU.
 - `ptb_lstm_mxnet` counts each sentence as 22 words (the average is 22.1), groups sentences of similar length into
   batches, and truncates sentences after 60 words. The result of a partial epoch can be off by up to 15 %, as a
@@ -107,8 +107,8 @@ DIFFERENCES = """
   because {study_001} doesn't state a solver. Weight decay is applied as in Keras, separately from the
   gradient.
 - `fcn_s` has the three hidden layers that the study measured, although its paper describes four.
-- The flower networks start from random weights instead of weights trained on ImageNet. This makes a download
-  unnecessary and doesn't change the training time.
+- The flower networks start from random weights instead of weights trained on ImageNet, which makes a download
+  unnecessary and doesn't affect the training time.
 - `nanogpt_char` is trained on Nietzsche with 57 different characters instead of Shakespeare with 65. nanoGPT's
   figure of 10.65 million parameters doesn't include the 98,304 position parameters, which are counted here.
 - With every engine, transformers compute attention as two products and a plain softmax in float32, without a fused
@@ -118,8 +118,8 @@ DIFFERENCES = """
 INFERENCE = """
 ## Inference
 
-These workloads use untrained networks to predict on generated images, with a batch size of 64. They measure images
-per second, and the latency (median and 95th percentile) for 1 image and for 16 images. The networks from
+These workloads use untrained networks to predict on generated images, with a batch size of 64. The results are
+images per second, and the latency (median and 95th percentile) for 1 image and for 16 images. The networks from
 {study_002} also predict 160 images, 16 at a time.
 
 """
@@ -127,15 +127,15 @@ GENERATION = """
 ## Generation
 
 `gpt_small_generation` reads a prompt of 128 random tokens and generates 128 tokens with a key-value cache, always
-choosing the most likely token. Its headline figure is the number of tokens generated per second. The
-prompt-reading speed is listed among its measurements. A batch size of 1 corresponds to a chat, and `--batch 8` to
+choosing the most likely token. The headline figure is the number of tokens generated per second. The speed of
+reading the prompt is listed among the measurements. A batch size of 1 corresponds to a chat, and `--batch 8` to
 a small server. No results have been published for these weights.
 """
 MACHINE = """
 These workloads test the hardware itself. `matmul` measures the computer's peak. Once it has been run, every
 network whose operations can be counted reports its share of this peak. `storage --set folders=/one:/two` creates
-JPEG files similar to ImageNet's in folders of your choice, packs them, and trains from them. With two folders, it
-reports the difference between them as a percentage. The files are removed afterwards.
+JPEG files similar to ImageNet's in folders of your choice, packs them, and trains from them. With two folders, the
+difference between the folders is reported as a percentage. The test files are removed afterwards.
 
 """
 TRAINING_HEAD = [

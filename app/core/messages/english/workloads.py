@@ -9,7 +9,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engine.float16_needs_gpu": "Without a GPU, {engine} and Keras compute mixed_float16 in float32. Choose mixed_bfloat16 or a GPU.",
     "engine.cpus_not_limited": "The run can't be limited to {cpus} CPUs because fewer are available.",
     "engine.fused_needs_gpu": "Without a GPU, {engine} computes an LSTM step by step. Choose non-fused or a GPU.",
-    "engine.not_fused_and_compiled": "{engine} can't compile a fused LSTM. Turn one of the two off.",
+    "engine.not_fused_and_compiled": "{engine} can't compile a fused LSTM. Turn off one of the two.",
     "engine.gone": "{engine} or its drive was removed during the run. Reinstall it, or choose another engine.",
     "engine.no_compiler": "{engine} needs a C++ compiler to compile steps, but none was found ({compilers:, }).",
     "engine.no_triton": "{engine} needs Triton to compile steps for a GPU, but this build doesn't include it.",
