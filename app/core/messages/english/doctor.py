@@ -60,7 +60,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.log_ask": "Search {address} for this line, or post it with the output of `{epochmark} doctor --report`.",
     "doctor.log_ask_maker": "Search the program's issues for this line, or post it with the output of `{epochmark} doctor --report`.",
     "doctor.log_caution": "{title}. Nothing is broken.",
-    "doctor.log_cut": "The log is too long, so only its first 2 million characters, and 2,000 per line, were read.",
+    "doctor.log_cut": "The log is too long, so only its first 2 million characters were read, and at most 2,000 per line.",
     "doctor.log_fault": "{title} (line {line}).",
     "doctor.log_harmless": "No faults in this log.",
     "doctor.log_is_folder": "{path} is a folder.",
