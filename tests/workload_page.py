@@ -120,7 +120,7 @@ INFERENCE = """
 
 These workloads use untrained networks to predict on generated images, with a batch size of 64. The results are
 images per second, and the latency (median and 95th percentile) for 1 image and for 16 images. The networks from
-{study_002} also predict 160 images, 16 at a time.
+{study_002} also classify 160 images, 16 at a time.
 
 """
 GENERATION = """

@@ -117,7 +117,7 @@ class LogDiagnosis:
 
 
 def diagnose_log(log: str, engine: str | None = None) -> LogDiagnosis:
-    """Diagnose a log. Only its first 2 million characters, and 2,000 per line, are read.
+    """Diagnose a log. Only its first 2 million characters are read, and at most 2,000 per line.
 
     Args:
         log: The text.

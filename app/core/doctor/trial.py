@@ -107,7 +107,7 @@ def run_trial(
     cancel: threading.Event | None = None,
     engine: str = DEFAULT_ENGINE,
 ) -> Trial:
-    """Run one test process to its end. Raises AppError if it can't be started.
+    """Run one test process to completion. Raises AppError if it can't be started.
 
     Args:
         target: "list", "cpu" or "gpu:0".

@@ -55,6 +55,8 @@ class Progress:
                 # The run's first step isn't representative, because it traces and compiles.
                 first = event.epoch == 0 and event.first_index == 0
                 self._recent_s.extend(event.durations_s[1:] if first else event.durations_s)
+            case events.TelemetryEvent() if self._by_time:  # time also passes during a step that takes long
+                self._now_s = max(self._now_s, event.t_s)
             case events.Epoch():
                 self.epoch, self.step = event.index + 1, 0
                 self._validation_s = event.validation_s or 0.0

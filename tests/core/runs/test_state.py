@@ -12,6 +12,7 @@ from app.core.runs.state import RunState
 from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.telemetry import Telemetry
 
 SPEC = CATALOGUE["cifar10_keras_cnn"].default_spec()
 SUSPENDED = events.Reason(code="suspended", level="invalid", text="The computer slept.")
@@ -123,6 +124,8 @@ def test_a_phase_by_time_lasts_longer_if_its_first_steps_do() -> None:
 
     progress = followed(events.Phase(name="measure", t_s=0.0, budget_s=60.0))
     assert (progress.fraction, progress.remaining_s) == (0.0, 60.0)
+    progress.follow(events.TelemetryEvent(t_s=30.0, telemetry=Telemetry(cpu_pct=50.0)))
+    assert (progress.fraction, progress.remaining_s) == (0.5, 30.0)
     progress.follow(at(80.0, 0, 80.0))  # the first step isn't typical, so nothing is known about the others
     assert (progress.fraction, progress.remaining_s) == (None, None)
     progress.follow(at(120.0, 1, 40.0))

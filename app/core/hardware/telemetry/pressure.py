@@ -1,4 +1,4 @@
-"""Measures on Linux how long programs wait for CPUs or memory, or are stopped by a CPU quota.
+"""On Linux, measures how long programs wait for CPUs or memory, or are throttled by a CPU quota.
 
 Other systems don't report these waits. Sources: Linux, Documentation/accounting/psi.rst (pressure),
 Documentation/admin-guide/cgroup-v2.rst (cpu.stat).

@@ -68,7 +68,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "warning.page_cache_kept": "Files were probably read from memory because the system kept its file cache (folder {folders:, }).",
     "warning.page_cache_unknown": "Files may have been read from memory. The system may have kept its file cache (folder {folders:, }).",
     "worker.fault": "{kind}: {text}",
-    "worker.peer_ended": "The process for device {device} ended unexpectedly (exit code {code}). Run again.",
+    "worker.peer_ended": "The process for device {device} ended unexpectedly (exit code {code}). Start the run again.",
     "worker.peer_hung": "The process for device {device} didn't respond for {silent_s:.0f} s. Run again.",
     "worker.out_of_memory": "Out of memory, on the computer or the device. Try a smaller batch.",
     "worker.unreadable_job": "The job couldn't be read ({reason}).",

@@ -48,7 +48,7 @@ WIDEST_PX = 260
 
 
 def _longest() -> dict[str, tuple[str, ...]]:
-    """Return the widest typical texts of each column."""
+    """Return the widest typical strings for each column."""
     return {
         "id": ("99999",),
         "started_at": ("2028-08-28 08:48",),
