@@ -58,6 +58,8 @@ class Limits:
     Attributes:
         silence_s: Silence before a warning. The run isn't ended before `start_s`, because compiling the first step
             may take a long time.
+        slow_s, slow_steps: Silence before a warning if several computers take part, in seconds and in typical
+            steps, whichever is longer.
         start_s: Silence before the first step after which a worker counts as hung. NVIDIA states up to 30 minutes
             for compiling kernels for a GPU without prebuilt code.
         unheard_s: Silence after which a worker that regularly sends `alive` counts as hung.
@@ -72,6 +74,8 @@ class Limits:
     """
 
     silence_s: float = 120.0
+    slow_s: float = 20.0
+    slow_steps: float = 20.0
     start_s: float = 2_400.0
     unheard_s: float = events.HUNG_S
     loads_s: float = events.LOADS_S
@@ -132,6 +136,7 @@ class Session:
         self._has_engine = False
         self._counted_s = time.monotonic()
         self._silence_reported = False
+        self._slowness_reported = False
         self._damaged = 0
         self._flood = Flood()
         self._step_s: float | None = None
@@ -354,6 +359,16 @@ class Session:
         elif self._silent_s > self._limits.silence_s and not self._silence_reported:
             self._silence_reported = True
             self._store_and_publish(warn("silent_worker", message("run.silent", silent_s=self._silent_s)))
+        elif self._is_slowed_down():
+            self._slowness_reported = True
+            said = message("run.slow_peers", silent_s=self._silent_s, step_s=self._step_s)
+            self._store_and_publish(warn("slow_peers", said))
+
+    def _is_slowed_down(self) -> bool:
+        """Return whether a step takes so long that the other computers or the network must have become slow."""
+        if self._slowness_reported or self._step_s is None or self._peers.place is None:
+            return False
+        return self._silent_s > max(self._limits.slow_s, self._limits.slow_steps * self._step_s)
 
     def _unheard_limit_s(self) -> float:
         return self._limits.unheard_s if self._has_engine else self._limits.loads_s

@@ -1,5 +1,6 @@
 """Sentences: headlines and their notes, how far a number can be trusted, advice, and a result as text."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from app.cli.views import TextView
 from app.core.messages import Message, message, sentence, text
+from app.core.messages.english import ENGLISH
 from app.core.metrics import metric_lines
 from app.core.records import Run, RunSummary
 from app.core.report.run_texts import (
@@ -33,6 +35,7 @@ from app.core.titles import cores_title
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import RULES, judge
+from tests.conftest import ROOT
 from tests.saying import Saying, said
 from tests.sure import sure
 from tests.telemetry import machine_of, telemetry_of
@@ -228,7 +231,8 @@ def test_a_verdict_in_one_line() -> None:
         ("other_load", None, "short.other_load"),
         ("other_load", message("verdict.other_load"), "short.other_load"),
         ("gpu_not_used", None, "short.gpu_not_used"),
-        ("data_incomplete", None, None),
+        ("data_incomplete", None, "short.data_incomplete"),
+        ("of_another_version", None, None),
         ("{of_another} version", None, None),
     ],
 )
@@ -287,7 +291,7 @@ def test_a_text_has_each_caution_once_and_names_nobody(stored_run: Run, monkeypa
     run = changed(stored_run, FIRST | {"status": "cancelled", "comment": "Anna's"}, warnings=(warning,))
     shown = result_text(JudgedRun(run))
     assert shown.count(sentence("result.first_epoch_only")) == 1
-    causes = f"{sentence('short.cancelled')}; {sentence('short.first_epoch')}; data incomplete"
+    causes = "; ".join(sentence(f"short.{code}") for code in ("cancelled", "first_epoch", "data_incomplete"))
     verdict = sentence("result.text_verdict_because", verdict="Caution", causes=causes)
     assert verdict in shown.splitlines()
     assert "anna" not in shown.casefold()
@@ -413,3 +417,12 @@ anything = st.none() | st.integers() | st.floats() | st.text(max_size=3) | st.li
 @given(st.dictionaries(st.sampled_from(("cpu_pct", "core_pct", "fan_pct", "memory_used_bytes")), anything))
 def test_any_telemetry_record_is_accepted(stored_run: Run, look: dict[str, Any]) -> None:
     assert all(len(row) == 4 for row in telemetry_rows(JudgedRun(with_telemetry(stored_run, look))))
+
+
+def test_every_warning_has_a_short_name() -> None:
+    codes = set()
+    for path in (*(ROOT / "app").rglob("*.py"), *(ROOT / "workloads").rglob("*.py")):
+        code = path.read_text(encoding="utf-8")
+        codes |= set(re.findall(r'\b(?:warn\(\s*|Warn\(code=)"([a-z_]+)"', code))
+    assert {"silent_worker", "loss_out_of_band"} <= codes
+    assert not [code for code in codes if f"short.{code}" not in ENGLISH]

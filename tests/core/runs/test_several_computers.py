@@ -18,6 +18,7 @@ from tests.core.cluster.meeting import LOCAL, Meeting
 from tests.core.cluster.together import Side, finished, together
 from tests.core.runs.running import Recorder, demo, fake_worker, finish, stored
 from tests.saying import said
+from tests.sure import sure
 from tests.waiting import wait_until
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -93,6 +94,17 @@ def test_a_suspended_worker_ends_the_run_on_both(paths: Paths, machine: Machine)
         finished(paths, *sides)
     assert sides[1].said.code == "run.hung"
     assert sides[0].said.code == "cluster.ended"
+
+
+@pytest.mark.slow
+def test_steps_that_take_far_longer_than_before_are_reported_on_both(paths: Paths, machine: Machine) -> None:
+    limits = Limits(slow_s=1.0, hung_s=4.0, hung_steps=1.0)
+    with together(demo(outcome="hang", step_s=0.02), paths, machine, limits) as sides:
+        runs = finished(paths, *sides)
+    for run in runs:
+        assert [sure(warning.said).code for warning in run.warnings if warning.code == "slow_peers"] == [
+            "run.slow_peers"
+        ]
 
 
 @pytest.mark.slow

@@ -46,6 +46,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.problem": "{problem}",
     "run.problem_with_advice": "{problem} {advice}",
     "run.rename_it": "Rename the file or folder, or choose another one.",
+    "run.slow_peers": "No step has finished for {silent_s:.0f} s, although a step usually takes {step_s:.2g} s. Another computer or the network has become slow.",
     "run.silent": "The training process hasn't responded for {silent_s:.0f} s. It may be compiling, or it may have hung.",
     "run.limit_not_read": "The device no longer reports its power limit.",
     "run.limit_out_of_range": "{device} accepts power limits from {least_w:.0f} to {most_w:.0f} W, not {limit_w} W.",
