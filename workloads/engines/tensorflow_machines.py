@@ -13,6 +13,8 @@ from workloads.engines.peers import addresses, not_connected, rank
 
 # The others may still import their engine, which takes a minute on a slow computer.
 _JOINS_WITHIN_MS = 300_000
+# Longer than Epochmark waits, which can name the computer that doesn't respond.
+_RESPONDS_WITHIN_MS = 60_000
 # A computer that is done waits for the others. Otherwise, TensorFlow would abort their processes.
 _LEAVES_WITHIN_MS = 60_000
 
@@ -38,6 +40,7 @@ def connected(tf: Any, devices: list[str]) -> Any:
         service_type="standalone",
         service_leader="/job:worker/replica:0/task:0",
         cluster_register_timeout_in_ms=_JOINS_WITHIN_MS,
+        heartbeat_timeout_in_ms=_RESPONDS_WITHIN_MS,
         shutdown_barrier_timeout_in_ms=_LEAVES_WITHIN_MS,
         coordinated_jobs=[CoordinatedJob(name="worker", num_tasks=len(hosts))],
     )

@@ -74,7 +74,7 @@ class Limits:
     """
 
     silence_s: float = 120.0
-    slow_s: float = 20.0
+    slow_s: float = 10.0
     slow_steps: float = 20.0
     start_s: float = 2_400.0
     unheard_s: float = events.HUNG_S
