@@ -9,11 +9,13 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QStackedWi
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.power import device_at_limit
 from app.core.errors import AppError
+from app.core.formats import format_seconds
 from app.core.messages import format_time_left, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
 from app.core.report.run_texts import (
+    LONG_STEP_S,
     derived_epoch_text,
     error_advice,
     estimated_from_s,
@@ -171,7 +173,7 @@ class HeadlineCard(Card):
             about = "≈ " if run.basis == "estimate" else ""
             value, note = about + format_value(metric, run.value), _note(run)
         elif run is not None and run.steps is not None and step_s is not None and metric == "seconds_per_epoch_s":
-            value, unit = f"{1000 * step_s:.1f}", sentence("run.ms_per_step")
+            value, unit = _step_duration(step_s)
             note = sentence("run.short", steps=run.steps, whole=run.steps_per_epoch)
         self._row.show_number(value, unit, muted=muted or value == "–")
         self.note.show_text(note)
@@ -251,8 +253,15 @@ def _facts(run: RunSummary) -> str:
 
 
 def _note(run: RunSummary, measured_s: float | None = None) -> str:
-    """Return the headline's note without information shown elsewhere: first epoch, mean and spread."""
+    """Return the headline's note without information shown elsewhere: first epoch and spread."""
     return headline_note(run, with_first_epoch=False, with_spread=False, measured_s=measured_s)
+
+
+def _step_duration(step_s: float) -> tuple[str, str]:
+    """Return the duration of a step and its unit."""
+    if step_s >= LONG_STEP_S:
+        return format_seconds(step_s), sentence("run.s_per_step")
+    return f"{1000 * step_s:.1f}", sentence("run.ms_per_step")
 
 
 def _verdict(verdict: events.Judged) -> Sequence[str]:

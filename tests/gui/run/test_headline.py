@@ -131,6 +131,9 @@ def test_a_short_run_shows_its_step_in_milliseconds(card: HeadlineCard, run: Run
     short = replace(run.summary, value=None, seconds_per_epoch_s=None, basis=None, steps=40, step_median_s=0.0417)
     card.show_stored(JudgedRun(replace(run, summary=short)))
     assert (card.value.text(), card.unit.text()) == ("41.7", sentence("run.ms_per_step"))
+    slow = replace(short, step_median_s=67.85)
+    card.show_stored(JudgedRun(replace(run, summary=slow)))
+    assert (card.value.text(), card.unit.text()) == ("67.8", sentence("run.s_per_step"))
 
 
 @pytest.mark.parametrize("level", ["caution", "invalid"])

@@ -130,7 +130,7 @@ def test_it_has_what_the_headline_leaves_out(run: Run, qtbot: QtBot, services: A
     dialog = added(qtbot, VerdictDialog(services.theme, JudgedRun(run)))
     texts = [child.text() for child in dialog.findChildren(QLabel)]
     note = headline_note(run.summary)
-    assert said("result.spread").is_in(note)
+    assert said("result.spread_of_epochs").is_in(note)
     assert said("result.first_epoch").is_in(note)
     assert texts.count(note) == 1
 

@@ -154,6 +154,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.cancelling": "Cancelling …",
     "run.limit_later": "The bottleneck appears here when the run finishes.",
     "run.ms_per_step": "ms / step",
+    "run.s_per_step": "s / step",
     "run.no_problems": "No problems so far",
     "run.not_stored": "Finished but not fully saved",
     "run.not_stored_shortly": "Not saved",
