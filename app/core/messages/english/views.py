@@ -48,7 +48,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "chart.speed": "speed",
     "chart.speed_now": "{share_pct:.0f} % of the initial speed",
     "chart.speed_later": "The speed appears here during the run.",
-    "chart.step_rate": "{steps_per_s:.1f} steps/s",
+    "chart.step_rate": "{steps_per_s:rate} steps/s",
     "chart.steps_each": "{steps} of {whole} steps each",
     "chart.steps_later": "Steps per second appear here during the run.",
     "chart.steps_now": "{now} steps per second, peak {highest:.1f}",
