@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.cli.machine import compare
 from app.cli.run import print_result
-from app.core.analysis.compare import Bar, bars, baseline_name, find_baseline, position
+from app.core.analysis.compare import Bar, bars, baseline_name, chart_note, find_baseline, position
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.paths import Paths
@@ -20,7 +20,7 @@ from app.core.report.share import share_card
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
-from app.gui.charts.bars import value_text, value_texts
+from app.gui.charts.bars import value_texts
 from app.gui.pages.compare.page import ComparePage
 from app.gui.run.headline import HeadlineCard
 from app.gui.services.bundle import Services
@@ -66,8 +66,7 @@ OUTLETS: dict[str, Callable[[Run], str]] = {
     "rank of an estimate": lambda run: position(replace(run.summary, basis="estimate")) or "",
     "text to share": lambda run: result_text(JudgedRun(run)),
     "picture to share": lambda run: share_card(JudgedRun(run)).footer,
-    "bar of the run's page": lambda run: value_text(*chart(run)),
-    "bar of the page that compares": lambda run: value_text(*chart(run), ratios=True),
+    "note below the bars": lambda run: chart_note(run.summary.metric, bars(STANDARD, run.summary), chart(run)[1]),
 }
 
 
@@ -77,17 +76,10 @@ def test_a_factor_comes_with_the_year(stored_run: Run, outlet: str) -> None:
     assert text.count("×") == text.count(YEAR) == 1
 
 
-def test_without_room_the_year_stays_as_long_as_the_factor(stored_run: Run) -> None:
+def test_the_year_of_the_baseline_is_not_shown_next_to_the_own_bar(stored_run: Run) -> None:
     you, baseline = chart(stored_run)
-    assert baseline.row is not None
-    shown = {"value": "66.3", "ratio": "4.8×"}
-    whole, short = (
-        sentence("chart.times_the", **shown, baseline=YEAR),
-        sentence("chart.times_of_year", **shown, year=2019),
-    )
-    assert value_texts(you, baseline) == (whole, short, "66.3")
-    unknown = replace(baseline, row=replace(baseline.row, year=None))
-    assert value_texts(you, unknown)[1:] == ("66.3", "66.3")
+    assert value_texts(you, baseline) == ("66.3 · 4.8×", "66.3")
+    assert value_texts(you, baseline, ratios=True) == ("66.3 · 4.8×",)
     assert value_texts(you, None) == ("66.3",)
     assert value_texts(baseline, baseline, ratios=True) == (sentence("chart.is_baseline", value="320"),)
 

@@ -388,8 +388,14 @@ def baseline_name(bar: Bar) -> str:
     return text(_with_year(bar))
 
 
-def chart_note(metric: str, chart: Iterable[Bar]) -> str:
-    """Return the note below a chart: metric, whether higher or lower is better, years of the published results."""
+def chart_note(metric: str, chart: Iterable[Bar], baseline: Bar | None = None) -> str:
+    """Return the note below a chart: metric, whether higher or lower is better, years of the published results.
+
+    Args:
+        metric: Metric of the bars.
+        chart: The bars.
+        baseline: Bar that the factor of the user's own bar refers to; None if another text names it.
+    """
     chart = list(chart)
     years = sorted({bar.row.year for bar in chart if bar.row and bar.row.year})
     kind = headline_kind(metric)
@@ -398,6 +404,9 @@ def chart_note(metric: str, chart: Iterable[Bar]) -> str:
     if years:
         span = {"first": years[0], "last": years[-1], "count": 1 + years[-1] - years[0]}
         said = message("compare.scale_of_years", quantity=kind.quantity, better=better, **span)
+    if baseline is not None and any(bar.kind == "you" and bar.times_as_fast(baseline) for bar in chart):
+        factor = message("compare_page.times_as_fast", baseline=_with_year(baseline))
+        said = message("compare.with_factor", said=said, factor=factor)
     return text(message("compare.with_unlike", said=said) if not all(bar.is_like for bar in chart) else said)
 
 

@@ -76,6 +76,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.without_xla": "without {compiler}",
     "compare.workload_version": "{workload}, version {version}",
     "compare.workload": "Workload",
+    "compare.with_factor": "{said} · {factor}",
     "compare.with_unlike": "{said} · below the line: different precision or batch size",
     "compare.year_not_stated": "year not stated",
     "compare.you": "This computer",
