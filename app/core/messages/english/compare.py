@@ -123,6 +123,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "provenance.batch": "Batch size",
     "provenance.conditions": "Conditions",
     "provenance.derived": "Derived",
+    "provenance.doubtful": "Why it is doubtful",
     "provenance.differs": "Differs in",
     "provenance.from": "From",
     "provenance.hardware": "Hardware",
