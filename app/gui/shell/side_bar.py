@@ -13,7 +13,7 @@ from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX, LABEL_PX, WIDE_WINDOW_PX
 from app.gui.widgets.basics import Button, label, line, row, set_tip
 
-WIDTH_PX, NARROW_PX = 176, 64
+WIDTH_PX, NARROW_PX, MARGIN_PX = 196, 64, 10
 
 
 class SideBar(QFrame):
@@ -38,7 +38,7 @@ class SideBar(QFrame):
         picture.setPixmap(application_icon().pixmap(QSize(24, 24)))
         layout = QVBoxLayout(self)
         self._layout = layout
-        layout.setContentsMargins(12, 2 * GAP_PX, 12, 2 * GAP_PX)
+        layout.setContentsMargins(MARGIN_PX, 2 * GAP_PX, MARGIN_PX, 2 * GAP_PX)
         self._name = label("Epochmark", 16, QFont.Weight.Bold)
         head = row(picture, self._name, None, spacing_px=10)
         head.setContentsMargins(8, 0, 0, 2 * GAP_PX)
