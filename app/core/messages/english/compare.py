@@ -46,7 +46,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.may_differ": "May differ",
     "compare.metric": "Metric",
     "compare.network": "Network",
-    "compare.network_of_study": "as in the study",
+    "compare.network_of_study": "as published ({study})",
     "compare.no_epoch": "no epoch",
     "compare.not_virtual": "not virtual",
     "compare.other_metric": "measured in {theirs}, not {mine}",
