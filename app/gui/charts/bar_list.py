@@ -27,6 +27,7 @@ from app.gui.charts.bars import (
     Scale,
     bar_key,
     name_font,
+    name_within,
     paint_bar,
     paint_divide,
     paint_grid,
@@ -44,6 +45,7 @@ WIDE_ROW_PX = 64  # taller rows, on large screens, have larger bars and text
 ROWS_AT_LEAST = 5
 REMARKS_SHARE, REMARK_LINES = 0.3, 4  # maximum share of the width, and maximum number of lines
 BARS_SHARE = 0.4  # minimum share of bars in their space; below it, values use their shortest form
+NAMES_SHARE = 0.36  # maximum share of the width
 REMARKS_GAP_PX, REMARKS_LEAST_PX = 12, 72  # space before remarks, and the least space for a cut remark
 SHORT_REMARK, NO_BREAK = 24, "\N{NO-BREAK SPACE}"
 MOVE_MS = 300
@@ -290,11 +292,16 @@ class BarList(QWidget):
         row_px = self._row_px()
         text_px = 12 if row_px < 26 else 13 if row_px <= WIDE_ROW_PX else 16
         draft = RowLook(0, 0, min(26.0 if row_px <= WIDE_ROW_PX else 40.0, row_px * 0.54), text_px)
-        names = [QFontMetricsF(name_font(draft, bar)).horizontalAdvance(bar.name) for bar in self._bars]
+        most = self.width() * NAMES_SHARE
+        metrics = [QFontMetricsF(name_font(draft, bar)) for bar in self._bars]
+        names = [
+            each.horizontalAdvance(name_within(bar, each, most))
+            for bar, each in zip(self._bars, metrics, strict=True)
+        ]
         if self._slot:
             names.append(QFontMetricsF(name_font(draft, None)).horizontalAdvance(self._slot[0]))
         texts = self._text_widths(draft, 0)
-        name_width = min(max(names, default=0.0) + 1, self.width() * 0.36)
+        name_width = min(max(names, default=0.0) + 1, most)
         text_width = min(max(texts, default=0.0), self.width() * 0.34)
         room = self.width() - self._remarks_px() - name_width - 2 * draft.gap
         scale = self._scale()

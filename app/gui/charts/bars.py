@@ -135,6 +135,12 @@ def name_font(look: RowLook, bar: Bar | None) -> QFont:
     return unhinted(chosen) if look.outlined else chosen
 
 
+def name_within(bar: Bar, metrics: QFontMetricsF, width: float) -> str:
+    """Return the name of a bar, or its brief name if the whole one doesn't fit into the width."""
+    name = safe_text(bar.name)
+    return name if not bar.brief or metrics.horizontalAdvance(name) <= width else safe_text(bar.brief)
+
+
 def value_font(look: RowLook, bar: Bar | None) -> QFont:
     """Return the font for the text after a bar."""
     chosen = tabular_font(look.text_px, _weight(bar))
@@ -190,7 +196,7 @@ def paint_bar(
     text_colour = QColor(tokens.text if bar.kind != "reference" else tokens.muted)
     painter.setFont(name_font(look, bar))
     painter.setPen(text_colour)
-    name = safe_text(bar.name)
+    name = name_within(bar, QFontMetricsF(painter.font()), look.name_width)
     name = QFontMetricsF(painter.font()).elidedText(name, Qt.TextElideMode.ElideRight, look.name_width)
     box = QRectF(rect.left(), rect.top(), look.name_width, rect.height())
     draw_text(painter, box, name, outlined=look.outlined)

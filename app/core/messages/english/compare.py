@@ -60,6 +60,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.published_otherwise": "published in {unit}, which can't be converted exactly",
     "compare.refused_several": "{reason}, and {count} more",
     "compare.samples": "Samples per epoch",
+    "compare.own_here": "{computer}, {date}",
     "compare.own_named": "{name} · {date}",
     "compare.own_numbered": "{name} (run {run_id})",
     "compare.rank": "faster than {slower} of {count}",
