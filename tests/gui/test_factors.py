@@ -15,6 +15,7 @@ from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.records import Run
+from app.core.report.card import ShareCard
 from app.core.report.run_texts import result_text
 from app.core.report.share import share_card
 from app.core.storage.database import Database
@@ -61,11 +62,16 @@ def chart(run: Run) -> tuple[Bar, Bar]:
     return next(bar for bar in both if bar.kind == "you"), sure(baseline)
 
 
+def _words(card: ShareCard) -> str:
+    """Return all texts of a picture that may contain a factor."""
+    return " ".join((card.factor, card.factor_of, card.rank, *card.notes, card.footer))
+
+
 OUTLETS: dict[str, Callable[[Run], str]] = {
     "rank": lambda run: position(run.summary) or "",
     "rank of an estimate": lambda run: position(replace(run.summary, basis="estimate")) or "",
     "text to share": lambda run: result_text(JudgedRun(run)),
-    "picture to share": lambda run: share_card(JudgedRun(run)).footer,
+    "picture to share": lambda run: _words(share_card(JudgedRun(run))),
     "note below the bars": lambda run: chart_note(run.summary.metric, bars(STANDARD, run.summary), chart(run)[1]),
 }
 

@@ -109,6 +109,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.batch": "batch {batch_size}",
     "share.doubtful": "* doubtful",
     "share.trains": "Neural network training",
+    "share.caption": "Drop this picture into Epochmark to compare",
     "share.cores": ("{count} core", "{count} cores"),
     "share.cpu_run": "CPU run",
     "share.epochs": ("{count} epoch", "{count} epochs"),
