@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.power import device_at_limit
@@ -32,6 +32,7 @@ from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.style.theme import Theme, tabular_font
 from app.gui.style.tokens import GAP_PX, TEXT_PX, TITLE_PX
 from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, Tone, column, label, row
+from app.gui.widgets.busy_bar import BusyBar
 from workloads import CATALOGUE
 from workloads.engines.registry import compiler_name, engine_title
 from workloads.protocol import events
@@ -80,7 +81,7 @@ class HeadlineCard(Card):
         self.progress_text.setFont(tabular_font(TEXT_PX, QFont.Weight.DemiBold))
         self.remaining.setFont(tabular_font(TEXT_PX))
         self._where = ProgressLine(self.progress_text, self.remaining)
-        self.progress_bar = QProgressBar(maximum=PROGRESS_STEPS, textVisible=False)
+        self.progress_bar = BusyBar(theme, PROGRESS_STEPS)
         self.progress_bar.setAccessibleName(sentence("run.progress"))
         self.rank = ElidedLabel("", TITLE_PX - 2, QFont.Weight.DemiBold)
         self.note = ElidedLabel("", muted=True)

@@ -67,6 +67,7 @@ def test_no_number_yet_does_not_count(card: HeadlineCard, run: Run) -> None:
     without = replace(run.summary, value=None, steps=None)
     card.show_live(without, Progress(run.spec), cancelled=False)
     assert (card.value.text(), card.value.property("muted")) == ("–", True)
+    assert card.unit.text() == "", "a dash has no unit"
     card.show_live(run.summary, Progress(run.spec), cancelled=False)
     assert card.value.property("muted") is False
 
