@@ -96,7 +96,7 @@ class VerdictDialog(QDialog):
             return []
         rows = []
         for name, text in lines:
-            left = label(name, muted=True)
+            left = label(name, muted=True, wrap=True)
             left.setFixedWidth(_NAMES_PX)
             left.setAlignment(Qt.AlignmentFlag.AlignTop)
             line = row(left, label(text, wrap=True))

@@ -136,6 +136,17 @@ def test_it_has_what_the_headline_leaves_out(run: Run, qtbot: QtBot, services: A
     assert texts.count(note) == 1
 
 
+def test_a_long_value_is_wrapped_and_not_cut(run: Run, qtbot: QtBot, services: Any) -> None:
+    rate = {"metric": "images_per_s", "value": 0.824, "basis": "estimate", "minimum_s": 66.3, "maximum_s": 69.6}
+    slow = replace(run, summary=replace(run.summary, **rate))
+    dialog = added(qtbot, VerdictDialog(services.theme, JudgedRun(slow)))
+    dialog.show()
+    value = next(child for child in dialog.findChildren(QLabel) if said("result.about").is_all_of(child.text()))
+    assert value.heightForWidth(value.width()) <= value.height()
+    assert value.fontMetrics().horizontalAdvance(value.text()) > value.width(), "longer than its column"
+    assert value.wordWrap()
+
+
 def test_keys_reach_everything_in_it(run: Run, qtbot: QtBot, services: Any) -> None:
     dialog = added(qtbot, VerdictDialog(services.theme, JudgedRun(disturbed(run))))
     dialog.show()
