@@ -1,4 +1,4 @@
-"""Formats timestamps for storage: ISO 8601, UTC, to the second."""
+"""Formats timestamps: for storage as ISO 8601 in UTC, to the second, and for display in local time."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,6 +11,14 @@ def now_text(ago_s: float = 0.0) -> str:
 def second_after(moment: str) -> str:
     """Return the time one second later. Raises ValueError or OverflowError if there is no such time."""
     return _text(datetime.fromisoformat(moment).astimezone(UTC) + timedelta(seconds=1))
+
+
+def local_time(text: str) -> str:
+    """Convert a stored time to the user's time zone, without seconds. Other texts are returned unchanged."""
+    try:
+        return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError):
+        return text
 
 
 def _text(moment: datetime) -> str:

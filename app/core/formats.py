@@ -28,6 +28,13 @@ def format_ratio(ratio: float | None) -> str:
     return f"{ratio:.4f}×"
 
 
+def format_rate(per_s: float | None) -> str:
+    """Format a rate with one decimal, or two significant digits below 1: "2.8", "0.27" or "0.015"."""
+    if per_s is None:
+        return "n/a"
+    return f"{per_s:,.1f}" if per_s >= 0.995 or per_s <= 0 else format_ratio(per_s).removesuffix("×")
+
+
 def format_energy(energy_j: float | None) -> str:
     """Format an energy in J or kJ and in Wh: "870 J (0.24 Wh)", "12.3 kJ (3.4 Wh)"; "n/a" for None."""
     if energy_j is None:

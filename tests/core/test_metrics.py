@@ -12,6 +12,7 @@ from app.core.formats import (
     format_gpu_memory,
     format_installed_memory,
     format_memory,
+    format_rate,
     format_seconds,
 )
 from app.core.messages import format_time_left
@@ -86,6 +87,16 @@ WRITTEN: dict[Callable[[float | None], str], dict[float | None, str]] = {
         999_600_000: "1.0 GB",
         2e12: "2.0 TB",
         5e15: "5000.0 TB",
+    },
+    format_rate: {
+        None: "n/a",
+        0: "0.0",
+        0.00482: "0.0048",
+        0.01472: "0.015",
+        0.274: "0.27",
+        0.996: "1.0",
+        2.78: "2.8",
+        1234.56: "1,234.6",
     },
     # Binary.
     format_memory: {

@@ -10,17 +10,18 @@ from pytestqt.qtbot import QtBot
 
 from app.cli.machine import compare
 from app.cli.run import print_result
-from app.core.analysis.compare import Bar, bars, baseline_name, find_baseline, position
+from app.core.analysis.compare import Bar, bars, baseline_name, chart_note, find_baseline, position
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.records import Run
+from app.core.report.card import ShareCard
 from app.core.report.run_texts import result_text
 from app.core.report.share import share_card
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
-from app.gui.charts.bars import value_text, value_texts
+from app.gui.charts.bars import value_texts
 from app.gui.pages.compare.page import ComparePage
 from app.gui.run.headline import HeadlineCard
 from app.gui.services.bundle import Services
@@ -61,13 +62,17 @@ def chart(run: Run) -> tuple[Bar, Bar]:
     return next(bar for bar in both if bar.kind == "you"), sure(baseline)
 
 
+def _words(card: ShareCard) -> str:
+    """Return all texts of a picture that may contain a factor."""
+    return " ".join((card.factor, card.factor_of, card.rank, *card.notes, card.footer))
+
+
 OUTLETS: dict[str, Callable[[Run], str]] = {
     "rank": lambda run: position(run.summary) or "",
     "rank of an estimate": lambda run: position(replace(run.summary, basis="estimate")) or "",
     "text to share": lambda run: result_text(JudgedRun(run)),
-    "picture to share": lambda run: share_card(JudgedRun(run)).footer,
-    "bar of the run's page": lambda run: value_text(*chart(run)),
-    "bar of the page that compares": lambda run: value_text(*chart(run), ratios=True),
+    "picture to share": lambda run: _words(share_card(JudgedRun(run))),
+    "note below the bars": lambda run: chart_note(run.summary.metric, bars(STANDARD, run.summary), chart(run)[1]),
 }
 
 
@@ -77,17 +82,10 @@ def test_a_factor_comes_with_the_year(stored_run: Run, outlet: str) -> None:
     assert text.count("×") == text.count(YEAR) == 1
 
 
-def test_without_room_the_year_stays_as_long_as_the_factor(stored_run: Run) -> None:
+def test_the_year_of_the_baseline_is_not_shown_next_to_the_own_bar(stored_run: Run) -> None:
     you, baseline = chart(stored_run)
-    assert baseline.row is not None
-    shown = {"value": "66.3", "ratio": "4.8×"}
-    whole, short = (
-        sentence("chart.times_the", **shown, baseline=YEAR),
-        sentence("chart.times_of_year", **shown, year=2019),
-    )
-    assert value_texts(you, baseline) == (whole, short, "66.3")
-    unknown = replace(baseline, row=replace(baseline.row, year=None))
-    assert value_texts(you, unknown)[1:] == ("66.3", "66.3")
+    assert value_texts(you, baseline) == ("66.3 · 4.8×", "66.3")
+    assert value_texts(you, baseline, ratios=True) == ("66.3 · 4.8×",)
     assert value_texts(you, None) == ("66.3",)
     assert value_texts(baseline, baseline, ratios=True) == (sentence("chart.is_baseline", value="320"),)
 

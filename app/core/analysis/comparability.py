@@ -7,6 +7,7 @@ from app.core.messages import sentence, text
 from app.core.metrics import headline_kind
 from app.core.records import Run, RunSummary
 from app.core.titles import data_title, preset_title, switch_title
+from workloads import CATALOGUE
 from workloads.engines.registry import compiler_name, compiles_always, engine_title
 from workloads.settings import Setting, all_settings, read_recorded, unknown_recorded
 
@@ -91,7 +92,7 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
             sentence("compare.workload"),
             sentence("compare.workload_version", workload=summary.workload, version=summary.workload_version),
         ),
-        (sentence("compare.network"), summary.variant or sentence("compare.network_of_study")),
+        (sentence("compare.network"), _network(summary)),
         (sentence("compare.metric"), headline_kind(summary.metric).label),
         *(
             (text(setting.label), text(setting.label_value(recorded(summary, setting))))
@@ -114,6 +115,13 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
         sentence("compare.seed", seed=summary.seed),
     ]
     return [*lines, (sentence("compare.may_differ"), " · ".join(part for part in may_differ if part))]
+
+
+def _network(run: RunSummary) -> str:
+    """Return the variant of a run's network, or else the study that published the network, if there is one."""
+    study = CATALOGUE[run.workload].study_name if run.workload in CATALOGUE else ""
+    usual = sentence("compare.network_of_study", study=study) if study else sentence("compare.as_usual")
+    return run.variant or usual
 
 
 def engine_name(engine: str, version: str | None) -> str:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from app.core.analysis.comparability import differences, engine_name, run_refusal, unusual_settings
 from app.core.analysis.conversion import ROW_METRICS, converted
-from app.core.analysis.own_runs import own_name
+from app.core.analysis.own_runs import own_date, own_name
 from app.core.analysis.power import limit_text, work_metric
 from app.core.analysis.published import (
     FIRST_SOURCE_IDS,
@@ -54,6 +54,7 @@ class Bar:
         remarks: Known differences from the run that the chart is about, as text.
         apart: Number of remarks, counted from the first, needed to distinguish the bar from others with the same
             name.
+        brief: Shorter name for narrow charts; "" if there is none.
         is_like: Whether its precision and batch size are similar enough for it to be ranked with that run. Other
             bars are drawn below and never ranked.
     """
@@ -68,6 +69,7 @@ class Bar:
     community: CommunityRow | None = None
     metric: str = "seconds_per_epoch_s"
     apart: int = 0
+    brief: str = ""
     is_like: bool = True
 
     @property
@@ -158,7 +160,7 @@ def bars(
     if run is not None:
         result += _run_bar(run, "you")
     sign = -1 if headline_kind(metric).is_rate else 1
-    return sorted(_disambiguated(result), key=lambda bar: (not bar.is_like, sign * bar.value))
+    return sorted(_disambiguated(_with_times(result)), key=lambda bar: (not bar.is_like, sign * bar.value))
 
 
 def by_work(chart: Iterable[Bar]) -> list[Bar]:
@@ -173,6 +175,22 @@ def by_work(chart: Iterable[Bar]) -> list[Bar]:
         if run is not None and run.work_per_j is not None:
             measured.append(replace(bar, value=run.work_per_j, metric=work_metric(run.metric)))
     return sorted(measured, key=lambda bar: (not bar.is_like, -bar.value))
+
+
+def _with_times(chart: Sequence[Bar]) -> list[Bar]:
+    """Return the bars with the time of day in the names of the user's runs that share a day with another run."""
+    shown = next((bar.run for bar in chart if bar.kind == "you"), None)
+    days = Counter(own_name(bar.run, shown) for bar in chart if bar.run is not None)
+    named = []
+    for bar in chart:
+        if bar.kind == "own" and bar.run is not None:
+            with_time = days[own_name(bar.run, shown)] > 1
+            name = own_name(bar.run, shown, with_time=with_time)
+            brief = bar.run.comment or own_date(bar.run, with_time=with_time)
+            named.append(replace(bar, name=name, brief=brief))
+        else:
+            named.append(bar)
+    return named
 
 
 def _disambiguated(chart: Sequence[Bar]) -> list[Bar]:
@@ -388,8 +406,14 @@ def baseline_name(bar: Bar) -> str:
     return text(_with_year(bar))
 
 
-def chart_note(metric: str, chart: Iterable[Bar]) -> str:
-    """Return the note below a chart: metric, whether higher or lower is better, years of the published results."""
+def chart_note(metric: str, chart: Iterable[Bar], baseline: Bar | None = None) -> str:
+    """Return the note below a chart: metric, whether higher or lower is better, years of the published results.
+
+    Args:
+        metric: Metric of the bars.
+        chart: The bars.
+        baseline: Bar that the factor of the user's own bar refers to; None if another text names it.
+    """
     chart = list(chart)
     years = sorted({bar.row.year for bar in chart if bar.row and bar.row.year})
     kind = headline_kind(metric)
@@ -398,6 +422,9 @@ def chart_note(metric: str, chart: Iterable[Bar]) -> str:
     if years:
         span = {"first": years[0], "last": years[-1], "count": 1 + years[-1] - years[0]}
         said = message("compare.scale_of_years", quantity=kind.quantity, better=better, **span)
+    if baseline is not None and any(bar.kind == "you" and bar.times_as_fast(baseline) for bar in chart):
+        factor = message("compare_page.times_as_fast", baseline=_with_year(baseline))
+        said = message("compare.with_factor", said=said, factor=factor)
     unlike = unlike_note(chart)
     return text(message("compare.with_unlike", said=said, unlike=unlike) if unlike is not None else said)
 
@@ -438,7 +465,7 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary
     """Return [bar] for a run, [] without a headline. With `reference`, its remarks list only the differences."""
     if run.value is None:
         return []
-    name = own_name(run) if kind == "own" else sentence("compare.you")
+    name = sentence("compare.you")  # `_with_times` names the user's other runs
     remarks = [] if reference is not None else [engine_name(run.engine, run.engine_version)]
     remarks += [limit] if reference is None and (limit := limit_text(run)) else []
     remarks += [verdict_title(run.verdict)] if run.verdict in ("caution", "invalid") else []

@@ -6,7 +6,8 @@ from dataclasses import replace
 from app.core.analysis.comparability import is_alike, run_refusal
 from app.core.analysis.power import is_gpu
 from app.core.analysis.published import short_name
-from app.core.messages import sentence
+from app.core.clock import local_time
+from app.core.messages import message, sentence
 from app.core.metrics import headline_kind
 from app.core.records import RunSummary
 from workloads import CATALOGUE
@@ -100,6 +101,22 @@ def run_name(run: RunSummary) -> str:
     return name if count == 1 else sentence("compare.several_devices", count=count, name=name)
 
 
-def own_name(run: RunSummary) -> str:
-    """Return the display name of one of the user's runs: its comment or device, and its date."""
-    return sentence("compare.own_named", name=run.comment or run_name(run), date=run.started_at[:10])
+def own_name(run: RunSummary, shown: RunSummary | None = None, *, with_time: bool = False) -> str:
+    """Return the display name of one of the user's runs: its comment, computer or device, and its date.
+
+    Args:
+        run: Any run.
+        shown: The run shown as "This computer"; None if there is none.
+        with_time: Whether to include the time of day.
+    """
+    is_here = shown is not None and (run.cpu_name, run_name(run)) == (shown.cpu_name, run_name(shown))
+    date = own_date(run, with_time=with_time)
+    if is_here and not run.comment:
+        return sentence("compare.own_here", computer=message("compare.you"), date=date)
+    return sentence("compare.own_named", name=run.comment or run_name(run), date=date)
+
+
+def own_date(run: RunSummary, *, with_time: bool) -> str:
+    """Return the local date of a run, with the time of day if it is needed."""
+    at = local_time(run.started_at)
+    return at if with_time else at.split(" ", maxsplit=1)[0]

@@ -68,7 +68,7 @@ def _row_provenance(row: PublishedRow, metric: str, value: str) -> list[tuple[st
         ("provenance.match", sentence(matches[row.match]) if row.match in matches else row.match),
         ("heading.source", " · ".join(part for part in (row.source, row.source_ref) if part)),
         ("provenance.derived", row.derivation),
-        ("heading.notes", row.notes),
+        ("provenance.doubtful" if row.is_doubtful else "heading.notes", row.notes),
         ("provenance.same_table", disagreement(row)),
     ]
 

@@ -19,6 +19,7 @@ from app.core.formats import (
     format_gpu_memory,
     format_installed_memory,
     format_memory,
+    format_rate,
     format_seconds,
 )
 from app.core.messages.english import ENGLISH
@@ -60,6 +61,7 @@ FORMATS: dict[str, Callable[[Any], str]] = {
     "gpu_memory": format_gpu_memory,
     "energy": format_energy,
     "seconds": format_seconds,
+    "rate": format_rate,
     "time_left": format_time_left,
 }
 

@@ -26,6 +26,7 @@ from workloads.protocol.machine import Machine
 
 __all__ = [
     "CONFIDENCE_PCT",
+    "LONG_STEP_S",
     "Note",
     "Several",
     "derived_epoch_text",
@@ -52,6 +53,8 @@ __all__ = [
     "virtualization",
 ]
 CONFIDENCE_PCT = 95.0
+# Longer steps are shown in seconds, shorter ones in milliseconds.
+LONG_STEP_S = 10.0
 # Shorter durations are shown in seconds, longer ones in minutes.
 _SHOWN_IN_S = 120.0
 
@@ -174,36 +177,38 @@ def headline_note(
     Args:
         run: Any run.
         with_first_epoch: Whether to include the duration of the first epoch.
-        with_spread: Whether to include the mean and the spread.
+        with_spread: Whether to include the spread.
         measured_s: Result of `estimated_from_s`.
     """
     if run.metric != "seconds_per_epoch_s":
-        return _step_note(run)
+        return _step_note(run, with_spread=with_spread)
     if run.value is None:
         return _text(short_run(run))
-    spread, mean = _spread(run) if with_spread else "", ""
-    if with_spread and run.value_mean is not None:
-        mean = sentence("result.mean", value=format_value(run.metric, run.value_mean))
+    spread = _spread(run) if with_spread else ""
     interval = interval_text(run) or sentence("result.no_interval")
     if run.basis == "estimate":
         basis = sentence("result.estimated")
         if measured_s is not None:
             basis = sentence("result.estimated_from", measured_s=measured_s)
-        parts = [basis, interval, mean, spread]
+        parts = [basis, interval, spread]
     elif run.basis == "first_epoch":
         return sentence("result.first_epoch_only")
     else:
         parts = [sentence("result.second_epoch"), interval]
         if run.epochs_done > 2:
             median = sentence("result.median_of_epochs", last=run.epochs_done)
-            parts = [median, interval, mean, spread]
+            parts = [median, interval, spread]
         if with_first_epoch:
             parts.append(sentence("result.first_epoch", duration=format_seconds(run.first_epoch_s)))
     return " · ".join(part for part in parts if part)
 
 
 def _spread(run: RunSummary) -> str:
-    return "" if run.spread_pct is None else sentence("result.spread", spread_pct=run.spread_pct)
+    if run.spread_pct is None:
+        return ""
+    of_epochs = run.basis != "estimate" and run.metric == "seconds_per_epoch_s"
+    code = "result.spread_of_epochs" if of_epochs else "result.spread_of_parts"
+    return sentence(code, spread_pct=run.spread_pct)
 
 
 def runs_note(runs: Sequence[RunSummary], summary: RunSummary) -> str:
@@ -257,7 +262,7 @@ def repeats_steps(run: RunSummary) -> bool:
     return workload is not None and workload.steps is not None
 
 
-def _step_note(run: RunSummary) -> str:
+def _step_note(run: RunSummary, *, with_spread: bool) -> str:
     """Return a note about a headline that is computed from steps."""
     if run.minimum_s is None or run.maximum_s is None:
         return ""
@@ -267,8 +272,15 @@ def _step_note(run: RunSummary) -> str:
         basis = sentence("result.first_steps")
     else:
         basis = sentence("result.later_steps", part=round_name(run))
-    limits = sentence("result.step_range", low_ms=1000 * run.minimum_s, high_ms=1000 * run.maximum_s)
-    return " · ".join(part for part in (basis, interval_text(run), limits, _spread(run)) if part)
+    limits = _step_range(run.minimum_s, run.maximum_s)
+    spread = _spread(run) if with_spread else ""
+    return " · ".join(part for part in (basis, interval_text(run), limits, spread) if part)
+
+
+def _step_range(low_s: float, high_s: float) -> str:
+    if high_s >= LONG_STEP_S:
+        return sentence("result.step_range_s", low_s=low_s, high_s=high_s)
+    return sentence("result.step_range", low_ms=1000 * low_s, high_ms=1000 * high_s)
 
 
 def result_notes(run: JudgedRun) -> list[Note]:
@@ -420,6 +432,7 @@ def _value(run: RunSummary) -> str:
     if run.steps is None or run.step_median_s is None or run.metric != "seconds_per_epoch_s":
         needs_epoch = run.metric == "seconds_per_epoch_s" and run.preset == "standard"
         return sentence("verdict.no_epoch" if needs_epoch else "verdict.nothing_measured")
-    return sentence(
-        "result.step_rate", step_ms=run.step_median_s * 1000, examples_per_s=run.batch_size / run.step_median_s
-    )
+    examples_per_s = run.batch_size / run.step_median_s
+    if run.step_median_s >= LONG_STEP_S:
+        return sentence("result.step_rate_s", step_s=run.step_median_s, examples_per_s=examples_per_s)
+    return sentence("result.step_rate", step_ms=run.step_median_s * 1000, examples_per_s=examples_per_s)

@@ -39,8 +39,9 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
     kind, times = headline_kind(summary.metric), factor(summary, chart)
     about = "≈ " if summary.basis == "estimate" else ""
     code, short = _codes(run.run) if result is None else (short_code(result.digest or ""), short_form(result))
+    place = run.position if several is None else position(summary, chart=chart)
     footer = (
-        run.position if several is None else position(summary, chart=chart),
+        place if times is None else "",  # otherwise, the factor and the rank say the same
         summary.started_at[:10],
         version_line(summary.app_version),
         sentence("share.result_code", checksum=code) if code else "",

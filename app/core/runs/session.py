@@ -135,8 +135,7 @@ class Session:
         self._unheard_s: float | None = None  # the same, but also reset by `alive`; None until the first one
         self._has_engine = False
         self._counted_s = time.monotonic()
-        self._silence_reported = False
-        self._slowness_reported = False
+        self._silence_reported = self._slowness_reported = False
         self._damaged = 0
         self._flood = Flood()
         self._step_s: float | None = None

@@ -59,9 +59,9 @@ def _distinct_line(run: Run) -> Iterator[tuple[str, str]]:
     distinct, declared = (run.metrics.get(f"examples_{kind}") for kind in ("distinct", "declared"))
     if distinct is not None and declared is not None:
         text = sentence("proof.distinct_of", distinct=distinct, declared=declared)
-        yield sentence("metric.examples_distinct"), text
+        yield sentence("proof.data"), text
     elif _says_what_is_counted(run):
-        yield sentence("metric.examples_distinct"), sentence("proof.not_counted")
+        yield sentence("proof.data"), sentence("proof.not_counted")
 
 
 def _operations_text(run: Run, operations: float) -> str:

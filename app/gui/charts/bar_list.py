@@ -27,6 +27,7 @@ from app.gui.charts.bars import (
     Scale,
     bar_key,
     name_font,
+    name_within,
     paint_bar,
     paint_divide,
     paint_grid,
@@ -44,17 +45,18 @@ WIDE_ROW_PX = 64  # taller rows, on large screens, have larger bars and text
 ROWS_AT_LEAST = 5
 REMARKS_SHARE, REMARK_LINES = 0.3, 4  # maximum share of the width, and maximum number of lines
 BARS_SHARE = 0.4  # minimum share of bars in their space; below it, values use their shortest form
+NAMES_SHARE = 0.36  # maximum share of the width
+REMARKS_GAP_PX, REMARKS_LEAST_PX = 12, 72  # space before remarks, and the least space for a cut remark
 SHORT_REMARK, NO_BREAK = 24, "\N{NO-BREAK SPACE}"
 MOVE_MS = 300
 
 
 def fitting_remarks(remarks: Sequence[str], metrics: QFontMetricsF, room_px: float) -> str:
-    """Return as many complete remarks as fit, with "…" for the rest, or else the start of the first one."""
+    """Return as many complete remarks as fit, or else the start of the first one. The tooltip has all of them."""
     words = remarks[0].split() if remarks else []
-    shorter = [f"{' · '.join(remarks[:count])} …" for count in range(len(remarks) - 1, 0, -1)]
+    shorter = [" · ".join(remarks[:count]) for count in range(len(remarks), 0, -1)]
     shorter += [f"{' '.join(words[:count]).rstrip(',;:')} …" for count in range(len(words) - 1, 0, -1)]
-    text = " · ".join(remarks)
-    text = next((each for each in (text, *shorter) if metrics.horizontalAdvance(each) <= room_px), text)
+    text = next((each for each in shorter if metrics.horizontalAdvance(each) <= room_px), " · ".join(remarks))
     return metrics.elidedText(text, Qt.TextElideMode.ElideRight, room_px)
 
 
@@ -290,16 +292,24 @@ class BarList(QWidget):
         row_px = self._row_px()
         text_px = 12 if row_px < 26 else 13 if row_px <= WIDE_ROW_PX else 16
         draft = RowLook(0, 0, min(26.0 if row_px <= WIDE_ROW_PX else 40.0, row_px * 0.54), text_px)
-        names = [QFontMetricsF(name_font(draft, bar)).horizontalAdvance(bar.name) for bar in self._bars]
+        most = self.width() * NAMES_SHARE
+        metrics = [QFontMetricsF(name_font(draft, bar)) for bar in self._bars]
+        names = [
+            each.horizontalAdvance(name_within(bar, each, most))
+            for bar, each in zip(self._bars, metrics, strict=True)
+        ]
         if self._slot:
             names.append(QFontMetricsF(name_font(draft, None)).horizontalAdvance(self._slot[0]))
         texts = self._text_widths(draft, 0)
-        name_width = min(max(names, default=0.0) + 1, self.width() * 0.36)
+        name_width = min(max(names, default=0.0) + 1, most)
         text_width = min(max(texts, default=0.0), self.width() * 0.34)
-        if self._detailed:  # values don't change here, so bars can use all the space
-            room = self.width() - self._remarks_px() - name_width - 2 * draft.gap
-            scale = self._scale()
-            shares = [scale.share(bar.shown) for bar in self._bars]
+        room = self.width() - self._remarks_px() - name_width - 2 * draft.gap
+        scale = self._scale()
+        shares = [scale.share(bar.shown) for bar in self._bars]
+        if not self._detailed:
+            needed = text_room(room, shares, self._with_first_remarks(texts))
+            text_width = max(text_width, min(needed, room * (1 - BARS_SHARE)))
+        else:  # values don't change here, so bars can use all the space
             text_width = text_room(room, shares, texts)
             if text_width > room * (1 - BARS_SHARE):  # very short bars would be meaningless
                 text_width = text_room(room, shares, self._text_widths(draft, -1))
@@ -309,6 +319,15 @@ class BarList(QWidget):
         """Return the width of each bar's text in its longest (0) or shortest (-1) form."""
         return [
             QFontMetricsF(value_font(look, bar)).horizontalAdvance(self._texts(bar)[place]) for bar in self._bars
+        ]
+
+    def _with_first_remarks(self, texts: Sequence[float]) -> list[float]:
+        """Return the width of each bar's text together with the most important remark."""
+        metrics = QFontMetricsF(font(LABEL_PX))
+        first = (doubts(bar)[:1] for bar in self._bars)
+        return [
+            width + sum(REMARKS_GAP_PX + metrics.horizontalAdvance(each) + 1 for each in remark)
+            for width, remark in zip(texts, first, strict=True)
         ]
 
     def _texts(self, bar: Bar) -> tuple[str, ...]:
@@ -334,14 +353,17 @@ class BarList(QWidget):
 
     def _paint_remarks(self, painter: QPainter, rect: QRectF, bar: Bar, start: float) -> None:
         """Paint a bar's remarks if they fit, either in their column or on one line after the bar."""
-        room = rect.right() - start - 12
+        room = rect.right() - start - REMARKS_GAP_PX
         remarks = self._remarks(bar)
-        if room < 72 or not remarks:
+        if not remarks:
             return
         painter.setFont(font(LABEL_PX))
+        least = 0.0 if self._detailed else QFontMetricsF(painter.font()).horizontalAdvance(doubts(bar)[0])
+        if room < min(REMARKS_LEAST_PX, least or REMARKS_LEAST_PX):
+            return
         painter.setPen(QColor(self._theme.tokens.muted))
         flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-        box = QRectF(start + 12, rect.top(), room, rect.height())
+        box = QRectF(start + REMARKS_GAP_PX, rect.top(), room, rect.height())
         if self._detailed:
             painter.drawText(box, flags | Qt.TextFlag.TextWordWrap, remarks)
         else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
-from app.core.analysis.compare import Bar, baseline_name
+from app.core.analysis.compare import Bar
 from app.core.formats import format_ratio
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
@@ -93,6 +93,9 @@ def bar_key(bar: Bar) -> str:
 def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
     """Return the text after a bar: the value, and its ratio to the baseline.
 
+    The baseline is named by the sentence above the chart or by the chart's note. Next to the bar, the year of the
+    baseline's software would seem to belong to the bar.
+
     Args:
         bar: The bar.
         baseline: The bar to compare with; None for no ratio. Invalid results aren't compared.
@@ -103,28 +106,13 @@ def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
         return value
     if bar_key(bar) == bar_key(baseline):
         return sentence("chart.is_baseline", value=value) if ratios else value
-    ratio = format_ratio(times)
-    return (
-        f"{value} · {ratio}"
-        if ratios and bar.kind != "you"
-        else sentence("chart.times_the", value=value, ratio=ratio, baseline=baseline_name(baseline))
-    )
+    return sentence("chart.times", value=value, ratio=format_ratio(times))
 
 
 def value_texts(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> tuple[str, ...]:
-    """Return the text of `value_text`, followed by shorter forms for limited space.
-
-    Short forms name the baseline by its year or, with `ratios`, not at all, because the heading names it.
-    """
+    """Return the text of `value_text` and, unless all bars show ratios, the value alone for limited space."""
     whole = value_text(bar, baseline, ratios=ratios)
-    year = baseline.row.year if baseline is not None and baseline.row is not None else None
-    is_baseline = baseline is not None and bar_key(bar) == bar_key(baseline)
-    if baseline is None or whole == bar.text or (ratios and (bar.kind != "you" or is_baseline)):
-        return (whole,)
-    ratio = format_ratio(bar.times_as_fast(baseline))
-    shortest = f"{bar.text} · {ratio}" if ratios else bar.text
-    short = sentence("chart.times_of_year", value=bar.text, ratio=ratio, year=year) if year else shortest
-    return whole, short, shortest
+    return (whole,) if ratios or whole == bar.text else (whole, bar.text)
 
 
 def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> float:
@@ -145,6 +133,12 @@ def name_font(look: RowLook, bar: Bar | None) -> QFont:
     """Return the font for a bar's name. The user's own name is bold."""
     chosen = font(look.text_px, _weight(bar))
     return unhinted(chosen) if look.outlined else chosen
+
+
+def name_within(bar: Bar, metrics: QFontMetricsF, width: float) -> str:
+    """Return the name of a bar, or its brief name if the whole one doesn't fit into the width."""
+    name = safe_text(bar.name)
+    return name if not bar.brief or metrics.horizontalAdvance(name) <= width else safe_text(bar.brief)
 
 
 def value_font(look: RowLook, bar: Bar | None) -> QFont:
@@ -202,7 +196,7 @@ def paint_bar(
     text_colour = QColor(tokens.text if bar.kind != "reference" else tokens.muted)
     painter.setFont(name_font(look, bar))
     painter.setPen(text_colour)
-    name = safe_text(bar.name)
+    name = name_within(bar, QFontMetricsF(painter.font()), look.name_width)
     name = QFontMetricsF(painter.font()).elidedText(name, Qt.TextElideMode.ElideRight, look.name_width)
     box = QRectF(rect.left(), rect.top(), look.name_width, rect.height())
     draw_text(painter, box, name, outlined=look.outlined)

@@ -214,15 +214,22 @@ class RunCharts(QWidget):
         """Show what limited the run, without moving the charts."""
         self.limit.show_text(text)
 
-    def show_bars(self, bars: Sequence[Bar], baseline: Bar | None, rank: str) -> None:
-        """Show the run and its rank among published results."""
+    def show_bars(self, bars: Sequence[Bar], baseline: Bar | None, rank: str, *, live: bool = False) -> None:
+        """Show the run and its rank among published results.
+
+        Args:
+            bars: The bars, best first.
+            baseline: The bar that the run is compared with.
+            rank: The rank as text.
+            live: Whether the run is in progress, so that no sentence above the chart names the baseline.
+        """
         self.bars.show_bars(bars, baseline)
         self.bars_card.note.show_text(rank)
         has_published = any(bar.kind != "you" for bar in bars)
         self.bars_card.heading.setText(
             sentence("chart.against_known" if has_published else "chart.nothing_published")
         )
-        self.scale.show_text(chart_note(bars[0].metric, bars) if bars else "")
+        self.scale.show_text(chart_note(bars[0].metric, bars, baseline if live else None) if bars else "")
 
     def _with_speed(self, chart: _Chart) -> _Chart:
         """Add a chart to the stack of speed charts, and return it."""

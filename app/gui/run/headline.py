@@ -4,16 +4,18 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.power import device_at_limit
 from app.core.errors import AppError
+from app.core.formats import format_seconds
 from app.core.messages import format_time_left, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
 from app.core.report.run_texts import (
+    LONG_STEP_S,
     derived_epoch_text,
     error_advice,
     estimated_from_s,
@@ -30,6 +32,7 @@ from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.style.theme import Theme, tabular_font
 from app.gui.style.tokens import GAP_PX, TEXT_PX, TITLE_PX
 from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, Tone, column, label, row
+from app.gui.widgets.busy_bar import BusyBar
 from workloads import CATALOGUE
 from workloads.engines.registry import compiler_name, engine_title
 from workloads.protocol import events
@@ -78,7 +81,7 @@ class HeadlineCard(Card):
         self.progress_text.setFont(tabular_font(TEXT_PX, QFont.Weight.DemiBold))
         self.remaining.setFont(tabular_font(TEXT_PX))
         self._where = ProgressLine(self.progress_text, self.remaining)
-        self.progress_bar = QProgressBar(maximum=PROGRESS_STEPS, textVisible=False)
+        self.progress_bar = BusyBar(theme, PROGRESS_STEPS)
         self.progress_bar.setAccessibleName(sentence("run.progress"))
         self.rank = ElidedLabel("", TITLE_PX - 2, QFont.Weight.DemiBold)
         self.note = ElidedLabel("", muted=True)
@@ -171,7 +174,7 @@ class HeadlineCard(Card):
             about = "≈ " if run.basis == "estimate" else ""
             value, note = about + format_value(metric, run.value), _note(run)
         elif run is not None and run.steps is not None and step_s is not None and metric == "seconds_per_epoch_s":
-            value, unit = f"{1000 * step_s:.1f}", sentence("run.ms_per_step")
+            value, unit = _step_duration(step_s)
             note = sentence("run.short", steps=run.steps, whole=run.steps_per_epoch)
         self._row.show_number(value, unit, muted=muted or value == "–")
         self.note.show_text(note)
@@ -251,8 +254,15 @@ def _facts(run: RunSummary) -> str:
 
 
 def _note(run: RunSummary, measured_s: float | None = None) -> str:
-    """Return the headline's note without information shown elsewhere: first epoch, mean and spread."""
+    """Return the headline's note without information shown elsewhere: first epoch and spread."""
     return headline_note(run, with_first_epoch=False, with_spread=False, measured_s=measured_s)
+
+
+def _step_duration(step_s: float) -> tuple[str, str]:
+    """Return the duration of a step and its unit."""
+    if step_s >= LONG_STEP_S:
+        return format_seconds(step_s), sentence("run.s_per_step")
+    return f"{1000 * step_s:.1f}", sentence("run.ms_per_step")
 
 
 def _verdict(verdict: events.Judged) -> Sequence[str]:

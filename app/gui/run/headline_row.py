@@ -94,10 +94,11 @@ class HeadlineRow(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_number(self, value: str, unit: str, *, muted: bool) -> None:
-        """Show a value. `muted` marks it as doubtful."""
+        """Show a value. `muted` marks it as doubtful. A dash has no unit, above which it would seem to float."""
+        unit = "" if value == "–" else unit
         if (value, unit) != (self.value.text(), self.unit.text()):
             self.value.setText(value)
-            self.value.setAccessibleName(f"{value} {unit}")
+            self.value.setAccessibleName(f"{value} {unit}".strip())
             self.unit.setText(unit)
         if bool(self.value.property("muted")) != muted:
             self.value.setProperty("muted", muted)

@@ -8,7 +8,7 @@ from PySide6.QtGui import QFont, QGuiApplication, QImage, QPainter
 from app.core.errors import AppError, UsageError
 from app.core.exchange.png_embed import embed
 from app.core.files import write_whole
-from app.core.messages import message
+from app.core.messages import message, sentence
 from app.core.report.card import Figure, ShareCard
 from app.core.report.formats.result_document import PICTURE_LIMIT_BYTES
 from app.gui.run.picture_charts import paint_chart
@@ -134,10 +134,27 @@ def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width:
         write_within(painter, place, text, type_of(18), tokens.muted, width=width)
     paint_badge(painter, _RESULT.bottomLeft(), card.level, card.badge, tokens, width=width)
     paint_chart(painter, room_above_code(_CHART, card.short_form), card.chart, tokens)
-    lines = wrapped(card.footer, type_of(18), foot_width)[:2]
+    _paint_foot(painter, card, tokens, foot_width)
+
+
+def _paint_foot(painter: QPainter, card: ShareCard, tokens: Tokens, width: float) -> None:
+    """Paint the footer, and the caption of the QR code on the same line if it fits, otherwise below it."""
+    chosen, caption = type_of(18), _caption(card)
+    of_caption = width_of(caption, chosen)
+    is_beside = bool(caption) and width_of(card.footer, chosen) + of_caption + 2 * _GAP_PX <= width
+    lines = wrapped(card.footer, chosen, width)[:2]
+    if is_beside:
+        write(painter, QPointF(MARGIN_PX + width - of_caption, 570), caption, chosen, tokens.muted)
+    elif caption:
+        lines = [*lines[:1], caption]
     for number, line in enumerate(lines):
         place = QPointF(MARGIN_PX, 570 - 14 * (len(lines) - 1) + 28 * number)
-        write_within(painter, place, line, type_of(18), tokens.muted, width=foot_width)
+        write_within(painter, place, line, chosen, tokens.muted, width=width)
+
+
+def _caption(card: ShareCard) -> str:
+    """Return the caption of the QR code; "" if there is none."""
+    return sentence("share.caption") if card.short_form else ""
 
 
 def _paint_sentence(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width: float) -> None:
@@ -153,8 +170,12 @@ def _paint_sentence(painter: QPainter, card: ShareCard, tokens: Tokens, foot_wid
     box = QRectF(QPointF(_LEFT, base + 16), QPointF(_LEFT + _WIDTH, top - 12))
     paint_chart(painter, room_above_code(box, card.short_form), card.chart, tokens)
     footer = width_of(card.footer, light)
+    caption = _caption(card)
+    of_caption = width_of(caption, light)
+    place = QPointF(_LEFT + foot_width - of_caption, _FOOT_BOTTOM - 14 - _LINE_PX)
+    write(painter, place, caption, light, tokens.muted)
     write(painter, QPointF(_LEFT + foot_width - footer, _FOOT_BOTTOM - 14), card.footer, light, tokens.muted)
-    room = foot_width - footer - 2 * _GAP_PX
+    room = foot_width - max(footer, of_caption) - 2 * _GAP_PX
     paint_badge(painter, QPointF(_LEFT, _FOOT_BOTTOM), card.level, card.badge, tokens, width=room)
 
 

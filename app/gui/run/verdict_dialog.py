@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
@@ -39,7 +40,7 @@ class CautionsDialog(QDialog):
         self.setWindowTitle(sentence("preflight.cautions"))
         self.setMinimumWidth(_LEAST_PX)
         self.head = label(sentence("preflight.cautions"), TITLE_PX, QFont.Weight.DemiBold, wrap=True)
-        self.reasons = [_reason(theme, reason) for reason in reasons]
+        self.reasons = [_reason(theme, reason) for reason in advice_once(reasons)]
         self.close_button = Button(theme, sentence("button.close"))
         self.close_button.clicked.connect(self.reject)
         lines = (self.head, *self.reasons, None, row(None, self.close_button))
@@ -59,7 +60,7 @@ class VerdictDialog(QDialog):
         self.resize(*_SIZE)
         verdict = run.verdict
         self.head = label(sentence(f"verdict_dialog.{verdict.level}"), TITLE_PX, QFont.Weight.DemiBold, wrap=True)
-        self.reasons = [_reason(theme, reason) for reason in verdict.reasons]
+        self.reasons = [_reason(theme, reason) for reason in advice_once(verdict.reasons)]
         body = QWidget()
         body.setObjectName("scrolled")
         body.setLayout(
@@ -95,7 +96,7 @@ class VerdictDialog(QDialog):
             return []
         rows = []
         for name, text in lines:
-            left = label(name, muted=True)
+            left = label(name, muted=True, wrap=True)
             left.setFixedWidth(_NAMES_PX)
             left.setAlignment(Qt.AlignmentFlag.AlignTop)
             line = row(left, label(text, wrap=True))
@@ -104,6 +105,15 @@ class VerdictDialog(QDialog):
         title = label(heading, weight=QFont.Weight.DemiBold)
         title.setContentsMargins(0, GAP_PX, 0, 0)
         return [title, column(*rows, spacing_px=4)]
+
+
+def advice_once(reasons: Sequence[events.Reason]) -> list[events.Reason]:
+    """Return reasons that keep each advice only at the last reason that shares it."""
+    last = {reason.advice: number for number, reason in enumerate(reasons)}
+    return [
+        reason if last[reason.advice] == number else replace(reason, advice="")
+        for number, reason in enumerate(reasons)
+    ]
 
 
 def _icon(theme: Theme, level: str, size_px: int) -> QWidget:

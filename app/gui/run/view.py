@@ -178,4 +178,5 @@ class RunView(QWidget):
             self._bars_of = bars_of
             all_bars = bars(summary.workload, summary) if known_bars is None else known_bars
             ranking = shortlist(all_bars, BARS_LIMIT)
-            self.charts.show_bars(ranking, find_baseline(ranking, None, summary.workload), rank_text(all_bars))
+            baseline = find_baseline(ranking, None, summary.workload)
+            self.charts.show_bars(ranking, baseline, rank_text(all_bars), live=live)

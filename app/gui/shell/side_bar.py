@@ -14,6 +14,7 @@ from app.gui.style.tokens import GAP_PX, LABEL_PX, WIDE_WINDOW_PX
 from app.gui.widgets.basics import Button, label, line, row, set_tip
 
 WIDTH_PX, NARROW_PX = 176, 64
+MARGIN_PX, NARROW_MARGIN_PX = 5, 12
 
 
 class SideBar(QFrame):
@@ -38,10 +39,9 @@ class SideBar(QFrame):
         picture.setPixmap(application_icon().pixmap(QSize(24, 24)))
         layout = QVBoxLayout(self)
         self._layout = layout
-        layout.setContentsMargins(12, 2 * GAP_PX, 12, 2 * GAP_PX)
         self._name = label("Epochmark", 16, QFont.Weight.Bold)
         head = row(picture, self._name, None, spacing_px=10)
-        head.setContentsMargins(8, 0, 0, 2 * GAP_PX)
+        self._head = head
         layout.addLayout(head)
         self.places: dict[str, Button] = {}
         self._titles = {page.code: sentence(page.title) for page in pages}
@@ -83,6 +83,9 @@ class SideBar(QFrame):
         for part in (self._name, self._lab):
             part.setVisible(not is_narrow)
         self.setFixedWidth(NARROW_PX if is_narrow else WIDTH_PX)
+        margin = NARROW_MARGIN_PX if is_narrow else MARGIN_PX
+        self._layout.setContentsMargins(margin, 2 * GAP_PX, margin, 2 * GAP_PX)
+        self._head.setContentsMargins(8 if is_narrow else 11, 0, 0, 2 * GAP_PX)  # in line with the icons below
         self._layout.setSpacing(0 if is_narrow else 4)  # narrow windows may be low as well
         entries = [(place, self._titles[code], "") for code, place in self.places.items()]
         entries.append((self.change_button, sentence("change_dialog.open"), sentence("change_dialog.open_tip")))

@@ -49,10 +49,10 @@ QPushButton[kind="segment"] {{ border-radius: 8px; padding: 6px 14px; text-align
 QPushButton[kind="segment"]:checked {{ background: {selected}; border-color: {accent}; }}
 QPushButton[kind="segment"]:focus {{ border: 2px solid {text}; padding: 5px 13px; }}
 QPushButton[kind="place"] {{ background: transparent; border: 1px solid transparent; color: {muted};
-    text-align: left; padding: 8px 10px; }}
+    text-align: left; padding: 8px 2px 8px 10px; }}
 QPushButton[kind="place"]:hover {{ color: {text}; }}
 QPushButton[kind="place"]:checked {{ background: {selected}; color: {text}; }}
-QPushButton[kind="place"]:focus {{ border: 2px solid {accent}; padding: 7px 9px; }}
+QPushButton[kind="place"]:focus {{ border: 2px solid {accent}; padding: 7px 1px 7px 9px; }}
 
 QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox, QPlainTextEdit, QTextEdit {{ background: {raised};
     border: 1px solid {control}; placeholder-text-color: {muted}; border-radius: 8px; padding: 5px 8px;

@@ -11,6 +11,7 @@ from app.core.analysis.conversion import converted
 from app.core.analysis.own_runs import best_and_latest, best_first, run_name, runs_like
 from app.core.analysis.power import work_metric
 from app.core.analysis.published import comparable_rows, reference_rows
+from app.core.clock import local_time
 from app.core.errors import UsageError
 from app.core.formats import format_ratio
 from app.core.messages import ENGLISH, Message, message, sentence
@@ -177,15 +178,35 @@ def test_own_runs_without_a_headline_are_left_out(summary: RunSummary) -> None:
     assert len(bars(STANDARD, summary, [other])) == 8
 
 
-def test_a_stored_run_has_its_name_or_device_and_its_date(summary: RunSummary) -> None:
-    others = [replace(summary, id=8), replace(summary, id=9, comment="overclocked")]
-    found = names(bars(STANDARD, summary, others))
-    assert {"i7-1165G7 · 2026-11-20", "overclocked · 2026-11-20"} <= set(found)
-    alike = names(bars(STANDARD, summary, [*others, replace(summary, id=10)]))
-    assert {
-        sentence("compare.own_numbered", name="i7-1165G7 · 2026-11-20", run_id="8"),
-        sentence("compare.own_numbered", name="i7-1165G7 · 2026-11-20", run_id="10"),
-    } <= set(alike)
+HERE = sentence("compare.you")
+
+
+def test_a_stored_run_has_its_name_computer_or_device_and_its_date(summary: RunSummary) -> None:
+    before: dict[str, Any] = {"started_at": "2026-11-18T12:00:00Z"}
+    others = [
+        replace(summary, id=8, **before),
+        replace(summary, id=9, comment="overclocked", **before),
+        replace(summary, id=10, cpu_name="AMD EPYC", **before),
+        replace(summary, id=11, device="gpu:0", device_name="NVIDIA GeForce RTX 4070", **before),
+    ]
+    found = {bar.name: bar.brief for bar in bars(STANDARD, summary, others) if bar.kind == "own"}
+    day = local_time(before["started_at"])[:10]
+    assert found == {
+        sentence("compare.own_here", computer=HERE, date=day): day,
+        f"overclocked · {day}": "overclocked",
+        f"EPYC · {day}": day,
+        f"RTX 4070 · {day}": day,
+    }
+
+
+def test_runs_of_one_day_have_the_time_and_those_of_one_minute_their_numbers(summary: RunSummary) -> None:
+    later = replace(summary, id=8, started_at="2026-11-20T12:08:59Z")
+    assert local_time(later.started_at)[:10] == local_time(summary.started_at)[:10]
+    name = sentence("compare.own_here", computer=HERE, date=local_time(later.started_at))
+    assert [bar.name for bar in bars(STANDARD, summary, [later]) if bar.kind == "own"] == [name]
+    alike = names(bars(STANDARD, summary, [later, replace(later, id=10)]))
+    numbered = {sentence("compare.own_numbered", name=name, run_id=number) for number in (8, 10)}
+    assert numbered <= set(alike)
 
 
 def test_the_best_and_the_latest_are_chosen_among_those_that_compare(summary: RunSummary) -> None:

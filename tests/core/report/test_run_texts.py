@@ -58,7 +58,10 @@ def changed(run: Run, changes: dict[str, Any], **parts: Any) -> Run:
 
 
 MEDIAN, NO_INTERVAL = message("result.median_of_epochs", last=10), message("result.no_interval")
-SPREAD, FIRST_S = message("result.spread", spread_pct=0.4), message("result.first_epoch", duration="68.9")
+SPREAD, FIRST_S = (
+    message("result.spread_of_epochs", spread_pct=0.4),
+    message("result.first_epoch", duration="68.9"),
+)
 ALL_STEPS: dict[str, Any] = {"steps": 10, "steps_per_epoch": 500}
 
 
@@ -72,7 +75,6 @@ ALL_STEPS: dict[str, Any] = {"steps": 10, "steps_per_epoch": 500}
             [
                 MEDIAN,
                 message("result.interval", low="66.0", high="66.7", half_pct=0.6),
-                message("result.mean", value="66.4"),
                 SPREAD,
                 FIRST_S,
             ],
@@ -86,11 +88,16 @@ ALL_STEPS: dict[str, Any] = {"steps": 10, "steps_per_epoch": 500}
         (
             ESTIMATE,
             message("result.about", value="66.3 s per epoch"),
-            [message("result.estimated"), NO_INTERVAL, SPREAD],
+            [message("result.estimated"), NO_INTERVAL, message("result.spread_of_parts", spread_pct=0.4)],
         ),
         (
             SHORT,
             message("result.step_rate", step_ms=131.0, examples_per_s=763),
+            [message("note.short_run", **ALL_STEPS)],
+        ),
+        (
+            SHORT | {"step_median_s": 67.9},
+            message("result.step_rate_s", step_s=67.9, examples_per_s=1.47),
             [message("note.short_run", **ALL_STEPS)],
         ),
         (NOTHING, message("verdict.no_epoch"), []),
@@ -105,6 +112,15 @@ def test_a_headline_has_its_basis(
     assert headline_note(run) == note
     value = text(value) if isinstance(value, Message) else value
     assert headline(run) == (f"{value}\n{note}" if note else value)
+
+
+def test_steps_of_ten_seconds_and_more_are_shown_in_seconds(summary: RunSummary) -> None:
+    rate: dict[str, Any] = {"metric": "images_per_s", "value": 0.824, "basis": "estimate", "spread_pct": 3.5}
+    slow = replace(summary, **rate, minimum_s=66.2605, maximum_s=69.6481)
+    assert "66.3 to 69.6 s per step" in headline_note(slow)
+    assert sentence("result.spread_of_parts", spread_pct=3.5) in headline_note(slow)
+    assert not said("result.spread_of_parts").is_in(headline_note(slow, with_spread=False))
+    assert "500.0 to 9,999.0 ms per step" in headline_note(replace(slow, minimum_s=0.5, maximum_s=9.999))
 
 
 def test_there_is_advice_for_every_error_that_a_run_can_end_with() -> None:

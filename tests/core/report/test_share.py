@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import app
-from app.core.analysis.compare import bars, position
+from app.core.analysis.compare import bars
 from app.core.analysis.published import reference_rows
 from app.core.errors import UsageError
 from app.core.messages import sentence
@@ -63,7 +63,7 @@ def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     years = sentence("share.axis_of_years", label=AXIS, years="2019")
     assert only(Bars, card.chart).axis == f"{years} · {sentence('share.doubtful')}"
     code = sentence("share.result_code", checksum=short_code(result_of(stored_run).digest or ""))
-    assert card.footer == " · ".join((str(position(stored_run.summary)), "2026-11-20", MADE_BY, code))
+    assert card.footer == " · ".join(("2026-11-20", MADE_BY, code)), "the factor is shown once"
 
 
 def test_a_gpu_run_names_the_gpu_first_and_the_cpu_beside_its_cores(stored_run: Run) -> None:

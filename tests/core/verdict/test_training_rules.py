@@ -145,10 +145,7 @@ def test_a_few_examples_may_be_there_twice(run: Run) -> None:
 def test_what_was_not_counted_is_said_of_new_runs_only(run: Run) -> None:
     kept = ("weights_changed", "proof_loss")
     old = replace(run, metrics={key: value for key, value in HONEST.items() if key in kept})
-    names = [
-        sentence(code)
-        for code in ("proof.examples", "metric.examples_distinct", "proof.operations", "proof.updates")
-    ]
+    names = [sentence(code) for code in ("proof.examples", "proof.data", "proof.operations", "proof.updates")]
     assert not set(names) & dict(proof_lines(old)).keys()
     new = dict(proof_lines(replace(old, metrics={**old.metrics, "steps_counted": 0.0})))
     assert [new[name] for name in names] == [sentence("proof.not_counted")] * 4
@@ -175,10 +172,13 @@ def test_a_band_around_the_loss_of_guessing_is_not_called_proof(run: Run) -> Non
 
 
 def test_the_evidence_is_shown_with_the_other_lines(run: Run) -> None:
-    lines = dict(proof_lines(run))
+    of_data: dict[str, float | None] = {"examples_distinct": 50_000.0, "examples_declared": 50_000.0}
+    lines = dict(proof_lines(replace(run, metrics=HONEST | of_data)))
     assert said("proof.examples_done", asked="150,000", done="150,000").is_all_of(
         lines[sentence("proof.examples")]
     )
+    # It is about the whole data set, not about the examples used, so both names and texts differ.
+    assert said("proof.distinct_of", distinct="50,000", declared="50,000").is_all_of(lines[sentence("proof.data")])
     assert said("proof.operations_of", declared_mflop="236.3", done_mflop="236.3").is_all_of(
         lines[sentence("proof.operations")]
     )

@@ -67,6 +67,7 @@ def test_no_number_yet_does_not_count(card: HeadlineCard, run: Run) -> None:
     without = replace(run.summary, value=None, steps=None)
     card.show_live(without, Progress(run.spec), cancelled=False)
     assert (card.value.text(), card.value.property("muted")) == ("–", True)
+    assert card.unit.text() == "", "a dash has no unit"
     card.show_live(run.summary, Progress(run.spec), cancelled=False)
     assert card.value.property("muted") is False
 
@@ -131,6 +132,9 @@ def test_a_short_run_shows_its_step_in_milliseconds(card: HeadlineCard, run: Run
     short = replace(run.summary, value=None, seconds_per_epoch_s=None, basis=None, steps=40, step_median_s=0.0417)
     card.show_stored(JudgedRun(replace(run, summary=short)))
     assert (card.value.text(), card.unit.text()) == ("41.7", sentence("run.ms_per_step"))
+    slow = replace(short, step_median_s=67.85)
+    card.show_stored(JudgedRun(replace(run, summary=slow)))
+    assert (card.value.text(), card.unit.text()) == ("67.8", sentence("run.s_per_step"))
 
 
 @pytest.mark.parametrize("level", ["caution", "invalid"])

@@ -100,6 +100,15 @@ def test_the_own_bar_is_the_shortest_or_the_longest_where_it_should_be(applicati
     assert only
 
 
+@pytest.mark.parametrize("unit", ["seconds per epoch", ""])
+def test_the_code_has_a_caption_beside_it(application_theme: Theme, unit: str) -> None:
+    card = replace(example(), unit=unit, footer="2026-11-21 · Epochmark 0.1.0")
+    beside = (700, 980), (540, 604)
+    assert LIGHT.muted not in colours(paint_share_picture(replace(card, footer=""), LIGHT), *beside)
+    with_code = replace(card, footer="2026-11-21", short_form="EPOCHMARK1:TEST")
+    assert LIGHT.muted in colours(paint_share_picture(with_code, LIGHT), (700, 980), (540, 572))
+
+
 @pytest.mark.parametrize("count", [0, 1, 3, 12, 40])
 def test_any_number_of_bars_fits(application_theme: Theme, count: int) -> None:
     chart = tuple(Bar(f"Machine {number}", "reference", 1.5**number) for number in range(count))

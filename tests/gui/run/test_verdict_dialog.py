@@ -15,7 +15,7 @@ from app.core.runs.progress import Progress
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.run import verdict_dialog
 from app.gui.run.headline import HeadlineCard
-from app.gui.run.verdict_dialog import VerdictDialog
+from app.gui.run.verdict_dialog import CautionsDialog, VerdictDialog
 from app.gui.style.theme import Theme
 from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog
 from tests.core.verdict.records import quiet_run, with_telemetry
@@ -74,6 +74,39 @@ def test_each_reason_is_shown_with_its_advice_worst_first(run: Run, qtbot: QtBot
     assert said("proof.moved", share_pct="20").is_in(told)
     assert told[told.index("Batch size") + 1] == "100"
     assert any(text.startswith("TensorFlow ") for text in told)
+    assert told[told.index("Network") + 1] == sentence("compare.network_of_study", study="Song 2019")
+
+
+def test_an_advice_is_shown_once_below_the_last_reason_that_shares_it(
+    run: Run, qtbot: QtBot, services: Any
+) -> None:
+    shared = "Close other programs and run again."
+    reasons = [
+        events.Reason(code="spread", level="caution", text="Uneven.", advice=shared),
+        events.Reason(code="on_battery", level="caution", text="It runs on battery.", advice="Plug it in."),
+        events.Reason(code="interval_wide", level="caution", text="Rough.", advice=shared),
+        events.Reason(code="estimate", level="fact", text="An estimate."),
+    ]
+    dialog = added(qtbot, CautionsDialog(services.theme, reasons))
+    shown = [child.text() for child in dialog.findChildren(QLabel) if child.text()]
+    assert shown[1:] == ["Uneven.", "It runs on battery.", "Plug it in.", "Rough.", shared, "An estimate."]
+    assert [shared in reason.accessibleName() for reason in dialog.reasons] == [False, False, True, False]
+
+
+def test_the_verdict_dialog_repeats_no_advice(run: Run, qtbot: QtBot, services: Any) -> None:
+    rough: dict[str, Any] = {
+        "basis": "estimate",
+        "preset": "quick",
+        "spread_pct": 20.9,
+        "value_low": 14.0,
+        "value_high": 30.0,
+    }
+    restless = replace(run, summary=replace(run.summary, **rough))
+    judged = JudgedRun(restless)
+    advice = [reason.advice for reason in judged.verdict.reasons if reason.advice]
+    assert len(advice) > len(set(advice))  # otherwise, the test shows nothing
+    shown = texts(added(qtbot, VerdictDialog(services.theme, judged)))
+    assert [shown.count(each) for each in dict.fromkeys(advice)] == [1] * len(set(advice))
 
 
 def test_a_quiet_run_is_valid_and_a_failed_one_is_not(run: Run, qtbot: QtBot, services: Any) -> None:
@@ -104,9 +137,26 @@ def test_it_has_what_the_headline_leaves_out(run: Run, qtbot: QtBot, services: A
     dialog = added(qtbot, VerdictDialog(services.theme, JudgedRun(run)))
     texts = [child.text() for child in dialog.findChildren(QLabel)]
     note = headline_note(run.summary)
-    assert said("result.spread").is_in(note)
+    assert said("result.spread_of_epochs").is_in(note)
     assert said("result.first_epoch").is_in(note)
     assert texts.count(note) == 1
+
+
+def test_a_long_value_is_wrapped_and_not_cut(run: Run, qtbot: QtBot, services: Any) -> None:
+    rate: dict[str, Any] = {
+        "metric": "images_per_s",
+        "value": 0.824,
+        "basis": "estimate",
+        "minimum_s": 66.3,
+        "maximum_s": 69.6,
+    }
+    slow = replace(run, summary=replace(run.summary, **rate))
+    dialog = added(qtbot, VerdictDialog(services.theme, JudgedRun(slow)))
+    dialog.show()
+    value = next(child for child in dialog.findChildren(QLabel) if said("result.about").is_all_of(child.text()))
+    assert value.heightForWidth(value.width()) <= value.height()
+    assert value.fontMetrics().horizontalAdvance(value.text()) > value.width(), "longer than its column"
+    assert value.wordWrap()
 
 
 def test_keys_reach_everything_in_it(run: Run, qtbot: QtBot, services: Any) -> None:

@@ -51,7 +51,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.limit_not_read": "The device no longer reports its power limit.",
     "run.limit_out_of_range": "{device} accepts power limits from {least_w:.0f} to {most_w:.0f} W, not {limit_w} W.",
     "run.needs_computers": "This run needs several computers.",
-    "run.no_power_limit": "The device used by this run doesn't report a power limit.",
+    "run.no_power_limit": "This device doesn't report a power limit.",
     "run.start_cluster": "Start it with `{epochmark} cluster run`.",
     "run.too_many_cpus": "{cpus} CPUs were requested, but the maximum here is {there}.",
     "run.unknown_event": "Unknown type of event.",

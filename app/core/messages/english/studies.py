@@ -236,6 +236,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "1 configuration, {runs}: {points:, }.",
         "{count} configurations, {runs}: {points:, }.",
     ),
+    "studies_page.quick_runs": ("1 run, about {minutes:.0f} min", "{count} runs, about {minutes:.0f} min"),
     "studies_page.runs": ("1 run", "{count} runs"),
     "studies_page.device": "Device",
     "studies_page.devices_note": "If a device has different values, enter the whole computer's power draw while training on it, and the device's price.",

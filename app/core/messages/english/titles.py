@@ -48,7 +48,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "title.all_reduce": "All-reduce between devices",
     "title.storage": "Storage and preprocessing",
     "title.demo": "Demo (no training)",
-    "summary.cifar10_keras_cnn": "The standard Keras network for small images: six convolutional layers, 1,337,002 parameters. 50,000 images of 32 × 32 pixels per epoch, and 1,000 for validation.",
+    "summary.cifar10_keras_cnn": "The standard Keras network for small images (32 × 32 pixels): six convolutional layers, 1,337,002 parameters.",
     "summary.mnist_mlp": "Recognises handwritten digits with two dense layers of 512 units. Its steps are so short that overhead matters.",
     "summary.mnist_cnn": "A small convolutional network that recognises handwritten digits.",
     "summary.mnist_cnn_nodropout_adam": "The MNIST CNN without dropout, fed by tf.data. Mac users timed a similar network, whose exact layers are unknown.",

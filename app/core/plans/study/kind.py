@@ -8,9 +8,22 @@ from app.core.plans.kind import Answer, PlanKind
 from app.core.plans.report import PlanReport
 from app.core.records import Group, Plan, PlannedRun, Study
 from app.core.storage.database import Database
+from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
 
 KIND = "study"
+QUICK_RUN_S = 60.0  # as in the suite, including the start of the process
+
+
+def runs_text(plan: Plan) -> str:
+    """Return the number of runs of a plan and, if all of them are Quick runs, about how long they take."""
+    if any(spec.preset != "quick" for spec in plan.specs):
+        return sentence("studies_page.runs", count=plan.count)
+    fixed = (
+        CATALOGUE[spec.workload].fixed_duration_s if spec.workload in CATALOGUE else None for spec in plan.specs
+    )
+    round_s = sum(QUICK_RUN_S if run_s is None else run_s for run_s in fixed)
+    return sentence("studies_page.quick_runs", count=plan.count, minutes=max(1.0, plan.rounds * round_s / 60))
 
 
 class StudyPlan(PlanKind):
@@ -30,7 +43,7 @@ class StudyPlan(PlanKind):
     def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
         """Return the name of the study, and the numbers of configurations and runs."""
         del spec, count
-        title, runs = self.subject(plan), sentence("studies_page.runs", count=plan.count)
+        title, runs = self.subject(plan), runs_text(plan)
         return sentence("cli.study_title", title=title, count=len(plan.specs), runs=runs)
 
     def place(self, plan: Plan, planned: PlannedRun) -> str:

@@ -88,7 +88,7 @@ class SetupView(QWidget):
         self._count_workloads(None)
         self.probed_s: dict[tuple[str, str, str], float] = {}  # probed durations by workload, engine and device
         self.summary = ClampedLabel(4, LABEL_PX)
-        self.summary.keep_room_for(text(workload.summary) for workload in CATALOGUE.values())
+        self.summary.keep_room_for(map(_description, CATALOGUE.values()))
         self._notes: dict[str, str] = {}
         self.preset_note = ClampedLabel(1, LABEL_PX)
         self.dataset = DatasetRow(services)
@@ -278,7 +278,7 @@ class SetupView(QWidget):
 
     def _on_workload(self) -> None:
         workload = self.chosen_workload
-        self.summary.show_text(text(workload.summary))
+        self.summary.show_text(_description(workload))
         self.star.show_workload(workload.id)
         set_tip(self.workload, workload.source)
         self.dataset.show_dataset(workload.dataset)
@@ -339,8 +339,10 @@ class SetupView(QWidget):
         if machine is not None:
             # Without an engine, the one to be installed may be any.
             self._current = spec = current_network(choice or Choice(DEFAULT_ENGINE, "cpu"), machine)
-            card = sentence("setup.up_to", card=newest_card(spec.workload))
+            card = sentence("setup.against", card=newest_card(spec.workload))
             self._network_tiles.name("current", workload_title(spec.workload), card)
+            tip = sentence("setup.against_tip", card=newest_card(spec.workload))
+            set_tip(self.networks["current"], tip)
         chosen = self.workload.chosen_id
         current = self._current.workload if self._current is not None else None
         name = {STANDARD: "standard", current: "current"}.get(chosen, "other")
@@ -500,6 +502,14 @@ class SetupView(QWidget):
 
 def _field(code: str, *items: QWidget) -> QVBoxLayout:
     return column(label(sentence(code), weight=QFont.Weight.Medium), *items, spacing_px=2)
+
+
+def _description(workload: Workload) -> str:
+    """Return what a workload does and, if it is timed by epochs, what an epoch is."""
+    parts = [text(workload.summary)]
+    if workload.metric == "seconds_per_epoch_s" and workload.epoch_text is not None:
+        parts.append(sentence("setup.epoch", epoch=text(workload.epoch_text)))
+    return " ".join(parts)
 
 
 def _large(font: QFont) -> QFont:

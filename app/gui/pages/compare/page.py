@@ -372,7 +372,7 @@ def _reasons(runs: Sequence[RunSummary]) -> list[str]:
     for other in runs[1:]:
         reason = run_refusal(runs[0], other)
         if reason is not None:
-            refused.append((own_name(other), reason))
+            refused.append((own_name(other, runs[0]), reason))
     names: dict[str, list[str]] = {}
     for name, reason in refused:
         names.setdefault(reason, []).append(name)

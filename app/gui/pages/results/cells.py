@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from PySide6.QtGui import QGuiApplication
 
 from app.core.analysis.own_runs import run_name
 from app.core.analysis.power import work_metric
+from app.core.clock import local_time
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plans.kind import Answer, workloads_title
@@ -127,14 +127,6 @@ def _common(texts: Iterable[str]) -> str:
 def reasons_text(run: RunSummary) -> str:
     """Return the names of the reasons for a run's verdict."""
     return ", ".join(plain_reason(code) for code in (run.reasons or "").split())
-
-
-def local_time(text: str) -> str:
-    """Convert a stored time to the user's time zone, without seconds."""
-    try:
-        return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M")
-    except ValueError:
-        return text
 
 
 _WRITERS: dict[str, Callable[[RunSummary], str]] = {

@@ -9,12 +9,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.core.clock import local_time
 from app.core.messages import sentence
 from app.core.plans.kind import Answer, workloads_title
 from app.core.plans.registry import kind_of
 from app.core.records import Group
 from app.gui.charts.pair_plot import PairPlot
-from app.gui.pages.results.cells import cell_text, local_time
+from app.gui.pages.results.cells import cell_text
 from app.gui.pages.results.columns import COLUMNS
 from app.gui.pages.results.commands import Handlers, RunCommands
 from app.gui.run.engine_table import ROW_PX, EngineTable

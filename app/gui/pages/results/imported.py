@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFont, QKeySequence, QShortcut
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
 from app.core.analysis.comparability import engine_name
+from app.core.clock import local_time
 from app.core.exchange.preview import leaves, preview
 from app.core.external_results import ImportedResult
 from app.core.messages import sentence
@@ -17,7 +18,7 @@ from app.core.result_file.record import Result
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results, load_result
 from app.core.titles import verdict_title
-from app.gui.pages.results.cells import cell_text, local_time
+from app.gui.pages.results.cells import cell_text
 from app.gui.pages.results.commands import RunCommands
 from app.gui.pages.results.filters import OWN, Filters
 from app.gui.pages.results.model import RunsModel

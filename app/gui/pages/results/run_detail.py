@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.analysis.trend import Trend, trend_of
+from app.core.clock import local_time
 from app.core.messages import sentence
 from app.core.messages import text as text_of
 from app.core.metrics import format_metric, headline_kind, metric_label
@@ -27,7 +28,6 @@ from app.core.storage.queries import COMMENT_LIMIT
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.notes import damaged
 from app.gui.charts.trend_chart import TrendChart
-from app.gui.pages.results.cells import local_time
 from app.gui.pages.results.commands import Handlers, RunCommands
 from app.gui.run.view import RunView
 from app.gui.services.bundle import Services

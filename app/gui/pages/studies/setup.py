@@ -12,6 +12,7 @@ from app.core.engines.choices import most_gpus, offered_workloads
 from app.core.errors import AppError, UsageError
 from app.core.messages import message, sentence
 from app.core.plans.study.axes import read_axis
+from app.core.plans.study.kind import runs_text
 from app.core.plans.study.planning import READING_ROUNDS, ROUNDS_LIMIT, idle_presets, plan_axes, plan_preset
 from app.core.plans.study.points import point_name
 from app.core.plans.study.presets import PRESETS
@@ -249,8 +250,7 @@ class StudySetup(PlanSetup):
         more = len(names) - POINTS_NAMED
         shown = names[:POINTS_NAMED] + ([sentence("studies_page.more_points", count=more)] if more > 0 else [])
         refused = len(plan.study.refused) if plan.study else 0
-        runs = sentence("studies_page.runs", count=plan.count)
-        text = sentence("studies_page.points", count=len(names), runs=runs, points=shown)
+        text = sentence("studies_page.points", count=len(names), runs=runs_text(plan), points=shown)
         if refused:
             text += " " + sentence("studies_page.not_run", count=refused)
         self.points.show_text(text)

@@ -9,6 +9,7 @@ import pytest
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
+from app.core.plans.study.kind import runs_text
 from app.core.plans.study.planning import RUNS_LIMIT, make_plan, plan_axes, plan_preset
 from app.core.plans.study.presets import PRESETS, WOOLF
 from app.core.runs.runner import Runner
@@ -36,6 +37,13 @@ def test_batches_are_powers_of_two_around_the_usual_one(runner: Runner) -> None:
     assert [spec.batch_size for spec in plan.specs] == [8, 16, 32, 64, 128, 256, 512, 1_024]
     small = plan_preset("batch", runner, workloads=["demo"])
     assert max(spec.batch_size for spec in small.specs) <= CATALOGUE["demo"].samples_per_epoch // 8
+
+
+def test_a_study_of_quick_runs_states_about_how_long_it_takes(runner: Runner) -> None:
+    plan = plan_preset("batch", runner, rounds=2)
+    assert runs_text(plan) == sentence("studies_page.quick_runs", count=16, minutes=16)
+    standard = plan_preset("batch", runner, preset="standard")
+    assert runs_text(standard) == sentence("studies_page.runs", count=8)
 
 
 def test_a_batch_that_cannot_fit_is_a_point_with_the_reason(

@@ -232,12 +232,18 @@ def test_the_first_screen_has_two_networks_and_asks_for_nothing_else(driver: Dri
     assert said("setup.data_synthetic").is_in(setup.conditions.whole_text)
     driver.press(setup.networks["current"])
     assert setup.chosen_workload.id == "resnet50_224"
-    assert said("setup.up_to", card="RTX 4090").is_in(setup.networks["current"].accessibleName())
+    assert said("setup.against", card="RTX 4090").is_in(setup.networks["current"].accessibleName())
+    assert said("setup.against_tip", card="RTX 4090").is_in(setup.networks["current"].toolTip())
+    assert not said("setup.epoch").is_in(setup.summary.whole_text)  # its headline counts images per second
     assert any(bar.name == "RTX 4090" for bar in setup.known.bars.bars)
     choose(driver, "mnist_mlp")
     assert setup.workload.isVisible()
     assert setup.browse_button.isChecked()
+    assert said("setup.epoch").is_in(setup.summary.whole_text)
     driver.press(setup.networks["standard"])
+    assert said("setup.epoch", epoch=said("epoch_text.images", training="50,000", validation="1,000")).is_in(
+        setup.summary.whole_text
+    )
     assert (setup.spec().workload, setup.spec().batch_size) == (STANDARD, 100)
 
 

@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMessageBox
 
+from app.core.clock import local_time
 from app.core.exchange.png_embed import extract
 from app.core.messages import sentence
 from app.core.records import RunSummary
@@ -17,7 +18,6 @@ from app.core.result_file.canonical import decode
 from app.core.storage.database import Database
 from app.core.titles import workload_title
 from app.gui.pages.compare.page import ComparePage
-from app.gui.pages.results.cells import local_time
 from app.gui.pages.results.page import ResultsPage
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.widgets.basics import plain_tip
@@ -178,9 +178,9 @@ def test_compare_shows_just_the_selected_runs_and_published_ones(driver: Driver,
     bars = compare_page(driver).bar_list
 
     def own() -> list[str]:
-        return [bar.name.partition(" · ")[0] for bar in bars.bars if bar.kind in ("you", "own")]
+        return [bar.name.partition(", ")[0] for bar in bars.bars if bar.kind in ("you", "own")]
 
-    driver.until(lambda: own() == [sentence("compare.you"), "Test CPU"])
+    driver.until(lambda: own() == [sentence("compare.you"), sentence("compare.you")])
     assert any(bar.kind == "reference" for bar in bars.bars)
     limit = compare_page(driver).limit
     assert said("compare_page.selected", count="2").is_all_of(limit.currentText())
@@ -209,7 +209,7 @@ def test_runs_of_different_workloads_say_why_they_are_not_together(
     select(page, other, 4)
     driver.press(page.compare_button)
     compared = compare_page(driver)
-    driver.until(lambda: "Test CPU · " in compared.reasons.text())
+    driver.until(lambda: f"{sentence('compare.you')}, " in compared.reasons.text())
     assert compared.workload.currentData() == "mnist_mlp"
     for run_id, why in (
         (none, said("compare_page.none_has_result")),

@@ -88,6 +88,7 @@ def test_each_study_says_what_it_asks_and_which_points_it_has(driver: Driver) ->
             shown = sentence("studies_page.only_one")
             driver.until(lambda item=item, shown=shown: item.text().endswith(shown))  # type: ignore[misc]
         driver.until(lambda: bool(page.setup.points.whole_text) and page.setup.run_button.isEnabled())
+        assert said("studies_page.quick_runs").is_in(page.setup.points.whole_text) == (key != "convergence")
         assert page.setup.prices_button.isVisible() == (key == "cost")
         assert page.setup.rounds.value() == preset.rounds
 
