@@ -27,6 +27,8 @@ _PRECISIONS = {
     "fp32": "float32",
 }
 _COMPILED = {"yes": True, "no": False}
+# GPUs before Ampere compute in float32 even where the setting allows TF32 (NVIDIA, A100 white paper, 2020).
+_WITHOUT_TF32 = re.compile(r"\bV100\b|\bQuadro RTX\b")
 _PREFIXES = ("Intel Core ", "NVIDIA GeForce ", "NVIDIA ", "Google ", "Apple ", "AMD ", "Intel ")
 
 
@@ -100,7 +102,7 @@ class PublishedRow:
     def precision_words(self) -> str:
         """The precision as text, including whether matrix products used TensorFloat-32."""
         words = _PRECISIONS.get(self.precision, self.precision)
-        return f"{words}, TF32" if "TF32" in self.software else words
+        return f"{words}, TF32" if "TF32" in self.software and not _WITHOUT_TF32.search(self.hardware) else words
 
     @property
     def software_words(self) -> str:

@@ -112,7 +112,10 @@ def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:
     is_best = not _is_level(run, best) and _times_as_fast(run, best) > 1
     parts = [message("trend.is_best", how=_how(run, best), which=_which(best))]
     if not is_best:
-        code = "trend.against_both" if last is not None and last.id == best.id else "trend.against_best"
+        code = "trend.against_best"
+        if last is not None and last.id == best.id:
+            # The better one of two runs isn't called worse than the best.
+            code = "trend.against_last" if _times_as_fast(run, best) > 1 else "trend.against_both"
         parts = [message(code, how=_how(run, best), which=_which(best))]
     if last is not None and last.id != best.id:
         parts.append(message("trend.against_last", how=_how(run, last), which=_which(last)))
@@ -185,7 +188,7 @@ def _how(run: RunSummary, other: RunSummary) -> Message:
     if abs(times - 1) < LEVEL_SHARE:
         return message("trend.level")
     if _is_level(run, other):
-        return message("trend.unclear_faster" if times > 1 else "trend.unclear_slower")
+        return message("trend.unclear")
     if times >= MANY_TIMES or times <= 1 / MANY_TIMES:
         return message("trend.times", times=times)
     return message("trend.faster" if times > 1 else "trend.slower", by_pct=100 * abs(times - 1))

@@ -309,6 +309,10 @@ def verdict_texts(judged: events.Judged) -> tuple[str, ...]:
     return (*(sentence("result.verdict_because", verdict=short, causes=each) for each in causes), short)
 
 
+# Named after their causes, because short texts have room for only a few reasons.
+_SYMPTOMS = frozenset({"uneven_steps", "drift", "spread", "interval_wide", "no_interval", "interruptions"})
+
+
 def plain_verdict(judged: events.Judged, *, to_share: bool) -> tuple[str, ...]:
     """Return the cautions about a run in everyday words and without numbers, then in shorter versions.
 
@@ -316,9 +320,15 @@ def plain_verdict(judged: events.Judged, *, to_share: bool) -> tuple[str, ...]:
         judged: A verdict with cautions.
         to_share: Whether the text is for other people, who need to know that it is about one run.
     """
-    words = list(dict.fromkeys(plain_reason(each.code) for each in judged.reasons if each.level == judged.level))
+    codes = [each.code for each in judged.reasons if each.level == judged.level]
+    words = list(dict.fromkeys(map(plain_reason, sorted(codes, key=_SYMPTOMS.__contains__))))
     short = level_title(judged.level)
-    each = ["; ".join(words[:count]) for count in range(len(words), 0, -1)]
+    each = [
+        "; ".join(words[:count])
+        if count == len(words)
+        else sentence("result.verdict_and_more", words="; ".join(words[:count]), count=len(words) - count)
+        for count in range(len(words), 0, -1)
+    ]
     if to_share:
         return (*(sentence("result.one_run", causes=causes) for causes in each), short)
     return (*(sentence("result.verdict_because", verdict=short, causes=causes) for causes in each), short)

@@ -403,3 +403,9 @@ def test_a_run_of_gpt_mini_is_ranked_in_its_own_precision(
     assert found.code == code
     if code == "position.among":
         assert "float16 autocast" in found.arguments["conditions"]
+
+
+def test_only_gpus_with_tf32_are_said_to_use_it() -> None:
+    rows = {row.hardware: row.precision_words for row in comparable_rows("resnet50_224") if "TF32" in row.software}
+    assert rows["Quadro RTX 8000"] == rows["LambdaCloud V100 16GB"] == "float32"
+    assert "float32, TF32" in rows.values()

@@ -54,7 +54,7 @@ def times(factor: float) -> Message:
         ([(3, 55.0), (7, 60.0)], [("is_best", by(10), 3), ("against_last", by(20), 7)]),
         ([(20, 20.0)], [("against_best", times(0.4), 20)]),
         ([(3, 150.0)], [("is_best", times(3), 3)]),
-        ([(3, 50.1)], [("against_both", message("trend.level"), 3)]),
+        ([(3, 50.1)], [("against_last", message("trend.level"), 3)]),
     ],
 )
 def test_against_the_best_and_the_last(
@@ -75,9 +75,9 @@ def test_against_the_best_and_the_last(
     ("value", "interval", "code", "how"),
     [
         (55.0, (53.0, 57.0), "is_best", by(10)),
-        (55.0, (51.0, 59.0), "against_both", message("trend.unclear_faster")),
-        (45.0, (41.0, 49.0), "against_both", message("trend.unclear_slower")),
-        (50.1, (49.0, 51.0), "against_both", message("trend.level")),
+        (55.0, (51.0, 59.0), "against_last", message("trend.unclear")),
+        (45.0, (41.0, 49.0), "against_both", message("trend.unclear")),
+        (49.9, (49.0, 51.0), "against_both", message("trend.level")),
     ],
 )
 def test_what_intervals_can_not_tell_apart_is_not_clearly_faster(

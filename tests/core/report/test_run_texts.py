@@ -21,6 +21,7 @@ from app.core.report.run_texts import (
     headline,
     headline_note,
     machine_line,
+    plain_verdict,
     result_notes,
     result_text,
     verdict_line,
@@ -442,3 +443,12 @@ def test_every_warning_has_a_short_name() -> None:
         codes |= set(re.findall(r'\b(?:warn\(\s*|Warn\(code=)"([a-z_]+)"', code))
     assert {"silent_worker", "loss_out_of_band"} <= codes
     assert not [code for code in codes if f"short.{code}" not in ENGLISH]
+
+
+def test_short_verdicts_name_causes_first_and_count_what_they_leave_out() -> None:
+    given = [reasons("caution", code)[0] for code in ("spread", "interruptions", "other_load")]
+    whole, shorter, *_ = plain_verdict(events.Judged(level="caution", reasons=tuple(given)), to_share=True)
+    words = [sentence(f"plain.{code}") for code in ("other_load", "spread", "interruptions")]
+    assert whole == sentence("result.one_run", causes="; ".join(words))
+    left_out = sentence("result.verdict_and_more", words="; ".join(words[:2]), count=1)
+    assert shorter == sentence("result.one_run", causes=left_out)

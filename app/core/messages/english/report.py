@@ -63,7 +63,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "result.epoch": "epoch",
     "result.estimated": "estimated from timed steps",
     "result.estimated_from": "estimated from {measured_s:.0f} s of steps",
-    "result.examples_per_second": "{examples_per_s:,.0f} examples/s",
+    "result.examples_per_second": "{examples_per_s:,.0f} examples/s (median)",
     "result.first_epoch": "first epoch {duration}",
     "result.first_epoch_only": "first epoch, includes startup",
     "result.first_steps": "steps right after startup",

@@ -39,7 +39,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "results_page.table": "Stored runs",
     "results_page.trend": "Trend",
     "trend.against_best": "{how} your best so far ({which})",
-    "trend.against_both": "{how} your previous run, your best so far ({which})",
+    "trend.against_both": "{how} your previous and best run so far ({which})",
     "trend.against_last": "{how} your previous run ({which})",
     "trend.changes": "{number} · {date}, run {run_id}: {changes:, }",
     "trend.chart": "Your results over time",
@@ -68,8 +68,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "trend.one_device": "{times:.2f}× as fast as one device ({which}), {share_pct:.0f} % efficiency",
     "trend.earlier": "{value} in run {run_id}, {date}",
     "trend.run": "run {run_id}, {date}",
-    "trend.unclear_faster": "not clearly faster than",
-    "trend.unclear_slower": "not clearly slower than",
+    "trend.unclear": "no clear difference from",
     "trend.slower": "{by_pct:.1f} % slower than",
     "trend.times": "{times:.2f}× as fast as",
 }

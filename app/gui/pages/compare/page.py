@@ -141,6 +141,7 @@ class ComparePage(QWidget):
             text = sentence(code, workload=workload_title(runs[0].workload)) if runs else sentence(code)
             self._services.notify(text, "caution", "", None)
             return
+        is_other = place != self.workload.currentIndex()
         self._selected = tuple(run.id for run in runs[: OWN_LIMITS[-1]])
         self._chosen_baseline = ""
         for box in (self.workload, self.limit):
@@ -150,6 +151,8 @@ class ComparePage(QWidget):
         self.limit.setCurrentIndex(self.limit.count() - 1)
         for box in (self.workload, self.limit):
             box.blockSignals(False)
+        if is_other:
+            self._select_scale()
         self.refresh()
 
     def _fill_limits(self) -> None:
@@ -261,10 +264,13 @@ class ComparePage(QWidget):
             self._fill_limits()
             self.limit.setCurrentIndex(0 if was_chosen else self.limit.currentIndex())
         self._imported, self._community = [], []
-        is_rate = headline_kind(chart_metric(self.workload.currentData())).is_rate
-        self.filters.scale.select("linear" if is_rate else "log")
+        self._select_scale()
         self._show_runs([])
         self.refresh()
+
+    def _select_scale(self) -> None:
+        is_rate = headline_kind(chart_metric(self.workload.currentData())).is_rate
+        self.filters.scale.select("linear" if is_rate else "log")
 
     def _on_baseline(self) -> None:
         self._chosen_baseline = self.baseline.currentData()

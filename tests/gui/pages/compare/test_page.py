@@ -123,6 +123,19 @@ def test_bars_that_are_not_ranked_are_explained(
     assert page.unlike.isVisible() == explains == any(not bar.is_like for bar in page.bar_list.bars)
 
 
+def test_selected_runs_have_the_scale_of_their_workload(
+    page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
+) -> None:
+    with Database(services.paths.database) as database:
+        run_id = store(database, machine, 70.0, 66.3)
+    opened(page, qtbot)
+    choose(page.workload, "gpt_mini")
+    qtbot.waitUntil(lambda: page.filters.scale.value == "linear", timeout=10_000)
+    page.show_runs([run_id])
+    qtbot.waitUntil(lambda: page.workload.currentData() == STANDARD, timeout=10_000)
+    assert page.filters.scale.value == "log"
+
+
 def test_runs_with_energy_can_be_ranked_by_efficiency(
     page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
 ) -> None:
