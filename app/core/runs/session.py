@@ -132,7 +132,7 @@ class Session:
         # Counted in waits for the empty queue rather than by the clock: the worker isn't silent just because this
         # process was suspended or a view was slow.
         self._silent_s = 0.0
-        self._unheard_s: float | None = None  # the same, but also reset by `alive`; None until the first one
+        self._unheard_s = None if member is None else 0.0  # also reset by `alive`; None until it is expected
         self._has_engine = False
         self._counted_s = time.monotonic()
         self._silence_reported = self._slowness_reported = False

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from app.core.errors import UsageError
@@ -94,6 +95,16 @@ def test_a_suspended_worker_ends_the_run_on_both(paths: Paths, machine: Machine)
         finished(paths, *sides)
     assert sides[1].said.code == "run.hung"
     assert sides[0].said.code == "cluster.ended"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows suspends no process like this")
+def test_a_worker_suspended_at_its_very_start_ends_the_run_on_both(paths: Paths, machine: Machine) -> None:
+    with together(demo(step_s=LONG), paths, machine, Limits(loads_s=3.0)) as sides:
+        children = psutil.Process().children(recursive=True)
+        next(each for each in children if "workloads" in " ".join(each.cmdline())).suspend()
+        finished(paths, *sides)
+    assert {side.said.code for side in sides} == {"run.hung", "cluster.ended"}
 
 
 @pytest.mark.slow
