@@ -119,8 +119,7 @@ def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:
         parts = [message(code, how=_how(run, best), which=_which(best))]
     if last is not None and last.id != best.id:
         parts.append(message("trend.against_last", how=_how(run, last), which=_which(last)))
-    said = " · ".join(map(text, parts))
-    return said[:1].upper() + said[1:]
+    return " · ".join(map(text, parts))
 
 
 def against_one_device(run: RunSummary, others: Iterable[RunSummary]) -> str:
