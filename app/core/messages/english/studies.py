@@ -233,8 +233,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "{count} workloads of the published study",
     ),
     "studies_page.points": (
-        "1 configuration, {runs}: {points:, }.",
-        "{count} configurations, {runs}: {points:, }.",
+        "1 configuration ({axes}): {points:, }. {runs}.",
+        "{count} configurations ({axes}): {points:, }. {runs}.",
     ),
     "studies_page.quick_runs": ("1 run, about {minutes:.0f} min", "{count} runs, about {minutes:.0f} min"),
     "studies_page.runs": ("1 run", "{count} runs"),

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QSpinBox,
 from app.core.engines.choices import most_gpus, offered_workloads
 from app.core.errors import AppError, UsageError
 from app.core.messages import message, sentence
-from app.core.plans.study.axes import read_axis
+from app.core.plans.study.axes import axis_title, read_axis
 from app.core.plans.study.kind import runs_text
 from app.core.plans.study.planning import READING_ROUNDS, ROUNDS_LIMIT, idle_presets, plan_axes, plan_preset
 from app.core.plans.study.points import point_name
@@ -250,7 +250,8 @@ class StudySetup(PlanSetup):
         more = len(names) - POINTS_NAMED
         shown = names[:POINTS_NAMED] + ([sentence("studies_page.more_points", count=more)] if more > 0 else [])
         refused = len(plan.study.refused) if plan.study else 0
-        text = sentence("studies_page.points", count=len(names), runs=runs_text(plan), points=shown)
+        axes = " · ".join(map(axis_title, plan.study.axes if plan.study else ()))
+        text = sentence("studies_page.points", count=len(names), axes=axes, points=shown, runs=runs_text(plan))
         if refused:
             text += " " + sentence("studies_page.not_run", count=refused)
         self.points.show_text(text)

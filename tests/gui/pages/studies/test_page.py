@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 from app.core.messages import sentence
 from app.core.plans.study.own_prices import with_device
 from app.core.plans.study.planning import plan_axes, plan_preset
+from app.core.plans.study.axes import axis_title
 from app.core.plans.study.points import StudyResult
 from app.core.plans.study.presets import PRESETS
 from app.core.records import Plan
@@ -89,6 +90,8 @@ def test_each_study_says_what_it_asks_and_which_points_it_has(driver: Driver) ->
             driver.until(lambda item=item, shown=shown: item.text().endswith(shown))  # type: ignore[misc]
         driver.until(lambda: bool(page.setup.points.whole_text) and page.setup.run_button.isEnabled())
         assert said("studies_page.quick_runs").is_in(page.setup.points.whole_text) == (key != "convergence")
+        if key == "batch":
+            assert axis_title("batch_size") in page.setup.points.whole_text
         assert page.setup.prices_button.isVisible() == (key == "cost")
         assert page.setup.rounds.value() == preset.rounds
 
