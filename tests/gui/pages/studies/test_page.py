@@ -10,9 +10,9 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtWidgets import QApplication
 
 from app.core.messages import sentence
+from app.core.plans.study.axes import axis_title
 from app.core.plans.study.own_prices import with_device
 from app.core.plans.study.planning import plan_axes, plan_preset
-from app.core.plans.study.axes import axis_title
 from app.core.plans.study.points import StudyResult
 from app.core.plans.study.presets import PRESETS
 from app.core.records import Plan
