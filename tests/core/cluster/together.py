@@ -47,8 +47,9 @@ class Side:
         return any(isinstance(event, events.Steps) for event in self.seen)
 
     def worker(self) -> psutil.Process:
-        pids = [event.pid for event in self.seen if isinstance(event, events.Hello)]
-        return psutil.Process(pids[0])
+        # The other computer's steps may arrive before this one's worker has said anything.
+        wait_until(lambda: any(isinstance(event, events.Hello) for event in self.seen))
+        return psutil.Process(next(event.pid for event in self.seen if isinstance(event, events.Hello)))
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 import pytest
 from PySide6.QtWidgets import QLabel
 
-from app.core.messages import sentence
 from app.core.plans.study.presets import PRESETS
 from app.core.storage.database import Database
 from app.gui.shell.change_dialog import QUESTIONS, ChangeDialog
@@ -25,13 +24,6 @@ def opened(driver: Driver) -> ChangeDialog:
     dialog = only(ChangeDialog, driver.window.findChild(ChangeDialog))
     driver.until(lambda: not dialog.buttons["power"].isEnabled())  # no test computer has a limit that can be set
     return dialog
-
-
-def test_the_entry_is_not_called_like_the_page_above_it(driver: Driver) -> None:
-    bar = driver.window.side_bar
-    names = [button.text().strip() for button in (bar.change_button, *bar.places.values())]
-    assert names[0] == sentence("change_dialog.open")
-    assert len({name.removesuffix(" …") for name in names}) == len(names)
 
 
 def choose(driver: Driver, dialog: ChangeDialog, key: str) -> None:
