@@ -48,7 +48,7 @@ def _best(database: Database, run: RunSummary, workload: str) -> float | None:
 
 
 # The number of threads must be the same, because it changes the peak. The best of several runs is used, because
-# other load only lowers the measured peak. Shortened runs are excluded.
+# other load only lowers the measured peak. Shortened runs are excluded. Sums must have used the same devices.
 _BEST = """
     SELECT max(value) FROM (
     SELECT peak.value FROM runs AS peak JOIN runs AS run ON run.machine_id = peak.machine_id
@@ -56,6 +56,6 @@ _BEST = """
         AND peak.value BETWEEN 1e-300 AND 1e300
         AND peak.deleted_at IS NULL AND peak.device IS run.device AND peak.device_name IS run.device_name
         AND peak.engine = run.engine AND peak.precision = run.precision AND peak.threads IS run.threads
-        AND peak.settings IS run.settings AND peak.steps >= 20
+        AND (peak.workload = 'matmul' OR peak.settings IS run.settings) AND peak.steps >= 20
     ORDER BY peak.id DESC LIMIT 10)
 """

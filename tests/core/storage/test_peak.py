@@ -133,3 +133,9 @@ def test_the_gradients_take_as_long_as_the_same_devices_need(
 
 def test_a_single_device_exchanges_nothing(database: Database, machine: Machine) -> None:
     assert load_run(database, store_run(database, machine)).exchange is None
+
+
+def test_the_peak_counts_for_runs_with_other_settings(database: Database, machine: Machine) -> None:
+    run_id = store_run(database, machine, settings="cool_down=off")
+    store_peak(database, machine, 4e9)
+    assert share_of(database, run_id).share_pct == pytest.approx(25)
