@@ -42,3 +42,9 @@ def newest_card(workload: str) -> str:
     """Return the newest consumer graphics card with a published result; "" if there is none."""
     names = {row.short_name for row in comparable_rows(workload)}
     return max((name for name in names if re.fullmatch(r"RTX \d{4}", name)), default="")
+
+
+def current_card(workload: str) -> str:
+    """Return the newest consumer graphics card with a published result if it is an RTX 30 or newer, otherwise ""."""
+    card = newest_card(workload)
+    return card if card >= "RTX 3" else ""

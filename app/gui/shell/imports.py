@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -9,6 +10,7 @@ from PySide6.QtCore import QEvent, QMimeData, QObject, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
 
+from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.storage.database import Database
 from app.gui.services.bundle import Services
@@ -30,11 +32,13 @@ class ResultImports(QObject):
 
     Signals:
         compare_wanted: The user wants to see the results of the workload with this ID.
+        run_wanted: The user wants to see their own run with this ID.
         changed: Results were added. The argument is the ID of the newest one's workload.
         dragged: Files are dragged over the window (True), or no longer (False).
     """
 
     compare_wanted = Signal(str)
+    run_wanted = Signal(int)
     changed = Signal(str)
     dragged = Signal(bool)
 
@@ -122,12 +126,9 @@ class ResultImports(QObject):
         self._services.tasks.start(lambda: read_durations(log), show, self._services.complain)
 
     def _run(self, do: "Callable[[Database], list[Outcome]]") -> None:
-        from app.core.storage.imported_results import list_results
-
         def work(database: Database) -> Answer:
             outcomes = do(database)
-            newest = list_results(database, limit=1)
-            return outcomes, newest[0].summary.workload if newest else ""
+            return outcomes, _workload_of(database, outcomes)
 
         self._services.query(work, self._on_done)
 
@@ -150,8 +151,26 @@ class ResultImports(QObject):
             )
         if not parts:
             parts.append(sentence("imports_page.no_new"))
-        action = sentence("page.compare") if count else ""
         tone: Tone = "invalid" if refused and not count else "caution" if refused else ""
-        self._services.notify(" ".join(parts), tone, action, lambda: self.compare_wanted.emit(workload))
+        own = [run_id for outcome in outcomes for run_id in outcome.added.own_runs]
+        if own and not workload:
+            action, follow = sentence("button.open"), partial(self.run_wanted.emit, own[0])
+        else:
+            action = sentence("page.compare") if workload else ""
+            follow = partial(self.compare_wanted.emit, workload)
+        self._services.notify(" ".join(parts), tone, action, follow)
         if count:
             self.changed.emit(workload)
+
+
+def _workload_of(database: Database, outcomes: "Sequence[Outcome]") -> str:
+    """Return the workload of the newest result, new or already present; "" if there is none."""
+    from app.core.storage.imported_results import load_result
+
+    added = [outcome.added for outcome in outcomes]
+    new = [number for each in added for number in (*each.imported, *each.upgraded)]
+    ids = new or [number for each in added for number in each.duplicates]
+    try:
+        return load_result(database, ids[-1]).spec.workload if ids else ""
+    except UsageError:  # a duplicate that only a newer version can read
+        return ""

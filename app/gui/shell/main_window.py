@@ -82,7 +82,7 @@ class MainWindow(QMainWindow):
         self.imports = ResultImports(services, self)
         self._lay_out()
         self._make_menu()
-        self.side_bar.chosen.connect(self.show_page)
+        self.side_bar.chosen.connect(self._on_page_chosen)
         self.side_bar.change_wanted.connect(self._on_change_wanted)
         self.side_bar.mark(self._code)
         services.engines.changed.connect(self._on_engines)
@@ -94,6 +94,7 @@ class MainWindow(QMainWindow):
         self.benchmark.setup.import_wanted.connect(self._on_import_wanted)
         self.benchmark.setup.known.run_chosen.connect(self._on_run_chosen)
         self.imports.compare_wanted.connect(self._on_compare_workload)
+        self.imports.run_wanted.connect(self._on_run_chosen)
         Attention(services.bridge, self)
         self.benchmark.setup.networks["standard"].setFocus()
         placement.restore(self, services.preferences)
@@ -261,7 +262,7 @@ class MainWindow(QMainWindow):
         self._add(edit, "imports_page.paste", keys.Paste, self.imports.paste)
         view = self.menuBar().addMenu(sentence("menu.view"))
         for number, page in enumerate(PAGES, 1):
-            self._add(view, page.title, f"Ctrl+{number}", partial(self.show_page, page.code))
+            self._add(view, page.title, f"Ctrl+{number}", partial(self._on_page_chosen, page.code))
         view.addSeparator()
         zoom = Zoom(self._services, QSize(*SMALLEST_PX), self._on_restart)
         self._add(view, "menu.zoom_in", "Ctrl++", lambda: zoom.larger(self.screen().availableSize())).setShortcuts(
@@ -294,6 +295,12 @@ class MainWindow(QMainWindow):
         menu.addAction(action)
         self._actions[code] = action
         return action
+
+    def _on_page_chosen(self, code: str) -> None:
+        """Show a page. Results starts with its list, even if a run is open."""
+        self.show_page(code)
+        if code == "results":
+            self.results.show_list()
 
     def _on_install_wanted(self, engine: str) -> None:
         """Open the settings so that the user can install an engine.

@@ -90,6 +90,25 @@ def test_dropped_it_is_a_bar_on_compare(driver: Driver, paths: Paths, theirs: Pa
     drop(driver, theirs / name)
     driver.until(lambda: said("imports_page.no_new").is_in(driver.message))
     assert count(paths) == 1
+    driver.window.show_page("benchmark")
+    driver.press(driver.window.banner.button)
+    assert driver.window.page is compare, "where its bar is"
+
+
+def test_an_own_result_opens_and_results_in_the_sidebar_closes_it(
+    driver: Driver, paths: Paths, theirs: Path
+) -> None:
+    with Database(paths.database) as database:
+        mine = store_recording(database, as_preset(recorded_events(), "quick"))
+    drop(driver, theirs / "forum.jpg")
+    driver.until(lambda: said("imports_page.no_new").is_in(driver.message))
+    driver.press(driver.window.banner.button)
+    results = driver.window.results
+    driver.until(lambda: results.run is not None and results.run.summary.id == mine)
+    driver.window.show_page("benchmark")
+    driver.press(driver.window.side_bar.places["results"])
+    assert driver.window.page is results
+    assert results.run is None
 
 
 def test_files_of_a_folder_come_in_beside_a_broken_one(

@@ -19,7 +19,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "change_dialog.engine_line": "Two engines, in alternating runs (A/B test)",
     "change_dialog.of_run": "Compare settings …",
     "change_dialog.one_engine": "Only one engine is installed. You can install others in Settings.",
-    "change_dialog.open": "Compare …",
+    "change_dialog.open": "What if …",
     "change_dialog.open_tip": "Choose what to change, such as a setting or the device",
     "change_dialog.power": "Power limit",
     "change_dialog.precision": "Precision",

@@ -228,6 +228,12 @@ class ResultsPage(QWidget):
                 self._show_table()
             self.model.when_named(lambda: self.trash.delete(ids))
 
+    def show_list(self) -> None:
+        """Close an open run or group, and show the list. The focus stays where it is."""
+        self._wanted += 1
+        self._stack.setCurrentIndex(0)
+        self.state_changed.emit()
+
     def undo(self) -> None:
         """Restore the most recently deleted runs."""
         self.trash.undo()
@@ -463,10 +469,8 @@ class ResultsPage(QWidget):
             self._show_table()
 
     def _show_table(self) -> None:
-        self._wanted += 1
-        self._stack.setCurrentIndex(0)
+        self.show_list()
         self.table.setFocus()
-        self.state_changed.emit()
 
     def _on_commented(self, text: str) -> None:
         # Don't use `run`, because the name may be saved after the view was closed.
