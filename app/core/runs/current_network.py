@@ -45,6 +45,6 @@ def newest_card(workload: str) -> str:
 
 
 def current_card(workload: str) -> str:
-    """Return the newest consumer graphics card with a published result if it is an RTX 30 or newer, otherwise ""."""
+    """Return the newest consumer graphics card with a published result, RTX 30 or newer; "" if there is none."""
     card = newest_card(workload)
     return card if card >= "RTX 3" else ""
