@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QGridLa
 
 from app.core.records import Plan
 from app.core.storage.database import Database
+from app.gui.pages.ab.setup import SEVERAL
 from app.gui.pages.benchmark.setup import FORM_MAX_PX
 from app.gui.shell.pages import PAGES
 from app.gui.style.tokens import TITLE_PX
@@ -65,6 +66,7 @@ def test_run_follows_the_form_and_is_never_off_the_window(driver: Driver, size: 
         assert top(setup.run_button) - bottom(setup.form) <= GAP_MAX_PX, "nothing of the form is hidden"
     driver.window.show_page("ab")
     ab = driver.window.ab.setup
+    ab.what.setCurrentIndex(ab.what.findData(SEVERAL))
     settled(driver, ab.length, ab.run_button)
     assert bottom(ab.run_button) <= driver.window.height()
     if size[1] >= 2160:
@@ -78,7 +80,8 @@ def test_a_scroll_bar_covers_nothing_of_a_form(driver: Driver, page: str) -> Non
     resize(driver, 1024, 600)
     setup = driver.page.setup if page == "benchmark" else driver.window.ab.setup
     driver.page.setup.advanced_button.setChecked(True)
-    foot = driver.window.ab.foot
+    what, foot = driver.window.ab.setup.what, driver.window.ab.foot
+    what.setCurrentIndex(what.findData(SEVERAL))
     foot.show_done()
     foot.show()  # as below a result, whose buttons leave the least room
     scroll = only(FormScroll, setup.findChild(FormScroll))
@@ -125,6 +128,8 @@ def forms(driver: Driver) -> list[tuple[QWidget, QWidget]]:
     window.benchmark.setup.advanced_button.setChecked(True)
     for code in ("benchmark", "ab"):
         window.show_page(code)
+        if code == "ab":
+            window.ab.setup.what.setCurrentIndex(window.ab.setup.what.findData(SEVERAL))
         QApplication.processEvents()
         for grid in window.page.findChildren(QGridLayout):
             for row in range(grid.rowCount()):
@@ -151,6 +156,7 @@ def test_the_texts_of_editors_begin_at_the_same_place(driver: Driver) -> None:
     window = driver.window
     window.resize(1440, 1100)
     window.show_page("ab")
+    window.ab.setup.what.setCurrentIndex(window.ab.setup.what.findData(SEVERAL))
     side = window.ab.setup.sides[0]
     begins = {
         name: text_begins_px(editor, driver.services.theme.tokens.text)

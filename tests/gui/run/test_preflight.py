@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.hardware.telemetry.monitor import read_telemetry
 from app.core.messages import message, sentence
+from app.gui.pages.ab.setup import NOTHING
 from app.gui.run import preflight as preflight_line
 from app.gui.run.preflight import PreflightLine
 from app.gui.run.verdict_dialog import CautionsDialog
@@ -111,6 +112,7 @@ def test_nothing_is_ready_before_there_is_a_choice(services: Services, qtbot: Qt
 def test_ab_sees_the_load_before_its_sides_differ(driver: Driver) -> None:
     driver.window.show_page("ab")
     setup = driver.window.ab.setup
+    setup.what.setCurrentIndex(setup.what.findData(NOTHING))
     assert said("ab_setup.equal").is_in(setup.problem.text())
     setup.preflight.show_telemetry(BUSY)
     assert [reason.code for reason in setup.preflight.cautions] == ["on_battery", "other_load"]

@@ -50,7 +50,7 @@ def test_an_ab_test_starts_with_the_setting_that_should_change(driver: Driver) -
     assert not setup.by_hand.isChecked()
     choose(driver, asked(driver), "by_hand")
     assert setup.by_hand.isChecked()
-    assert driver.window.focusWidget() is setup.by_hand
+    assert driver.window.focusWidget() is setup.sides[0].name
 
 
 def test_two_engines_are_compared_if_there_are_two(driver: Driver) -> None:

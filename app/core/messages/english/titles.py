@@ -122,7 +122,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "throttle.power_brake": "power brake",
     "throttle.power_cap": "power cap",
     "throttle.thermal": "thermal",
-    "value.auto": "auto",
+    "value.auto": "automatic",
     "value.off": "off",
     "value.on": "on",
     "value.plain": "{value}",

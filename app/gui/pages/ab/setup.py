@@ -1,17 +1,12 @@
 """The setup of an A/B test: workload, and settings of each side."""
 
-from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QFont
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QGridLayout,
-    QLineEdit,
-    QSpinBox,
-    QWidget,
-)
+import contextlib
 
-from app.core.engines.choices import Installed, device_choices, offered_workloads
+from PySide6.QtCore import QSignalBlocker
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QSpinBox, QWidget
+
+from app.core.engines.choices import offered_workloads
 from app.core.errors import UsageError
 from app.core.messages import sentence, text
 from app.core.plans.ab import ab_plan
@@ -21,157 +16,38 @@ from app.core.runs.runner import device_problem, exact_spec
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.core.titles import differing, workload_title
+from app.gui.pages.ab.side_form import SideForm, side_settings
 from app.gui.run.plan_page import PlanSetup
 from app.gui.run.preflight import PreflightLine
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import (
-    Button,
-    column,
-    give_way,
-    guard_wheel,
-    label,
-    row,
-    set_tip,
-    set_tone,
-)
+from app.gui.widgets.basics import Button, column, give_way, guard_wheel, label, row, set_tip, set_tone
 from app.gui.widgets.choice_box import ChoiceBox
-from app.gui.widgets.device_list import DeviceList, EngineList
-from app.gui.widgets.editors import (
-    INT_LIMIT,
-    Editor,
-    Switch,
-    edited_value,
-    in_editor,
-    indented,
-    make_editor,
-    set_edited,
-)
+from app.gui.widgets.editors import indented
 from app.gui.widgets.form_scroll import FormScroll
 from app.gui.widgets.segments import Segments
 from app.gui.widgets.tab_order import bring_into_view
 from app.gui.widgets.timers import timer
 from workloads import CATALOGUE, STANDARD
-from workloads.engines.registry import ENGINES, compiles_always, engine_title
-from workloads.protocol.machine import Machine
-from workloads.protocol.spec import ParameterValue, RunSpec
-from workloads.settings import Setting, all_settings
-from workloads.workload import Workload
+from workloads.engines.registry import compiles_always
+from workloads.protocol.spec import RunSpec
+from workloads.settings import Setting
 
 ESTIMATE_MS = 150
 PAIRS = 6
-EDITOR_PX, FORM_MAX_PX = 96, 720
-_ONLY_HERE = ("engine", "device", "power_limit_w")  # settings that the run form omits or selects in another way
-
-
-class SideForm(QObject):
-    """The editors for one side.
-
-    Attributes:
-        name: Name of the side.
-        editors: Editors of the run settings, by name.
-        engine, device, compiled: Three of the editors. These editors depend on each other.
-
-    Signals:
-        changed: A value has changed.
-    """
-
-    changed = Signal()
-
-    def __init__(self, side: str) -> None:
-        super().__init__()
-        self.side = side
-        self.name = QLineEdit(maxLength=LABEL_LIMIT, placeholderText=side)
-        self._dress(self.name, sentence("heading.name"))
-        usual = CATALOGUE[STANDARD]
-        self.engine, self.device = EngineList(), DeviceList(brief=True)
-        self.editors = {setting.name: self._editor(setting, usual) for setting in side_settings()}
-        compiled = self.editors["jit"]
-        assert isinstance(compiled, Switch)
-        self.compiled = compiled
-
-    @property
-    def widgets(self) -> tuple[QWidget, ...]:
-        """All editors from top to bottom."""
-        return (self.name, *self.editors.values())
-
-    def values(self) -> dict[str, ParameterValue | None]:
-        """Return the values by setting name."""
-        return {setting.name: self._value(setting) for setting in side_settings()}
-
-    def take_workload(self, workload: Workload) -> None:
-        """Reset the editors to the workload's defaults."""
-        for parameter in workload.setting_parameters():
-            editor = self.editors.get(parameter.name)
-            if isinstance(editor, QSpinBox):
-                editor.setRange(int(parameter.minimum or 0), int(parameter.maximum or INT_LIMIT))
-                editor.setValue(int(parameter.default))
-
-    def refill(self, spec: RunSpec) -> None:
-        """Fill the editors with a side's spec. The name is kept."""
-        self.engine.select(spec.engine)
-        self.device.select(spec.engine, spec.device)
-        if spec.device == "auto":
-            self.device.setCurrentIndex(0)
-        for setting in side_settings():
-            editor = self.editors[setting.name]
-            if setting.name not in ("engine", "device") and editor.isEnabled():  # some allow one value only
-                set_edited(editor, in_editor(setting.of(spec), setting.parameter()))
-
-    def differ(self, name: str, other: "SideForm") -> QWidget:
-        """Choose a different engine from the other side's, or the opposite of its switch. Return the editor."""
-        editor = self.editors.get(name, self.name)
-        if editor is self.engine:
-            self.engine.select_other(other.engine.engine)
-        elif isinstance(editor, Switch) and editor.isEnabled():
-            counterpart = other.editors[name]
-            editor.setChecked(isinstance(counterpart, Switch) and not counterpart.isChecked())
-        return editor
-
-    def offer(self, workload: Workload, installed: Installed, machine: Machine | None) -> None:
-        """Offer the engines that can run a workload, and the devices and options of the selected engine."""
-        self.engine.offer(tuple(installed), workload.engines or tuple(ENGINES))
-        chosen = self.engine.engine
-        if machine is not None:
-            self.device.offer(device_choices(installed, machine, (chosen,)))
-        reason = sentence("setup.always_compiled", engine=engine_title(chosen)) if compiles_always(chosen) else ""
-        self.compiled.keep_on(reason)
-
-    def _editor(self, setting: Setting, workload: Workload) -> Editor:
-        editor: Editor
-        if setting.name in ("engine", "device"):
-            editor = self.engine if setting.name == "engine" else self.device
-            editor.currentIndexChanged.connect(self.changed)
-        else:
-            editor = make_editor(setting.parameter(getattr(workload, setting.name, None)), self.changed)
-        self._dress(editor, text(setting.label))
-        return editor
-
-    def _dress(self, editor: QWidget, label_text: str) -> None:
-        editor.setAccessibleName(sentence("ab_setup.of_side", label=label_text, side=self.side))
-        editor.setMinimumWidth(EDITOR_PX)
-        guard_wheel(editor)
-        if isinstance(editor, QComboBox):
-            give_way(editor)
-            editor.setMinimumContentsLength(5)
-
-    def _value(self, setting: Setting) -> ParameterValue | None:
-        editor = self.editors[setting.name]
-        if editor is self.engine:
-            return self.engine.engine
-        if editor is self.device:
-            return self.device.device
-        return setting.from_editor(edited_value(editor))
-
-
-def side_settings() -> list[Setting]:
-    """Return the run settings that the A/B page can vary."""
-    shown = (setting for setting in all_settings() if setting.in_ab and setting.is_choice)
-    return [setting for setting in shown if setting.in_form or setting.name in _ONLY_HERE]
+FORM_MAX_PX = 720
+# What differs, other than a single setting.
+SEVERAL, BY_HAND, NOTHING = "several", "by_hand", "nothing"
+_USUAL = "jit"
 
 
 class AbSetup(PlanSetup):
-    """The card that sets up an A/B test."""
+    """The card that sets up an A/B test. Only the settings that differ are shown.
+
+    Attributes:
+        what: What differs: the name of a setting, `SEVERAL` settings, something changed `BY_HAND`, or `NOTHING`.
+        held: Names settings of both sides that aren't the defaults and aren't shown.
+    """
 
     def __init__(self, services: Services) -> None:
         super().__init__(sentence("ab_setup.title"))
@@ -198,6 +74,18 @@ class AbSetup(PlanSetup):
         self.by_hand = QCheckBox(sentence("ab_setup.by_hand"))
         set_tip(self.by_hand, sentence("ab_setup.by_hand_tip"))
         self.sides = (SideForm("A"), SideForm("B"))
+        self.what = ChoiceBox(sentence("ab_setup.what"))
+        give_way(self.what)
+        guard_wheel(self.what)
+        for setting in side_settings():
+            self.what.addItem(text(setting.label), setting.name)
+        self.what.addItem(sentence("change_dialog.setting"), SEVERAL)
+        self.what.addItem(sentence("change_dialog.by_hand"), BY_HAND)
+        self.what.addItem(sentence("ab_setup.nothing"), NOTHING)
+        self.what.setCurrentIndex(self.what.findData(_USUAL))
+        self._rows: dict[str, list[QWidget]] = {}  # label and editors by setting; "" for the sides' names
+        self._heads: list[QWidget] = []
+        self.held = label(muted=True, wrap=True)
         self.length = label(muted=True, wrap=True)
         self.problem = label(wrap=True)
         self.preflight = PreflightLine(services)
@@ -206,6 +94,7 @@ class AbSetup(PlanSetup):
         self._lay_out()
         self._connect()
         self._on_workload()
+        self._on_what()
 
     def set_busy(self, reason: str) -> None:
         """Disable the Run button for a reason given by the main window, or enable it ("")."""
@@ -240,26 +129,81 @@ class AbSetup(PlanSetup):
             side.refill(spec)
             # Leave the field empty if the name equals the default, so that it changes with the settings.
             side.name.setText("" if name in (side.side, own[:LABEL_LIMIT]) else name)
+        self._choose(self._differing(plan))
 
-    def vary(self, setting: str, spec: RunSpec | None) -> None:
-        """Focus a setting, and give side B another engine or switch state. "by_hand" pauses before each side.
+    def vary(self, what: str, spec: RunSpec | None) -> None:
+        """Choose what differs, and give side B another value.
 
         Args:
-            setting: Name of the setting; "" for none.
+            what: One of the values of `what`; "" for several settings.
             spec: Spec to fill both sides with; None to keep them.
         """
         if spec is not None:
             self.refill(ab_plan((spec, spec), self.pairs.value(), ("A", "B")))
-        self.by_hand.setChecked(setting == "by_hand")
-        editor = self.by_hand if setting == "by_hand" else self.sides[1].differ(setting, self.sides[0])
-        editor.setFocus()
-        bring_into_view(editor)
+        self._choose(what or SEVERAL)
+        self._on_what()
+        shown = self.sides[0].name if what == BY_HAND else self.sides[1].editors.get(what, self.what)
+        shown.setFocus()
+        bring_into_view(shown)
 
     def run(self) -> None:
         """Request the A/B test if it can be run."""
         machine = self._services.finder.machine
         if machine is not None and self.run_button.isEnabled():
             self.run_requested.emit(self.plan(), machine)
+
+    def _differing(self, plan: Plan) -> str:
+        """Return what differs between the sides of a plan."""
+        a, b = plan.specs[:2]
+        apart = [setting.name for setting in side_settings() if setting.of(a) != setting.of(b)]
+        if apart == ["engine", "jit"] and all(spec.jit == compiles_always(spec.engine) for spec in (a, b)):
+            apart = ["engine"]
+        if len(apart) > 1 or (apart and plan.by_hand):
+            return SEVERAL
+        if plan.by_hand:
+            return BY_HAND
+        is_named = any(side.name.text() for side in self.sides)
+        return SEVERAL if is_named else apart[0] if apart else NOTHING
+
+    def _choose(self, what: str) -> None:
+        """Show the editors for what differs, without changing any value."""
+        with QSignalBlocker(self.what):
+            self.what.setCurrentIndex(self.what.findData(what))
+        for name, widgets in self._rows.items():
+            is_shown = what in (SEVERAL, name) or (what == BY_HAND and not name)
+            for widget in widgets:
+                widget.setVisible(is_shown)
+        for head in self._heads:
+            head.setVisible(what != NOTHING)
+        self.by_hand.setVisible(what == SEVERAL)
+        self._show_held()
+
+    def _on_what(self) -> None:
+        """Make the sides equal except for what should differ."""
+        a, b = self.sides
+        what = self.what.currentData()
+        self._choose(what)
+        self.by_hand.setChecked(what == BY_HAND)
+        if what == SEVERAL:
+            return
+        b.copy(a)
+        if what in b.editors:
+            b.differ(what, a)
+        if what != BY_HAND:
+            for side in self.sides:
+                side.name.clear()
+
+    def _show_held(self) -> None:
+        what, settings = self.what.currentData(), []
+        if what != SEVERAL:
+            usual = CATALOGUE[self.workload.currentData()].default_spec("quick")
+            with contextlib.suppress(UsageError):  # shown as the problem
+                spec = self._spec(self.sides[0])
+                hidden = (setting for setting in side_settings() if setting.name != what)
+                settings = [setting for setting in hidden if not _is_usual(setting, spec, usual)]
+                words = [text(setting.phrase(setting.of(spec))) for setting in settings]
+                self.held.setText(sentence("ab_setup.held", settings=words))
+        self.held.setVisible(bool(settings))
 
     def _spec(self, side: SideForm) -> RunSpec:
         spec = CATALOGUE[self.workload.currentData()].default_spec(
@@ -270,6 +214,7 @@ class AbSetup(PlanSetup):
 
     def _connect(self) -> None:
         self.workload.currentIndexChanged.connect(self._on_workload)
+        self.what.currentIndexChanged.connect(self._on_what)
         self.preset.chosen.connect(self._on_choice)
         self.pairs.valueChanged.connect(self._on_choice)
         self.by_hand.toggled.connect(self._on_choice)
@@ -284,6 +229,8 @@ class AbSetup(PlanSetup):
     def _on_workload(self) -> None:
         for side in self.sides:
             side.take_workload(CATALOGUE[self.workload.currentData()])
+        if self.what.currentData() == "batch_size":
+            self.sides[1].differ("batch_size", self.sides[0])
         self._on_choice()
 
     def _on_choice(self) -> None:
@@ -291,6 +238,7 @@ class AbSetup(PlanSetup):
             workload = CATALOGUE[self.workload.currentData()]
             side.offer(workload, self._services.engines.installed, self._services.finder.machine)
         self._check()
+        self._show_held()
         self._asked += 1
         self._soon.start()
         self._show_length(None)
@@ -367,21 +315,28 @@ class AbSetup(PlanSetup):
         grid = QGridLayout()
         grid.setHorizontalSpacing(GAP_PX)
         grid.setVerticalSpacing(GAP_PX - 2)
+        names = ("", *(setting.name for setting in side_settings()))
+        titles = (sentence("heading.name"), *(text(setting.label) for setting in side_settings()))
+        for number, (name, shown) in enumerate(zip(names, titles, strict=True), 1):
+            self._rows[name] = [label(shown, muted=True)]
+            grid.addWidget(self._rows[name][0], number, 0)
         for place, side in enumerate(self.sides, 1):
-            grid.addWidget(
-                label(sentence("ab_setup.side", side=side.side), weight=QFont.Weight.DemiBold), 0, place
-            )
+            head = label(sentence("ab_setup.side", side=side.side), weight=QFont.Weight.DemiBold)
+            self._heads.append(head)
+            grid.addWidget(head, 0, place)
             grid.setColumnStretch(place, 1)
-            for number, editor in enumerate(side.widgets, 1):
+            for number, (name, editor) in enumerate(zip(names, side.widgets, strict=True), 1):
                 grid.addWidget(editor, number, place)
-        for number, name in enumerate(
-            (sentence("heading.name"), *(text(setting.label) for setting in side_settings())), 1
-        ):
-            grid.addWidget(label(name, muted=True), number, 0)
+                self._rows[name].append(editor)
         choosing = row(self.preset, label(sentence("ab_setup.pairs"), muted=True), self.pairs, None)
+        asked = row(label(sentence("ab_setup.what"), muted=True), self.what)
+        asked.setStretch(1, 1)
         content = QWidget()
         content.setLayout(
-            column(self.workload, choosing, grid, self.by_hand, self.length, None, spacing_px=GAP_PX + 2)
+            column(
+                *(self.workload, choosing, asked, grid, self.by_hand, self.held, self.length, None),
+                spacing_px=GAP_PX + 2,
+            )
         )
         self.setMaximumWidth(FORM_MAX_PX)
         self.body.addWidget(FormScroll(content))
@@ -389,3 +344,11 @@ class AbSetup(PlanSetup):
         self.body.addWidget(self.preflight)
         self.body.addWidget(self.run_button)
         self.body.addStretch(1)
+
+
+def _is_usual(setting: Setting, spec: RunSpec, usual: RunSpec) -> bool:
+    return (
+        spec.jit == compiles_always(spec.engine)
+        if setting.name == "jit"
+        else setting.of(spec) == setting.of(usual)
+    )

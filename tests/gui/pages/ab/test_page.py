@@ -17,13 +17,15 @@ from PySide6.QtWidgets import QComboBox, QSpinBox
 from app.core.analysis.ab import PairResult, judge_pairs, percent_text
 from app.core.messages import sentence
 from app.core.paths import Paths
+from app.core.plans.ab import ab_plan
 from app.core.records import Group, Plan
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.core.titles import differing
 from app.gui.charts.pair_plot import ratio_scale
 from app.gui.pages.ab.page import AbPage
-from app.gui.pages.ab.setup import SideForm
+from app.gui.pages.ab.setup import BY_HAND, NOTHING, SEVERAL, AbSetup
+from app.gui.pages.ab.side_form import SideForm, side_settings
 from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.editors import set_edited
 from tests.conftest import pretend_installed
@@ -44,9 +46,15 @@ def open_page(driver: Driver, *, pairs: int = 2, batch: int = 200) -> AbPage:
     setup = page.setup
     setup.workload.setCurrentIndex(setup.workload.findData("demo"))
     driver.press(setup.preset.buttons["standard"])
+    for what in (NOTHING, SEVERAL):  # equal sides with all their editors
+        let_differ(setup, what)
     set_edited(setup.sides[1].editors["batch_size"], batch)
     setup.pairs.setValue(pairs)
     return page
+
+
+def let_differ(setup: AbSetup, what: str) -> None:
+    setup.what.setCurrentIndex(setup.what.findData(what))
 
 
 def begun(driver: Driver, pairs: int) -> AbPage:
@@ -79,6 +87,8 @@ def test_with_nothing_compared_the_page_says_what_to_do(driver: Driver) -> None:
     page = driver.window.ab
     assert page.group is None
     assert not page.history.isVisible()
+    assert not page.setup.plan().has_equal_sides
+    let_differ(page.setup, NOTHING)
     assert said("ab_setup.equal").is_in(page.setup.problem.text())
     assert page.setup.problem.property("tone") == ""
     button = page.setup.run_button
@@ -98,6 +108,61 @@ def test_with_nothing_compared_the_page_says_what_to_do(driver: Driver) -> None:
     batch.setValue(batch.maximum())
     assert page.setup.problem.property("tone") == "invalid"
     assert said("memory.computer_too_small", there_bytes="7.5 GB").is_in(page.setup.problem.text())
+
+
+def test_only_what_differs_is_shown_and_differs(driver: Driver) -> None:
+    driver.window.show_page("ab")
+    setup = driver.window.ab.setup
+    a, b = setup.sides
+    assert [name for name, editor in b.editors.items() if editor.isVisible()] == ["jit"]
+    for setting in side_settings():
+        let_differ(setup, setting.name)
+        assert [name for name, editor in b.editors.items() if editor.isVisible()] == [setting.name]
+        one, other = a.values(), b.values()
+        apart = [name for name in one if one[name] != other[name]]
+        assert apart == ([] if setting.name == "engine" else [setting.name]), "there is a single engine"
+    assert not setup.held.isVisible()
+    let_differ(setup, SEVERAL)
+    assert all(editor.isVisible() for side in setup.sides for editor in side.widgets)
+    for side in setup.sides:
+        set_edited(side.editors["threads"], 2)
+    b.name.setText("mine")
+    let_differ(setup, "batch_size")
+    assert said("ab_setup.held", settings="2 threads").is_all_of(setup.held.text())
+    assert [spec.threads for spec in setup.plan().specs] == [2, 2]
+    assert setup.plan().label_b == "batch 200"
+    setup.workload.setCurrentIndex(setup.workload.findData("mnist_mlp"))
+    assert [spec.batch_size for spec in setup.plan().specs] == [128, 256]
+    let_differ(setup, BY_HAND)
+    assert b.name.isVisible()
+    assert setup.plan().by_hand
+    assert setup.plan().specs[0] == setup.plan().specs[1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "by_hand", "what"),
+    [
+        ({}, False, NOTHING),
+        ({"batch_size": 64}, False, "batch_size"),
+        ({"engine": "jax"}, False, "engine"),
+        ({"batch_size": 64, "threads": 1}, False, SEVERAL),
+        ({}, True, BY_HAND),
+        ({"batch_size": 64}, True, SEVERAL),
+    ],
+)
+def test_a_plan_is_shown_by_what_differs(
+    driver: Driver, paths: Paths, changes: dict[str, object], by_hand: bool, what: str
+) -> None:
+    install(driver, paths, "jax")
+    driver.window.show_page("ab")
+    setup, usual = driver.window.ab.setup, CATALOGUE["mnist_mlp"].default_spec("quick")
+    changed = CATALOGUE["mnist_mlp"].default_spec("quick", **changes)
+    plan = ab_plan((usual, changed), 3, ("A", "B"), by_hand=by_hand)
+    setup.refill(plan)
+    assert setup.what.currentData() == what
+    assert [(spec.batch_size, spec.engine, spec.threads) for spec in setup.plan().specs] == [
+        (spec.batch_size, spec.engine, spec.threads) for spec in plan.specs
+    ]
 
 
 def test_all_settings_reach_their_side(driver: Driver) -> None:
@@ -170,7 +235,7 @@ def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
     assert "“batch 200” is " in page.sentence.whole_text
     assert 1.2 < float(page.value.text().rstrip("×")) < 4
     # Two pairs on a busy computer may leave it open.
-    assert page.who.text() in ("faster: batch 200", "no measurable difference")
+    assert page.who.whole_text in ("faster: batch 200", "no measurable difference")
     assert said("group.other_work").is_in(page.remarks.whole_text)
     assert page.plot.accessibleDescription().startswith("pair 1: batch 100 0.1")
     assert page.history.count() == 1
@@ -409,7 +474,9 @@ def test_each_side_offers_the_devices_of_its_engine(driver: Driver, paths: Paths
     driver.become(gpus=(Gpu("A GPU", "nvidia"),), os_name="Linux")
     install(driver, paths, "torch")
     driver.window.show_page("ab")
-    a, b = driver.window.ab.setup.sides
+    setup = driver.window.ab.setup
+    let_differ(setup, SEVERAL)
+    a, b = setup.sides
     set_edited(b.editors["device"], "GPU 0")
     b.engine.select("torch")
     automatic = sentence("label.automatic")
@@ -449,6 +516,8 @@ def test_an_engine_is_a_side_if_it_is_installed_and_able(
     driver.window.show_page("ab")
     setup = driver.window.ab.setup
     a, b = setup.sides
+    let_differ(setup, "engine")
+    assert setup.plan().has_equal_sides
     assert [is_enabled(b, engine) for engine in ("tensorflow", "torch", "jax")] == [True, False, False]
     assert told(b.engine, "setup.engine_not_installed")
     install(driver, paths, "torch")
@@ -468,8 +537,8 @@ def test_a_side_that_always_compiles_says_so(driver: Driver, paths: Paths) -> No
     driver.window.show_page("ab")
     setup = driver.window.ab.setup
     install(driver, paths, "jax")
+    let_differ(setup, "engine")
     b = setup.sides[1]
-    b.engine.select("jax")
     assert [spec.jit for spec in setup.plan().specs] == [False, True]
     assert (b.compiled.isEnabled(), said("setup.always_compiled", engine="JAX").is_in(b.compiled.toolTip())) == (
         False,

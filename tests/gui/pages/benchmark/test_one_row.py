@@ -28,5 +28,6 @@ def test_the_forms_have_its_editor(driver: Driver) -> None:
     assert said("ab_setup.of_side", side="B", label="Autotune").is_all_of(
         sides[1].editors["autotune"].accessibleName()
     )
+    window.ab.setup.what.setCurrentIndex(window.ab.setup.what.findData("autotune"))
     set_edited(sides[1].editors["autotune"], "on")
     assert window.ab.setup.plan().label_b == "Autotune"
