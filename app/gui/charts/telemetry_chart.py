@@ -12,6 +12,8 @@ from app.gui.style.theme import Theme
 from app.gui.style.tokens import SERIES
 from app.gui.widgets.basics import plain_tip
 
+# The least CPU steal, and the least change of the CPU clock as a share of it, that are drawn.
+STEAL_PCT, CLOCK_SHARE = 1.0, 0.01
 BLUE, ORANGE, GREEN, PINK, DEEP_BLUE, RED = SERIES
 
 
@@ -129,7 +131,10 @@ def _quantity(name: str, curve: Curve) -> Quantity | None:
     key = name.partition("_")[2] if gpu else name
     if gpu and key == "memory_used_bytes":
         return None  # runs don't include the GPU's total memory
-    if key == "steal_pct" and not any(curve.y):
+    values = [value for value in curve.y if value is not None]
+    if key == "steal_pct" and max(values, default=0.0) < STEAL_PCT:
+        return None
+    if key == "cpu_clock_mhz" and values and max(values) - min(values) < CLOCK_SHARE * max(values):
         return None
     return QUANTITIES.get(key)
 

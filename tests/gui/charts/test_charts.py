@@ -109,7 +109,7 @@ def test_telemetry_is_drawn_against_the_axis_of_its_unit(qtbot: QtBot, applicati
         "cpu_clock_mhz": Curve([1.0, 2.0], [2_350.0, 4_700.0]),
         "gpu0_power_w": Curve([1.0, 2.0], [88.0, 288.0]),
         "gpu0_memory_used_bytes": Curve([1.0, 2.0], [1e9, 2e9]),
-        "steal_pct": Curve([1.0, 2.0], [0.0, 0.0]),
+        "steal_pct": Curve([1.0, 2.0], [0.0, 0.9]),
     }
     chart.show_curves(curves, memory_bytes=16_000_000_000)
     assert points(chart.lines["cpu_pct"]) == [(1.0, 50.0), (2.0, 98.0)]
@@ -118,13 +118,18 @@ def test_telemetry_is_drawn_against_the_axis_of_its_unit(qtbot: QtBot, applicati
     assert points(chart.lines["gpu0_power_w"]) == [(1.0, 88.0), (2.0, 288.0)]
     assert chart.lines["gpu0_power_w"].item in chart.right.addedItems
     assert chart.right.viewRange()[1][1] >= 288.0
-    # The host took nothing, and a card's memory is no share of the computer's.
+    # The host took almost nothing, and a card's memory is no share of the computer's.
     assert set(chart.lines) == set(curves) - {"steal_pct", "gpu0_memory_used_bytes"}
     cpu, memory, clock, gpu = map(sentence, ("part.cpu", "chart.memory", "chart.clock", "part.gpu"))
     texts = [f"{cpu} 98 %", f"{memory} 7.5 GB", f"{clock} 4.7 GHz", f"{gpu} 288 W"]
     assert [text for _, text, _ in chart.entries] == texts
     chart.show_curves(curves, memory_bytes=16_000_000_000, live=False)
     assert chart.entries[0][1] == f"{cpu} 74 %"  # of a run that is over, what was typical
+    moved = {"steal_pct": Curve([1.0, 2.0], [0.0, 1.0]), "cpu_clock_mhz": Curve([1.0, 2.0], [2_350.0, 2_370.0])}
+    chart.show_curves({**curves, **moved})
+    assert points(chart.lines["steal_pct"]) == [(1.0, 0.0), (2.0, 1.0)]
+    chart.show_curves({**curves, "cpu_clock_mhz": Curve([1.0, 2.0], [2_350.0, 2_351.0])})
+    assert points(chart.lines["cpu_clock_mhz"]) == [], "a constant clock"
     chart.show_curves({"cpu_pct": Curve([3.0], [None])})
     assert [text for _, text, _ in chart.entries] == [f"{cpu} n/a"]
     assert points(chart.lines["gpu0_power_w"]) == []
