@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QDir, QStandardPaths, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QImage
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.core.errors import AppError, UsageError
 from app.core.files import closing
@@ -19,7 +19,7 @@ from app.core.records import Group
 from app.core.storage.database import Database
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.services.bundle import Services
-from app.gui.widgets.basics import plain_tip
+from app.gui.widgets.dialogs import ask
 
 # Exports and pictures are imported on demand, so that pages open faster.
 if TYPE_CHECKING:
@@ -264,15 +264,8 @@ class ResultActions:
         return path if not path.exists() or self._may_overwrite(path) else None
 
     def _may_overwrite(self, path: Path) -> bool:
-        buttons = QMessageBox.StandardButton
-        answer = QMessageBox.question(
-            self._window,
-            sentence("file.exists"),
-            plain_tip(sentence("file.ask_to_replace", name=path.name)),
-            buttons.Yes | buttons.No,
-            buttons.No,
-        )
-        return answer == buttons.Yes
+        text = sentence("file.ask_to_replace", name=path.name)
+        return ask(self._window, sentence("file.exists"), text, sentence("file.replace"))
 
 
 def _is_doubtful(run: JudgedRun, group: Group | None) -> bool:

@@ -18,7 +18,7 @@ from app.gui.services.bundle import Services
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import Button, column, label, scrolled
-from app.gui.widgets.dialogs import LEAST_PX
+from app.gui.widgets.dialogs import LEAST_PX, button_box
 
 WIDTH_PX, HEIGHT_PX, LINE_PX = 660, 560, 200
 
@@ -39,7 +39,6 @@ class Question:
 
 
 QUESTIONS = (
-    Question("setting", "ab"),
     Question("engine", "ab", "engine"),
     Question("device", "studies", "devices"),
     Question("devices", "studies", "scaling"),
@@ -48,6 +47,7 @@ QUESTIONS = (
     Question("compile", "ab", "jit"),
     Question("cpus", "studies", "threads"),
     Question("power", "studies", "power"),
+    Question("setting", "ab"),
     Question("by_hand", "ab", "by_hand"),
     Question("computer", "compare"),
 )
@@ -85,7 +85,7 @@ class ChangeDialog(QDialog):
             self.lines[question.key].setMinimumWidth(LINE_PX)
             grid.addWidget(self.buttons[question.key], number, 0)
             grid.addWidget(self.lines[question.key], number, 1)
-        closing = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        closing = button_box(QDialogButtonBox.StandardButton.Cancel)
         closing.rejected.connect(self.reject)
         head = label(sentence("change_dialog.title"), TITLE_PX, QFont.Weight.DemiBold)
         whole = column(head, scrolled(grid, None), closing, spacing_px=2 * GAP_PX)

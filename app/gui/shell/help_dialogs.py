@@ -13,7 +13,7 @@ from app.core.redaction.private_texts import hide, private_texts
 from app.core.report.run_texts import machine_line
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import column, label
-from app.gui.widgets.dialogs import LEAST_PX, report_head
+from app.gui.widgets.dialogs import LEAST_PX, button_box, report_head
 from workloads.protocol.machine import Machine
 
 LOG_LINES, LOG_LIMIT_BYTES = 40, 64 * 1024
@@ -48,7 +48,7 @@ class ShortcutSheet(QDialog):
             column_number, row_number = 2 * (number // half), number % half
             grid.addWidget(label(text), row_number, column_number)
             grid.addWidget(label(" · ".join(several), muted=True), row_number, column_number + 1)
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons = button_box(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         head = label(sentence("menu.shortcuts"), TITLE_PX, QFont.Weight.DemiBold)
         whole = column(head, grid, buttons, spacing_px=2 * GAP_PX)
@@ -66,7 +66,7 @@ class ReportDialog(QDialog):
         self.setMinimumSize(*LEAST_PX)
         self.report = QPlainTextEdit(report, tabChangesFocus=True)
         self.report.setAccessibleName(sentence("report.title"))
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons = button_box(QDialogButtonBox.StandardButton.Close)
         self.copy_button = buttons.addButton(sentence("button.copy_text"), QDialogButtonBox.ButtonRole.ActionRole)
         self.copy_button.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.report.toPlainText()))
         buttons.rejected.connect(self.reject)
@@ -88,7 +88,7 @@ class UpdateDialog(QDialog):
             "\n".join(f"• {note}" for note in release.notes), readOnly=True, tabChangesFocus=True
         )
         notes.setAccessibleName(sentence("updates.notes"))
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons = button_box(QDialogButtonBox.StandardButton.Close)
         self.page_button = buttons.addButton(sentence("updates.open_page"), QDialogButtonBox.ButtonRole.ActionRole)
         self.page_button.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(page)))
         buttons.rejected.connect(self.reject)

@@ -13,6 +13,7 @@ from app.core.titles import workload_title
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import column, label, set_tone
 from app.gui.widgets.choice_box import ChoiceBox
+from app.gui.widgets.dialogs import button_box
 from workloads import CATALOGUE
 
 NAME_PX = 428
@@ -48,7 +49,7 @@ class LogPreview(QDialog):
         self.differences = QCheckBox(sentence("log_preview.use_differences"))
         self.differences.setChecked(self._of_totals_s is not None)
         self.differences.toggled.connect(self._show_facts)
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        buttons = button_box(QDialogButtonBox.StandardButton.Cancel)
         self.import_button = buttons.addButton(
             sentence("log_preview.import"), QDialogButtonBox.ButtonRole.AcceptRole
         )

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QMainWindow,
     QMenu,
-    QMessageBox,
     QStackedWidget,
     QWidget,
 )
@@ -32,7 +31,7 @@ from app.gui.shell.pages import PAGES, PageEntry
 from app.gui.shell.side_bar import SideBar
 from app.gui.shell.zoom import Zoom
 from app.gui.widgets.basics import Button, Tone
-from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog, about_dialog
+from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog, about_dialog, ask
 from app.gui.widgets.tab_order import bring_into_view, order_tabs
 from workloads.protocol.spec import RunSpec
 
@@ -459,15 +458,8 @@ class MainWindow(QMainWindow):
             self.close()
 
     def _ask_to_cancel(self) -> bool:
-        buttons = QMessageBox.StandardButton
-        answer = QMessageBox.question(
-            self,
-            sentence("window.run_in_progress"),
-            sentence("window.ask_to_cancel"),
-            buttons.Yes | buttons.No,
-            buttons.No,
-        )
-        return answer == buttons.Yes
+        actions = sentence("window.stop_and_quit"), sentence("window.keep_running")
+        return ask(self, sentence("window.run_in_progress"), sentence("window.ask_to_cancel"), *actions)
 
 
 def _entry(code: str) -> PageEntry:

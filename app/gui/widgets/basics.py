@@ -219,8 +219,8 @@ class Button(QPushButton):
     """A button with an icon in the theme's colours. In narrow windows, its text is hidden if it doesn't fit.
 
     Args:
-        kind: "primary" (one per page), "plain", "flat" (a link), "segment" (one of several) or "place" (in the
-            sidebar).
+        kind: "primary" (one per page), "plain", "flat" (a link), "segment" (one of several), "place" (in the
+            sidebar) or "arrow" (opens a menu).
         gives_way: Whether the text may be hidden in any window, for example in a row of many buttons.
     """
 
@@ -229,7 +229,7 @@ class Button(QPushButton):
         theme: Theme,
         text: str,
         icon_name: str = "",
-        kind: Literal["primary", "plain", "flat", "segment", "place"] = "plain",
+        kind: Literal["primary", "plain", "flat", "segment", "place", "arrow"] = "plain",
         *,
         gives_way: bool = False,
     ) -> None:

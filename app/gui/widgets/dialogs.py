@@ -8,13 +8,14 @@ from types import TracebackType
 
 from PySide6 import __version__ as qt_version
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QFont, QGuiApplication, QTextCursor
+from PySide6.QtGui import QFont, QGuiApplication, QIcon, QTextCursor
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QLayout,
     QMessageBox,
     QPlainTextEdit,
+    QPushButton,
     QTextBrowser,
     QWidget,
 )
@@ -26,11 +27,49 @@ from app.core.paths import DOCUMENTATION
 from app.core.redaction.private_texts import hide, private_texts
 from app.gui.style.icons import application_icon
 from app.gui.style.tokens import GAP_PX, TITLE_PX
-from app.gui.widgets.basics import column, label, plain_tip, row
+from app.gui.widgets.basics import column, label, row
 
 # Minimum size of a report dialog. If it were smaller, its text would be clipped.
 LEAST_PX = (460, 300)
 MEASUREMENT = DOCUMENTATION / "measurement.md"  # not included in an installed app
+
+
+def button_box(buttons: QDialogButtonBox.StandardButton) -> QDialogButtonBox:
+    """Return a row of standard buttons without the icons that Qt adds on some desktops."""
+    box = QDialogButtonBox(buttons)
+    for button in box.buttons():
+        button.setIcon(QIcon())
+    return box
+
+
+def question(
+    parent: QWidget, title: str, text: str, action: str, keep: str = ""
+) -> tuple[QMessageBox, QPushButton]:
+    """Return a dialog that asks whether to do something, and its button for that.
+
+    Args:
+        parent: Window that the dialog belongs to.
+        title: Title of the dialog.
+        text: The question, without formatting.
+        action: Text of the button.
+        keep: Text of the other button, which is the default; "" for "Cancel".
+    """
+    box = QMessageBox(QMessageBox.Icon.Question, title, text, parent=parent)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    do = box.addButton(action, QMessageBox.ButtonRole.AcceptRole)
+    do_not = box.addButton(keep or sentence("button.cancel"), QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(do_not)
+    box.setEscapeButton(do_not)
+    return box, do
+
+
+def ask(parent: QWidget, title: str, text: str, action: str, keep: str = "") -> bool:
+    """Ask whether to do something, and return the answer. Arguments are as in `question`."""
+    box, do = question(parent, title, text, action, keep)
+    box.exec()
+    is_wanted = box.clickedButton() is do
+    box.deleteLater()
+    return is_wanted
 
 
 def about_dialog(parent: QWidget) -> QDialog:
@@ -44,7 +83,7 @@ def about_dialog(parent: QWidget) -> QDialog:
     versions = label(sentence("about.versions", python=platform.python_version(), qt=qt_version), muted=True)
     text = label(sentence("about.text"), wrap=True)
     text.setMinimumWidth(400)
-    buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+    buttons = button_box(QDialogButtonBox.StandardButton.Close)
     buttons.rejected.connect(dialog.reject)
     words = column(name, versions, text, buttons, spacing_px=GAP_PX + 4)
     whole = row(column(picture, None), words, spacing_px=2 * GAP_PX)
@@ -66,7 +105,7 @@ class MethodDialog(QDialog):
         self.page = QTextBrowser(openLinks=False)
         self.page.setAccessibleName(sentence("verdict_dialog.method"))
         self.page.anchorClicked.connect(self._follow)
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons = button_box(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         whole = column(self.page, buttons)
         whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
@@ -93,10 +132,8 @@ class MethodDialog(QDialog):
 
 def ask_to_run_concurrently(parent: QWidget, error: AppError) -> bool:
     """Ask whether to run while another instance of Epochmark is running a benchmark."""
-    text = plain_tip(sentence("busy.ask_anyway", reason=str(error)))
-    buttons = QMessageBox.StandardButton
-    answer = QMessageBox.question(parent, sentence("busy.title"), text, buttons.Yes | buttons.No, buttons.No)
-    return answer == buttons.Yes
+    text = sentence("busy.ask_anyway", reason=str(error))
+    return ask(parent, sentence("busy.title"), text, sentence("setup.run_anyway"))
 
 
 class FaultDialog(QDialog):
@@ -110,7 +147,7 @@ class FaultDialog(QDialog):
         explanation = sentence("fault.explanation")
         self.report = QPlainTextEdit(report, readOnly=True)
         self.report.setAccessibleName(sentence("fault.report"))
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons = button_box(QDialogButtonBox.StandardButton.Close)
         self.copy_button = buttons.addButton(sentence("button.copy_text"), QDialogButtonBox.ButtonRole.ActionRole)
         self.copy_button.clicked.connect(self._on_copy)
         buttons.rejected.connect(self.reject)

@@ -21,7 +21,7 @@ class SplitButton(QWidget):
 
     def __init__(self, theme: Theme, button: Button, actions: Iterable[QAction], name: str) -> None:
         super().__init__()
-        self.button, self.more_button = button, Button(theme, "", "chevron-down")
+        self.button, self.more_button = button, Button(theme, "", "chevron-down", kind="arrow")
         self.more_button.setAccessibleName(name)
         set_tip(self.more_button, name)
         self.menu = QMenu(self)

@@ -17,7 +17,7 @@ from tests.saying import said
 from tests.systems import FATAL
 from workloads.protocol import events
 
-YES, NO = QMessageBox.StandardButton.Yes, QMessageBox.StandardButton.No
+YES, NO = True, False
 
 
 def workers() -> list[psutil.Process]:
@@ -32,15 +32,16 @@ def workers() -> list[psutil.Process]:
     return found
 
 
-def answer(monkeypatch: pytest.MonkeyPatch, button: QMessageBox.StandardButton) -> list[str]:
-    """Answer questions with one button; returns what was asked."""
+def answer(monkeypatch: pytest.MonkeyPatch, *answers: bool) -> list[str]:
+    """Answer questions in turn, the last answer also to all further ones; returns what was asked."""
     asked: list[str] = []
 
-    def question(parent: object, title: str, text: str, *rest: object) -> QMessageBox.StandardButton:
-        asked.append(text)
-        return button
+    def click(box: QMessageBox) -> None:
+        wanted = answers[min(len(asked), len(answers) - 1)]
+        asked.append(box.text())
+        next(button for button in box.buttons() if (button is not box.defaultButton()) == wanted).click()
 
-    monkeypatch.setattr(QMessageBox, "question", question)
+    monkeypatch.setattr(QMessageBox, "exec", click)
     return asked
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app.core.paths import Paths
@@ -24,6 +23,7 @@ from app.gui.shell.display import find_problem, has_display
 from app.gui.style.theme import Theme
 from tests.child import python
 from tests.gui.driving import PATIENCE_MS, SHORT, Driver
+from tests.gui.run.test_runs import YES, answer
 from tests.saying import said
 
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there a display may be missing")
@@ -220,7 +220,7 @@ def test_a_start_that_is_refused_while_closing_closes_the_window(
     with Database(driver.services.paths.database) as database:
         database.connection.execute("BEGIN EXCLUSIVE")  # the start waits for it, and is refused
         driver.press(driver.page.setup.run_button)
-        monkeypatch.setattr(QMessageBox, "question", lambda *_: QMessageBox.StandardButton.Yes)
+        answer(monkeypatch, YES)
         driver.window.close()
         assert driver.window.isVisible()
         driver.until(lambda: not driver.window.isVisible())

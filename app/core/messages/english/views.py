@@ -94,6 +94,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "failure.out_of_memory": "Out of memory",
     "fault.explanation": "You can keep working. Your results are safe. Please report this problem and include the text below.",
     "file.ask_to_replace": "{name} already exists. Replace it?",
+    "file.replace": "Replace",
     "file.exists": "File exists",
     "file.is_device": "{name} is a device or a pipe, not a file.",
     "folder_edit.add": "Add …",

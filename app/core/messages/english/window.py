@@ -2,7 +2,7 @@
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "about.versions": "Python {python}, Qt {qt}",
-    "busy.ask_anyway": "{reason}\n\nBoth benchmarks would slow down, and neither result would be accurate. Run anyway?",
+    "busy.ask_anyway": "{reason}\n\nBoth benchmarks would slow down, and neither result would be accurate.",
     "busy.other_epochmark": "Another instance of Epochmark is already running a benchmark on this computer.",
     "busy.title": "Already running",
     "change_dialog.batch": "Batch size",
@@ -83,16 +83,16 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "shortcuts.menu": "Menu for the selected run",
     "shortcuts.open": "Open the selected run",
     "shortcuts.rename": "Rename the selected run",
-    "window.ask_to_cancel": (
-        "A benchmark is running. Cancel it and close Epochmark? Completed measurements are kept."
-    ),
+    "window.ask_to_cancel": "A benchmark is still running. If you stop it, completed measurements are kept.",
     "window.cannot_start": "Epochmark can't start",
     "window.close_message": "Close message",
     "window.closing": "Cancelling the run before closing …",
+    "window.keep_running": "Keep running",
     "window.lab": "Lab",
     "window.pages": "Pages",
     "window.restore_limit": "To restore the power limit, run: {command}",
     "window.run_in_progress": "Run in progress",
+    "window.stop_and_quit": "Stop and quit",
     "window.title_progress": "{done_pct:.0f} % · {what} – {name}",
     "window.title_running": "{what} – {name}",
     "zoom.next_start": "Zoom set to {zoom_pct} %. Restart Epochmark to apply it.",

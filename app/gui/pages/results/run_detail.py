@@ -9,6 +9,7 @@ from PySide6.QtGui import QContextMenuEvent, QFont, QKeySequence, QShortcut, QSh
 from PySide6.QtWidgets import (
     QHeaderView,
     QLineEdit,
+    QSizePolicy,
     QStackedWidget,
     QTableWidget,
     QWidget,
@@ -130,7 +131,8 @@ class RunDetail(QWidget):
         theme = self._theme = services.theme
         own: Handlers = {code: do for code, do in handlers.items() if code != "open"} | {"rename": self.edit_name}
         self.commands = RunCommands(theme, self, own, with_keys=("rename",))
-        self.place = label(weight=QFont.Weight.DemiBold)
+        self.place = ElidedLabel("", weight=QFont.Weight.DemiBold)
+        self.place.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.back_button = Button(
             theme, sentence("results_page.all_results"), "arrow-left", kind="flat", gives_way=True
         )
@@ -138,9 +140,9 @@ class RunDetail(QWidget):
         self.comment = QLineEdit(maxLength=COMMENT_LIMIT, placeholderText=sentence("results_page.comment"))
         self.comment.setAccessibleName(sentence("results_page.comment"))
         self.comment.editingFinished.connect(self._on_commented)
-        self.charts_button = Button(theme, sentence("results_page.charts"), "chart-bar", kind="segment")
-        self.table_button = Button(theme, sentence("label.table"), "list", kind="segment")
-        self.trend_button = Button(theme, sentence("results_page.trend"), "history", kind="segment")
+        self.charts_button = Button(theme, sentence("results_page.charts"), kind="segment")
+        self.table_button = Button(theme, sentence("label.table"), kind="segment")
+        self.trend_button = Button(theme, sentence("results_page.trend"), kind="segment")
         self.charts_button.setChecked(True)
         for number, button in enumerate((self.charts_button, self.table_button, self.trend_button)):
             button.toggled.connect(partial(self._on_page, number))
@@ -167,7 +169,7 @@ class RunDetail(QWidget):
     def show_in_parts(self, run: JudgedRun) -> Iterator[None]:
         """Show a run like `show_run`, one part at each step, so that no step blocks the window for long."""
         at = local_time(run.summary.started_at)
-        self.place.setText(sentence("results_page.run_at", run_id=run.summary.id, at=at))
+        self.place.show_text(sentence("results_page.run_at", run_id=run.summary.id, at=at))
         self.comment.setText(run.summary.comment or "")
         is_measured = run.summary.value is not None
         self.commands.allow(dict.fromkeys(("share", "picture", "copy_picture", "compare"), is_measured))
@@ -219,17 +221,18 @@ class RunDetail(QWidget):
             self.pages.addWidget(page)
         head = row(
             self.back_button,
-            self.place,
             self.comment,
             self.charts_button,
             self.table_button,
             self.trend_button,
+            self._share,
+            self.more,
             spacing_px=GAP_PX,
         )
-        head.setStretch(2, 1)
-        commands = row(self.trend.line, self._share, self.more, spacing_px=GAP_PX)
-        commands.setStretch(0, 1)
-        whole = column(head, commands, self.pages, spacing_px=GAP_PX // 2)
+        head.setStretch(1, 1)
+        line = row(self.place, self.trend.line, spacing_px=GAP_PX)
+        line.setStretch(1, 1)
+        whole = column(head, line, self.pages, spacing_px=GAP_PX // 2)
         whole.setStretch(2, 1)
         self.setLayout(whole)
 

@@ -5,11 +5,12 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QFont
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QMessageBox, QSizePolicy, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QSizePolicy, QWidget
 
 from app.core.messages import sentence
 from app.gui.services.bundle import Services
 from app.gui.widgets.basics import ElidedLabel, column, label, row
+from app.gui.widgets.dialogs import question
 
 
 def setting(name: str, note: QWidget | str, *controls: QWidget) -> QHBoxLayout:
@@ -31,12 +32,10 @@ def ask(parent: QWidget, text: str, action: str, do: Callable[[], None]) -> None
         action: Text of the button that confirms.
         do: Called when the user confirms.
     """
-    question = QMessageBox(QMessageBox.Icon.Question, action, text, QMessageBox.StandardButton.Cancel, parent)
-    question.setTextFormat(Qt.TextFormat.PlainText)
-    question.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    question.setDefaultButton(QMessageBox.StandardButton.Cancel)
-    question.addButton(action, QMessageBox.ButtonRole.AcceptRole).clicked.connect(lambda _=False: do())
-    question.open()
+    box, button = question(parent, action, text, action)
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    button.clicked.connect(lambda _=False: do())
+    box.open()
 
 
 def open_dialog(dialog: QDialog) -> None:

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QMessageBox
+from PySide6.QtWidgets import QApplication, QLineEdit
 
 from app.core.clock import local_time
 from app.core.exchange.png_embed import extract
@@ -20,10 +20,10 @@ from app.core.titles import workload_title
 from app.gui.pages.compare.page import ComparePage
 from app.gui.pages.results.page import ResultsPage
 from app.gui.run.share_dialog import ShareDialog
-from app.gui.widgets.basics import plain_tip
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, save_to, select, type_comment
+from tests.gui.run.test_runs import NO, YES, answer
 from tests.saying import said
 from tests.sure import only, sure
 from workloads.protocol.machine import Machine
@@ -46,7 +46,7 @@ def open_menu(page: ResultsPage, run_id: int, *, by_keyboard: bool = False) -> d
 def test_an_opened_run_shows_number_and_date_and_esc_goes_back(driver: Driver, page: ResultsPage) -> None:
     detail = driver.open_run(2)
     assert page.run is not None
-    assert detail.place.text() == " · ".join(
+    assert detail.place.whole_text == " · ".join(
         (sentence("group.run", run_id=2), local_time(page.run.summary.started_at))
     )
     driver.until(lambda: detail.isAncestorOf(driver.window.focusWidget()))
@@ -351,13 +351,7 @@ def test_a_file_is_of_the_chosen_kind(
 def test_a_file_that_exists_is_not_written_over_unasked(
     driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    answers, asked = [QMessageBox.StandardButton.No, QMessageBox.StandardButton.Yes], list[str]()
-
-    def question(parent: object, title: str, text: str, *buttons: object) -> QMessageBox.StandardButton:
-        asked.append(text)
-        return answers.pop(0)
-
-    monkeypatch.setattr(QMessageBox, "question", question)
+    asked = answer(monkeypatch, NO, YES)
     save_to(monkeypatch, tmp_path / "a &amp; b v1.2", ".png")
     file = tmp_path / "a &amp; b v1.2.png"
     file.write_text("mine")
@@ -365,7 +359,7 @@ def test_a_file_that_exists_is_not_written_over_unasked(
     driver.window.action("menu.save_picture").trigger()
     driver.qtbot.wait(100)
     assert file.read_text() == "mine"
-    assert plain_tip(sentence("file.ask_to_replace", name=file.name)) in asked
+    assert asked == [sentence("file.ask_to_replace", name=file.name)]
     driver.window.action("menu.save_picture").trigger()
     driver.until(lambda: said("picture.saved", name=file.name).is_in(driver.message))
     assert QImage(str(file)).width() == 1200

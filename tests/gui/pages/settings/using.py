@@ -18,7 +18,7 @@ def press(button: QPushButton) -> None:
 def answer(parent: QWidget, text: str = "") -> None:
     """Press a button of the question that is open, or Cancel, whose text is Qt's."""
     question = sure(parent.findChild(QMessageBox))
-    cancel = question.button(QMessageBox.StandardButton.Cancel)
+    cancel = question.defaultButton()
     buttons = question.findChildren(QPushButton)
     press(next(button for button in buttons if (button.text() == text if text else button is cancel)))
 
