@@ -61,8 +61,9 @@ def pause_training(folder: Path, chance: random.Random, number: int) -> list[str
 
 def _disturb(folder: Path, chance: random.Random, how: signal.Signals, words: tuple[str, ...]) -> list[str]:
     computers = _started(folder, words)
-    if not computers:
-        return ["the computers didn't meet"]
+    heading = said("column.seconds")
+    if not until(lambda: all(heading.is_in(each.shown()) for each in computers)):
+        return ["the computers didn't meet", *(f"rank {each.rank}: {each.shown()[-400:]!r}" for each in computers)]
     trained = [computer.worker() for computer in computers]
     time.sleep(chance.uniform(0.0, 5.0))
     hit, other = chance.sample(computers, 2)
@@ -94,7 +95,7 @@ def _names(shown: str, rank: int, is_command: bool, how: signal.Signals) -> bool
 
 
 def _started(folder: Path, words: tuple[str, ...]) -> list[_Computer]:
-    """Return two computers that train together; none if that failed."""
+    """Return two computers that are about to train together, or only the first one if it shows no command."""
     hosts = folder / "hosts"
     hosts.write_text(f"{LOCAL}\n{LOCAL}\n", encoding="utf-8")
     first = _computer(folder / "0", 0, "cluster", "run", *words, "--hosts", str(hosts))
@@ -102,12 +103,11 @@ def _started(folder: Path, words: tuple[str, ...]) -> list[_Computer]:
     until(lambda: pattern.search(first.shown()) is not None)
     command = pattern.search(first.shown())
     if command is None:
-        return []
+        return [first]
     second = _computer(folder / "1", 1, *shlex.split(command[1]))
     computers = [first, second]
     until(lambda: all(workers(each.command) for each in computers))
-    heading = said("column.seconds")
-    return computers if until(lambda: all(heading.is_in(each.shown()) for each in computers)) else []
+    return computers
 
 
 def _computer(folder: Path, rank: int, *words: str) -> _Computer:
