@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QFont, QGuiApplication, QImage, QPixmap
+from PySide6.QtCore import QRectF, Qt, QUrl
+from PySide6.QtGui import QColor, QDesktopServices, QFont, QGuiApplication, QImage, QPainter, QPixmap
 from PySide6.QtWidgets import QCheckBox, QDialog, QLabel, QPlainTextEdit, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.exchange.sharing import TEXT_FORMS, SharedResult
@@ -218,6 +218,11 @@ class ShareDialog(QDialog):
             round(PICTURE_PX * ratio), Qt.TransformationMode.SmoothTransformation
         )
         picture.setDevicePixelRatio(ratio)
+        painter = QPainter(picture)  # on a dialog in the same colour, the picture's edges would be invisible
+        painter.setPen(QColor(self._services.theme.tokens.border))
+        size = picture.deviceIndependentSize()
+        painter.drawRect(QRectF(0.5, 0.5, size.width() - 1, size.height() - 1))
+        painter.end()
         self.picture.setPixmap(QPixmap.fromImage(picture))
         self.picture.setAccessibleName(sentence("share_dialog.picture_says", text=self.shared.text))
 
