@@ -194,22 +194,21 @@ class DatasetLine(QWidget):
         )
 
     def show_state(self, dataset: InstalledDataset, size_bytes: int) -> None:
-        """Show whether the data set is installed and, consequently, which data "automatic" uses.
+        """Show whether the data set is installed.
 
         Args:
             dataset: The data set with its current state.
             size_bytes: Size on disk.
         """
         self.dataset = dataset
-        used = sentence("data_row.auto_real" if dataset.installed else "data_row.auto_synthetic")
         if dataset.installed:
-            text = sentence("settings.data_there", size_bytes=size_bytes, used=used)
+            text = sentence("settings.data_there", size_bytes=size_bytes)
         elif not dataset.fetchable:
             files = [file.name for file in dataset.files]
-            text = sentence("settings.not_installed_own", files=files, used=used)
+            text = sentence("settings.not_installed_own", files=files)
         else:
             # The size of every downloadable data set is known.
-            text = sentence("settings.not_installed", size_bytes=dataset.size_bytes or 0, used=used)
+            text = sentence("settings.not_installed", size_bytes=dataset.size_bytes or 0)
         self.state.show_text(text)
         self._get.setVisible(not dataset.installed)
         self.remove_button.setVisible(dataset.installed)

@@ -55,7 +55,8 @@ class SharingCard(Card):
         ):
             if not editor.isModified() or not editor.hasFocus():
                 editor.setText(address)
-        self.get_button.setEnabled(bool(settings.table_address))
+        self.get_button.setVisible(bool(settings.table_address))
+        self.get_button.setEnabled(True)
         self.previous_button.setVisible(self._services.paths.previous_table.exists())
 
     def _address(self, label: str, name: str) -> QLineEdit:
