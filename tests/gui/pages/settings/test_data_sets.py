@@ -30,7 +30,6 @@ def line_of(driver: Driver) -> DatasetLine:
 def test_a_download_is_shown_on_both_pages_can_be_cancelled_and_goes_on(driver: Driver, server: Server) -> None:
     (_, go_on), line = halted(server), line_of(driver)
     assert said("settings.not_installed").begins(line.state.whole_text)
-    assert line.state.whole_text.endswith(f" · {sentence('data_row.auto_synthetic')}")
     driver.press(line.get_button)
     driver.until(lambda: server.ranges != [])
     assert line.progress.isVisible()
@@ -51,7 +50,7 @@ def test_a_download_is_shown_on_both_pages_can_be_cancelled_and_goes_on(driver: 
     driver.press(line.get_button)
     driver.until(lambda: said("data_row.now_installed").is_all_of(driver.message))
     driver.until(line.remove_button.isVisible)
-    assert line.state.whole_text.endswith(f" · {sentence('data_row.auto_real')}")
+    assert said("settings.data_there").begins(line.state.whole_text)
     driver.window.show_page("benchmark")
     driver.until(lambda: said("data_row.auto_real").is_all_of(row.choice.itemText(0)))
 
