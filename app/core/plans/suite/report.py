@@ -19,6 +19,7 @@ from app.core.plans.suite.score import SuiteResult
 from app.core.plans.suite.stored import list_suites
 from app.core.plans.suite.texts import (
     certainty_text,
+    nearest_rows,
     places_figure,
     points_text,
     precisions_text,
@@ -43,6 +44,8 @@ from workloads.engines.registry import engine_title
 
 # Maximum number of this computer's suites in the chart of all scores; the newest are shown.
 OTHERS_LIMIT = 50
+# Maximum number of scores for which a picture has room above its QR code.
+PICTURE_ROWS_LIMIT = 10
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,7 @@ class SuiteReport(PlanReport):
             ),
             badge=verdict_texts(result),
             level=level,
-            chart=figure,
+            chart=nearest_rows(figure, PICTURE_ROWS_LIMIT),
             footer=" · ".join(footer),
         )
 
