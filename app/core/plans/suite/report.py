@@ -16,6 +16,7 @@ from app.core.plans.suite.definition import POINTS
 from app.core.plans.suite.export import suite_as_dict, suite_export
 from app.core.plans.suite.known import KnownScore, community_scores, imported_scores
 from app.core.plans.suite.score import SuiteResult
+from app.core.plans.suite.short_form import suite_form
 from app.core.plans.suite.stored import list_suites
 from app.core.plans.suite.texts import (
     certainty_text,
@@ -172,6 +173,7 @@ class SuiteReport(PlanReport):
             level=level,
             chart=nearest_rows(figure, PICTURE_ROWS_LIMIT),
             footer=" · ".join(footer),
+            short_form=suite_form(result),
         )
 
     def text(self) -> str:
