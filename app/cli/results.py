@@ -39,7 +39,7 @@ from app.core.report.run_texts import (
     round_name,
     run_engine_line,
 )
-from app.core.result_file.short_form import UNKNOWN_VERSION
+from app.core.result_file.short_form import is_of_code
 from app.core.storage.database import Database
 from app.core.storage.groups import group_places, load_group
 from app.core.storage.imported_results import list_results
@@ -156,7 +156,7 @@ def _say_list(runs: Sequence[RunSummary], places: Mapping[int, str]) -> None:
 
 
 def _epochs(run: RunSummary) -> str:
-    if run.app_version == UNKNOWN_VERSION:
+    if is_of_code(run.app_version):
         return "n/a"  # not contained in QR codes
     done = f"{run.epochs_done}/{run.epochs}" if run.preset != "sustained" else str(run.epochs_done)
     if run.steps and run.steps < run.steps_per_epoch:

@@ -12,6 +12,7 @@ from app.core.errors import UsageError
 from app.core.exchange import export_json
 from app.core.exchange.png_embed import SIGNATURE, extract
 from app.core.messages import message
+from app.core.plans.suite.short_form import has_suite_form, is_suite_form, read_suite_form
 from app.core.report.formats.csv_table import CSV_COLUMNS
 from app.core.result_file.canonical import UnfitError, check, decode, decode_problem
 from app.core.result_file.record import FORMAT, Result
@@ -80,7 +81,7 @@ def read_text(text: str) -> tuple[Result, ...]:
     """Return the results contained in short forms or in the text of a result file. Raises UsageError."""
     content = text.strip().encode("utf-8", "replace")
     if not content.startswith(b"{"):
-        return read_short_forms(text)
+        return read_code(text)
     if len(content) > SIZE_LIMIT_BYTES:
         problem = message("exchange.file_too_large", limit_bytes=SIZE_LIMIT_BYTES)
         raise UsageError(message("exchange.text_refused", problem=problem))
@@ -88,6 +89,18 @@ def read_text(text: str) -> tuple[Result, ...]:
         return _results(content)
     except UnfitError as error:
         raise UsageError(message("exchange.text_refused", problem=error.problem)) from error
+
+
+def read_code(text: str) -> tuple[Result, ...]:
+    """Return the results contained in the text of a QR code: those of runs, or of a suite. Raises UsageError."""
+    if is_suite_form(text):
+        return read_suite_form(text)
+    try:
+        return read_short_forms(text)
+    except UsageError:
+        if has_suite_form(text):
+            raise UsageError(message("short_form.suite_alone")) from None
+        raise
 
 
 def _results(content: bytes) -> tuple[Result, ...]:

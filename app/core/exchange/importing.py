@@ -10,10 +10,9 @@ from pathlib import Path
 
 from app.core.errors import UsageError
 from app.core.exchange.epoch_log import LogDetails, import_log
-from app.core.exchange.file_import import EpochLogError, read_results, read_text
+from app.core.exchange.file_import import EpochLogError, read_code, read_results, read_text
 from app.core.messages import message, sentence
 from app.core.result_file.record import Result
-from app.core.result_file.short_form import read_short_forms
 from app.core.storage.database import Database
 from app.core.storage.imported_results import Added, add_results
 
@@ -113,7 +112,7 @@ def _read(path: Path, scan: Scan | None) -> tuple[Result, ...]:
         code = scan(path) if scan is not None and path.suffix.lower() in PICTURES else ""
         if not code:
             raise
-    return read_short_forms(code)
+    return read_code(code)
 
 
 def files_of(path: Path) -> Iterator[Path]:

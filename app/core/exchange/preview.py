@@ -18,6 +18,7 @@ from app.core.report.run_texts import plain_reason
 from app.core.report.telemetry_table import telemetry_name
 from app.core.result_file.canonical import sealed, without_durations
 from app.core.result_file.record import Gpu, Result
+from app.core.result_file.short_form import UNKNOWN_VERSION, is_of_code
 from app.core.result_file.summary import summary_of
 from app.core.titles import cores_title, data_title, level_title, preset_title, switch_title, workload_title
 from workloads.datasets import DATASETS
@@ -254,7 +255,9 @@ def _telemetry(result: Result) -> str:
 
 
 def _program(result: Result) -> str:
-    return EPOCH_LOG if result.app_version == EPOCH_LOG else f"Epochmark {result.app_version}"
+    if result.app_version == EPOCH_LOG:
+        return EPOCH_LOG
+    return f"Epochmark {UNKNOWN_VERSION if is_of_code(result.app_version) else result.app_version}"
 
 
 # By name: label, function for the text, and function for the removal (None if the field can't be excluded).

@@ -11,7 +11,7 @@ import binascii
 import math
 import re
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -20,10 +20,15 @@ from app.core.messages import message
 from app.core.result_file.canonical import check, sealed, short_code
 from app.core.result_file.record import Environment, Machine, Result, Spec, Statistics, Verdict
 from workloads import CATALOGUE
+from workloads.workload import Workload
 
 MARK = "EPOCHMARK1"
-# App version of results from a short form, which doesn't contain it.
+# App version of results from a short form, which doesn't contain it. For a suite's short form, the first digits of
+# the form's SHA-256 are appended, because they identify the results that belong together.
 UNKNOWN_VERSION = "?"
+SUITE_VERSION = f"{UNKNOWN_VERSION} suite "
+# Errors of `checked` for fields that make no sense.
+FIELD_ERRORS = (ValueError, KeyError, OverflowError, msgspec.ValidationError)
 LENGTH_LIMIT = 300
 # Limits for a QR code with 65 modules per side, which fits in a picture: number of results and of characters.
 RESULTS_LIMIT, LETTERS_LIMIT = 3, 419
@@ -34,6 +39,9 @@ _LONGEST = RESULTS_LIMIT * (LENGTH_LIMIT + 1)
 _FORMS = re.compile(rf"(?:^| )(?P<form>(?:[^:]*:){{{_FIELDS}}}[^: ]*)(?= |$)")
 _NAMES = slice(14, 16)  # indexes of processor and graphics card
 _NAME_LIMIT = 28
+# Values of a suite have at least so many digits, which differ by at most this share from the whole result's.
+SUITE_DIGITS = 6
+SUITE_ROUNDED_BY = 5.1 * 10.0**-SUITE_DIGITS
 _LETTERS = re.compile(r"[^0-9A-Z $%*+\-./]")
 _METRICS = {
     "seconds_per_epoch_s": "SE",
@@ -66,11 +74,11 @@ def short_form(result: Result) -> str:
         *(MARK, spec.workload, str(spec.workload_version), preset, str(spec.batch_size)),
         *(f"{spec.precision}{_COMPILED if spec.jit else ''}", _METRICS[numbers.metric]),
         *(*map(_number, (numbers.value, *ends)), level, result.environment.engine),
-        *(result.environment.engine_version or "", (result.environment.device or "").replace(":", "")),
-        *(_name(machine.cpu_name), _name(machine.device_name), short_code(result.digest or "").replace("-", "")),
+        *(result.environment.engine_version or "", written_device(result.environment.device)),
+        *(written_name(machine.cpu_name), written_name(machine.device_name)),
+        short_code(result.digest or "").replace("-", ""),
     )
-    text = ":".join(map(_written, parts))
-    return f"{text}:{_check(text)}"
+    return with_checksum(parts)
 
 
 def short_forms(results: Iterable[Result]) -> str:
@@ -104,22 +112,58 @@ def read_short_form(typed: str) -> Result:
         UsageError: The text isn't a short form, contains a wrong character, or refers to something that this
             version doesn't support.
     """
-    text = " ".join(typed[: _LONGEST + 1].upper().split())
+    text = normalized(typed)
     if not text.startswith(f"{MARK}:"):
         raise UsageError(message("short_form.not_one", mark=MARK))
-    if len(text) > LENGTH_LIMIT or not text.isascii():  # some phones replace "-" by a dash
-        raise UsageError(message("short_form.wrong_letter"), message("short_form.type_again"))
-    body, _, digits = text.rpartition(":")
-    parts = body.split(":")
-    if len(parts) != _FIELDS or digits != _check(body):
-        raise UsageError(message("short_form.wrong_letter"), message("short_form.type_again"))
+    parts = fields_of(text, LENGTH_LIMIT)
+    if len(parts) != _FIELDS:
+        raise wrong_letter()
     try:
-        # Each field is validated as in any file, because anyone can compute the checksum.
-        result = sealed(msgspec.convert(msgspec.to_builtins(_result(parts)), Result))
-        check(result)
-    except (ValueError, KeyError, OverflowError, msgspec.ValidationError) as error:
+        return checked(_result(parts))
+    except FIELD_ERRORS as error:
         raise UsageError(message("short_form.unknown_part")) from error
-    return result
+
+
+def normalized(typed: str) -> str:
+    """Return the start of a typed text in capitals, with single spaces. No short form is longer."""
+    return " ".join(typed[: _LONGEST + 1].upper().split())
+
+
+def fields_of(text: str, limit: int) -> list[str]:
+    """Return the fields of a normalized text of at most `limit` characters, without the checksum.
+
+    Raises:
+        UsageError: The text is too long, or the checksum is wrong.
+    """
+    body, _, digits = text.rpartition(":")
+    # Some phones replace "-" by a dash.
+    if len(text) > limit or not text.isascii() or digits != _checksum(body):
+        raise wrong_letter()
+    return body.split(":")
+
+
+def wrong_letter() -> UsageError:
+    """Return the error for a text with a wrong or missing character."""
+    return UsageError(message("short_form.wrong_letter"), message("short_form.type_again"))
+
+
+def with_checksum(fields: Iterable[str]) -> str:
+    """Return fields in the characters of a short form, followed by the checksum."""
+    text = ":".join(map(_written, fields))
+    return f"{text}:{_checksum(text)}"
+
+
+def checked(result: Result) -> Result:
+    """Return a result with its digest. Raises one of FIELD_ERRORS if it wouldn't be accepted in a file."""
+    # Anyone can compute the checksum of a short form.
+    whole = sealed(msgspec.convert(msgspec.to_builtins(result), Result))
+    check(whole)
+    return whole
+
+
+def is_of_code(app_version: str) -> bool:
+    """Return whether a result's app version shows that it was parsed from a short form."""
+    return app_version.startswith(UNKNOWN_VERSION)
 
 
 def rounded(value: float) -> float:
@@ -133,15 +177,38 @@ def may_be(whole: Result, code: Result) -> bool:
     Names of components may be missing in one of them, provided that an interval identifies the run.
     """
     theirs, ours = (short_form(each).split(":")[: _NAMES.stop] for each in (code, whole))
-    if len(theirs) != len(ours) or theirs[: _NAMES.start] != ours[: _NAMES.start]:
+    if len(theirs) != len(ours) or len(ours) < _NAMES.stop or theirs[: _NAMES.start] != ours[: _NAMES.start]:
         return False
     names = list(zip(theirs[_NAMES], ours[_NAMES], strict=True))
     has_interval = code.statistics.low is not None
     return all(one == other or (has_interval and not (one and other)) for one, other in names)
 
 
+def is_run_of(whole: Result, code: Result) -> bool:
+    """Return whether `code`, a result parsed from a suite's short form, may be the same run as `whole`.
+
+    Names of components may be missing in one of them.
+    """
+    if not math.isclose(whole.statistics.value, code.statistics.value, rel_tol=SUITE_ROUNDED_BY):
+        return False
+    theirs, ours = map(_run_of, (code, whole))
+    names = zip(theirs[-2:], ours[-2:], strict=True)
+    return theirs[:-2] == ours[:-2] and all(one == other or not (one and other) for one, other in names)
+
+
+def _run_of(result: Result) -> tuple[object, ...]:
+    """Return what identifies a test of a suite, ending in the names of processor and graphics card."""
+    spec, environment, machine = result.spec, result.environment, result.machine
+    return (
+        *(spec.workload, spec.workload_version, spec.preset, spec.batch_size, spec.precision, spec.jit),
+        *(spec.variant, spec.settings, spec.threads, result.statistics.metric, environment.engine),
+        *(_written(environment.engine_version or ""), environment.device),
+        *(_written(written_name(name)) for name in (machine.cpu_name, machine.device_name)),
+    )
+
+
 def _result(parts: list[str]) -> Result:
-    workload = CATALOGUE[_read(parts[1])]
+    workload = CATALOGUE[read_token(parts[1])]
     value, low, high = (float(part) if part else None for part in parts[7:10])
     if value is None or not all(
         end is None or (math.isfinite(end) and 0 < end < 1e24) for end in (value, low, high)
@@ -151,30 +218,24 @@ def _result(parts: list[str]) -> Result:
         {letters: name for name, letters in table.items()}[part]
         for table, part in ((_PRESETS, parts[3][:1]), (_METRICS, parts[6]), (_LEVELS | {"": ""}, parts[10]))
     )
-    usual, batch_size = workload.default_spec("standard"), int(parts[4])
-    if not 1 <= batch_size < 2**31:
-        raise ValueError("no batch size")
     precision, compiled, _ = parts[5].partition(_COMPILED)
-    device = _read(parts[13])
     return Result(
         app_version=UNKNOWN_VERSION,
         status="completed",
-        spec=Spec(
-            workload=workload.id,
+        spec=usual_spec(
+            workload,
             workload_version=int(parts[2]),
             preset=preset,
-            epochs=usual.epochs if preset == "standard" else 1,
-            steps_per_epoch=max(1, math.ceil(workload.samples_per_epoch / batch_size)),
-            samples_per_epoch=workload.samples_per_epoch,
-            batch_size=batch_size,
-            precision=_read(precision),
+            epochs=workload.default_spec("standard").epochs if preset == "standard" else 1,
+            batch_size=int(parts[4]),
+            precision=read_token(precision),
             jit=bool(compiled),
             seed=0,
         ),
         environment=Environment(
-            engine=_read(parts[11]),
+            engine=read_token(parts[11]),
             engine_version=parts[12] or None,
-            device=device.replace("gpu", "gpu:") or None,
+            device=read_device(parts[13]),
         ),
         machine=Machine(cpu_name=parts[14] or None, device_name=parts[15] or None),
         statistics=Statistics(
@@ -190,6 +251,29 @@ def _result(parts: list[str]) -> Result:
     )
 
 
+def usual_spec(workload: Workload, *, batch_size: int, **fields: Any) -> Spec:
+    """Return the spec of a run in whole epochs. Raises one of FIELD_ERRORS if the batch size is out of range."""
+    if not 1 <= batch_size < 2**31:
+        raise ValueError("no batch size")
+    return Spec(
+        workload=workload.id,
+        steps_per_epoch=max(1, math.ceil(workload.samples_per_epoch / batch_size)),
+        samples_per_epoch=workload.samples_per_epoch,
+        batch_size=batch_size,
+        **fields,
+    )
+
+
+def written_device(device: str | None) -> str:
+    """Return a device without the separator of the fields; "" for None."""
+    return (device or "").replace(":", "")
+
+
+def read_device(part: str) -> str | None:
+    """Return the device in a field; None if it is empty."""
+    return read_token(part).replace("gpu", "gpu:") or None
+
+
 def _basis(part: str) -> Literal["estimate"] | None:
     if part[1:] not in ("", _ESTIMATE):
         raise ValueError(part)
@@ -200,19 +284,25 @@ def _written(part: str) -> str:
     return " ".join(_LETTERS.sub(" ", part.upper().replace("_", "-")).split())
 
 
-def _read(part: str) -> str:
+def read_token(part: str) -> str:
+    """Return an identifier in a field."""
     return part.lower().replace("-", "_")
 
 
-def _name(name: str | None) -> str:
+def written_name(name: str | None) -> str:
     """Return a name without brackets and clock speed, truncated to the limit; "" for None."""
     words = re.sub(r"\(.*?\)|@.*", " ", name or "").split()
     return " ".join(words)[:_NAME_LIMIT].strip()
 
 
+def written_number(value: float, digits: int = 4) -> str:
+    """Return a number with at most so many digits, without superfluous characters."""
+    return f"{value:.{digits}g}".upper().replace("E+", "E")
+
+
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}".replace("e+", "E")
+    return "" if value is None else written_number(value)
 
 
-def _check(text: str) -> str:
+def _checksum(text: str) -> str:
     return f"{binascii.crc_hqx(text.encode('ascii'), 0):04X}"

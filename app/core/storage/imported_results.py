@@ -4,11 +4,9 @@
 import json
 import logging
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import msgspec
 
 from app.core.analysis.own_runs import run_name
 from app.core.clock import now_text, second_after
@@ -16,11 +14,13 @@ from app.core.errors import UsageError
 from app.core.external_results import EPOCH_LOG, ImportedResult
 from app.core.messages import message
 from app.core.plain_text import one_line
-from app.core.result_file.canonical import UnfitError, canonical, check, without_durations
+from app.core.result_file.canonical import canonical, without_durations
 from app.core.result_file.record import Result
 from app.core.result_file.short_form import RESULTS_LIMIT, UNKNOWN_VERSION, may_be, rounded
 from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database, storable
+from app.core.storage.imported_documents import read_document
+from app.core.storage.imported_suites import is_suite, known_suite, own_suite, suites_of_file
 
 LABEL_LIMIT, SOURCE_LIMIT = 80, 200
 # Maximum number of bars; the newest results are shown.
@@ -90,27 +90,64 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
     entries = [_entry(result, is_one_of_many=len(results) > RESULTS_LIMIT) for result in results]
     with database.transaction() as connection:
         moment = _moment(connection, source) if len(results) > 1 else now_text()
+        entries = [entry | {"imported_at": moment, "source": name} for entry in entries]
+        if is_suite(results):
+            return _add_suite(connection, results, entries)
         codes = _codes(connection, results)
-        for result, entry in zip(results, entries, strict=True):
+        of_suites, outdated = suites_of_file(connection, results)
+        for place, (result, entry) in enumerate(zip(results, entries, strict=True)):
             mine = connection.execute(OWN_AGAIN, entry).fetchone()
             mine = mine[0] if mine is not None else None if entry["is_exact"] else _own_match(connection, result)
             if mine is not None:
                 own.append(mine)
                 continue
-            # A QR import is upgraded even if its few digits happen to be all digits of the headline.
-            rows = connection.execute(IMPORTED_AGAIN, entry)
-            earlier = next((row[0] for row in rows if not (entry["is_exact"] and row[0] in codes)), None)
-            if earlier is None and not entry["is_exact"]:
-                earlier = _whole(connection, result)
-            if earlier is not None:
+            code = of_suites.get(place)
+            if code is None and (earlier := _earlier(connection, result, entry, codes)) is not None:
                 present.append(earlier)
                 continue
-            code = _code(codes, result) if entry["is_exact"] else None
-            stored = entry | {"id": code, "imported_at": moment, "source": name}
-            number = connection.execute(_STORE, stored).lastrowid
-            assert number is not None
+            alone = _code(codes, result) if entry["is_exact"] else None
+            if code is not None and alone is not None:  # the code of the run was imported, and that of the suite
+                outdated.add(alone)
+            code = alone if code is None else code
+            number = _store(connection, entry, code)
             (replaced if code is not None else taken).append(number)
+        _remove(connection, outdated.difference(replaced))
     return Added(tuple(taken), tuple(present), tuple(replaced), tuple(own))
+
+
+def _add_suite(
+    connection: sqlite3.Connection, results: Sequence[Result], entries: Sequence[dict[str, Any]]
+) -> Added:
+    """Store the results of a suite's QR code: all of them, or none if the suite is known."""
+    own = own_suite(connection, results)
+    there = known_suite(connection, results) if not own else None
+    if own or (there is not None and not there.others):
+        return Added(duplicates=there.ids if there is not None else (), own_runs=own)
+    if there is not None:
+        _remove(connection, there.others)
+    ids = tuple(_store(connection, entry) for entry in entries)
+    return Added(imported=ids) if there is None else Added(upgraded=ids)
+
+
+def _store(connection: sqlite3.Connection, entry: dict[str, Any], number: int | None = None) -> int:
+    """Store a result and return its id. It replaces the result `number` and the one with the same digest."""
+    stored = connection.execute(_STORE, entry | {"id": number}).lastrowid
+    assert stored is not None
+    return stored
+
+
+def _remove(connection: sqlite3.Connection, ids: Iterable[int]) -> None:
+    connection.executemany("DELETE FROM imported_results WHERE id = ?", [(number,) for number in ids])
+
+
+def _earlier(
+    connection: sqlite3.Connection, result: Result, entry: dict[str, Any], codes: dict[int, Result]
+) -> int | None:
+    """Return the id of the same imported result; None if there is none or only a QR import to upgrade."""
+    # A QR import is upgraded even if its few digits happen to be all digits of the headline.
+    rows = connection.execute(IMPORTED_AGAIN, entry)
+    earlier = next((row[0] for row in rows if not (entry["is_exact"] and row[0] in codes)), None)
+    return _whole(connection, result) if earlier is None and not entry["is_exact"] else earlier
 
 
 def add_log(database: Database, log: Result, source: str, *, by_name: bool) -> Added:
@@ -129,13 +166,12 @@ def add_log(database: Database, log: Result, source: str, *, by_name: bool) -> A
     }
     with database.transaction() as connection:
         for number, name, document in connection.execute(_LOGS_OF_VALUE, (entry["workload"], entry["value"])):
-            earlier = _result(document)
+            earlier = read_document(document)
             if earlier is None or (earlier.app_version, earlier.epochs) != (EPOCH_LOG, log.epochs):
                 continue
             if name == label or not by_name:
                 return Added(duplicates=(number,))
-        stored = connection.execute(_STORE, entry | {"id": None, "imported_at": now_text()}).lastrowid
-    assert stored is not None
+        stored = _store(connection, entry | {"imported_at": now_text()})
     return Added(imported=(stored,))
 
 
@@ -183,7 +219,7 @@ def _own_match(connection: sqlite3.Connection, code: Result) -> int | None:
 def _whole(connection: sqlite3.Connection, code: Result) -> int | None:
     """Return the id of the imported result that matches a scanned QR code; None if there is none."""
     for number, document in connection.execute(_LIKE, (code.spec.workload, *_range(code))):
-        whole = _result(document)
+        whole = read_document(document)
         if whole is not None and may_be(whole, code):
             return int(number)
     return None
@@ -197,7 +233,7 @@ def _codes(connection: sqlite3.Connection, results: Sequence[Result]) -> dict[in
     workloads = json.dumps(sorted({result.spec.workload for result in results}))
     ends = [end for result in results for end in _range(result)]
     rows = connection.execute(_CODES, (workloads, min(ends), max(ends), UNKNOWN_VERSION)) if ends else ()
-    codes = ((number, _result(document)) for number, document in rows)
+    codes = ((number, read_document(document)) for number, document in rows)
     return {number: code for number, code in codes if code is not None}
 
 
@@ -273,7 +309,7 @@ def load_result(database: Database, number: int) -> Result:
     with database.complaints():
         sql = "SELECT document FROM imported_results WHERE id = ?"
         row = database.connection.execute(sql, (number,)).fetchone()
-    result = _result(row["document"]) if row is not None else None
+    result = read_document(row["document"]) if row is not None else None
     if result is None:
         raise _missing(number)
     return result
@@ -291,19 +327,9 @@ def _missing(number: int) -> UsageError:
 
 
 def _stored(row: dict[str, Any]) -> ImportedResult | None:
-    result = _result(row.pop("document"))
+    result = read_document(row.pop("document"))
     texts = [row[name] for name in ("imported_at", "digest", "label", "source")]
     if result is None or not all(isinstance(text, str) for text in texts):
         _log.info("The imported result %s cannot be read.", row["id"])
         return None
     return ImportedResult(**row, summary=summary_of(result))
-
-
-def _result(document: object) -> Result | None:
-    try:
-        result = msgspec.json.decode(document, type=Result) if isinstance(document, str | bytes) else None
-        if result is not None:
-            check(result, with_digest=False)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, UnfitError):
-        return None
-    return result

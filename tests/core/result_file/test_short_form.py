@@ -179,6 +179,7 @@ def test_what_has_no_form_is_left_out_and_the_rest_is_in_the_code() -> None:
     other = replace(usual, spec=replace(usual.spec, threads=1))
     assert short_forms([other, usual, other]) == short_form(usual)
     assert short_forms([other]) == ""
+    assert not may_be(other, other), "nothing says that it is the same"
 
 
 @pytest.mark.slow

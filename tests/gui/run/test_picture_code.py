@@ -13,6 +13,9 @@ from PySide6.QtGui import QImage
 
 from app.core.paths import Paths
 from app.core.plans.registry import kind_of
+from app.core.plans.suite.report import SuiteReport
+from app.core.plans.suite.short_form import read_suite_form
+from app.core.plans.suite.stored import load_suite
 from app.core.records import Plan, PlanPlace, Run
 from app.core.report.formats.result_document import results_of
 from app.core.report.result_records import result_of
@@ -24,11 +27,13 @@ from app.core.storage.groups import begin_group, load_group
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.share_picture import paint_share_picture
-from app.gui.services.picture_code import scan_file
+from app.gui.services.picture_code import scan, scan_file
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens
 from tests.gui.run.test_share_picture import ab_example
 from tests.recording import as_preset, asked, recorded_events, store_recording
+from tests.study_pictures import store_suite
+from workloads.protocol.machine import Machine
 
 pytestmark = pytest.mark.slow
 
@@ -112,6 +117,27 @@ def test_the_code_of_several_results_survives_the_same(
         picture = paint_share_picture(card, tokens)
         for version in as_forums_show(picture):
             assert scanned(version) == [card.short_form]
+
+
+@pytest.mark.parametrize("tokens", [DARK, LIGHT], ids=["dark", "light"])
+@pytest.mark.parametrize("card_name", [None, "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"])
+def test_a_suites_code_survives_the_same(
+    paths: Paths, machine: Machine, application_theme: Theme, tokens: Tokens, card_name: str | None
+) -> None:
+    with Database(paths.database) as database:
+        there = replace(machine, cpu_name="AMD Ryzen Threadripper PRO 7995WX 96-Cores")
+        group_id = store_suite(database, paths, there, [61.23456789 + number / 7 for number in range(8)])
+        if card_name is not None:
+            columns = "device = 'gpu:0', settings = 'tf32=off', device_name = ?, engine_version = '2.21.0+cu128'"
+            database.connection.execute(f"UPDATE runs SET {columns}", (card_name,))
+        card = SuiteReport(load_suite(database, group_id)).card()
+    assert len(read_suite_form(card.short_form)) == 16
+    picture = paint_share_picture(card, tokens)
+    for version in as_forums_show(picture):
+        assert scanned(version) == [card.short_form]
+    half = smaller(picture, 0.5)
+    for version in (half, recompressed(half, 60), recompressed(smaller(picture, 0.45), 60)):
+        assert scan(version) == card.short_form
 
 
 def framed(picture: QImage, width: int, height: int) -> Image.Image:

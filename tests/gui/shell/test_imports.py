@@ -1,5 +1,6 @@
 """Results of others come into the window: dropped, chosen, pasted, typed; what is wrong stops nothing."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,12 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog
 
+from app.core.exchange.sharing import shared_report
 from app.core.messages import sentence
 from app.core.paths import Paths, default_paths
+from app.core.plans.suite.report import SuiteReport
+from app.core.plans.suite.stored import load_suite
+from app.core.plans.suite.texts import points_text
 from app.core.report.export import FORMATS
 from app.core.report.formats.result_document import enclosed_file
 from app.core.report.share import share_card
@@ -16,13 +21,16 @@ from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
-from app.gui.run.share_picture import save_share_picture
+from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.services.picture_code import scan_file
 from app.gui.shell.log_preview import LogPreview
 from app.gui.style.tokens import DARK
 from tests.gui.driving import Driver
 from tests.recording import as_preset, recorded_events, store_recording
 from tests.saying import said
+from tests.study_pictures import store_suite
+from tests.sure import sure
+from workloads.protocol.machine import Machine
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +164,35 @@ def test_pasted_as_text_file_or_picture(driver: Driver, paths: Paths, theirs: Pa
     driver.until(lambda: said("imports_page.no_new").is_in(driver.message))
     assert sources(paths) == [path.name]
     clipboard.clear()
+
+
+def test_a_suites_jpeg_is_a_bar_among_known_scores_and_its_tests_are_in_compare(
+    driver: Driver, paths: Paths, machine: Machine, tmp_path: Path
+) -> None:
+    home, jpeg = default_paths({"EPOCHMARK_HOME": str(tmp_path / "theirs")}), tmp_path / "forum.jpg"
+    home.create()
+    with Database(home.database) as database:
+        group_id = store_suite(database, home, replace(machine, cpu_name="Their CPU"), [2.0] * 8)
+        result = load_suite(database, group_id)
+        card = shared_report(database, SuiteReport(result)).card
+    assert paint_share_picture(card, DARK).save(str(jpeg), "JPG", 60)  # type: ignore[call-overload]
+    with Database(paths.database) as database:
+        store_suite(database, paths, machine, [1.0] * 8)
+    driver.window.show_page("suite")
+    page = driver.window.suite
+    driver.until(lambda: page.result is not None)
+    drop(driver, jpeg)
+    driver.until(lambda: said("imports_page.done", count="16").is_all_of(driver.message))
+    page.charts.setCurrentIndex(page.charts.findText(sentence("suite.known_computers")))
+    page.charts.activated.emit(page.charts.currentIndex())
+    driver.until(lambda: len(sure(page.view.figure).rows) == 3)
+    shown = sure(page.view.figure)
+    assert shown.rows[0] == f"THEIR CPU, {sentence('suite.from_import')}"
+    assert sure(shown.series[0].spots[0]).text == card.headline == points_text(sure(result.total).points)
+    driver.press(driver.window.banner.button)
+    driver.until(lambda: any("THEIR CPU" in bar.name for bar in driver.window.compare.all_bars))
+    drop(driver, jpeg)
+    driver.until(lambda: said("imports_page.no_new").is_in(driver.message))
 
 
 def test_typed_from_a_picture(driver: Driver, paths: Paths, theirs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

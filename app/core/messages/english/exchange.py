@@ -73,6 +73,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "result_file.too_large": "A result file holds at most {count:,} of these runs. Choose fewer.",
     "result_file.unfit": "Run {run_id} can't be saved in a result file: {problem}.",
     "short_form.not_one": "This isn't the text of a result's QR code, which begins with {mark}.",
+    "short_form.other_suite": "This version of Epochmark has no suite {number}. Update Epochmark.",
+    "short_form.suite_alone": "The QR code of a suite can't be entered together with others. Enter one at a time.",
     "short_form.too_many": "A QR code holds at most {limit} results. Enter one at a time.",
     "short_form.type_again": "Compare it with the picture, then enter it again.",
     "short_form.unknown_part": "This version of Epochmark can't read the whole QR code. Update Epochmark.",

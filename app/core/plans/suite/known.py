@@ -73,7 +73,7 @@ def _points_in(rows: Sequence[CommunityRow], part: SuitePart) -> float | None:
         if (
             row.summary.metric == part.metric
             and row.summary.value
-            and _is_of(part, row.summary, row.summary.preset)
+            and is_of(part, row.summary, row.summary.preset)
         ):
             return POINTS * headline_kind(part.metric).times_as_fast(row.summary.value, part.reference)
     return None
@@ -100,7 +100,7 @@ def _files(results: Sequence[ImportedResult]) -> list[list[ImportedResult]]:
 def _score(definition: Definition, results: Sequence[ImportedResult]) -> KnownScore | None:
     parts = []
     for part in definition.parts:
-        fitting = [each.summary for each in results if _is_of(part, each.summary)]
+        fitting = [each.summary for each in results if is_of(part, each.summary)]
         fitting.sort(key=lambda run: run.started_at)
         scored = scored_part(part, fitting, definition.rounds)
         if scored is None:
@@ -115,7 +115,7 @@ def _score(definition: Definition, results: Sequence[ImportedResult]) -> KnownSc
     return KnownScore(definition.number, results[0].label, engine, mean, verdict)
 
 
-def _is_of(part: SuitePart, run: RunSummary, preset: str = "quick") -> bool:
+def is_of(part: SuitePart, run: RunSummary, preset: str = "quick") -> bool:
     """Return whether a run matches the specification of a test, but with this preset."""
     if run.workload != part.workload:
         return False

@@ -16,9 +16,11 @@ from app.core.plans.suite.definition import POINTS
 from app.core.plans.suite.export import suite_as_dict, suite_export
 from app.core.plans.suite.known import KnownScore, community_scores, imported_scores
 from app.core.plans.suite.score import SuiteResult
+from app.core.plans.suite.short_form import suite_form
 from app.core.plans.suite.stored import list_suites
 from app.core.plans.suite.texts import (
     certainty_text,
+    nearest_rows,
     places_figure,
     points_text,
     precisions_text,
@@ -43,6 +45,8 @@ from workloads.engines.registry import engine_title
 
 # Maximum number of this computer's suites in the chart of all scores; the newest are shown.
 OTHERS_LIMIT = 50
+# Maximum number of scores for which a picture has room above its QR code.
+PICTURE_ROWS_LIMIT = 10
 
 
 @dataclass(frozen=True)
@@ -167,8 +171,9 @@ class SuiteReport(PlanReport):
             ),
             badge=verdict_texts(result),
             level=level,
-            chart=figure,
+            chart=nearest_rows(figure, PICTURE_ROWS_LIMIT),
             footer=" · ".join(footer),
+            short_form=suite_form(result),
         )
 
     def text(self) -> str:

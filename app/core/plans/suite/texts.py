@@ -1,6 +1,7 @@
 """Describes a suite: score, sentences, table and charts. Pure functions."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.published import short_name
@@ -179,6 +180,15 @@ def places_figure(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> Figure
         rows=tuple(name for name, _, _ in places),
         series=(Series("", tuple(_spot(score, is_marked=is_own) for _, score, is_own in places)),),
     )
+
+
+def nearest_rows(figure: Figure, limit: int) -> Figure:
+    """Return a chart of rows with at most `limit` rows, those nearest to the highlighted one."""
+    (series,) = figure.series
+    marked = next(number for number, spot in enumerate(series.spots) if spot is not None and spot.is_marked)
+    first = max(0, min(marked - limit // 2, len(figure.rows) - limit))
+    spots = series.spots[first : first + limit]
+    return replace(figure, rows=figure.rows[first : first + limit], series=(replace(series, spots=spots),))
 
 
 def rank_text(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> str:

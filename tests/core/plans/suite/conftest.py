@@ -1,15 +1,18 @@
 """A runner, a database, and suites with given results, without running anything."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.core.paths import Paths
+from app.core.exchange.importing import import_files
+from app.core.paths import Paths, default_paths
 from app.core.plans.suite.definition import SUITE_1
 from app.core.plans.suite.score import SuiteResult
 from app.core.plans.suite.stored import load_suite
 from app.core.records import Plan
+from app.core.report.formats.result_document import enclosed_file
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
@@ -17,6 +20,7 @@ from tests.core.plans.study.storing_studies import Outcome, store_point
 from workloads.protocol.machine import Machine
 
 Store = Callable[..., SuiteResult]
+Send = Callable[[list[int], str], None]
 
 
 @pytest.fixture
@@ -44,3 +48,26 @@ def store(database: Database, machine: Machine) -> Store:
         return load_suite(database, group_id)
 
     return stored
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Database]:
+    """The results of somebody else."""
+    paths = default_paths({"EPOCHMARK_HOME": str(tmp_path / "elsewhere")})
+    paths.create()
+    with Database(paths.database) as opened:
+        yield opened
+
+
+@pytest.fixture
+def send(database: Database, elsewhere: Database, tmp_path: Path) -> Send:
+    """Send runs elsewhere, in a file of this name."""
+
+    def send_file(ids: list[int], name: str) -> None:
+        path = tmp_path / "sent" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(enclosed_file(database, ids))
+        (outcome,) = import_files(elsewhere, [path])
+        assert outcome.refusal is None
+
+    return send_file

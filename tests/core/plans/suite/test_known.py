@@ -17,6 +17,7 @@ from app.core.plans.suite.report import SuiteReport
 from app.core.plans.suite.texts import rank_text
 from app.core.plans.suite.uncertainty import Score
 from app.core.records import Plan
+from app.core.report.card import Figure
 from app.core.runs.runner import Runner
 from tests.core.plans.suite.conftest import Store
 from workloads import CATALOGUE
@@ -89,3 +90,20 @@ def test_the_rank_counts_only_what_is_drawn_and_is_honest_about_few(plan: Plan, 
     assert rank in report.card(0).notes
     assert report.card(1).notes == alone.card(0).notes, "no rank without its chart"
     assert rank_text(store(plan, {"gpt_mini": "crashed"}), (faster,)) == ""
+
+
+@pytest.mark.parametrize(("better", "worse", "place"), [(0, 30, 0), (30, 0, 8), (15, 15, 5), (1, 2, 1)])
+def test_a_picture_has_room_for_the_scores_nearest_to_ones_own(
+    plan: Plan, store: Store, better: int, worse: int, place: int
+) -> None:
+    speeds = [*range(2, 2 + better), *(0.9 / number for number in range(1, 1 + worse))]
+    known = [KnownScore(1, f"PC {speed}", "JAX", Score(1_001.0 * speed), "valid") for speed in speeds]
+    result = store(plan, {part.workload: 1.001 for part in SUITE_1.parts})
+    report = SuiteReport(result, others=(), elsewhere=known)
+    chart = report.card(0).chart
+    assert isinstance(chart, Figure)
+    assert len(report.figures()[0].rows) == better + worse + 2
+    assert len(chart.rows) == len(chart.series[0].spots) == min(10, better + worse + 2)
+    assert chart.rows.index(sentence("suite.this_computer")) == place
+    whole = report.figures()[0].rows
+    assert "|".join(chart.rows) in "|".join(whole), "in the same order, and nothing between is left out"

@@ -2,18 +2,14 @@
 
 import json
 import statistics
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.errors import UsageError
-from app.core.exchange.importing import import_files
 from app.core.messages import sentence
-from app.core.paths import default_paths
 from app.core.plans.suite.definition import SUITE_1, SUITES
 from app.core.plans.suite.export import suite_as_dict, suite_export
 from app.core.plans.suite.known import imported_scores
@@ -30,13 +26,12 @@ from app.core.plans.suite.texts import (
 from app.core.plans.suite.uncertainty import Score, geometric_mean
 from app.core.records import Plan
 from app.core.report.export import plan_lines
-from app.core.report.formats.result_document import enclosed_file
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import specs_of
 from app.core.titles import workload_title
 from tests.core.plans.study.storing_studies import store_point
-from tests.core.plans.suite.conftest import Store
+from tests.core.plans.suite.conftest import Send, Store
 from tests.saying import Saying, said
 from tests.sure import sure
 from workloads import CATALOGUE
@@ -261,32 +256,6 @@ def test_one_part_that_names_the_shared_host_speaks_for_all_on_its_cpus(
 )
 def test_points_are_written_with_as_many_digits_as_they_mean(points: float | None, text: str) -> None:
     assert points_text(points) == text
-
-
-Send = Callable[[list[int], str], None]
-
-
-@pytest.fixture
-def elsewhere(tmp_path: Path) -> Iterator[Database]:
-    """The results of somebody else."""
-    paths = default_paths({"EPOCHMARK_HOME": str(tmp_path / "elsewhere")})
-    paths.create()
-    with Database(paths.database) as opened:
-        yield opened
-
-
-@pytest.fixture
-def send(database: Database, elsewhere: Database, tmp_path: Path) -> Send:
-    """Send runs elsewhere, in a file of this name."""
-
-    def send_file(ids: list[int], name: str) -> None:
-        path = tmp_path / "sent" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(enclosed_file(database, ids))
-        (outcome,) = import_files(elsewhere, [path])
-        assert outcome.refusal is None
-
-    return send_file
 
 
 def test_a_file_with_all_parts_is_a_score_elsewhere(

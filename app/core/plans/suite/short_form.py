@@ -1,0 +1,189 @@
+"""Compact text form of a suite, for the QR code of its picture. See `result_file.short_form` for the characters.
+
+The fields, separated by ":", are: mark, SUITE, number of the suite, engine, its version, device, names of
+processor and graphics card, a field for each test in the order of the definition, and the checksum. The field of
+a test is the letter of its verdict, followed by the result of each round, separated by "/". Results have
+SUITE_DIGITS digits, or more if the score would otherwise be rounded to other points than in the picture.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from app.core.errors import UsageError
+from app.core.messages import message
+from app.core.plans.suite.definition import DEMO, SUITES, Definition, SuitePart
+from app.core.plans.suite.known import is_of
+from app.core.plans.suite.score import PartScore, SuiteResult, mean_of_parts, scored_part
+from app.core.plans.suite.texts import points_text
+from app.core.records import RunSummary
+from app.core.result_file.record import Dataset, Environment, Machine, Result, Spec, Statistics, Verdict
+from app.core.result_file.short_form import (
+    FIELD_ERRORS,
+    LETTERS_LIMIT,
+    MARK,
+    SUITE_DIGITS,
+    SUITE_VERSION,
+    checked,
+    fields_of,
+    normalized,
+    read_device,
+    read_token,
+    usual_spec,
+    with_checksum,
+    written_device,
+    written_name,
+    written_number,
+    wrong_letter,
+)
+from workloads import CATALOGUE
+from workloads.settings import recorded_text
+
+KIND = "SUITE"
+_BEGINNING, _BETWEEN = f"{MARK}:{KIND}:", "/"
+_ALL_DIGITS = 17  # identify every float
+_NUMBER, _PARTS = 2, 8  # indexes of the suite's number and of the first test
+_LEVELS = {"valid": "V", "caution": "C"}
+_LOWEST, _HIGHEST = 1e-12, 1e24  # of a result, so that points are finite
+_NUMBER_DIGITS, _ID_DIGITS = 6, 16
+
+
+def suite_form(result: SuiteResult) -> str:
+    """Return the short form of a suite; "" if it has none.
+
+    Only a score above 0 from runs with the settings of the definition has a short form, except for the demo.
+    """
+    total, run = result.total, result.example
+    is_scored = total is not None and total.points > 0 and result.definition.number != DEMO.number
+    if not is_scored or total is None or run is None or not all(map(_is_usual, result.parts)):
+        return ""
+    if len({(each.engine, each.device) for each in result.runs}) > 1:
+        return ""
+    head = _head(result.definition, run)
+    for digits in range(SUITE_DIGITS, _ALL_DIGITS + 1):
+        if points_text(_points(result.parts, digits)) == points_text(total.points):
+            form = with_checksum((*head, *(_field(each, digits) for each in result.parts)))
+            return form if len(form) <= LETTERS_LIMIT else ""
+    return ""
+
+
+def is_suite_form(typed: str) -> bool:
+    """Return whether a typed or scanned text begins like the short form of a suite."""
+    return normalized(typed).startswith(_BEGINNING)
+
+
+def has_suite_form(typed: str) -> bool:
+    """Return whether a text seems to contain the short form of a suite."""
+    return _BEGINNING in normalized(typed)
+
+
+def read_suite_form(typed: str) -> tuple[Result, ...]:
+    """Parse a typed or scanned short form of a suite into the results of its runs.
+
+    The results have no intervals. Their seed is the number of the round, and their app version identifies the
+    short form.
+
+    Raises:
+        UsageError: The text isn't the short form of a suite, contains a wrong character or other short forms, or
+            refers to something that this version doesn't support.
+    """
+    text = normalized(typed)
+    try:
+        fields = fields_of(text, LETTERS_LIMIT)
+    except UsageError:
+        if text.count(f" {MARK}:"):
+            raise UsageError(message("short_form.suite_alone")) from None
+        raise
+    if fields[:_NUMBER] != [MARK, KIND] or len(fields) <= _NUMBER:
+        raise wrong_letter()
+    definition = _definition(fields[_NUMBER])
+    try:
+        return tuple(_results(definition, fields, f"{SUITE_VERSION}{_id(text)}"))
+    except FIELD_ERRORS as error:
+        raise UsageError(message("short_form.unknown_part")) from error
+
+
+def _is_usual(each: PartScore) -> bool:
+    return each.verdict in _LEVELS and all(is_of(each.part, run) for run in each.runs)
+
+
+def _points(parts: Sequence[PartScore], digits: int) -> float | None:
+    """Return the score that somebody else computes from results with so many digits."""
+    scored = []
+    for each in parts:
+        runs = [replace(run, value=float(written_number(run.value or 0.0, digits))) for run in each.runs]
+        scored.append(scored_part(each.part, runs, len(runs)))
+    complete = [each for each in scored if each is not None]
+    mean = mean_of_parts(complete, complete) if len(complete) == len(parts) else None
+    return None if mean is None else mean.points
+
+
+def _head(definition: Definition, run: RunSummary) -> tuple[str, ...]:
+    names = (written_name(run.cpu_name), written_name(run.device_name))
+    software = (run.engine, run.engine_version or "", written_device(run.device))
+    return (MARK, KIND, str(definition.number), *software, *names)
+
+
+def _field(each: PartScore, digits: int) -> str:
+    values = (written_number(run.value or 0.0, digits) for run in each.runs)
+    return _LEVELS[each.verdict or "caution"] + _BETWEEN.join(values)
+
+
+def _definition(number: str) -> Definition:
+    if not number.isdecimal() or len(number) > _NUMBER_DIGITS:
+        raise UsageError(message("short_form.unknown_part"))
+    definition = SUITES.get(int(number))
+    if definition is None or definition.number == DEMO.number:
+        raise UsageError(message("short_form.other_suite", number=int(number)))
+    return definition
+
+
+def _id(text: str) -> str:
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:_ID_DIGITS]
+
+
+def _results(definition: Definition, fields: Sequence[str], version: str) -> Iterator[Result]:
+    """Yield the result of each run. Raises one of FIELD_ERRORS if a field makes no sense."""
+    levels = {letter: level for level, letter in _LEVELS.items()}
+    engine, engine_version, device, cpu_name, device_name = fields[_NUMBER + 1 : _PARTS]
+    environment = Environment(
+        engine=read_token(engine), engine_version=engine_version or None, device=read_device(device)
+    )
+    machine = Machine(cpu_name=cpu_name or None, device_name=device_name or None)
+    for part, field in zip(definition.parts, fields[_PARTS:], strict=True):
+        level, values = levels[field[:1]], field[1:].split(_BETWEEN)
+        if len(values) > definition.rounds:
+            raise ValueError("too many rounds")
+        for number, value in enumerate(map(float, values)):
+            if not _LOWEST <= value < _HIGHEST:  # also rejects NaN
+                raise ValueError("no amount")
+            result = Result(
+                app_version=version,
+                status="completed",
+                spec=_spec(part, environment, number),
+                environment=environment,
+                machine=machine,
+                dataset=None if part.batch_size is None else Dataset(source="synthetic"),
+                statistics=Statistics(metric=part.metric, value=value, epochs_done=0),
+                verdict=msgspec.convert({"level": level}, Verdict),
+            )
+            yield checked(result)
+
+
+def _spec(part: SuitePart, environment: Environment, number: int) -> Spec:
+    """Return the spec of a run in round `number`, which distinguishes results that are otherwise the same."""
+    device = environment.device or "cpu"
+    asked = part.spec(engine=environment.engine, device=device, without_tf32=device.startswith("gpu"))
+    return usual_spec(
+        CATALOGUE[part.workload],
+        workload_version=part.workload_version,
+        preset=asked.preset,
+        epochs=asked.epochs,
+        batch_size=asked.batch_size,
+        precision=asked.precision,
+        jit=asked.jit,
+        settings=recorded_text(asked) or None,
+        seed=number,
+    )

@@ -1,0 +1,17 @@
+"""Reads the documents of imported results."""
+
+import msgspec
+
+from app.core.result_file.canonical import UnfitError, check
+from app.core.result_file.record import Result
+
+
+def read_document(document: object) -> Result | None:
+    """Return a stored result; None if it is damaged."""
+    try:
+        result = msgspec.json.decode(document, type=Result) if isinstance(document, str | bytes) else None
+        if result is not None:
+            check(result, with_digest=False)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, UnfitError):
+        return None
+    return result

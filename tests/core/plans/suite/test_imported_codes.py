@@ -1,0 +1,206 @@
+"""A suite that comes in several forms - its code, its file, a part of it - is one bar, and one's own is none."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.core.exchange.importing import Outcome, import_text
+from app.core.plans.suite.definition import SUITE_1
+from app.core.plans.suite.known import KnownScore, imported_scores
+from app.core.plans.suite.planning import plan_suite
+from app.core.plans.suite.score import SuiteResult
+from app.core.plans.suite.short_form import suite_form
+from app.core.plans.suite.stored import load_suite
+from app.core.records import Plan, Suite
+from app.core.report.formats.result_document import results_of
+from app.core.result_file.canonical import sealed
+from app.core.result_file.short_form import short_form
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.storage.imported_results import add_results, list_results, remove_result
+from tests.core.plans.suite.conftest import Send, Store
+from tests.sure import sure
+
+SPEEDS = {part.workload: 1.0123456789 + number / 7 for number, part in enumerate(SUITE_1.parts)}
+PLACES = {
+    "value": "statistics",
+    "cpu_name": "machine",
+    "engine_version": "environment",
+    "device": "environment",
+}
+CARD = {"device": "gpu:0", "device_name": "NVIDIA GeForce RTX 5070", "settings": "tf32=off"}
+
+
+@pytest.fixture(params=["cpu", "gpu:0"])
+def result(store: Store, request: pytest.FixtureRequest, database: Database) -> SuiteResult:
+    """A suite whose rounds differ, on the CPU and on a card."""
+    on_card = request.param != "cpu"
+    specs = tuple(
+        part.spec(engine="tensorflow", device=request.param, without_tf32=on_card) for part in SUITE_1.parts
+    )
+    plan = Plan(kind="suite", specs=specs, rounds=2, suite=Suite(number=1))
+    columns: dict[str, Any] = CARD if on_card else {}
+    group_id = store(plan, SPEEDS, engine_version="2.21.0", data_source="synthetic", **columns).group.id
+    database.connection.execute(
+        "UPDATE runs SET value = value * 1.01, value_low = value_low * 1.01, value_high = value_high * 1.01"
+        " WHERE id > 8"
+    )
+    return load_suite(database, group_id)
+
+
+@pytest.fixture
+def plan(runner: Runner) -> Plan:
+    return plan_suite(runner, "tensorflow", "cpu")
+
+
+def type_in(database: Database, result: SuiteResult) -> Outcome:
+    outcome = import_text(database, suite_form(result))
+    assert outcome.refusal is None
+    return outcome
+
+
+def ids(result: SuiteResult) -> list[int]:
+    return [run.id for run in result.runs]
+
+
+def only_score(database: Database) -> KnownScore:
+    (score,) = imported_scores(database)
+    return score
+
+
+def test_a_code_is_a_score_and_again_it_is_nothing_new(elsewhere: Database, result: SuiteResult) -> None:
+    first = type_in(elsewhere, result).added
+    assert len(first.imported) == 16
+    again = type_in(elsewhere, result).added
+    assert (again.imported, again.duplicates) == ((), first.imported)
+    assert only_score(elsewhere).score.points == pytest.approx(sure(result.total).points, rel=1e-5)
+    assert only_score(elsewhere).score.low is None
+
+
+def test_the_file_takes_the_place_of_the_code(elsewhere: Database, result: SuiteResult, send: Send) -> None:
+    type_in(elsewhere, result)
+    send(ids(result), "suite.json")
+    assert [each.source for each in list_results(elsewhere)] == ["suite.json"] * 16
+    assert only_score(elsewhere).score == result.total
+    assert len(type_in(elsewhere, result).added.duplicates) == 16
+    assert len(list_results(elsewhere)) == 16
+
+
+def test_after_the_file_the_code_is_nothing_new(elsewhere: Database, result: SuiteResult, send: Send) -> None:
+    send(ids(result), "suite.json")
+    added = type_in(elsewhere, result).added
+    assert (added.imported, len(added.duplicates)) == ((), 16)
+    assert only_score(elsewhere).score == result.total
+
+
+def test_ones_own_suite_is_recognised(database: Database, result: SuiteResult) -> None:
+    added = type_in(database, result).added
+    assert (added.imported, list(added.own_runs)) == ((), sorted(ids(result)))
+    assert imported_scores(database) == []
+    database.connection.execute("UPDATE runs SET value = value * 1.001 WHERE workload = 'matmul'")
+    assert len(type_in(database, result).added.imported) == 16, "another suite, of which one test differs"
+
+
+@pytest.mark.parametrize("first", ["file", "code"])
+def test_a_suite_of_which_a_result_was_removed_is_still_one(
+    elsewhere: Database, result: SuiteResult, send: Send, first: str
+) -> None:
+    if first == "file":
+        send(ids(result), "suite.json")
+    else:
+        type_in(elsewhere, result)
+    remove_result(elsewhere, list_results(elsewhere)[0].id)
+    added = type_in(elsewhere, result).added
+    if first == "file":
+        assert len(added.duplicates) == 15
+    else:
+        assert len(added.upgraded) == len(list_results(elsewhere)) == 16
+        remove_result(elsewhere, list_results(elsewhere)[0].id)
+        send(ids(result), "suite.json")
+        assert [each.source for each in list_results(elsewhere)] == ["suite.json"] * 16
+    assert len(imported_scores(elsewhere)) == 1
+
+
+def test_the_code_after_the_second_round_takes_the_place_of_the_first_ones(
+    database: Database, elsewhere: Database, result: SuiteResult
+) -> None:
+    database.connection.execute("UPDATE runs SET status = 'interrupted' WHERE id > 8")
+    after_one = load_suite(database, result.group.id)
+    assert len(type_in(elsewhere, after_one).added.imported) == 8
+    assert len(type_in(elsewhere, result).added.upgraded) == 16
+    assert only_score(elsewhere).score.points == pytest.approx(sure(result.total).points, rel=1e-5)
+    assert len(type_in(elsewhere, after_one).added.duplicates) == 8
+
+
+def test_a_single_run_that_came_before_neither_spoils_the_score_nor_stays_twice(
+    database: Database, elsewhere: Database, result: SuiteResult, send: Send
+) -> None:
+    (whole,) = results_of(database, ids(result)[:1])
+    if short_form(whole):
+        import_text(elsewhere, short_form(whole))
+    send(ids(result)[3:4], "run.json")
+    assert len(type_in(elsewhere, result).added.imported) == 16
+    assert only_score(elsewhere).score.points == pytest.approx(sure(result.total).points, rel=1e-5)
+    send(ids(result), "suite.json")
+    assert [each.source for each in list_results(elsewhere)] == ["suite.json"] * 16
+    assert only_score(elsewhere).score == result.total
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"value": 1.0001}, {"cpu_name": "Another"}, {"engine_version": "2.20.0"}, {"device": "gpu:1"}],
+    ids=lambda each: next(iter(each)),
+)
+def test_another_computer_or_another_result_is_another_suite(
+    database: Database, elsewhere: Database, result: SuiteResult, changes: dict[str, Any]
+) -> None:
+    type_in(elsewhere, result)
+    others = []
+    for each in results_of(database, ids(result)):
+        value = each.statistics.value * changes.get("value", 1)
+        sections = {"statistics": {"value": value}, "machine": {}, "environment": {}}
+        for section, names in (("machine", ("cpu_name",)), ("environment", ("engine_version", "device"))):
+            sections[section] = {name: changes[name] for name in names if name in changes}
+        parts = {
+            section: msgspec.structs.replace(getattr(each, section), **fields)
+            for section, fields in sections.items()
+        }
+        others.append(sealed(msgspec.structs.replace(each, **parts)))
+    assert len(add_results(elsewhere, others, "others.json").imported) == 16
+    assert len(list_results(elsewhere)) == 32
+    elsewhere.connection.execute("DELETE FROM imported_results")
+    add_results(elsewhere, others, "others.json")
+    assert len(type_in(elsewhere, result).added.imported) == 16
+
+
+def test_rounds_that_are_the_same_are_still_two(elsewhere: Database, plan: Plan, store: Store, send: Send) -> None:
+    result = store(plan, SPEEDS, engine_version="2.21.0", data_source="synthetic")
+    assert len(type_in(elsewhere, result).added.imported) == 16
+    send(ids(result), "suite.json")
+    assert [each.id for each in list_results(elsewhere)] == list(range(16, 0, -1)), "each replaces its own"
+    assert only_score(elsewhere).score == result.total
+
+
+def test_one_run_of_a_suite_does_not_take_its_place(elsewhere: Database, result: SuiteResult, send: Send) -> None:
+    type_in(elsewhere, result)
+    send(ids(result)[:1], "run.json")
+    send(ids(result)[1:8], "seven.json")
+    assert len(list_results(elsewhere)) == 24
+    assert only_score(elsewhere).score.points == pytest.approx(sure(result.total).points, rel=1e-5)
+
+
+def test_two_suites_in_one_file_take_the_places_of_both_codes(
+    database: Database, elsewhere: Database, result: SuiteResult, store: Store, send: Send
+) -> None:
+    plan = result.group.plan
+    columns: dict[str, Any] = CARD if result.runs[0].device != "cpu" else {}
+    second = store(
+        plan, dict.fromkeys(SPEEDS, 3.00000123), engine_version="2.21.0", data_source="synthetic", **columns
+    )
+    type_in(elsewhere, result)
+    type_in(elsewhere, second)
+    assert len(imported_scores(elsewhere)) == 2
+    send(ids(result) + ids(second), "all.json")
+    assert len(list_results(elsewhere)) == 32
+    assert {each.source for each in list_results(elsewhere)} == {"all.json"}
