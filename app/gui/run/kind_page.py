@@ -70,7 +70,9 @@ class KindPage(PlanPage[PlanReport]):
         kind: PlanKind,
         setup: PlanSetup,
         texts: PageTexts,
+        *,
         headline: QWidget | None = None,
+        below: QWidget | None = None,
     ) -> None:
         self.code, self.running = kind.page, texts.running
         super().__init__(services, setup, PlanProgress(services.theme))
@@ -87,7 +89,7 @@ class KindPage(PlanPage[PlanReport]):
         self.view = FigureView(services.theme)
         self._make_buttons()
         self.charts.activated.connect(self._show_figure)
-        self._lay_out()
+        self._lay_out(below)
         self._show_state()
 
     @property
@@ -247,7 +249,7 @@ class KindPage(PlanPage[PlanReport]):
         self.export_button = Button(theme, sentence("plan_page.export"), "file-down", gives_way=True)
         self.export_button.clicked.connect(self.export)
 
-    def _lay_out(self) -> None:
+    def _lay_out(self, below: QWidget | None) -> None:
         texts = self._texts
         name_box(self.history, texts.earlier)
         name_box(self.charts, "plan_page.which_chart")
@@ -258,5 +260,5 @@ class KindPage(PlanPage[PlanReport]):
         whole = column(self.headline, scrolled(self.more, above, self.view, self.table, None), commands)
         whole.setStretch(1, 1)
         shown.setLayout(whole)
-        self._card = ResultCard(texts.nothing, texts.steps, self.history, shown, self.foot)
+        self._card = ResultCard(texts.nothing, texts.steps, self.history, shown=shown, foot=self.foot, below=below)
         lay_out_halves(self, (texts.title, texts.purpose), self._setup, self._card)

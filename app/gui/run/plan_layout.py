@@ -18,15 +18,23 @@ class ResultCard(Card):
         history: Box for selecting stored results.
         shown: Widget that displays a result.
         foot: Widget that displays the progress.
+        below: Widget below the instructions; None for no widget.
     """
 
     def __init__(
-        self, heading: str, steps: Sequence[tuple[str, str]], history: QComboBox, shown: QWidget, foot: QWidget
+        self,
+        heading: str,
+        steps: Sequence[tuple[str, str]],
+        history: QComboBox,
+        *,
+        shown: QWidget,
+        foot: QWidget,
+        below: QWidget | None = None,
     ) -> None:
         super().__init__(sentence("heading.result"))
         texts = [(sign, sentence(step)) for sign, step in steps]
         self.stack = QStackedWidget()
-        self.stack.addWidget(instructions(sentence(heading), texts))
+        self.stack.addWidget(instructions(sentence(heading), texts, below))
         self.stack.addWidget(shown)
         history.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.note.hide()

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 # Modules that read imported files are imported late, because opening the window doesn't need them.
 _log = logging.getLogger(__name__)
-Answer: TypeAlias = "tuple[list[Outcome], str]"
+_LOOKED_AT = 20  # more than a suite's results
+# The outcomes, the workload of the newest result ("" for none), and whether it is part of a suite.
+Answer: TypeAlias = "tuple[list[Outcome], str, bool]"
 
 
 class ResultImports(QObject):
@@ -32,12 +34,14 @@ class ResultImports(QObject):
 
     Signals:
         compare_wanted: The user wants to see the results of the workload with this ID.
+        suite_wanted: The user wants to see the imported score of a suite.
         run_wanted: The user wants to see their own run with this ID.
         changed: Results were added. The argument is the ID of the newest one's workload.
         dragged: Files are dragged over the window (True), or no longer (False).
     """
 
     compare_wanted = Signal(str)
+    suite_wanted = Signal()
     run_wanted = Signal(int)
     changed = Signal(str)
     dragged = Signal(bool)
@@ -128,14 +132,15 @@ class ResultImports(QObject):
     def _run(self, do: "Callable[[Database], list[Outcome]]") -> None:
         def work(database: Database) -> Answer:
             outcomes = do(database)
-            return outcomes, _workload_of(database, outcomes)
+            workloads = _workloads_of(database, outcomes)
+            return outcomes, workloads[-1] if workloads else "", _is_suite(workloads)
 
         self._services.query(work, self._on_done)
 
     def _on_done(self, answer: Answer) -> None:
         from app.core.exchange.file_import import EpochLogError
 
-        outcomes, workload = answer
+        outcomes, workload, is_suite = answer
         if len(outcomes) == 1 and isinstance(outcomes[0].refusal, EpochLogError):
             self._ask_about(outcomes[0].path)
             return
@@ -153,24 +158,33 @@ class ResultImports(QObject):
             parts.append(sentence("imports_page.no_new"))
         tone: Tone = "invalid" if refused and not count else "caution" if refused else ""
         own = [run_id for outcome in outcomes for run_id in outcome.added.own_runs]
+        follow: Callable[[], None] = partial(self.compare_wanted.emit, workload)
+        action = sentence("page.compare") if workload else ""
         if own and not workload:
             action, follow = sentence("button.open"), partial(self.run_wanted.emit, own[0])
-        else:
-            action = sentence("page.compare") if workload else ""
-            follow = partial(self.compare_wanted.emit, workload)
+        elif is_suite:
+            action, follow = sentence("page.suite"), self.suite_wanted.emit
         self._services.notify(" ".join(parts), tone, action, follow)
         if count:
             self.changed.emit(workload)
 
 
-def _workload_of(database: Database, outcomes: "Sequence[Outcome]") -> str:
-    """Return the workload of the newest result, new or already present; "" if there is none."""
+def _workloads_of(database: Database, outcomes: "Sequence[Outcome]") -> list[str]:
+    """Return the workloads of the newest results, or of those already present; at most `_LOOKED_AT` of them."""
     from app.core.storage.imported_results import load_result
 
     added = [outcome.added for outcome in outcomes]
     new = [number for each in added for number in (*each.imported, *each.upgraded)]
     ids = new or [number for each in added for number in each.duplicates]
     try:
-        return load_result(database, ids[-1]).spec.workload if ids else ""
+        return [load_result(database, number).spec.workload for number in ids[-_LOOKED_AT:]]
     except UsageError:  # a duplicate that only a newer version can read
-        return ""
+        return []
+
+
+def _is_suite(workloads: "Sequence[str]") -> bool:
+    """Return whether there is a result for each test of a suite."""
+    from app.core.plans.suite.definition import DEMO, SUITES
+
+    suites = [definition for number, definition in SUITES.items() if number != DEMO.number]
+    return any({part.workload for part in suite.parts} <= set(workloads) for suite in suites)

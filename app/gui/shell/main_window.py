@@ -93,6 +93,7 @@ class MainWindow(QMainWindow):
         self.benchmark.setup.import_wanted.connect(self._on_import_wanted)
         self.benchmark.setup.known.run_chosen.connect(self._on_run_chosen)
         self.imports.compare_wanted.connect(self._on_compare_workload)
+        self.imports.suite_wanted.connect(self._on_suite_wanted)
         self.imports.run_wanted.connect(self._on_run_chosen)
         Attention(services.bridge, self)
         self.benchmark.setup.networks["standard"].setFocus()
@@ -372,6 +373,10 @@ class MainWindow(QMainWindow):
         if self._code == "compare":
             self.compare.show_workload(workload)
         self.compare.refresh()
+
+    def _on_suite_wanted(self) -> None:
+        self.show_page("suite")
+        self.suite.show_known()
 
     def _on_doctor(self) -> None:
         """Show the doctor, and start an examination if it has no result and no run would be disturbed."""

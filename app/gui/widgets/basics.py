@@ -379,8 +379,8 @@ def column(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QVBoxL
     return _filled(QVBoxLayout(), items, spacing_px)
 
 
-def instructions(heading: str, steps: Iterable[tuple[str, str]]) -> QWidget:
-    """Return the content of an empty page: a heading, and steps with an icon each."""
+def instructions(heading: str, steps: Iterable[tuple[str, str]], below: QWidget | None = None) -> QWidget:
+    """Return the content of an empty page: a heading, steps with an icon each, and a widget if there is one."""
     lines = []
     for sign_text, step_text in steps:
         sign = label(sign_text, TITLE_PX, QFont.Weight.DemiBold)
@@ -390,7 +390,8 @@ def instructions(heading: str, steps: Iterable[tuple[str, str]]) -> QWidget:
         lines.append(step)
     page = QWidget()
     head = label(heading, TITLE_PX, QFont.Weight.DemiBold)
-    page.setLayout(column(None, head, *lines, None, None, spacing_px=2 * GAP_PX))
+    rest = (None, None) if below is None else (below, None)
+    page.setLayout(column(None, head, *lines, *rest, spacing_px=2 * GAP_PX))
     return page
 
 

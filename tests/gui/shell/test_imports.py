@@ -183,16 +183,40 @@ def test_a_suites_jpeg_is_a_bar_among_known_scores_and_its_tests_are_in_compare(
     driver.until(lambda: page.result is not None)
     drop(driver, jpeg)
     driver.until(lambda: said("imports_page.done", count="16").is_all_of(driver.message))
-    page.charts.setCurrentIndex(page.charts.findText(sentence("suite.known_computers")))
-    page.charts.activated.emit(page.charts.currentIndex())
+    driver.press(driver.window.banner.button)
     driver.until(lambda: len(sure(page.view.figure).rows) == 3)
     shown = sure(page.view.figure)
     assert shown.rows[0] == f"THEIR CPU, {sentence('suite.from_import')}"
     assert sure(shown.series[0].spots[0]).text == card.headline == points_text(sure(result.total).points)
-    driver.press(driver.window.banner.button)
+    driver.window.show_page("compare")
     driver.until(lambda: any("THEIR CPU" in bar.name for bar in driver.window.compare.all_bars))
     drop(driver, jpeg)
     driver.until(lambda: said("imports_page.no_new").is_in(driver.message))
+
+
+def test_an_imported_score_is_shown_before_there_is_an_own_one(
+    driver: Driver, machine: Machine, tmp_path: Path
+) -> None:
+    home, file = default_paths({"EPOCHMARK_HOME": str(tmp_path / "theirs")}), tmp_path / "suite.json"
+    home.create()
+    with Database(home.database) as database:
+        group_id = store_suite(database, home, replace(machine, cpu_name="Their CPU"), [2.0] * 8)
+        result = load_suite(database, group_id)
+        ids = [run.id for run in result.runs]
+        file.write_text("".join(FORMATS["result"].lines(database, ids)), "utf-8")
+    driver.window.show_page("suite")
+    others = driver.window.suite.others
+    assert not others.isVisible()
+    drop(driver, file)
+    driver.until(lambda: said("imports_page.done", count="16").is_all_of(driver.message))
+    driver.window.show_page("benchmark")
+    driver.press(driver.window.banner.button)
+    assert driver.window.page is driver.window.suite
+    driver.until(others.isVisible)
+    (theirs, reference), spots = sure(others.figure).rows, sure(others.figure).series[0].spots
+    assert theirs.startswith("Their CPU, TensorFlow")
+    assert reference.startswith(sentence("suite.reference_name"))
+    assert [sure(spot).text for spot in spots] == [points_text(sure(result.total).points), points_text(1_000)]
 
 
 def test_typed_from_a_picture(driver: Driver, paths: Paths, theirs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from app.core.analysis.comparability import engine_name
 from app.core.external_results import CommunityRow, ImportedResult
 from app.core.metrics import headline_kind
 from app.core.plans.suite.definition import DEMO, POINTS, SUITES, Definition, SuitePart
-from app.core.plans.suite.score import mean_of_parts, scored_part
+from app.core.plans.suite.score import is_wide, mean_of_parts, scored_part
 from app.core.plans.suite.uncertainty import Score
 from app.core.records import RunSummary
 from app.core.storage.database import Database
@@ -109,7 +109,8 @@ def _score(definition: Definition, results: Sequence[ImportedResult]) -> KnownSc
     mean = mean_of_parts(parts, parts)
     if mean is None:
         return None
-    verdict: Verdict = "valid" if {part.verdict for part in parts} == {"valid"} else "caution"
+    is_valid = {part.verdict for part in parts} == {"valid"} and not is_wide(mean)
+    verdict: Verdict = "valid" if is_valid else "caution"
     first = results[0].summary
     engine = engine_name(first.engine, first.engine_version)
     return KnownScore(definition.number, results[0].label, engine, mean, verdict)

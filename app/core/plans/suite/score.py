@@ -119,8 +119,7 @@ class SuiteResult:
     @property
     def is_wide(self) -> bool:
         """Whether the interval of the score is wider than allowed for a valid run."""
-        half_pct = self.total.half_pct if self.total is not None else None
-        return half_pct is not None and half_pct > INTERVAL_PCT
+        return self.total is not None and is_wide(self.total)
 
     @property
     def runs(self) -> tuple[RunSummary, ...]:
@@ -141,6 +140,11 @@ class SuiteResult:
     def is_finished(self) -> bool:
         """Whether no runs remain."""
         return not self.left
+
+
+def is_wide(score: Score) -> bool:
+    """Return whether the interval of a score is wider than allowed for a valid run."""
+    return score.half_pct is not None and score.half_pct > INTERVAL_PCT
 
 
 def suite_result(group: Group, asked: Mapping[int, RunSpec]) -> SuiteResult:

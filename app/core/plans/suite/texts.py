@@ -173,10 +173,20 @@ def places_figure(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> Figure
     if shown.total is None:
         return None
     places = _places(shown, elsewhere)
+    return _figure(places, shown.definition)
+
+
+def others_figure(elsewhere: Sequence[KnownScore], definition: Definition) -> Figure | None:
+    """Return a chart of other computers' scores and the reference computer's; None if there are no others."""
+    others = [each for each in elsewhere if each.suite == definition.number]
+    return _figure(_best_first(_others(others, definition, "")), definition) if others else None
+
+
+def _figure(places: Sequence[tuple[str, Score, bool]], definition: Definition) -> Figure:
     return Figure(
         name=sentence("suite.known_computers"),
         kind="rows",
-        value_title=sentence("suite.axis", precision=precisions_text(shown.definition)),
+        value_title=sentence("suite.axis", precision=precisions_text(definition)),
         rows=tuple(name for name, _, _ in places),
         series=(Series("", tuple(_spot(score, is_marked=is_own) for _, score, is_own in places)),),
     )
@@ -202,22 +212,29 @@ def rank_text(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> str:
 
 def _places(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> list[tuple[str, Score, bool]]:
     """Return the name and score of each computer, and whether its score is the one shown, best first."""
-    software = shown.definition.software.split(",")[0]  # without the precision, which is on the axis
     engine = engine_title(shown.example.engine) if shown.example is not None else ""
+    own = (sentence("suite.this_computer"), shown.total or Score(0.0), True)
+    return _best_first([own, *_others(elsewhere, shown.definition, engine)])
+
+
+def _best_first(places: Sequence[tuple[str, Score, bool]]) -> list[tuple[str, Score, bool]]:
+    return sorted(places, key=lambda place: -place[1].points)
+
+
+def _others(elsewhere: Sequence[KnownScore], definition: Definition, engine: str) -> list[tuple[str, Score, bool]]:
+    """Return the names and scores of the reference computer and others. The name of this engine is omitted."""
+    software = definition.software.split(",")[0]  # without the precision, which is on the axis
 
     def name(*parts: str) -> str:
         return ", ".join(
-            part for part in parts if part and not part.startswith(engine)
+            part for part in parts if part and not (engine and part.startswith(engine))
         )  # the same engine is implied
 
-    places = [
-        (sentence("suite.this_computer"), shown.total or Score(0.0), True),
-        (name(sentence("suite.reference_name"), software), Score(POINTS), False),
-    ]
+    places = [(name(sentence("suite.reference_name"), software), Score(POINTS), False)]
     for each in elsewhere:
         source = sentence("suite.from_community" if each.is_community else "suite.from_import")
         places.append((_with_verdict(name(each.name, each.engine, source), each.verdict), each.score, False))
-    return sorted(places, key=lambda place: -place[1].points)
+    return places
 
 
 def _spot(score: Score, *, is_marked: bool) -> Spot:

@@ -299,7 +299,7 @@ class AbPage(PlanPage[AbResult]):
     def _lay_out(self) -> None:
         name_box(self.history, "ab_page.earlier")
         self.value.setFont(tabular_font(HEADLINE_PX, QFont.Weight.Bold))
-        self._card = ResultCard("ab_page.nothing", NOTHING, self.history, self._shown(), self.foot)
+        self._card = ResultCard("ab_page.nothing", NOTHING, self.history, shown=self._shown(), foot=self.foot)
         lay_out_halves(self, ("page.ab", "ab_page.question"), self.setup, self._card, (5, 6))
 
     def _shown(self) -> QWidget:

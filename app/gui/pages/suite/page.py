@@ -3,15 +3,20 @@
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
 from app.core.plans.report import PlanReport
+from app.core.plans.suite.definition import NEWEST, SUITES
 from app.core.plans.suite.kind import SuitePlan
+from app.core.plans.suite.known import community_scores, imported_scores
 from app.core.plans.suite.report import SuiteReport
-from app.core.plans.suite.texts import certainty_text, points_text, verdict_texts
+from app.core.plans.suite.texts import certainty_text, others_figure, points_text, verdict_texts
+from app.core.report.card import Figure
 from app.core.storage.database import Database
+from app.gui.charts.figure import FigureView
 from app.gui.pages.suite.setup import SuiteSetup
 from app.gui.run.headline_row import HeadlineRow
 from app.gui.run.kind_page import KindPage, PageTexts
 from app.gui.services.bundle import Services
 from app.gui.services.community_table import community_rows
+from app.gui.services.tasks import Latest
 
 _TEXTS = PageTexts(
     title="page.suite",
@@ -27,13 +32,43 @@ _TEXTS = PageTexts(
 
 
 class SuitePage(KindPage):
-    """Runs, resumes and displays suites."""
+    """Runs, resumes and displays suites.
+
+    Attributes:
+        others: Displays the scores of other computers while there is no own one. Hidden if none are known.
+    """
 
     headline: HeadlineRow
 
     def __init__(self, services: Services) -> None:
         self.setup = SuiteSetup(services)
-        super().__init__(services, SuitePlan(), self.setup, _TEXTS, HeadlineRow(services.theme))
+        self.others = FigureView(services.theme)
+        self.others.hide()
+        self._latest_others = Latest()
+        headline = HeadlineRow(services.theme)
+        super().__init__(services, SuitePlan(), self.setup, _TEXTS, headline=headline, below=self.others)
+
+    def refresh(self, choose: int | None = None) -> None:
+        """Reload the stored suites and the scores of other computers. `choose` is as in `PlanPage.refresh`."""
+        super().refresh(choose)
+        definition, paths = SUITES[NEWEST], self._services.paths
+
+        def look(database: Database) -> Figure | None:
+            scores = [*imported_scores(database), *community_scores(community_rows(paths), definition)]
+            return others_figure(scores, definition)
+
+        self._services.query(look, self._latest_others.only(self._show_others))
+
+    def show_known(self) -> None:
+        """Show the chart of known computers if there is an own score."""
+        place = self.charts.findText(sentence("suite.known_computers"))
+        if place >= 0:
+            self.charts.setCurrentIndex(place)
+            self._show_figure()
+
+    def _show_others(self, figure: Figure | None) -> None:
+        self.others.show_figure(figure)
+        self.others.setVisible(figure is not None)
 
     def _load_more(self, database: Database, shown: PlanReport | None) -> PlanReport | None:
         more = super()._load_more(database, shown)

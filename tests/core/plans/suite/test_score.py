@@ -37,6 +37,9 @@ from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
+SLOWER_ROUND = """UPDATE runs SET value = value * 1.05, value_low = value_low * 1.05, value_high = value_high * 1.05
+                  WHERE id > 8 AND metric LIKE 'seconds%'"""
+
 
 @pytest.fixture
 def plan(runner: Runner) -> Plan:
@@ -145,10 +148,8 @@ def test_a_score_with_a_wide_interval_is_no_better_than_a_caution(
     database: Database, plan: Plan, store: Store
 ) -> None:
     group_id = store(plan).group.id
-    sql = """UPDATE runs SET value = value * 1.05, value_low = value_low * 1.05, value_high = value_high * 1.05
-             WHERE id > 8 AND metric LIKE 'seconds%'"""
     assert load_suite(database, group_id).verdict == "valid"
-    database.connection.execute(sql)
+    database.connection.execute(SLOWER_ROUND)
     result = load_suite(database, group_id)
     assert (result.verdict, result.is_wide) == ("caution", True)
     assert {part.verdict for part in result.parts} == {"valid"}
@@ -266,12 +267,25 @@ def test_a_file_with_all_parts_is_a_score_elsewhere(
     (score,) = imported_scores(elsewhere)
     assert score.score.points == pytest.approx(sure(result.total).points)
     assert score.score.low == pytest.approx(sure(result.total).low)
-    assert (score.engine, score.verdict) == ("TensorFlow 2.21.0", "valid")
+    assert (score.engine, score.verdict) == ("TensorFlow 2.21.0", "valid") == ("TensorFlow 2.21.0", result.verdict)
     assert sure(places_figure(result, [score])).rows[1:] == (
         f"Test CPU, {sentence('suite.from_import')}",
         sentence("suite.reference_name"),
     )
     assert imported_scores(database) == [], "one's own are no others"
+
+
+def test_a_wide_score_is_a_caution_elsewhere_too(
+    database: Database, elsewhere: Database, plan: Plan, store: Store, send: Send
+) -> None:
+    group_id = store(plan, engine_version="2.21.0", data_source="synthetic").group.id
+    database.connection.execute(SLOWER_ROUND)
+    result = load_suite(database, group_id)
+    assert (result.is_wide, result.verdict) == (True, "caution")
+    assert {part.verdict for part in result.parts} == {"valid"}
+    send([run.id for run in result.runs], "suite.json")
+    (score,) = imported_scores(elsewhere)
+    assert score.verdict == "caution"
 
 
 def test_scores_of_an_older_suite_stay_when_a_newer_one_comes(
