@@ -37,7 +37,8 @@ from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
-SLOWER_ROUND = """UPDATE runs SET value = value * 1.05, value_low = value_low * 1.05, value_high = value_high * 1.05
+SLOWER_ROUND = """UPDATE runs
+                  SET value = value * 1.05, value_low = value_low * 1.05, value_high = value_high * 1.05
                   WHERE id > 8 AND metric LIKE 'seconds%'"""
 
 
