@@ -18,7 +18,6 @@ from hypothesis import HealthCheck, settings
 import workloads.engines
 from app.core.engines.stamp import FORMAT, Package, Stamp, this_python, write_stamp
 from app.core.paths import Paths, default_paths
-from app.core.runs import worker_command
 from app.core.runs.worker_command import packages_of
 from tests import real_engines
 from tests.forks import Forks
@@ -122,15 +121,6 @@ def installed_engines(paths: Paths, engines_folder: Path) -> Paths:
     """Epochmark's folders, below the test's own, with real PyTorch and JAX, also for the command line."""
     paths.engines.symlink_to(engines_folder, target_is_directory=True)
     return paths
-
-
-@pytest.fixture
-def small_networks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers whose `fcn_r` is small, for tests of what goes on around the training."""
-    module = "tests.workloads.engines.small_worker"
-    monkeypatch.setattr(
-        worker_command, "_arguments", lambda packages, _: real_engines.started_with(packages, module)
-    )
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ from app.core import locks
 from app.core.engines.locations import engine_folder, installable
 from app.core.engines.variants import LOCKS
 from app.core.paths import Paths, default_paths
-from app.core.runs.worker_command import packages_of
+from app.core.runs.worker_command import WorkerCommand, packages_of, worker_command
 from workloads import CATALOGUE
 from workloads.engines.registry import engine_named
+from workloads.protocol.spec import RunSpec
 
 PATIENCE_S = 1_200.0
 _ROOT = Path(__file__).resolve().parents[1]
@@ -78,6 +79,12 @@ def started_with(packages: Path | None, module: str) -> tuple[str, ...]:
     if packages is None:
         return sys.executable, "-m", module
     return sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, str(packages), str(_ROOT), module
+
+
+def small_worker(spec: RunSpec, paths: Paths) -> WorkerCommand:
+    """Return the command of a worker whose `fcn_r` is small, for tests of what goes on around the training."""
+    arguments = started_with(packages_of(spec.engine, paths), "tests.workloads.engines.small_worker")
+    return WorkerCommand(arguments, worker_command(spec, paths).environment)
 
 
 def _are_ready(paths: Paths) -> bool:

@@ -62,7 +62,7 @@ class Shortened:
 
     Attributes:
         changes: Attributes of the workload, or its parameters.
-        parameters_count, operations_per_example: As TensorFlow counts them: `engine_probe tensorflow all ID`.
+        parameters_count, operations_per_example: As `engine_probe tensorflow all FOLDER ID` counts them.
     """
 
     changes: dict[str, Any]

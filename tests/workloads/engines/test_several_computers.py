@@ -10,13 +10,12 @@ from app.core.records import Run
 from app.core.runs.agreement import joint_spec
 from tests.core.cluster.meeting import LOCAL
 from tests.core.cluster.together import finished, together
+from tests.real_engines import small_worker
 from tests.waiting import wait_until
 from tests.workloads.engines.test_several_devices import ENDLESS, TOLERANCE, carried_out, spec_on
 from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES
 from workloads.protocol.machine import Machine
-
-pytestmark = pytest.mark.usefixtures("small_networks")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -30,7 +29,7 @@ def test_several_devices_and_computers_do_the_work_of_one(
     does_the_work_of(alone, carried_out(two_devices, installed_engines, machine), "devices=2")
     assert joint_spec(two_devices, 2).settings["devices"] == 4
     for spec, settings in ((one_device, "devices=2 machines=2"), (two_devices, "devices=4 machines=2")):
-        with together(spec, installed_engines, machine) as sides:
+        with together(spec, installed_engines, machine, command=small_worker) as sides:
             runs = finished(installed_engines, *sides)
         for run in runs:
             does_the_work_of(alone, run, settings)
@@ -60,7 +59,7 @@ def test_rank_0_decides_when_all_stop(
     engine: str, workload: str, changes: dict[str, Any], installed_engines: Paths, machine: Machine
 ) -> None:
     spec = CATALOGUE[workload].default_spec(**changes, engine=engine, device="cpu", threads=1)
-    with together(spec, installed_engines, machine) as sides:
+    with together(spec, installed_engines, machine, command=small_worker) as sides:
         runs = finished(installed_engines, *sides)
     assert [run.summary.status for run in runs] == ["completed"] * 2, runs[0].summary.error_message
     assert runs[0].summary.value == runs[1].summary.value
@@ -82,7 +81,7 @@ def test_a_killed_worker_that_listened_on_its_own_address_ends_the_run_on_both(
     engine: str, rank: int, allowed: set[str] | None, installed_engines: Paths, machine: Machine
 ) -> None:
     spec = spec_on(1, engine=engine, epochs=ENDLESS, threads=1)
-    with together(spec, installed_engines, machine, local=OWN) as sides:
+    with together(spec, installed_engines, machine, local=OWN, command=small_worker) as sides:
         wait_until(lambda: all(side.steps() for side in sides))
         if allowed is not None:
             connections = sides[0].worker().net_connections()

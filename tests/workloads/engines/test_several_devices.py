@@ -15,6 +15,7 @@ from app.core.records import Run
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from tests.real_engines import small_worker
 from tests.waiting import wait_until
 from workloads import CATALOGUE
 from workloads.engines.engine import Engine
@@ -26,7 +27,6 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.messages import Message
 from workloads.protocol.spec import RunSpec
 
-pytestmark = pytest.mark.usefixtures("small_networks")
 # Without dropout, whose random numbers depend on the part of a batch, and with batches in a fixed order.
 WORKLOAD = "fcn_r"
 # Sums of gradients are rounded in another order.
@@ -40,7 +40,7 @@ def spec_on(count: int, **changes: Any) -> RunSpec:
 
 
 def carried_out(spec: RunSpec, paths: Paths, machine: Machine) -> Run:
-    session = Runner(paths, machine).start(spec)
+    session = Runner(paths, machine, command=small_worker).start(spec)
     assert session.wait(300)
     with Database(paths.database) as database:
         run = load_run(database, session.run_id)
@@ -73,7 +73,7 @@ def test_a_lost_process_ends_the_run_with_its_reason(
 ) -> None:
     seen: list[events.Event] = []
     spec = spec_on(2, engine="torch", epochs=ENDLESS)
-    session = Runner(installed_engines, machine).start(spec, seen.append)
+    session = Runner(installed_engines, machine, command=small_worker).start(spec, seen.append)
     if has_joined:
         wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
     wait_until(lambda: len(workers_of_run()) == 2)
@@ -94,7 +94,9 @@ def test_a_suspended_process_ends_the_run_for_all(
     stopped: str, code: str, installed_engines: Paths, machine: Machine
 ) -> None:
     seen: list[events.Event] = []
-    session = Runner(installed_engines, machine).start(spec_on(2, engine="torch", epochs=ENDLESS), seen.append)
+    session = Runner(installed_engines, machine, command=small_worker).start(
+        spec_on(2, engine="torch", epochs=ENDLESS), seen.append
+    )
     wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
     workers = workers_of_run()
     assert len(workers) == 2
@@ -109,7 +111,9 @@ def test_a_suspended_process_ends_the_run_for_all(
 @pytest.mark.parametrize("ends", ["cancel", "kill"])
 def test_no_process_outlives_the_run(ends: str, installed_engines: Paths, machine: Machine) -> None:
     seen: list[events.Event] = []
-    session = Runner(installed_engines, machine).start(spec_on(2, engine="torch", epochs=ENDLESS), seen.append)
+    session = Runner(installed_engines, machine, command=small_worker).start(
+        spec_on(2, engine="torch", epochs=ENDLESS), seen.append
+    )
     wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
     workers = workers_of_run()
     assert len(workers) == 2
