@@ -3,7 +3,9 @@
 That they do the work of one is in test_several_computers.py.
 """
 
+import os
 import signal
+import sys
 from typing import Any
 
 import psutil
@@ -19,7 +21,7 @@ from tests.real_engines import small_worker
 from tests.waiting import wait_until
 from workloads import CATALOGUE
 from workloads.engines.engine import Engine
-from workloads.engines.peers import RANK
+from workloads.engines.peers import RANK, peers
 from workloads.engines.registry import ENGINES
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
@@ -86,6 +88,17 @@ def test_a_lost_process_ends_the_run_with_its_reason(
     assert error.said is not None
     assert (error.said.code, error.said.arguments["device"]) == ("worker.peer_ended", 2)
     wait_until(lambda: not any(process.is_running() for process in workers))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # pipes that a worker's end closes
+def test_a_process_that_ends_before_it_has_read_its_job_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "orig_argv", [sys.executable, "-c", "raise SystemExit(3)"])
+    monkeypatch.setattr(os, "environ", os.environ.copy())  # a worker has its own
+    lost: list[WorkloadError] = []
+    with peers(b" " * 1_000_000, 2, lost.append):  # more than a pipe holds
+        wait_until(lambda: lost)
+    assert (lost[0].code, lost[0].message.code) == ("crashed", "worker.peer_ended")
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows suspends no process like this")
