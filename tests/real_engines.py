@@ -12,9 +12,10 @@ from app.core import locks
 from app.core.engines.locations import engine_folder, installable
 from app.core.engines.variants import LOCKS
 from app.core.paths import Paths, default_paths
-from app.core.runs.worker_command import packages_of
+from app.core.runs.worker_command import WorkerCommand, packages_of, worker_command
 from workloads import CATALOGUE
 from workloads.engines.registry import engine_named
+from workloads.protocol.spec import RunSpec
 
 PATIENCE_S = 1_200.0
 _ROOT = Path(__file__).resolve().parents[1]
@@ -58,10 +59,6 @@ def probe(
         arguments: Its other ones.
         compiles_well: Whether JAX compiles as it does in runs. Three steps don't repay the time for that.
     """
-    packages = packages_of(engine, paths)
-    command = [sys.executable, "-m", module]
-    if packages is not None:
-        command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, str(packages), str(_ROOT), module]
     # One thread: with more, PyTorch's wait for each other by spinning, which takes forever beside other tests.
     spec = CATALOGUE["mnist_mlp"].default_spec(engine=engine, device="cpu", threads=1)
     environment = {**os.environ, **engine_named(engine).run_variables(spec)}
@@ -69,11 +66,25 @@ def probe(
         environment["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
         # Its newer way to make code takes twice as long as the older one, whatever is left out of it.
         environment["XLA_FLAGS"] = "--xla_cpu_use_fusion_emitters=false"
+    command = started_with(packages_of(engine, paths), module)
     done = subprocess.run(
         [*command, engine, *arguments], cwd=_ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-3_000:]
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def started_with(packages: Path | None, module: str) -> tuple[str, ...]:
+    """Return the command that runs a module of the tests with an engine's packages, as a worker runs."""
+    if packages is None:
+        return sys.executable, "-m", module
+    return sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, str(packages), str(_ROOT), module
+
+
+def small_worker(spec: RunSpec, paths: Paths) -> WorkerCommand:
+    """Return the command of a worker whose `fcn_r` is small, for tests of what goes on around the training."""
+    arguments = started_with(packages_of(spec.engine, paths), "tests.workloads.engines.small_worker")
+    return WorkerCommand(arguments, worker_command(spec, paths).environment)
 
 
 def _are_ready(paths: Paths) -> bool:

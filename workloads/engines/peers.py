@@ -120,8 +120,9 @@ class _Peer:
         self._reading.start()
         threading.Thread(target=self._watch, daemon=True).start()
         assert self._process.stdin is not None
-        self._process.stdin.write(line + b"\n")
-        self._process.stdin.flush()
+        with suppress(OSError):  # it has ended already, which the threads report
+            self._process.stdin.write(line + b"\n")
+            self._process.stdin.flush()
 
     def check(self) -> None:
         """Raise WorkloadError if the process has ended, with its own error if it reported one."""

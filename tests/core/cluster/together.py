@@ -1,7 +1,7 @@
 """Two runs in this process, each with its own worker, as if they were on two computers."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -13,6 +13,7 @@ from app.core.records import Run
 from app.core.runs.agreement import joint_spec
 from app.core.runs.runner import Runner
 from app.core.runs.session import Limits, Session
+from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests.core.cluster.meeting import LOCAL, Meeting
@@ -23,6 +24,7 @@ from workloads.protocol.messages import Message
 from workloads.protocol.spec import RunSpec
 
 PATIENCE_S = 120
+Command = Callable[[RunSpec, Paths], WorkerCommand]
 
 
 @dataclass
@@ -60,6 +62,7 @@ def together(
     limits: Limits | None = None,
     second: RunSpec | None = None,
     local: str = LOCAL,
+    command: Command = worker_command,
 ) -> Iterator[tuple[Side, Side]]:
     """Start a spec on two computers that have already met. At the end, no process may be left.
 
@@ -70,6 +73,7 @@ def together(
         limits: Time limits; None for the usual ones.
         second: Spec for the second one; None for the same.
         local: Address of the first one.
+        command: Of their workers.
     """
     others = _children()  # the fork server of other tests, for example
     meeting = Meeting(local=local)
@@ -77,7 +81,7 @@ def together(
     meeting.finish()
     specs = (spec, second or spec)
     sides = [
-        started(joint_spec(each, 2), paths, machine, limits, member)
+        started(joint_spec(each, 2), paths, machine, limits, member, command)
         for each, member in zip(specs, members, strict=True)
     ]
     workers = _children() - others
@@ -90,9 +94,11 @@ def together(
     wait_until(lambda: not any(map(_is_alive, workers)))
 
 
-def started(spec: RunSpec, paths: Paths, machine: Machine, limits: Limits | None, member: Member) -> Side:
+def started(
+    spec: RunSpec, paths: Paths, machine: Machine, limits: Limits | None, member: Member, command: Command
+) -> Side:
     seen: list[events.Event] = []
-    runner = Runner(paths, machine, limits, member=member)
+    runner = Runner(paths, machine, limits, command=command, member=member)
     return Side(member, runner.start(spec, seen.append), seen)
 
 

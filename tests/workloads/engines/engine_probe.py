@@ -1,6 +1,6 @@
 """Trains networks for a few steps on one engine, in one process; prints a line of JSON for each.
 
-engine_probe ENGINE all                     networks of every kind, through the workload's own run
+engine_probe ENGINE all FOLDER [ID ...]      networks of every kind, through the workload's own run, and MEASURED
 engine_probe ENGINE losses TO [FROM]        the first losses of some, from the weights in a file if it is named
 engine_probe ENGINE steps                   whether anything is compiled, or left to do, beside the steps
 engine_probe torch compiled                 the same for torch.compile, and whether its warm-up leaves traces
@@ -12,10 +12,12 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
+
+import msgspec
 
 from tests.sure import only
 from tests.workloads.sizes import is_large
@@ -27,8 +29,10 @@ from workloads.engines.registry import engine_named
 from workloads.protocol import events
 from workloads.protocol.reporter import Emitter, Reporter
 from workloads.protocol.spec import Job, RunSpec
+from workloads.system import limits
 from workloads.training.feed import Feed
 from workloads.training.training import Training
+from workloads.workload import Workload
 
 # One of each kind of layer, input and loss, and no dropout once its rate is zero.
 COMPARED = (
@@ -36,6 +40,8 @@ COMPARED = (
     *("imdb_fasttext_unigram", "imdb_bidirectional_lstm", "lstm_text_generation", "text_generator_keras"),
     *("fcn_r", "alexnet_r", "lstm_ptb_32", "fashion_mnist_cnn_412k"),
 )
+# What measures hardware and predicts.
+MEASURED = ("matmul", "memory_bandwidth", "fashion_mnist_cnn_412k_inference", "gpt_small_generation", "storage")
 BATCH, STEPS = 8, 4
 WARMED_UP = {"nanogpt_char"}  # its learning rate begins at 0
 # Of the layers of another one, in other sizes, which show the same again: making the weights of one of the large
@@ -44,15 +50,45 @@ ALIKE = {
     *("alexnet_s", "resnet_50", "resnet_56", "resnet50_224", "flowers_resnet50_331", "imdb_fasttext"),
     *("vgg16", "flowers_vgg16_331", "fcn_s", "gpt_tiny", "gpt_small", "lstm_ptb_64", "mobilenetv3_large_224"),
 }
-# JAX passes those by, too, that it trains for `losses`, but for the one that stands for a network of ALIKE.
-LOSSES_SUFFICE = {*COMPARED} - {"imdb_fasttext_unigram"}
+# JAX passes those by, too, that it trains for `losses`, but for the one that stands for one of ALIKE; and one that
+# has GoogLeNet's and ResNet's layers.
+LOSSES_SUFFICE = {*COMPARED} - {"imdb_fasttext_unigram"} | {"inception_v3"}
 Answer = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shortened:
+    """A network with fewer blocks, among them one of each kind: JAX compiles each of them anew.
+
+    Attributes:
+        changes: Attributes of the workload, or its parameters.
+        parameters_count, operations_per_example: As `engine_probe tensorflow all FOLDER ID` counts them.
+    """
+
+    changes: dict[str, Any]
+    parameters_count: int
+    operations_per_example: int
+
+
+SHORTENED = {
+    "efficientnet_b0_224": Shortened({"stages": ((1, 3, 16, 1, 1), (2, 5, 24, 2, 6))}, 1_340_986, 1_091_198_592),
+    "convnext_tiny_224": Shortened({"stages": ((96, 1), (192, 1))}, 657_736, 3_313_069_056),
+    "vit_tiny_224": Shortened({"blocks": 1}, 823_912, 729_052_416),
+    "gpt_mini": Shortened({"blocks": 1}, 19_667_712, 34_628_173_824),
+    "nanogpt_char": Shortened({"blocks": 1}, 1_890_816, 3_053_518_848),
+}
+
+
+def declared(engine: str, name: str) -> tuple[int | None, int | None]:
+    """Return parameters and operations of a network as `all` trains it."""
+    counts = SHORTENED[name] if name in SHORTENED and engine != "torch" else only(Training, CATALOGUE[name])
+    return counts.parameters_count, counts.operations_per_example
 
 
 def trained_by(engine: str) -> list[Training]:
     """Return the networks that `all` trains with an engine."""
     networks = [each for each in CATALOGUE.values() if isinstance(each, Training)]
-    passed_by = ALIKE | LOSSES_SUFFICE if engine == "jax" else ALIKE
+    passed_by = ALIKE if engine == "torch" else ALIKE | LOSSES_SUFFICE
     return [each for each in networks if each.id not in passed_by]
 
 
@@ -87,13 +123,45 @@ def start_with_numpy() -> None:
     initializers.Ones.__call__ = lambda self, shape, dtype=None: np.ones(shape, dtype or "float32")
 
 
-def train_all(engine: str, names: list[str]) -> Iterator[Answer]:
+def spec_to_measure(engine: str, name: str, folder: str) -> RunSpec:
+    """Return the spec of one of MEASURED."""
+    if name != "storage":
+        return CATALOGUE[name].default_spec(engine=engine, device="cpu", steps=2)
+    parameters = {"folders": folder, "images": 100}
+    spec = CATALOGUE[name].default_spec(engine=engine, device="cpu", steps=1, parameters=parameters)
+    return msgspec.structs.replace(spec, measure_s=0.2)  # for a case
+
+
+def run_all(engine: str, folder: str, *names: str) -> Iterator[Answer]:
+    """Run what trains, and then what measures and predicts."""
+    yield from train_all(engine, names)
+    # Products of any size show the same.
+    limits.SQUARE_SIZES, limits.INNER = (64, 128, 256), 512
+    for name in MEASURED:
+        if name in (names or MEASURED):
+            seen = carried_out(CATALOGUE[name], spec_to_measure(engine, name, folder))
+            yield {"id": name, "events": seen.decode()}
+
+
+def carried_out(workload: Workload, spec: RunSpec) -> bytes:
+    """Run a workload, and return its events."""
+    stream = io.BytesIO()
+    workload.run(Job(spec=spec, datasets_folder=b"/nowhere"), Reporter(Emitter(stream)))
+    return stream.getvalue()
+
+
+def load_once() -> None:
+    """Have networks that learn the same share it."""
+    for dataset in (cifar10, fashion_mnist, imdb, mnist):
+        dataset.load = cache(dataset.load)  # type: ignore[attr-defined]
+
+
+def train_all(engine: str, names: tuple[str, ...]) -> Iterator[Answer]:
     """Run the networks' workloads for two steps of two examples; large ones for one of one."""
     import keras
 
     start_with_numpy()
-    for dataset in (cifar10, fashion_mnist, imdb, mnist):
-        dataset.load = cache(dataset.load)  # type: ignore[attr-defined] # several networks learn the same
+    load_once()
     for workload in trained_by(engine):
         if names and workload.id not in names:
             continue
@@ -101,11 +169,12 @@ def train_all(engine: str, names: list[str]) -> Iterator[Answer]:
         usual, size = workload.load, 1 if is_large(workload) else 2
         workload.load = lambda folder, spec, usual=usual: few_to_check(usual(folder, spec), spec.batch_size)  # type: ignore[method-assign, misc]
         steps = 2 if workload.id in WARMED_UP else size
-        spec = workload.default_spec(engine=engine, device="cpu", epochs=1, steps=steps, batch_size=size)
-        stream = io.BytesIO()
+        parameters = {} if engine == "torch" else shorten(workload)
+        spec = workload.default_spec(
+            engine=engine, device="cpu", epochs=1, steps=steps, batch_size=size, parameters=parameters
+        )
         start_s = time.perf_counter()
-        workload.run(Job(spec=spec, datasets_folder=b"/nowhere"), Reporter(Emitter(stream)))
-        seen = [events.decode(line) for line in stream.getvalue().splitlines()]
+        seen = [events.decode(line) for line in carried_out(workload, spec).splitlines()]
         yield {
             "id": workload.id,
             "took_s": time.perf_counter() - start_s,
@@ -114,12 +183,27 @@ def train_all(engine: str, names: list[str]) -> Iterator[Answer]:
         }
 
 
+def shorten(workload: Training) -> dict[str, Any]:
+    """Give a network of SHORTENED fewer blocks; return the parameters to run it with."""
+    if workload.id not in SHORTENED:
+        return {}
+    changes = SHORTENED[workload.id].changes
+    names = {parameter.name for parameter in workload.parameters}
+    if names >= changes.keys():
+        return changes
+    for name, value in changes.items():
+        setattr(workload, name, value)
+    workload.parameters_count = SHORTENED[workload.id].parameters_count
+    return {}
+
+
 def compare_losses(engine: str, to: str, origin: str | None = None) -> Iterator[Answer]:
     """Train on the same batches from the same weights, without what is random."""
     import keras
     import numpy as np
 
     running = started(engine)
+    load_once()
     weights = dict(np.load(origin)) if origin is not None else {}
     kept: dict[str, Any] = {}
     for name in COMPARED:
@@ -175,11 +259,11 @@ def watch_steps(engine: str) -> Iterator[Answer]:
     compiled_at: list[float] = []
     note_compilations(engine, compiled_at)
     workload = only(Training, CATALOGUE["mnist_cnn"])
-    spec = workload.default_spec(engine=engine)
+    spec = workload.default_spec(engine=engine, batch_size=64)
     model = workload.build(spec)
     running.compile(model, spec, **workload.compile_options(spec))
     feed = workload.load(None, spec)
-    feed = replace(feed.cut(20 * spec.batch_size + 3), validation=(feed.x[:131], feed.y[:131]))
+    feed = replace(feed.cut(20 * spec.batch_size + 3), validation=(feed.x[:67], feed.y[:67]))
     ends: list[list[float]] = []
     left_s: list[float] = []
     spans: list[tuple[float, float]] = []
@@ -288,7 +372,7 @@ def main(arguments: list[str]) -> None:
     """Do what is asked for."""
     engine, what, *others = arguments
     answers: dict[str, Callable[[], Iterator[Answer]]] = {
-        "all": lambda: train_all(engine, others),
+        "all": lambda: run_all(engine, *others),
         "losses": lambda: compare_losses(engine, *others),
         "steps": lambda: watch_steps(engine),
         "compiled": lambda: watch_compiled(engine),

@@ -29,7 +29,7 @@ def runs(engines_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict
 def trained(engine: str, paths: Paths, database: Database) -> Iterator[tuple[str, Run]]:
     """Yield each case with its record."""
     for line in real_engines.probe("tests.workloads.training.cheat_probe", engine, paths, *cases_of(engine)):
-        yield line["case"], stored(database, line["case"], line["events"], engine)
+        yield line["case"], stored(database, CASES[line["case"]].spec(engine), line["events"])
 
 
 @pytest.mark.parametrize(("engine", "case"), [(engine, case) for engine in ENGINES for case in cases_of(engine)])

@@ -16,6 +16,7 @@ from tests.conftest import MACHINE
 from tests.workloads.training.cheat_probe import CASES, FIRST, cases_of
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.spec import RunSpec
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 
@@ -30,13 +31,13 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     tests = [test for test in request.session.items if test.path == request.path]
     names = [*FIRST, *LATER] if any(test.get_closest_marker("long") for test in tests) else FIRST
     said = told_by("-m", "tests.workloads.training.cheat_probe", "tensorflow", *names)
-    lines = [json.loads(line) for line in said.splitlines()]
+    lines = [(line["case"], line["events"]) for line in map(json.loads, said.splitlines())]
     with Database(tmp_path_factory.mktemp("cheats") / "runs") as database:
-        return {line["case"]: stored(database, line["case"], line["events"]) for line in lines}
+        return {name: stored(database, CASES[name].spec("tensorflow"), seen) for name, seen in lines}
 
 
-def stored(database: Database, case: str, lines: str, engine: str = "tensorflow") -> Run:
-    spec = CASES[case].spec(engine)
+def stored(database: Database, spec: RunSpec, lines: str) -> Run:
+    """Store the events of a run that was completed, and return its record."""
     run_id = begin_run(database, spec, CATALOGUE[spec.workload], MACHINE)
     writer = RunWriter(database, run_id)
     for line in lines.splitlines():
