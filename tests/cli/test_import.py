@@ -20,6 +20,7 @@ from app.core.records import RunSummary
 from app.core.result_file.canonical import decode, file_bytes, sealed, short_code
 from app.core.result_file.short_form import short_form
 from app.core.storage.database import Database
+from app.core.titles import level_title
 from app.gui.services.picture_code import scan_file
 from tests.cli.commands import sentence_of
 from tests.cli.test_escape_sequences import steering
@@ -42,7 +43,7 @@ def takes(output: str, what: str, code: str, **shown: object) -> bool:
 
 
 # As beside a bar: whose it is, its engine and its verdict.
-CONDITIONS = f"{sentence('compare.imported_result')} · {engine_title(NO_ENGINE)} · invalid"
+CONDITIONS = f"{sentence('compare.imported_result')} · {engine_title(NO_ENGINE)} · {level_title('invalid')}"
 
 
 def test_a_run_goes_to_another_computer_in_every_form(

@@ -494,7 +494,11 @@ def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSum
         remarks = tuple(map(sentence, codes))
     else:
         engine = engine_name(summary.engine, summary.engine_version)
-        first = (sentence("compare.imported_result"), engine, *([summary.verdict] if summary.verdict else []))
+        first = (
+            sentence("compare.imported_result"),
+            engine,
+            *([verdict_title(summary.verdict)] if summary.verdict else []),
+        )
         remarks = tuple(dict.fromkeys((*first, *drawn.remarks)))
     return [Bar(other.label, "imported", drawn.value, remarks, imported=other, metric=metric)]
 

@@ -22,6 +22,9 @@ from app.core.records import Headline, Run, RunSummary
 from workloads import CATALOGUE
 from workloads.protocol import events
 
+# How much farther the one end of an interval may be than the other for a single ± to describe both: as a share of
+# the nearer end's distance, or in percent of the value.
+_EVEN_SHARE, _EVEN_PCT = 0.25, 2.0
 # Fields of a run's summary that contain its requested settings.
 _ASKED = (
     *("workload", "variant", "metric", "preset"),
@@ -236,6 +239,14 @@ def half_interval_pct(metric: str, value: float | None, low: float | None, high:
     if headline_kind(metric).is_rate:
         return 100 * max(value / low - 1, 1 - value / high)
     return 100 * max(high - value, value - low) / value
+
+
+def is_even(value: float | None, low: float | None, high: float | None) -> bool:
+    """Return whether a single ± describes both ends of an interval. True without an interval."""
+    if value is None or low is None or high is None:
+        return True
+    nearer, farther = sorted((high - value, value - low))
+    return farther - nearer <= max(_EVEN_SHARE * nearer, _EVEN_PCT / 100 * value)
 
 
 def measured_of(run: Run, steps: StepTimes | None = None, *, on_shared_host: bool = False) -> Measured:

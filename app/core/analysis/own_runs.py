@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.core.analysis.comparability import is_alike, run_refusal
+from app.core.analysis.comparability import is_alike, run_refusal, unusual_settings
 from app.core.analysis.power import is_gpu
 from app.core.analysis.published import short_name
 from app.core.clock import local_time
@@ -42,14 +42,15 @@ def runs_like(
 def best_first(runs: Sequence[RunSummary]) -> list[RunSummary]:
     """Return runs with the most representative one first, even if the newest was disturbed.
 
-    The representative is the best of the most trustworthy runs that did the same work as the newest run.
+    The representative is the best of the most trustworthy runs that did the same work as the newest run with the
+    default settings, or as the newest one if there is none. Studies often change settings.
 
     Args:
         runs: Runs of one workload with a headline, newest first.
     """
     if not runs:
         return []
-    newest = runs[0]
+    newest = next(filter(_is_usual, runs), runs[0])
     alike = [run for run in runs if run.cpu_name == newest.cpu_name and is_alike(newest, run)]
     best = _best(next(kept for kinds in _STANDINGS if (kept := [run for run in alike if run.verdict in kinds])))
     return [best, *(run for run in runs if run.id != best.id)]
@@ -64,14 +65,23 @@ def _best(runs: Sequence[RunSummary]) -> RunSummary:
 def best_and_latest(runs: Sequence[RunSummary]) -> list[RunSummary]:
     """Return the newest run, the previous one, and the best comparable one, newest first.
 
+    Runs with other than the default settings are left out if there are any with them, except for the newest run
+    that isn't part of a plan.
+
     Args:
         runs: Runs of one workload, newest first.
     """
     if not runs:
         return []
-    like = [run for run in runs[1:] if run.verdict != "invalid" and run_refusal(runs[0], run) is None]
-    kept = {run.id for run in (*runs[:2], *([_best(like)] if like else []))}
+    usual = list(filter(_is_usual, runs)) or runs
+    like = [run for run in usual[1:] if run.verdict != "invalid" and run_refusal(usual[0], run) is None]
+    alone = [run for run in runs if run.group_id is None][:1]
+    kept = {run.id for run in (*usual[:2], *alone, *([_best(like)] if like else []))}
     return [run for run in runs if run.id in kept]
+
+
+def _is_usual(run: RunSummary) -> bool:
+    return not unusual_settings(run)
 
 
 def _is_like(run: RunSummary, spec: RunSpec, device: str | None, cpu_name: str | None) -> bool:

@@ -39,6 +39,10 @@ __all__ = [
 ]
 
 
+# Longer durations are never known to seconds.
+_WHOLE_MINUTES = 10
+
+
 def format_time_left(duration_s: float | None) -> str:
     """Format an expected duration with reasonable precision, such as "about 4 min 50 s"; "" for None."""
     if duration_s is None:
@@ -49,6 +53,8 @@ def format_time_left(duration_s: float | None) -> str:
     hours, minutes = divmod(minutes, 60)
     if hours:
         return sentence("time_left.hours", hours=hours, minutes=minutes)
+    if minutes >= _WHOLE_MINUTES:
+        return sentence("time_left.whole_minutes", minutes=minutes + (seconds >= 30))
     return sentence("time_left.minutes", minutes=minutes, seconds=seconds)
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import position
-from app.core.analysis.headline import half_interval_pct
+from app.core.analysis.headline import half_interval_pct, is_even
 from app.core.analysis.power import device_at_limit, is_gpu
 from app.core.analysis.published import short_name
 from app.core.formats import format_installed_memory, format_seconds
@@ -248,7 +248,11 @@ def interval_text(run: RunSummary) -> str:
     if run.confidence_pct is None or run.confidence_pct < 95:
         return sentence("result.range", low=low, high=high)
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
-    return "" if half_pct is None else sentence("result.interval", low=low, high=high, half_pct=half_pct)
+    if half_pct is None:
+        return ""
+    if not is_even(run.value, run.value_low, run.value_high):
+        return sentence("result.uneven_interval", low=low, high=high)
+    return sentence("result.interval", low=low, high=high, half_pct=half_pct)
 
 
 def round_name(run: RunSummary) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import Bar, bars, factor, position, rank_text
-from app.core.analysis.headline import half_interval_pct
+from app.core.analysis.headline import half_interval_pct, is_even
 from app.core.analysis.power import is_gpu, work_per_joule
 from app.core.analysis.published import PublishedRow, short_name
 from app.core.errors import UsageError
@@ -14,7 +14,14 @@ from app.core.metrics import format_value, headline_kind
 from app.core.records import Run, RunSummary
 from app.core.report.card import Bars, ShareCard
 from app.core.report.result_records import result_of
-from app.core.report.run_texts import CONFIDENCE_PCT, Several, plain_verdict, rate_text, verdict_texts
+from app.core.report.run_texts import (
+    CONFIDENCE_PCT,
+    Several,
+    interval_text,
+    plain_verdict,
+    rate_text,
+    verdict_texts,
+)
 from app.core.report.share_texts import computer_parts, device_kind, device_title, version_line
 from app.core.result_file.canonical import short_code
 from app.core.result_file.record import Result
@@ -96,6 +103,9 @@ def _certainty(run: RunSummary) -> str:
     is_certain = half_pct is not None and run.confidence_pct is not None and run.confidence_pct >= CONFIDENCE_PCT
     if not is_certain:
         return sentence("share.estimate_without_interval" if run.basis == "estimate" else "result.no_interval")
+    if not is_even(run.value, run.value_low, run.value_high):
+        interval = interval_text(run)
+        return sentence("share.estimate_from", interval=interval) if run.basis == "estimate" else interval
     return sentence("share.estimate_within" if run.basis == "estimate" else "share.within", half_pct=half_pct)
 
 

@@ -17,13 +17,13 @@ from PySide6.QtWidgets import (
 
 from app.core.analysis.ab import is_usable, judge_repeats
 from app.core.analysis.compare import Bar, chart_note
-from app.core.analysis.headline import half_interval_pct
+from app.core.analysis.headline import half_interval_pct, is_even
 from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
 from app.core.metrics import CLOCKS, format_value, headline_kind, metric_lines
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
-from app.core.report.run_texts import rate_text, repeats_steps
+from app.core.report.run_texts import interval_text, rate_text, repeats_steps
 from app.gui.charts.bar_list import BarList
 from app.gui.charts.plots import LOW_PX, LOWEST_PX, Plot, time_span
 from app.gui.charts.speed_charts import PASS_PCT, EstimateChart, SustainedChart
@@ -297,7 +297,10 @@ class RunCharts(QWidget):
 def _half_width(run: RunSummary) -> str:
     """Return half the width of an estimate's interval as text; "" if unknown."""
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
-    return "" if half_pct is None else sentence("share.within", half_pct=half_pct)
+    if half_pct is None:
+        return ""
+    is_symmetric = is_even(run.value, run.value_low, run.value_high)
+    return sentence("share.within", half_pct=half_pct) if is_symmetric else interval_text(run)
 
 
 def _card(heading: str, *charts: QWidget, legend: Legend | None = None) -> Card:

@@ -218,6 +218,11 @@ def test_the_best_and_the_latest_are_chosen_among_those_that_compare(summary: Ru
     rates = [replace(each, metric="images_per_s") for each in runs]
     assert [each.id for each in best_and_latest(rates)] == [5, 4]
     assert best_and_latest([]) == []
+    study = [run(9, 20.0, settings="cpus=2", group_id=1), run(8, 30.0, settings="cpus=1", group_id=1)]
+    assert [each.id for each in best_and_latest([*study, *runs])] == [5, 4, 1]
+    alone = run(10, 25.0, settings="cpus=2")
+    assert [each.id for each in best_and_latest([alone, *study, *runs])] == [10, 5, 4, 1]
+    assert [each.id for each in best_and_latest(study)] == [9, 8]
     assert best_and_latest(runs[:1]) == runs[:1]
 
 
@@ -381,6 +386,8 @@ def test_it_does_where_the_setup_asks_for_those(summary: RunSummary) -> None:
         (({"value": 190.0}, {"value": 20.0, "cpu_name": "Another"}), 2),
         (({"value": 7.0, "metric": "images_per_s"}, {"value": 9.0, "metric": "images_per_s"}), 1),
         (({"value": 7.0}, {"value": 7.0}), 2),
+        (({"value": 20.0, "settings": "cpus=2"}, {"value": 190.0}), 1),
+        (({"value": 190.0, "settings": "cpus=1"}, {"value": 20.0, "settings": "cpus=2"}), 2),
         ((), None),
     ],
 )

@@ -20,6 +20,7 @@ from app.core.report.run_texts import (
     estimated_from_s,
     headline,
     headline_note,
+    interval_text,
     machine_line,
     plain_verdict,
     result_notes,
@@ -113,6 +114,13 @@ def test_a_headline_has_its_basis(
     assert headline_note(run) == note
     value = text(value) if isinstance(value, Message) else value
     assert headline(run) == (f"{value}\n{note}" if note else value)
+
+
+def test_a_single_half_width_is_shown_only_if_it_describes_both_ends(summary: RunSummary) -> None:
+    run = replace(summary, value=174.0, value_low=154.0, value_high=222.0, confidence_pct=95.0)
+    assert interval_text(run) == sentence("result.uneven_interval", low="154", high="222")
+    even = replace(run, value_low=126.0)
+    assert said("result.interval", half_pct="27.6").is_all_of(interval_text(even))
 
 
 def test_steps_of_ten_seconds_and_more_are_shown_in_seconds(summary: RunSummary) -> None:

@@ -226,15 +226,15 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies_page.new": "New study",
     "studies_page.not_run": ("1 configuration can't run here.", "{count} configurations can't run here."),
     "studies_page.nothing": "No studies yet",
-    "studies_page.only_one": "Only one configuration here",
+    "studies_page.only_one": "This computer has only one, so there is nothing to compare",
     "studies_page.own_question": "How do the settings you choose affect speed?",
     "studies_page.own_workloads": (
         "1 workload of the published study",
         "{count} workloads of the published study",
     ),
     "studies_page.points": (
-        "1 configuration ({axes}): {points:, }. {runs}.",
-        "{count} configurations ({axes}): {points:, }. {runs}.",
+        "{runs}. 1 configuration ({axes}): {points:, }.",
+        "{runs}. {count} configurations ({axes}): {points:, }.",
     ),
     "studies_page.quick_runs": ("1 run, about {minutes:.0f} min", "{count} runs, about {minutes:.0f} min"),
     "studies_page.runs": ("1 run", "{count} runs"),

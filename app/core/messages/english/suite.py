@@ -122,6 +122,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "suite_page.step_1": "Click Run, then leave the computer alone. Other programs lower the score.",
     "suite_page.step_2": "Each test is a Quick run in its own process, with the same settings on every computer.",
     "suite_page.step_3": "See one score with its interval and verdict. You can cancel and resume later.",
-    "suite_page.takes": "{count} tests, {rounds} rounds, about {minutes:.0f} minutes. The score is the geometric mean of all points. The reference computer gets {points} per test.",
+    "suite_page.takes": "{count} tests, {rounds} rounds, about {minutes:.0f} minutes. The score is the geometric mean of all points. {points} is the score of {machine}.",
     "suite_page.what": "A fixed list of workloads, one score",
 }

@@ -63,6 +63,9 @@ def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: b
     done = [point for point in result.done if point.rate is not None]
     if not done:
         return [sentence("studies.nothing_yet"), *_missing(result)]
+    if len(done) == 1 and result.left:  # there is nothing to compare yet
+        rate = rate_text(done[0].rate, unit_of(done))
+        return [sentence("studies.point_rate", point=done[0].name, rate=rate), *_missing(result), *_doubts(result)]
     if wants_epochs(result):
         reached = _convergence(result, done, details)
         is_enough = reached and result.study.preset == CONVERGENCE

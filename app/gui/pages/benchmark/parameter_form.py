@@ -60,6 +60,12 @@ class ParameterForm(QWidget):
         """Set a value as if the user had entered it."""
         set_edited(self._editors[name], value)
 
+    def enable(self, names: Sequence[str], *, is_enabled: bool) -> None:
+        """Enable or disable the editors of parameters. Names without an editor are ignored."""
+        for name in names:
+            if name in self._editors:
+                self._editors[name].setEnabled(is_enabled)
+
     def keep_on(self, name: str, reason: str) -> None:
         """Lock a switch in the on position for the given reason; "" unlocks it."""
         editor = self._editors[name]

@@ -359,6 +359,8 @@ class SetupView(QWidget):
         engine = self.device.engine or DEFAULT_ENGINE
         reason = sentence("setup.always_compiled", engine=engine_title(engine)) if compiles_always(engine) else ""
         self.form.keep_on("jit", reason)
+        # The other presets are limited by time.
+        self.form.enable(("epochs", "steps"), is_enabled=self.presets["standard"].isChecked())
         self._check()
         self._estimate_soon()
 

@@ -363,8 +363,12 @@ class ComparePage(QWidget):
         is_rate = by_joule or headline_kind(metric).is_rate
         parts.insert(0, sentence("compare.higher_is_better" if is_rate else "compare.lower_is_better"))
         if baseline is not None:
-            code = "compare_page.times_the_work" if by_joule else "compare_page.times_as_fast"
-            parts.append(sentence(code, baseline=baseline_name(baseline)))
+            if baseline.kind == "you":
+                code = "compare_page.times_work_of_this" if by_joule else "compare_page.times_as_this"
+                parts.append(sentence(code))
+            else:
+                code = "compare_page.times_the_work" if by_joule else "compare_page.times_as_fast"
+                parts.append(sentence(code, baseline=baseline_name(baseline)))
         self.card.note.show_text(" · ".join(parts))
         unlike = unlike_note(shown)
         self.unlike.setText("" if unlike is None or as_table else text(unlike))

@@ -20,6 +20,7 @@ from app.core.records import Plan
 from app.core.runs.runner import Runner, known_workload
 from app.core.titles import workload_title
 from app.gui.run.plan_page import PlanSetup
+from app.gui.run.preflight import PreflightLine
 from app.gui.services.bundle import Services
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
@@ -101,6 +102,7 @@ class StudySetup(PlanSetup):
         self.rounds = indented(QSpinBox(minimum=1, maximum=ROUNDS_LIMIT))
         self.points = ClampedLabel(lines=3)
         self.problem = label(wrap=True)
+        self.preflight = PreflightLine(services)
         self.prices_button = Button(services.theme, sentence("studies_page.prices"), "pencil")
         self.run_button = Button(services.theme, sentence("studies_page.run"), "play", kind="primary")
         self._fill()
@@ -241,6 +243,7 @@ class StudySetup(PlanSetup):
         def done(plan: Plan) -> None:
             if number == self._asked:
                 self._plan = plan
+                self.preflight.show_choice(plan.specs[0], machine)
                 self._show_plan(plan)
 
         self._services.tasks.start(partial(asked.plan, runner), done, failed)
@@ -300,6 +303,7 @@ class StudySetup(PlanSetup):
                 rounds,
                 self.points,
                 self.problem,
+                self.preflight,
                 self.prices_button,
                 spacing_px=GAP_PX,
             )

@@ -11,6 +11,7 @@ from app.core.plans.suite.texts import points_text
 from app.core.records import Plan
 from app.core.runs.runner import Runner
 from app.gui.run.plan_page import PlanSetup
+from app.gui.run.preflight import PreflightLine
 from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Button, ElidedLabel, column, give_way, guard_wheel, label, scrolled, set_tone
 from app.gui.widgets.device_list import DeviceList
@@ -28,11 +29,12 @@ class SuiteSetup(PlanSetup):
         self._busy, self._is_planning = "", False
         self.devices = DeviceList(engine=self._definition.engine)
         self.problem = label(wrap=True)
+        self.preflight = PreflightLine(services)
         run = sentence("suite_page.run", name=suite_name(NEWEST))
         self.run_button = Button(services.theme, run, "play", kind="primary")
         self._lay_out()
         self.run_button.clicked.connect(self.run)
-        self.devices.currentIndexChanged.connect(lambda _: self._show_problem(""))
+        self.devices.currentIndexChanged.connect(self._on_device)
         services.finder.found.connect(self._offer)
         services.engines.changed.connect(self._offer)
         self._offer()
@@ -71,6 +73,14 @@ class SuiteSetup(PlanSetup):
         machine = self._services.finder.machine
         if machine is not None:
             self.devices.offer(device_choices(self._services.engines.installed, machine))
+        self._on_device()
+
+    def _on_device(self) -> None:
+        machine, choice = self._services.finder.machine, self.devices.choice
+        if machine is not None and choice is not None:
+            first = self._definition.parts[0]
+            spec = first.spec(engine=choice.engine, device=choice.device, without_tf32=choice.device != "cpu")
+            self.preflight.show_choice(spec, machine)
         self._show_problem("")
 
     def _show_problem(self, problem: str) -> None:
@@ -94,6 +104,7 @@ class SuiteSetup(PlanSetup):
             rounds=rounds,
             minutes=RUN_S * len(parts) * rounds / 60,
             points=points_text(POINTS),
+            machine=self._definition.machine,
         )
         titles = [
             column(ElidedLabel(each.title), ElidedLabel(_detail(each), muted=True), spacing_px=0) for each in parts
@@ -103,7 +114,7 @@ class SuiteSetup(PlanSetup):
         self.body.addWidget(heading)
         self.body.addWidget(scrolled(column(*titles, None, spacing_px=PART_GAP_PX)), stretch=1)
         device = label(sentence("label.device"), muted=True, weight=QFont.Weight.Normal)
-        self.body.addLayout(column(device, self.devices, self.problem, self.run_button))
+        self.body.addLayout(column(device, self.devices, self.problem, self.preflight, self.run_button))
 
 
 def _detail(part: SuitePart) -> str:

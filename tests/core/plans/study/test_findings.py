@@ -273,6 +273,12 @@ def test_without_a_result_it_says_so(study: Make) -> None:
     assert said("studies.waiting", count="8").is_in(findings(study("batch", lambda _: None)))
 
 
+def test_the_first_of_several_configurations_is_the_fastest_of_none(study: Make) -> None:
+    first, *rest = findings(study("batch", lambda spec: 40.0 if spec.batch_size == 8 else None))
+    assert said("studies.point_rate").begins(first)
+    assert rest == [sentence("studies.waiting", count=7)]
+
+
 def test_failures_and_doubts_are_told_once_each(runner: Runner, stored: Store) -> None:
     plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100, 200)}, runner)
 

@@ -10,6 +10,7 @@ from app.core.analysis.compare import Bar
 from app.core.messages import sentence
 from app.core.storage.database import Database
 from app.core.storage.imported_results import add_results
+from app.core.titles import level_title
 from app.gui.charts.bars import bar_key
 from app.gui.pages.compare.page import ComparePage
 from app.gui.services.bundle import Services
@@ -53,7 +54,7 @@ def test_an_imported_result_has_its_bar_and_row_until_it_is_removed(
     keys = [bar_key(bar) for bar in imported(page)]
     assert keys == ["imported-3", "imported-1"]
     bar = imported(page)[0]
-    assert bar.remarks[:3] == (sentence("compare.imported_result"), "TensorFlow 2.21.0", "valid")
+    assert bar.remarks[:3] == (sentence("compare.imported_result"), "TensorFlow 2.21.0", level_title("valid"))
     rows = [
         row
         for row in page.table.rows.rows
