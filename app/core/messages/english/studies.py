@@ -226,7 +226,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies_page.new": "New study",
     "studies_page.not_run": ("1 configuration can't run here.", "{count} configurations can't run here."),
     "studies_page.nothing": "No studies yet",
-    "studies_page.only_one": "This computer has only one, so there is nothing to compare",
+    "studies_page.only_one": "Only one on this computer",
     "studies_page.own_question": "How do the settings you choose affect speed?",
     "studies_page.own_workloads": (
         "1 workload of the published study",
