@@ -23,7 +23,7 @@ _NAMES = re.compile(
     r"(?:mixed_)?b?float(?:16|32)|AVX\S*|VNNI|BF16|EPYC|AMD|Colab|GTX|RTX|GRID|Tesla|Titan|\bTi\b|"
     r"MX150|Demo|[iKMP]\d\S*|"
     r"Linux|Debian|GNU|\b(?:cuda\w*|cuda-legacy|rocm|xpu|cpu)\b|\b[kKMG]?B(?:/s)?\b|\bGHz|\bms|\bk?Wh|\bkJ|n/a|https?://\S*|"
-    r"\S+\.(?:json|txt|py)\b|/\S+|\b[0-9A-F]{4}-[0-9A-F]{4}\b|\b[0-9a-f]{16,}\b"
+    r"\S+\.(?:json|txt|py)\b|/\S+|\b[0-9a-f]{16,}\b"
 )
 _ACCENTED = str.maketrans("aceinouyACEINOUY", "áčéíñóúýÁČÉÍÑÓÚÝ")
 _FILLER = "éñá séñ "
@@ -76,7 +76,8 @@ def names_of(machine: Machine) -> list[str]:
 
 def english_in(text: str, names: Iterable[str]) -> str:
     """Return what of a text is neither from the catalogue nor a name, if there are letters in it."""
-    left = re.sub(r"https?://\S*", " ", unmarked(text))
+    # Checksums first, because a name such as "312" may be part of one.
+    left = re.sub(r"https?://\S*|\b[0-9A-F]{4}-[0-9A-F]{4}\b", " ", unmarked(text))
     known = (*names, *CATALOGUE, *STUDIES.values(), *(workload.source for workload in CATALOGUE.values()))
     known += tuple(name for row in reference_rows() for name in (row.short_name, short_name(row.device)))
     for name in sorted((*known, *(data.SOURCE.title for data in DATASETS.values())), key=len, reverse=True):
