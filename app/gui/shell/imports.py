@@ -32,6 +32,11 @@ Answer: TypeAlias = "tuple[list[Outcome], str, bool]"
 class ResultImports(QObject):
     """Imports results in the background, and notifies the user.
 
+    Args:
+        services: Services of the app.
+        window: Window that accepts dropped files.
+        is_compared: Returns whether the Compare page is shown, which shows new results at once.
+
     Signals:
         compare_wanted: The user wants to see the results of the workload with this ID.
         suite_wanted: The user wants to see the imported score of a suite.
@@ -46,8 +51,9 @@ class ResultImports(QObject):
     changed = Signal(str)
     dragged = Signal(bool)
 
-    def __init__(self, services: Services, window: QWidget) -> None:
+    def __init__(self, services: Services, window: QWidget, is_compared: Callable[[], bool]) -> None:
         super().__init__(window)
+        self._is_compared = is_compared
         self._services = services
         self._window = window
         self.preview: LogPreview | None = None
@@ -159,7 +165,7 @@ class ResultImports(QObject):
         tone: Tone = "invalid" if refused and not count else "caution" if refused else ""
         own = [run_id for outcome in outcomes for run_id in outcome.added.own_runs]
         follow: Callable[[], None] = partial(self.compare_wanted.emit, workload)
-        action = sentence("page.compare") if workload else ""
+        action = "" if self._is_compared() or not workload else sentence("page.compare")
         if own and not workload:
             action, follow = sentence("button.open"), partial(self.run_wanted.emit, own[0])
         elif is_suite:

@@ -78,7 +78,7 @@ class MainWindow(QMainWindow):
         self.stack.addWidget(self.benchmark)
         self.stack.currentChanged.connect(self.banner.raise_)  # showing a page moves it to the front
         self._actions: dict[str, QAction] = {}
-        self.imports = ResultImports(services, self)
+        self.imports = ResultImports(services, self, lambda: self._code == "compare")
         self._lay_out()
         self._make_menu()
         self.side_bar.chosen.connect(self._on_page_chosen)

@@ -98,7 +98,10 @@ def test_dropped_it_is_a_bar_on_compare(driver: Driver, paths: Paths, theirs: Pa
     drop(driver, theirs / name)
     driver.until(lambda: said("imports_page.no_new").is_in(driver.message))
     assert count(paths) == 1
+    assert not driver.window.banner.button.isVisible(), "its bar is on this page"
     driver.window.show_page("benchmark")
+    drop(driver, theirs / name)
+    driver.until(driver.window.banner.button.isVisible)
     driver.press(driver.window.banner.button)
     assert driver.window.page is compare, "where its bar is"
 

@@ -166,7 +166,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "heading.validation_s": "Validation s",
     "heading.verdict": "Verdict",
     "heading.value": "Value",
-    "heading.whole_run": "Run time here",
+    "heading.whole_run": "Standard run here",
     "heading.year": "Year",
     "label.automatic": "Automatic",
     "label.checking": "Checking …",

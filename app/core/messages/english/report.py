@@ -100,7 +100,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "result.verdict_and_more": ("{words}; 1 more reason", "{words}; {count} more reasons"),
     "result.within": "{value} ± {half_pct:.1f} %",
     "result.virtual_by": "virtual machine ({kind})",
-    "result.one_run": "One run: {causes}",
+    "result.one_run": "One run, {causes}",
     "share.all_runs": ("the run", "all {count} runs"),
     "share.as_fast_as": "as fast as the {device}",
     "share.axis": "{label}, log scale",

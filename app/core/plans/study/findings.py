@@ -10,7 +10,7 @@ from app.core.metrics import headline_kind
 from app.core.plans.study.axes import POWER_LIMIT, axis_value
 from app.core.plans.study.details import CONVERGENCE, NO_DETAILS, Details, wants_epochs
 from app.core.plans.study.folder_findings import reading_findings
-from app.core.plans.study.points import Point, StudyResult, power_knee
+from app.core.plans.study.points import Point, StudyResult, power_knee, titled_name
 from app.core.plans.study.units import rate_text, unit_of
 from app.core.plans.verdicts import worst_verdict
 from app.core.titles import workload_title
@@ -65,7 +65,8 @@ def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: b
         return [sentence("studies.nothing_yet"), *_missing(result)]
     if len(done) == 1 and result.left:  # there is nothing to compare yet
         rate = rate_text(done[0].rate, unit_of(done))
-        return [sentence("studies.point_rate", point=done[0].name, rate=rate), *_missing(result), *_doubts(result)]
+        point = titled_name(result.study, done[0].name)
+        return [sentence("studies.point_rate", point=point, rate=rate), *_missing(result), *_doubts(result)]
     if wants_epochs(result):
         reached = _convergence(result, done, details)
         is_enough = reached and result.study.preset == CONVERGENCE

@@ -10,7 +10,7 @@ from app.core.analysis.power import work_metric
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import headline_kind
-from app.core.plans.study.axes import POWER_LIMIT, axis_text, axis_value
+from app.core.plans.study.axes import POWER_LIMIT, axis_text, axis_title, axis_value
 from app.core.plans.study.kind import KIND
 from app.core.plans.study.presets import PRESETS
 from app.core.records import Group, Plan, PlannedRun, RunSummary, Study
@@ -178,6 +178,12 @@ def point_name(plan: Plan, spec: RunSpec) -> str:
     study = plan.study or Study()
     specs = [*plan.specs, *(refusal.spec for refusal in study.refused)]
     return " · ".join(_place(spec, specs, study.axes))
+
+
+def titled_name(study: Study, name: str) -> str:
+    """Return a configuration's name with the title of the axis if it is only a number."""
+    is_number = len(study.axes) == 1 and name.replace(",", "").isdecimal()
+    return sentence("studies.axis_value", axis=axis_title(study.axes[0]), value=name) if is_number else name
 
 
 def load_study(database: Database, group_id: int) -> StudyResult:

@@ -16,7 +16,7 @@ from app.core.plans.study.details import NO_DETAILS, Details, load_details
 from app.core.plans.study.figures import figures
 from app.core.plans.study.findings import findings
 from app.core.plans.study.folder_findings import folder_lines
-from app.core.plans.study.points import StudyResult, point_name
+from app.core.plans.study.points import StudyResult, point_name, titled_name
 from app.core.plans.study.tables import study_as_dict, study_export, study_table
 from app.core.plans.verdicts import worst_verdict
 from app.core.records import Group, PlannedRun, RunSummary
@@ -148,7 +148,7 @@ class StudyReport(PlanReport):
 
     def current(self, planned: PlannedRun, number: int, count: int) -> str:
         """Describe the current run by its number and configuration."""
-        point = point_name(self.group.plan, planned.spec)
+        point = titled_name(self.result.study, point_name(self.group.plan, planned.spec))
         return sentence("studies_page.run_of", number=number, planned=count, point=point)
 
     @property
