@@ -317,6 +317,12 @@ def verdict_texts(judged: events.Judged) -> tuple[str, ...]:
 _SYMPTOMS = frozenset({"uneven_steps", "drift", "spread", "interval_wide", "no_interval", "interruptions"})
 
 
+def causes_first(reasons: Sequence[events.Reason]) -> list[events.Reason]:
+    """Return reasons in the order of their levels, with causes before the uncertainty that they lead to."""
+    levels = list(dict.fromkeys(reason.level for reason in reasons))
+    return sorted(reasons, key=lambda reason: (levels.index(reason.level), reason.code in _SYMPTOMS))
+
+
 def plain_verdict(judged: events.Judged, *, to_share: bool) -> tuple[str, ...]:
     """Return the cautions about a run in everyday words and without numbers, then in shorter versions.
 

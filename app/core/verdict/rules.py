@@ -318,7 +318,6 @@ def _no_interval(evidence: Evidence) -> Message | None:
     )
 
 
-# Among the cautions, causes come before the uncertainty that they lead to.
 RULES = (
     Rule("damaged_record", "invalid", _damaged, "advice.damaged", at_end=True),
     Rule("not_summarised", "invalid", _not_summarised, "advice.report_log", at_end=True),
@@ -359,7 +358,6 @@ RULES = (
         at_end=True,
         instead={"verdict.faster": "advice.wait_and_close"},  # not caused by heat
     ),
-    *CAUTION_RULES,
     Rule(
         "spread", "caution", lambda evidence: spread(evidence.run.summary, wide=True), "advice.quiet", at_end=True
     ),
@@ -374,6 +372,7 @@ RULES = (
     Rule(SHARED_HOST, "caution", _shared_host, "advice.repeat", at_end=True),
     Rule("no_interval", "caution", _no_interval, "advice.more_epochs", at_end=True),
     Rule("interruptions", "caution", _interruptions, "advice.quiet", at_end=True),
+    *CAUTION_RULES,
     *DATA_RULES,
     *FACT_RULES,
 )

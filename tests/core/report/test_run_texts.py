@@ -196,7 +196,7 @@ def test_warnings_steal_and_a_virtual_machine_are_noted(stored_run: Run) -> None
     warning = events.Warn(code="gpu_not_used", message="TensorFlow cannot use the GPU.")
     virtual = machine_of(stored_run, virtual_machine=True, virtualization="docker in kvm")
     notes = result_notes(JudgedRun(replace(stored_run, telemetry=samples, warnings=(warning,), machine=virtual)))
-    stolen, shared, warned = (note.text for note in notes if note.kind == "caution")
+    shared, stolen, warned = (note.text for note in notes if note.kind == "caution")
     assert said("verdict.shared_at_least", half_pct="8.8").is_all_of(shared)
     assert said("verdict.host_steal", share_pct="7").is_all_of(stolen)
     assert warned == warning.message

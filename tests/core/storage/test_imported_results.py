@@ -35,6 +35,7 @@ from app.core.storage.past_runs import past_runs
 from app.core.storage.peak import peak_share
 from app.core.storage.queries import Query, expected_duration_s, find_history, find_ids, own_runs
 from app.core.storage.runs import all_ids, load_run
+from app.core.titles import level_title
 from tests.broken import make_results
 from tests.core.result_file.results import golden
 from tests.recording import as_preset, recorded_events, store_recording
@@ -197,7 +198,7 @@ def mine(summary: RunSummary) -> RunSummary:
 def test_a_bar_says_that_it_is_imported_and_under_which_conditions(mine: RunSummary) -> None:
     (bar,) = drawn(mine, other())
     assert (bar.name, bar.value) == ("EPYC", golden()[2].statistics.value)
-    assert bar.remarks[:3] == (sentence("compare.imported_result"), "TensorFlow 2.21.0", "valid")
+    assert bar.remarks[:3] == (sentence("compare.imported_result"), "TensorFlow 2.21.0", level_title("valid"))
     assert sentence("setting_value.data_synthetic") in bar.remarks
     rows = dict(provenance(bar))
     assert rows[sentence("provenance.from")] == sentence(

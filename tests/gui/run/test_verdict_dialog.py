@@ -93,6 +93,15 @@ def test_an_advice_is_shown_once_below_the_last_reason_that_shares_it(
     assert [shared in reason.accessibleName() for reason in dialog.reasons] == [False, False, True, False]
 
 
+def test_causes_come_before_the_uncertainty_they_lead_to(run: Run, qtbot: QtBot, services: Any) -> None:
+    uneven = disturbed(replace(run, summary=replace(run.summary, spread_pct=20.9)))
+    codes = [reason.code for reason in JudgedRun(uneven).verdict.reasons]
+    assert codes.index("spread") < codes.index("other_load")  # otherwise, the test shows nothing
+    shown = texts(added(qtbot, VerdictDialog(services.theme, JudgedRun(uneven))))
+    cause = shown.index(sentence("verdict.other_load", share_pct=40.0))
+    assert cause < next(place for place, text in enumerate(shown) if "20.9 %" in text)
+
+
 def test_the_verdict_dialog_repeats_no_advice(run: Run, qtbot: QtBot, services: Any) -> None:
     rough: dict[str, Any] = {
         "basis": "estimate",

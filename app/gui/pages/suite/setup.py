@@ -110,9 +110,8 @@ class SuiteSetup(PlanSetup):
             column(ElidedLabel(each.title), ElidedLabel(_detail(each), muted=True), spacing_px=0) for each in parts
         ]
         heading = label(sentence("suite_page.parts"), muted=True, weight=QFont.Weight.Normal)
-        self.body.addWidget(label(takes, wrap=True))
-        self.body.addWidget(heading)
-        self.body.addWidget(scrolled(column(*titles, None, spacing_px=PART_GAP_PX)), stretch=1)
+        content = column(label(takes, wrap=True), heading, *titles, None, spacing_px=PART_GAP_PX)
+        self.body.addWidget(scrolled(content), stretch=1)
         device = label(sentence("label.device"), muted=True, weight=QFont.Weight.Normal)
         self.body.addLayout(column(device, self.devices, self.problem, self.preflight, self.run_button))
 
