@@ -2,7 +2,7 @@
 
 import contextlib
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -98,17 +98,19 @@ def test_a_suspended_worker_ends_the_run_on_both(paths: Paths, machine: Machine)
     assert sides[0].said.code == "cluster.ended"
 
 
-def is_worker(process: psutil.Process) -> bool:
-    with contextlib.suppress(psutil.Error):  # a process of an earlier test that has ended
-        return "workloads" in " ".join(process.cmdline())
-    return False
+def running_workers() -> Iterator[psutil.Process]:
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):  # a process of an earlier test that has ended
+            if "workloads" in " ".join(process.cmdline()):
+                yield process
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows suspends no process like this")
 def test_a_worker_suspended_at_its_very_start_ends_the_run_on_both(paths: Paths, machine: Machine) -> None:
     with together(demo(step_s=LONG), paths, machine, Limits(loads_s=3.0)) as sides:
-        next(filter(is_worker, psutil.Process().children(recursive=True))).suspend()
+        wait_until(lambda: any(running_workers()))
+        next(running_workers()).suspend()
         finished(paths, *sides)
     assert {side.said.code for side in sides} == {"run.hung", "cluster.ended"}
 
