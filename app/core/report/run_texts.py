@@ -438,7 +438,8 @@ def _title_line(run: RunSummary) -> str:
     if run.value is None:
         return f"{value} · {what}"
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
-    if half_pct is not None and (run.confidence_pct or 0.0) >= CONFIDENCE_PCT:
+    is_symmetric = is_even(run.value, run.value_low, run.value_high)
+    if half_pct is not None and is_symmetric and (run.confidence_pct or 0.0) >= CONFIDENCE_PCT:
         value = sentence("result.within", value=value, half_pct=half_pct)
     is_rate = headline_kind(run.metric).is_rate
     better = sentence("compare.higher_is_better" if is_rate else "compare.lower_is_better")

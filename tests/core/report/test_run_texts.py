@@ -116,9 +116,10 @@ def test_a_headline_has_its_basis(
     assert headline(run) == (f"{value}\n{note}" if note else value)
 
 
-def test_a_single_half_width_is_shown_only_if_it_describes_both_ends(summary: RunSummary) -> None:
+def test_a_single_half_width_is_shown_only_if_it_describes_both_ends(summary: RunSummary, stored_run: Run) -> None:
     run = replace(summary, value=174.0, value_low=154.0, value_high=222.0, confidence_pct=95.0)
     assert interval_text(run) == sentence("result.uneven_interval", low="154", high="222")
+    assert "±" not in result_text(JudgedRun(replace(stored_run, summary=run))).splitlines()[0]
     even = replace(run, value_low=126.0)
     assert said("result.interval", half_pct="27.6").is_all_of(interval_text(even))
 

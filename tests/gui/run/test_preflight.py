@@ -109,6 +109,16 @@ def test_nothing_is_ready_before_there_is_a_choice(services: Services, qtbot: Qt
     assert line.text.whole_text == sentence("preflight.looking")
 
 
+@pytest.mark.parametrize("code", ["studies", "suite"])
+def test_plans_see_the_load_too(driver: Driver, code: str) -> None:
+    driver.window.show_page(code)
+    setup = driver.window.studies.setup if code == "studies" else driver.window.suite.setup
+    driver.until(setup.run_button.isEnabled)  # a study is planned in the background
+    setup.preflight.show_telemetry(BUSY)
+    assert [reason.code for reason in setup.preflight.cautions] == ["on_battery", "other_load"]
+    assert setup.preflight.isVisible()
+
+
 def test_ab_sees_the_load_before_its_sides_differ(driver: Driver) -> None:
     driver.window.show_page("ab")
     setup = driver.window.ab.setup

@@ -275,7 +275,8 @@ def test_without_a_result_it_says_so(study: Make) -> None:
 
 def test_the_first_of_several_configurations_is_the_fastest_of_none(study: Make) -> None:
     first, *rest = findings(study("batch", lambda spec: 40.0 if spec.batch_size == 8 else None))
-    assert said("studies.point_rate").begins(first)
+    title = sentence("studies.axis_value", axis="Batch size", value="8")
+    assert said("studies.point_rate", point=title).begins(first)
     assert rest == [sentence("studies.waiting", count=7)]
 
 

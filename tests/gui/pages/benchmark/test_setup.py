@@ -530,3 +530,12 @@ def test_a_run_that_was_deleted_elsewhere_leaves_its_place(driver: Driver) -> No
     driver.window.show_page("results")
     driver.window.show_page("benchmark")
     driver.until(lambda: known.bars.slot is not None)
+
+
+def test_only_standard_has_a_number_of_epochs(driver: Driver) -> None:
+    setup = driver.page.setup
+    setup.advanced_button.setChecked(True)
+    (epochs,) = [each for each in setup.form.findChildren(QSpinBox) if each.accessibleName() == "Epochs"]
+    for preset, is_used in (("standard", True), ("quick", False), ("standard", True)):
+        driver.press(setup.presets[preset])
+        assert epochs.isEnabled() is is_used

@@ -261,6 +261,16 @@ def test_a_ratio_names_its_baseline_once_and_in_the_right_direction() -> None:
     assert value_text(slow, None, ratios=True) == "320"
 
 
+def test_this_computer_as_the_baseline_is_called_that(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
+    opened(page, qtbot)
+    page.baseline.setCurrentIndex(page.baseline.findText(sentence("compare.you")))
+    page.baseline.activated.emit(page.baseline.currentIndex())
+    assert said("compare_page.times_as_this").is_in(page.card.note.whole_text)
+    page.baseline.setCurrentIndex(page.baseline.findText("GTX 1060"))
+    page.baseline.activated.emit(page.baseline.currentIndex())
+    assert said("compare_page.times_as_fast").is_in(page.card.note.whole_text)
+
+
 def test_the_scale_can_be_linear(page: ComparePage, qtbot: QtBot) -> None:
     opened(page, qtbot, runs=False)
     QTest.mouseClick(page.filters.button, Qt.MouseButton.LeftButton)
