@@ -103,6 +103,7 @@ class Workload:
         study: The published study that it reproduces, "000" to "004"; "" if there is none.
         source: Publication that describes the network.
         epoch_text: Short definition of an epoch; None for the demo.
+        meaning: What the result means for networks, as a sentence; None for networks.
         metric: Metric of the headline.
         samples_per_epoch, validation_samples: Training and validation examples per epoch. If the study has no
             epochs, the number of training examples is 0.
@@ -137,6 +138,7 @@ class Workload:
     study: str = ""
     source: str
     epoch_text: Message | None = None
+    meaning: Message | None = None
     metric: HeadlineKey = "seconds_per_epoch_s"
     dataset: str | None = None
     epochs: int

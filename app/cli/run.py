@@ -26,6 +26,7 @@ from app.core.report.run_texts import (
     energy_text,
     estimated_from_s,
     headline,
+    meaning_text,
     peak_text,
     power_text,
     verdict_line,
@@ -132,5 +133,5 @@ def print_result(stored: Run, on_one: str = "") -> None:
 
 def _extra_lines(stored: Run) -> tuple[str, ...]:
     summary = stored.summary
-    texts = derived_epoch_text(summary), bottleneck_text(stored), peak_text(stored)
+    texts = derived_epoch_text(summary), meaning_text(summary), bottleneck_text(stored), peak_text(stored)
     return *texts, power_text(summary), energy_text(summary)

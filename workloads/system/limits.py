@@ -88,6 +88,7 @@ class Matmul(Limit):
     metric = "flop_per_s"
     source = "Shi, Wang, Xu, Chu, Benchmarking State-of-the-Art Deep Learning Software Tools, 2016 (study 003)"
     epoch_text = message("epoch_text.products")
+    meaning = message("meaning.matmul")
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
         """Multiply square matrices, then study 003's matrices, with the second one plain and transposed."""
@@ -113,6 +114,7 @@ class MemoryBandwidth(Limit):
     metric = "bytes_per_s"
     source = "McCalpin, Memory Bandwidth and Machine Balance, 1995 (STREAM)"
     epoch_text = message("epoch_text.sums")
+    meaning = message("meaning.memory_bandwidth")
     study = ""
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
@@ -132,6 +134,7 @@ class HostToDevice(Limit):
     metric = "bytes_per_s"
     source = "Shi, Wang, Xu, Chu, Benchmarking State-of-the-Art Deep Learning Software Tools, 2016 (study 003)"
     epoch_text = message("epoch_text.transfers")
+    meaning = message("meaning.host_to_device")
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
         """Explain that the workload requires a GPU as the target of transfers."""
@@ -162,6 +165,7 @@ class AllReduce(Limit):
     metric = "bytes_per_s"
     source = "NVIDIA, Performance reported by NCCL tests (bus bandwidth)"
     epoch_text = message("epoch_text.all_reduce")
+    meaning = message("meaning.all_reduce")
     study = ""
     least_devices = 2
 

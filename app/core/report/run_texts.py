@@ -33,10 +33,12 @@ __all__ = [
     "energy_text",
     "engine_line",
     "error_advice",
+    "half_width_text",
     "headline",
     "headline_note",
     "interval_text",
     "machine_line",
+    "meaning_text",
     "peak_text",
     "plain_verdict",
     "power_text",
@@ -96,6 +98,12 @@ def error_advice(error_code: str | None, engine: str) -> str | None:
 def derived_epoch_text(run: RunSummary) -> str:
     """Return the duration of an epoch as text if the headline is another quantity; "" without epochs."""
     return _text(derived_epoch(run))
+
+
+def meaning_text(run: RunSummary) -> str:
+    """Return what a result means for networks if its workload isn't one; "" otherwise."""
+    workload = CATALOGUE.get(run.workload)
+    return "" if workload is None or run.value is None else _text(workload.meaning)
 
 
 def peak_text(run: Run) -> str:
@@ -240,7 +248,8 @@ def rate_text(run: RunSummary) -> str:
 def interval_text(run: RunSummary) -> str:
     """Return the confidence interval of a headline as text; "" if there is none.
 
-    If there are too few epochs for 95 %, the interval is shown as a range.
+    If there are too few epochs for 95 %, the interval is shown as a range. After a caution, it is said to hold for
+    this run only: what disturbed the run comes and goes, so that the next one may well be outside.
     """
     if run.value is None or run.value_low is None or run.value_high is None:
         return ""
@@ -251,8 +260,27 @@ def interval_text(run: RunSummary) -> str:
     if half_pct is None:
         return ""
     if not is_even(run.value, run.value_low, run.value_high):
-        return sentence("result.uneven_interval", low=low, high=high)
-    return sentence("result.interval", low=low, high=high, half_pct=half_pct)
+        code = "result.uneven_interval_of_run" if _is_disturbed(run) else "result.uneven_interval"
+        return sentence(code, low=low, high=high)
+    code = "result.interval_of_run" if _is_disturbed(run) else "result.interval"
+    return sentence(code, low=low, high=high, half_pct=half_pct)
+
+
+def half_width_text(run: RunSummary, half_pct: float, *, with_basis: bool = True) -> str:
+    """Return half the width of a headline's interval as text, such as "± 1.2 % (95 %)".
+
+    With `with_basis`, estimates are called that.
+    """
+    if run.basis == "estimate" and with_basis:
+        code = "share.estimate_within_run" if _is_disturbed(run) else "share.estimate_within"
+    else:
+        code = "share.within_run" if _is_disturbed(run) else "share.within"
+    return sentence(code, half_pct=half_pct)
+
+
+def _is_disturbed(run: RunSummary) -> bool:
+    """Return whether a run ended with cautions or worse."""
+    return run.verdict in ("caution", "invalid")
 
 
 def round_name(run: RunSummary) -> str:

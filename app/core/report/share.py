@@ -17,6 +17,7 @@ from app.core.report.result_records import result_of
 from app.core.report.run_texts import (
     CONFIDENCE_PCT,
     Several,
+    half_width_text,
     interval_text,
     plain_verdict,
     rate_text,
@@ -106,7 +107,7 @@ def _certainty(run: RunSummary) -> str:
     if not is_even(run.value, run.value_low, run.value_high):
         interval = interval_text(run)
         return sentence("share.estimate_from", interval=interval) if run.basis == "estimate" else interval
-    return sentence("share.estimate_within" if run.basis == "estimate" else "share.within", half_pct=half_pct)
+    return half_width_text(run, half_pct)
 
 
 def _machine_details(run: RunSummary) -> str:

@@ -23,7 +23,7 @@ from app.core.messages import sentence
 from app.core.metrics import CLOCKS, format_value, headline_kind, metric_lines
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
-from app.core.report.run_texts import interval_text, rate_text, repeats_steps
+from app.core.report.run_texts import half_width_text, interval_text, rate_text, repeats_steps
 from app.gui.charts.bar_list import BarList
 from app.gui.charts.plots import LOW_PX, LOWEST_PX, Plot, time_span
 from app.gui.charts.speed_charts import PASS_PCT, EstimateChart, SustainedChart
@@ -300,7 +300,7 @@ def _half_width(run: RunSummary) -> str:
     if half_pct is None:
         return ""
     is_symmetric = is_even(run.value, run.value_low, run.value_high)
-    return sentence("share.within", half_pct=half_pct) if is_symmetric else interval_text(run)
+    return half_width_text(run, half_pct, with_basis=False) if is_symmetric else interval_text(run)
 
 
 def _card(heading: str, *charts: QWidget, legend: Legend | None = None) -> Card:

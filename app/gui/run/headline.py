@@ -21,6 +21,7 @@ from app.core.report.run_texts import (
     estimated_from_s,
     headline_note,
     interval_text,
+    meaning_text,
     plain_verdict,
     verdict_texts,
 )
@@ -137,7 +138,8 @@ class HeadlineCard(Card):
         self.facts.show_text(_facts(summary))
         failure = (summary.error_message, error_advice(summary.error_code, summary.engine))
         said = " ".join(_sentence(text) for text in failure if text) if summary.status == "failed" else ""
-        texts = (said or _advice(verdict), derived_epoch_text(summary), _sentence(own) if own else "")
+        about = derived_epoch_text(summary) or meaning_text(summary)
+        texts = (said or _advice(verdict), about, _sentence(own) if own else "")
         self._show_message(" ".join(filter(None, texts)))
 
     def show_group(self, run: JudgedRun, group: Group) -> None:

@@ -18,6 +18,7 @@ from app.core.records import Run, RunSummary
 from app.core.report.run_texts import (
     error_advice,
     estimated_from_s,
+    half_width_text,
     headline,
     headline_note,
     interval_text,
@@ -122,6 +123,17 @@ def test_a_single_half_width_is_shown_only_if_it_describes_both_ends(summary: Ru
     assert "±" not in result_text(JudgedRun(replace(stored_run, summary=run))).splitlines()[0]
     even = replace(run, value_low=126.0)
     assert said("result.interval", half_pct="27.6").is_all_of(interval_text(even))
+
+
+def test_after_a_caution_an_interval_is_of_this_run_only(summary: RunSummary) -> None:
+    run = replace(summary, value=174.0, value_low=154.0, value_high=194.0, confidence_pct=95.0, basis="estimate")
+    for verdict, interval, half in (
+        ("valid", "result.interval", "share.estimate_within"),
+        ("caution", "result.interval_of_run", "share.estimate_within_run"),
+    ):
+        judged = replace(run, verdict=verdict)
+        assert said(interval).is_all_of(interval_text(judged))
+        assert said(half).is_all_of(half_width_text(judged, 11.5))
 
 
 def test_steps_of_ten_seconds_and_more_are_shown_in_seconds(summary: RunSummary) -> None:

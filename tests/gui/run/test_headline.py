@@ -128,6 +128,14 @@ def test_the_missing_engine_is_called_by_its_name(
     assert card.message.whole_text == error_advice("engine_missing", engine)
 
 
+def test_a_limit_of_the_computer_says_what_it_means_for_networks(card: HeadlineCard, run: Run) -> None:
+    limit = replace(run.summary, workload="matmul", metric="flop_per_s", value=1e11, samples_per_epoch=0)
+    card.show_stored(JudgedRun(replace(run, summary=limit)))
+    assert sentence("meaning.matmul") in card.message.whole_text
+    card.show_stored(JudgedRun(run))
+    assert sentence("meaning.matmul") not in card.message.whole_text
+
+
 def test_a_short_run_shows_its_step_in_milliseconds(card: HeadlineCard, run: Run) -> None:
     short = replace(run.summary, value=None, seconds_per_epoch_s=None, basis=None, steps=40, step_median_s=0.0417)
     card.show_stored(JudgedRun(replace(run, summary=short)))
