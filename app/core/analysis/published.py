@@ -81,7 +81,7 @@ class PublishedRow:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the value contradicts what the device is known for."""
+        """Whether the value contradicts what the device is known for, because it likely ran on the host's CPU."""
         return "anomaly" in self.notes
 
     @property
@@ -203,7 +203,7 @@ def row_remarks(row: PublishedRow, conversion: str = "") -> tuple[str, ...]:
     remarks += [sentence("compare.close")] if row.match == "close" else []
     remarks += [row_variant(row)] if row_variant(row) else []
     remarks += [] if row.batch_size else [sentence("compare.batch_not_stated")]
-    remarks += [sentence("compare.anomaly")] if row.is_doubtful else []
+    remarks += [sentence("compare.likely_cpu")] if row.is_doubtful else []
     is_plain = row.precision in ("", "fp32") and row.precision_words in ("", "float32")
     remarks += [row.precision_words] if not is_plain or says_precision(row.workload) else []
     remarks += [conversion] if conversion else []

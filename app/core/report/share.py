@@ -170,7 +170,7 @@ def _axis(chart: tuple[Bar, ...], metric: str) -> str:
     better = sentence("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
     label = f"{kind.label_within} ({better})"
     if any(row.is_doubtful for row in rows):
-        return f"{_axis_of(label, rows, years)} · {sentence('share.doubtful')}"
+        return f"{_axis_of(label, rows, years)} · {sentence('share.likely_cpu')}"
     return _axis_of(label, rows, years)
 
 

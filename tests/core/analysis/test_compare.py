@@ -108,7 +108,9 @@ def test_differences_are_shown_beside_the_bar(summary: RunSummary) -> None:
 def test_published_rows_keep_their_year_their_software_and_their_doubts_in_view() -> None:
     remarks = {bar.name: bar.remarks for bar in bars(STANDARD, None)}
     assert remarks["GTX 1060"] == ("2019", "Keras / tf.keras on TensorFlow 1.x")
-    assert remarks["Colab TPU"] == ("2019", sentence("compare.anomaly"), "Keras / tf.keras on TensorFlow 1.x")
+    assert remarks["Colab TPU"] == ("2019", sentence("compare.likely_cpu"), "Keras / tf.keras on TensorFlow 1.x")
+    doubtful = [row for row in reference_rows() if row.is_doubtful]
+    assert {row.hardware_kind for row in doubtful} == {"tpu"}  # whose doubt the remark puts into words
 
 
 def test_the_software_of_every_published_row_is_short_and_there() -> None:

@@ -61,7 +61,7 @@ def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     values = [(bar.kind, bar.value) for bar in bars("cifar10_keras_cnn", stored_run.summary)]
     assert [(bar.kind, bar.value) for bar in only(Bars, card.chart).bars] == values
     years = sentence("share.axis_of_years", label=AXIS, years="2019")
-    assert only(Bars, card.chart).axis == f"{years} · {sentence('share.doubtful')}"
+    assert only(Bars, card.chart).axis == f"{years} · {sentence('share.likely_cpu')}"
     code = sentence("share.result_code", checksum=short_code(result_of(stored_run).digest or ""))
     assert card.footer == " · ".join(("2026-11-20", MADE_BY, code)), "the factor is shown once"
 
@@ -228,4 +228,4 @@ def test_a_doubtful_result_has_an_asterisk_in_the_picture(stored_run: Run) -> No
     assert isinstance(chart, Bars)
     marked = [bar.name for bar in chart.bars if bar.name.endswith(" *")]
     assert marked == ["Colab TPU *"]
-    assert chart.axis.endswith(sentence("share.doubtful"))
+    assert chart.axis.endswith(sentence("share.likely_cpu"))

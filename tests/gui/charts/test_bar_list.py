@@ -93,7 +93,7 @@ def test_remarks_that_all_bars_share_are_shown_once() -> None:
     assert chart_note("seconds_per_epoch_s", []) == axis
     told = {bar.name: doubts(bar) for bar in published}
     assert told["GTX 1060"] == ()
-    assert told["Colab TPU"] == (sentence("compare.anomaly"),)
+    assert told["Colab TPU"] == (sentence("compare.likely_cpu"),)
     synthetic = sentence("setting_value.data_synthetic")
     own = Bar("You", "you", 1.0, ("TensorFlow 2.21.0", synthetic))
     assert doubts(own) == (synthetic,)

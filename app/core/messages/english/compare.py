@@ -31,7 +31,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.community": ("community, {count:,} computer", "community, {count:,} computers"),
     "compare.community_cautions": ("{count:,} with a caution", "{count:,} with a caution"),
     "compare.community_name": "{name} (community)",
-    "compare.anomaly": "doubtful",
+    "compare.likely_cpu": "likely on CPU",
     "compare.as_usual": "default",
     "compare.batch_not_stated": "batch not stated",
     "compare.close": "close match",

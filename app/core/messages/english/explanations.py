@@ -31,7 +31,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "bottleneck.launch_bound": "GPU {busy_pct:.0f} % busy, launch-bound because starting each operation takes longer than running it.{advice}",
     "bottleneck.launch_bound_small": "GPU {busy_pct:.0f} % busy, launch-bound because this small network's operations take longer to start than to run.{advice}",
     "bottleneck.memory_bound": "GPU {busy_pct:.0f} % busy, limited by memory bandwidth (memory {memory_pct:.0f} % busy).{advice}",
-    "bottleneck.physical_cores": "{busy:.0f} of {there:.0f} threads were busy. That's one per physical core, which is enough.",
+    "bottleneck.physical_cores": "{busy:.0f} of {there:.0f} logical CPUs were busy. That's one per physical core, which is enough.",
     "bottleneck.power_capped": "GPU {busy_pct:.0f} % busy, at full speed (power-limited {share_pct:.0f} % of the time).",
     "bottleneck.power_limited": "GPU {busy_pct:.0f} % busy, at its power limit of {limit_w:.0f} W for {share_pct:.0f} % of the time (the card's default is {default_w:.0f} W).",
     "bottleneck.taken": (

@@ -110,7 +110,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.axis_of_years": "{label}, log scale · published {years}",
     "share.axis_some_unknown": "{label} · published {years}, some undated",
     "share.batch": "batch {batch_size}",
-    "share.doubtful": "* doubtful",
+    "share.likely_cpu": "* likely on CPU",
     "share.trains": "Neural network training",
     "share.caption": "Drop this picture into Epochmark to compare",
     "share.cores": ("{count} core", "{count} cores"),
@@ -161,7 +161,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "telemetry.memory_used_bytes": "Memory used",
     "telemetry.other_cpu_pct": "CPU use by other programs",
     "telemetry.share_of_time": "{share_pct:.0f} % of the time",
-    "telemetry.steal_pct": "CPU steal",
+    "telemetry.steal_pct": "Used by the host",
     "telemetry.swap_bytes_per_s": "Swapping",
     "telemetry.swap_used_bytes": "Swap used",
 }

@@ -49,7 +49,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "trend.faster": "{by_pct:.1f} % faster",
     "trend.first_run": "Your first result with this workload, engine, device and settings",
-    "trend.is_best": "Your best, against the next best ({which}): {how}",
+    "trend.is_best": "Your best with these settings, against the next best ({which}): {how}",
     "trend.level": "about as fast",
     "trend.later": "Valid results appear here over time.",
     "trend.no_changes": "No hardware or software changes recorded between these runs.",

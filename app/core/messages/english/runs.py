@@ -27,7 +27,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "memory.smaller_network": "Choose a smaller network.",
     "memory.smaller_batch": "Choose a batch of at most {fitting}.",
     "run.awake_reason": "A benchmark is running",
-    "run.cpus_cannot_be_limited": "macOS can't pin a program to specific CPUs. Set CPUs to “all”.",
+    "run.cpus_cannot_be_limited": "macOS can't pin a program to specific CPUs. Set Logical CPUs to “all”.",
     "run.crashed": "The training process {exit}.",
     "run.crashed_after_saying": "The training process {exit}. Its last output: {lines: / }",
     "run.damaged_event": "An unreadable line from the training process was skipped ({reason}).",

@@ -133,7 +133,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.question_weak_scaling": "How much faster do several devices train with larger batches?",
     "studies.question_sizing": "How many CPUs does the input pipeline need?",
     "studies.question_software": "Which software is fastest on this CPU?",
-    "studies.question_threads": "How many CPU cores help?",
+    "studies.question_threads": "How many logical CPUs help?",
     "studies.ranking_stays": "The same configuration is fastest or tied on all workloads.",
     "studies.ranking_turns": "The ranking depends on the workload. No configuration is always the fastest.",
     "studies.reading_enough": "Within 5 % of the fastest in every phase: {setup}.",
@@ -195,7 +195,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.title_weak_scaling": "Several devices, larger batches",
     "studies.title_sizing": "Instance sizing",
     "studies.title_software": "Software",
-    "studies.title_threads": "CPU cores",
+    "studies.title_threads": "Logical CPUs",
     "studies.too_many_points": (
         "That's {points:,} configurations. A study can have at most {limit}, on at most {axes_limit} axes."
     ),

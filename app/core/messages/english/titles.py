@@ -131,7 +131,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "value.on": "on",
     "value.plain": "{value}",
     "setting.batch_size": "Batch size",
-    "setting.cpus": "CPUs",
+    "setting.cpus": "Logical CPUs",
     "setting.data": "Data",
     "setting.device": "Device",
     "setting.devices": "Devices",

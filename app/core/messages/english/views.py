@@ -10,7 +10,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "button.close": "Close",
     "chart.after_epoch": "After epoch {number}: {values}",
     "chart.against_known": "Known hardware",
-    "chart.axes": "Left axis: percentage (of total memory, or of the run's highest clock). Right axis, dashed: °C and W. CPU steal: share of the time that this virtual machine spent waiting for the host's CPU.",
+    "chart.axes": "Left axis: percentage (of total memory, or of the run's highest clock). Right axis, dashed: °C and W. Used by the host: share of the time that this virtual machine spent waiting for the host's CPU.",
     "chart.clock": "clock",
     "chart.epochs_later": "Epochs appear here as they run.",
     "chart.epochs_done": "{done} of {planned} epochs: {durations}",

@@ -12,7 +12,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "change_dialog.compile_line": "Off and on, in alternating runs (A/B test)",
     "change_dialog.computer": "Computer",
     "change_dialog.computer_line": "Your results next to published and imported ones (Compare)",
-    "change_dialog.cpus": "CPU cores",
+    "change_dialog.cpus": "Logical CPUs",
     "change_dialog.device": "Device",
     "change_dialog.devices": "Number of GPUs",
     "change_dialog.engine": "Engine",

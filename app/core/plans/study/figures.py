@@ -77,7 +77,7 @@ def _over_numbers(result: StudyResult, name: str, value_title: str, series: Sequ
         kind="lines",
         value_title=value_title,
         series=tuple(series),
-        x_title=axis_title("cpus" if axis == "threads" else axis),
+        x_title=axis_title(axis, result.study),
         is_log_x=xs[-1] / xs[0] > 4,
         ticks=tuple((x, f"{x:,g}") for x in shown),
     )

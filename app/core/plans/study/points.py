@@ -183,7 +183,7 @@ def point_name(plan: Plan, spec: RunSpec) -> str:
 def titled_name(study: Study, name: str) -> str:
     """Return a configuration's name with the title of the axis if it is only a number."""
     is_number = len(study.axes) == 1 and name.replace(",", "").isdecimal()
-    return sentence("studies.axis_value", axis=axis_title(study.axes[0]), value=name) if is_number else name
+    return sentence("studies.axis_value", axis=axis_title(study.axes[0], study), value=name) if is_number else name
 
 
 def load_study(database: Database, group_id: int) -> StudyResult:

@@ -18,7 +18,7 @@ from app.core.titles import level_title
 
 def study_table(result: StudyResult) -> Table:
     """Return the table shown next to a study's charts."""
-    axes = tuple(axis_title(name) for name in result.study.axes)
+    axes = tuple(axis_title(name, result.study) for name in result.study.axes)
     units = {unit_of([point]).text for point in result.done}
     speed = unit_of(result.done).title if len(units) == 1 else sentence("studies.column_speed")
     headings = (

@@ -16,7 +16,7 @@ from app.core.plans.study.kind import runs_text
 from app.core.plans.study.planning import READING_ROUNDS, ROUNDS_LIMIT, idle_presets, plan_axes, plan_preset
 from app.core.plans.study.points import point_name
 from app.core.plans.study.presets import PRESETS
-from app.core.records import Plan
+from app.core.records import Plan, Study
 from app.core.runs.runner import Runner, known_workload
 from app.core.titles import workload_title
 from app.gui.run.plan_page import PlanSetup
@@ -252,8 +252,9 @@ class StudySetup(PlanSetup):
         names = [point_name(plan, spec) for spec in plan.specs]
         more = len(names) - POINTS_NAMED
         shown = names[:POINTS_NAMED] + ([sentence("studies_page.more_points", count=more)] if more > 0 else [])
-        refused = len(plan.study.refused) if plan.study else 0
-        axes = " · ".join(map(axis_title, plan.study.axes if plan.study else ()))
+        study = plan.study or Study()
+        refused = len(study.refused)
+        axes = " · ".join(axis_title(name, study) for name in study.axes)
         text = sentence("studies_page.points", count=len(names), axes=axes, points=shown, runs=runs_text(plan))
         if refused:
             text += " " + sentence("studies_page.not_run", count=refused)

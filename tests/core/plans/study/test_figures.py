@@ -42,11 +42,17 @@ def test_cpu_cores_are_a_line_beside_the_ideal_with_physical_cores_marked(thread
     assert [round(spot.value) for spot in ideal.spots if spot] == [125, 250, 500, 1_000, 2_000]
     assert [spot.x for spot in own.spots if spot and spot.is_marked] == [8]
     assert speed.marks == ((8.0, sentence("studies.physical_cores", count=8)),)
-    assert speed.x_title == "CPUs"
+    assert speed.x_title == study_table(threads).headings[0] == sentence("setting.cpus")
     assert speed.value_title.casefold() == headline_kind("images_per_s").unit.casefold()
     assert said("studies.step_title").is_all_of(steps.value_title)
     assert f"8: 1,000 {headline_kind('images_per_s').unit}" in speed.description
     assert value_axis(speed).low == value_axis(steps).low == 0, "heights must be comparable"
+
+
+def test_an_own_study_of_threads_does_not_call_them_cpus(runner: Runner, stored: Store) -> None:
+    plan = plan_axes(CATALOGUE["mnist_cnn"].default_spec(device="cpu"), {"threads": (1, 2)}, runner)
+    done = stored(plan, lambda _: 10.0)
+    assert figures(done)[0].x_title == study_table(done).headings[0] == sentence("setting.threads")
 
 
 def test_what_is_not_measured_has_no_place_on_the_axis(runner: Runner, stored: Store) -> None:

@@ -15,7 +15,7 @@ from app.core.plans.study.own_prices import with_device
 from app.core.plans.study.planning import plan_axes, plan_preset
 from app.core.plans.study.points import StudyResult
 from app.core.plans.study.presets import PRESETS
-from app.core.records import Plan
+from app.core.records import Plan, Study
 from app.core.runs.runner import Runner
 from app.core.settings import OwnComputer, OwnDevice
 from app.core.storage.database import Database
@@ -91,7 +91,7 @@ def test_each_study_says_what_it_asks_and_which_points_it_has(driver: Driver) ->
         driver.until(lambda: bool(page.setup.points.whole_text) and page.setup.run_button.isEnabled())
         assert said("studies_page.quick_runs").is_in(page.setup.points.whole_text) == (key != "convergence")
         if key == "batch":
-            assert axis_title("batch_size") in page.setup.points.whole_text
+            assert axis_title("batch_size", Study()) in page.setup.points.whole_text
         assert page.setup.prices_button.isVisible() == (key == "cost")
         assert page.setup.rounds.value() == preset.rounds
 
