@@ -101,8 +101,7 @@ def _certainty(run: RunSummary) -> str:
     if run.basis == "first_epoch":
         return sentence("short.first_epoch")
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
-    is_certain = half_pct is not None and run.confidence_pct is not None and run.confidence_pct >= CONFIDENCE_PCT
-    if not is_certain:
+    if half_pct is None or run.confidence_pct is None or run.confidence_pct < CONFIDENCE_PCT:
         return sentence("share.estimate_without_interval" if run.basis == "estimate" else "result.no_interval")
     if not is_even(run.value, run.value_low, run.value_high):
         interval = interval_text(run)

@@ -195,8 +195,7 @@ class KindPage(PlanPage[PlanReport]):
     def _show_state(self) -> None:
         """Show the plan in progress, the selected plan, or the instructions."""
         bridge, live, result = self._services.bridge, self.is_live, self.result
-        busy = self.running if live else "ab_page.busy" if bridge.is_running else ""
-        self._setup.set_busy(sentence(busy) if busy else "")
+        self._setup.set_busy(sentence(self.running) if live else bridge.busy_text)
         self.history.setVisible(self.history.count() > 0)
         self.history.setEnabled(not live)
         self.foot.setVisible(live)

@@ -138,6 +138,11 @@ class RunBridge(QObject):
         return self.page != RUNS_PAGE
 
     @property
+    def busy_text(self) -> str:
+        """What is running and must end before anything else can start, as a sentence; "" if nothing is."""
+        return sentence(f"benchmark.{self.page}_running") if self.is_running else ""
+
+    @property
     def fraction(self) -> float | None:
         """Completed share of all runs, 0 to 1; None if unknown."""
         within = self.state.progress.fraction if self.state is not None else None

@@ -263,6 +263,7 @@ class MainWindow(QMainWindow):
         view = self.menuBar().addMenu(sentence("menu.view"))
         for number, page in enumerate(PAGES, 1):
             self._add(view, page.title, f"Ctrl+{number}", partial(self._on_page_chosen, page.code))
+        self._add(view, "change_dialog.open", "", self._on_change_wanted)
         view.addSeparator()
         zoom = Zoom(self._services, QSize(*SMALLEST_PX), self._on_restart)
         self._add(view, "menu.zoom_in", "Ctrl++", lambda: zoom.larger(self.screen().availableSize())).setShortcuts(

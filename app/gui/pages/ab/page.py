@@ -228,8 +228,7 @@ class AbPage(PlanPage[AbResult]):
 
     def _show_state(self) -> None:
         bridge, live = self._services.bridge, self.is_live
-        busy = self.running if live else "ab_page.busy" if bridge.is_running else ""
-        self.setup.set_busy(sentence(busy) if busy else "")
+        self.setup.set_busy(sentence(self.running) if live else bridge.busy_text)
         self.history.setVisible(self.history.count() > 0)
         self.history.setEnabled(not live)
         group = self.group

@@ -222,8 +222,7 @@ class BenchmarkPage(QWidget):
     def _on_busy(self) -> None:
         """Prevent runs from being started while another page's plan is running."""
         bridge = self._services.bridge
-        is_elsewhere = bridge.is_running and bridge.has_own_page
-        self.setup.set_busy(sentence(f"benchmark.{bridge.page}_running") if is_elsewhere else "")
+        self.setup.set_busy(bridge.busy_text if bridge.has_own_page else "")
         for button in (self.again_button, self.retry_button):
             button.setEnabled(not bridge.is_running)
 

@@ -67,11 +67,13 @@ class DoctorView(QWidget):
         self.buttons.setLayout(row(self.examine_button, self.cancel_button, self.log_button, self.report_button))
         self.head = label("", TITLE_PX, QFont.Weight.DemiBold, wrap=True)
         self.step = ElidedLabel("", muted=True)
+        self.busy = label(sentence("doctor.wait_for_run"), wrap=True)
         self.introduction = _selectable(sentence("doctor.introduction"), muted=True)
         self._answer = Card()
         self._answer.body.addWidget(self.head)
         self._answer.body.addWidget(self.introduction)
         self._answer.body.addWidget(self.step)
+        self._answer.body.addWidget(self.busy)
         self.checks = Card(sentence("doctor.report_checks"))
         self.checks.note.hide()
         # Fixes come before findings.
@@ -133,7 +135,7 @@ class DoctorView(QWidget):
         self.examine_button.setVisible(not self.is_examining)
         self.cancel_button.setVisible(self.is_examining)
         self.examine_button.setEnabled(not running)
-        set_tip(self.examine_button, sentence("doctor.wait_for_run") if running else "")
+        self.busy.setVisible(running)
         self.log_button.setEnabled(not self.is_examining)
         self.report_button.setEnabled(self._diagnosis is not None)
 

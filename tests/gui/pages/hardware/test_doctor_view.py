@@ -176,8 +176,10 @@ def test_a_benchmark_is_not_disturbed(
     qtbot.waitUntil(lambda: not view.examine_button.isEnabled(), timeout=20_000)
     view.examine()
     assert not view.is_examining
+    assert view.busy.isVisible()
     services.bridge.cancel()
     qtbot.waitUntil(view.examine_button.isEnabled, timeout=20_000)
+    assert not view.busy.isVisible()
 
 
 def test_a_log_is_explained_with_what_to_do(view: DoctorView, tmp_path: Path, qtbot: QtBot) -> None:
