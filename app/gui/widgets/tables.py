@@ -158,12 +158,17 @@ class FittingTable(QTableView):
 class TextTable(QTableWidget):
     """A table of a few rows of text that shows all rows. The surrounding area scrolls.
 
+    In a narrow window, it hides columns of numbers, the last ones first, except for the first column of numbers.
+
     Args:
         name: Name for screen readers.
     """
 
     def __init__(self, name: str) -> None:
         super().__init__(0, 0)
+        self._numbers = range(0)
+        self._empty: set[int] = set()
+        self._widths_px: list[int] = []
         set_up_items(self, name)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -200,7 +205,28 @@ class TextTable(QTableWidget):
                 if place in numbers:
                     item.setTextAlignment(right)
                 self.setItem(number, place, item)
-        for place in range(len(headings)):  # include all columns, because an earlier table may have hidden some
-            self.setColumnHidden(place, place in numbers and not any(texts[place] for texts in rows))
+        places = range(len(headings))
+        for place in places:
+            self.setColumnHidden(place, False)  # hidden headings would have no width
+        header = self.horizontalHeader()
+        self._widths_px = [max(self.sizeHintForColumn(place), header.sectionSizeHint(place)) for place in places]
+        self._empty = {place for place in numbers if not any(texts[place] for texts in rows)}
+        self._numbers = numbers
+        self._fit()
         bar_px = self.horizontalScrollBar().sizeHint().height()
         self.setFixedHeight(TEXT_ROW_PX * len(rows) + self.horizontalHeader().sizeHint().height() + bar_px + 2)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Hide empty columns of numbers, and those that don't fit."""
+        hidden = set(self._empty)
+        for place in reversed(self._numbers[1:]):
+            shown_px = sum(width_px for number, width_px in enumerate(self._widths_px) if number not in hidden)
+            if shown_px <= self.viewport().width():
+                break
+            hidden.add(place)
+        for place in range(len(self._widths_px)):
+            self.setColumnHidden(place, place in hidden)
