@@ -102,7 +102,9 @@ def _certainty(run: RunSummary) -> str:
         return sentence("short.first_epoch")
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
     if half_pct is None or run.confidence_pct is None or run.confidence_pct < CONFIDENCE_PCT:
-        return sentence("share.estimate_without_interval" if run.basis == "estimate" else "result.no_interval")
+        if run.basis == "estimate":
+            return sentence("share.estimate_without_interval")
+        return interval_text(run) or sentence("result.no_interval")
     if not is_even(run.value, run.value_low, run.value_high):
         interval = interval_text(run)
         return sentence("share.estimate_from", interval=interval) if run.basis == "estimate" else interval

@@ -125,7 +125,7 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
         # Fewer epochs than six have a range only; their spread says something else.
         (
             INTERVAL | {"confidence_pct": 50.0},
-            NO_INTERVAL,
+            sentence("result.range", low="65.8", high="66.7"),
             VALID,
             "valid",
         ),

@@ -74,7 +74,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "result.median_of_epochs": "median of epochs 2 to {last}",
     "result.median_of_runs": ("one run", "median of {count} runs"),
     "result.no_interval": "no 95 % interval",
-    "result.range": "{low} to {high} (no 95 % interval)",
+    "result.range": "{low} to {high}, roughly",
     "result.round": "round",
     "result.second_epoch": "epoch 2",
     "result.short_steps": "estimated from a short run",
