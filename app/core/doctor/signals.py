@@ -15,6 +15,8 @@ TABLE = RESOURCES / "doctor" / "signals.toml"
 Severity: TypeAlias = Literal["fault", "caution", "harmless"]
 System: TypeAlias = Literal["linux", "windows", "wsl", "macos"]
 _Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
+# Doesn't start with a placeholder, which may stand for a word in lower case.
+_Sentence: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=400, pattern=r"^[^{]")]
 
 
 class Commands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,9 +46,9 @@ class Commands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Remedy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Engine-specific overrides of a row's text. A field that is None keeps the row's text."""
 
-    title: _Text | None = None
-    meaning: _Text | None = None
-    fix: _Text | None = None
+    title: _Sentence | None = None
+    meaning: _Sentence | None = None
+    fix: _Sentence | None = None
     link: str | None = None
     commands: Commands | None = None
 
@@ -68,9 +70,9 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seen: _Text
     severity: Severity
     rank: Annotated[int, msgspec.Meta(ge=0, le=1_000)]
-    title: _Text
-    meaning: _Text
-    fix: _Text
+    title: _Sentence
+    meaning: _Sentence
+    fix: _Sentence
     versions: _Text
     link: Annotated[str, msgspec.Meta(pattern=r"^https://\S{5,200}$")]
     patterns: tuple[str, ...] = ()
@@ -101,8 +103,7 @@ def _filled(text: str, engine: str | None) -> str:
 
 
 def _sentence(text: str, engine: str | None) -> str:
-    filled = _filled(text, engine).replace("{engine}", "the framework")
-    return filled[:1].upper() + filled[1:] if text.startswith("{") else filled
+    return _filled(text, engine).replace("{engine}", "the framework")
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
