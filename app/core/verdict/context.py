@@ -18,6 +18,8 @@ Level = Literal["fact", "caution", "invalid"]
 _INTERVAL_S = 1.0
 # During this time, a worker only imports its engine.
 _STARTS_S = 3.0
+# Below this use of the CPU by other programs, closing them wouldn't help.
+_IDLE_PCT = 5.0
 UNKNOWN_GPU = -1  # no GPU has this index
 
 
@@ -73,6 +75,12 @@ class Evidence:
     measured_s: float | None
     timed_steps: StepTimes
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether other programs are known to have hardly used the CPU."""
+        others_pct = self.telemetry.values("other_cpu_pct") if self.telemetry.is_within else []
+        return bool(others_pct) and statistics.fmean(others_pct) < _IDLE_PCT
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -82,6 +90,7 @@ class Rule:
         find: Function that returns the finding with the measured value, or None.
         advice: Message code of the advice; "" if there is none.
         instead: Message codes of alternative advice, by the message code of the finding.
+        alone: Message code of the advice if no other program was busy; "" for the same advice.
         at_end: Whether the rule applies only to finished runs.
     """
 
@@ -91,13 +100,15 @@ class Rule:
     advice: str = ""
     at_end: bool = False
     instead: Mapping[str, str] = field(default_factory=dict)
+    alone: str = ""
 
     def reason(self, evidence: Evidence) -> events.Reason | None:
         """Return the reason if the rule applies to a run, otherwise None."""
         said = self.find(evidence)
-        return (
-            None if said is None else reason(self.code, self.level, said, self.instead.get(said.code, self.advice))
-        )
+        if said is None:
+            return None
+        usual = self.alone if self.alone and evidence.is_alone else self.advice
+        return reason(self.code, self.level, said, self.instead.get(said.code, usual))
 
 
 def reason(code: str, level: Level, said: Message, advice: str = "") -> events.Reason:

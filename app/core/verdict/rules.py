@@ -359,7 +359,12 @@ RULES = (
         instead={"verdict.faster": "advice.wait_and_close"},  # not caused by heat
     ),
     Rule(
-        "spread", "caution", lambda evidence: spread(evidence.run.summary, wide=True), "advice.quiet", at_end=True
+        "spread",
+        "caution",
+        lambda evidence: spread(evidence.run.summary, wide=True),
+        "advice.quiet",
+        at_end=True,
+        alone="advice.varies",
     ),
     Rule(
         "interval_wide",
@@ -367,11 +372,12 @@ RULES = (
         _interval_wide,
         "advice.quiet",
         at_end=True,
+        alone="advice.varies",
         instead={"verdict.interval_wide_by_warmup": "advice.whole_run"},  # closing other programs wouldn't help
     ),
     Rule(SHARED_HOST, "caution", _shared_host, "advice.repeat", at_end=True),
     Rule("no_interval", "caution", _no_interval, "advice.more_epochs", at_end=True),
-    Rule("interruptions", "caution", _interruptions, "advice.quiet", at_end=True),
+    Rule("interruptions", "caution", _interruptions, "advice.quiet", at_end=True, alone="advice.varies"),
     *CAUTION_RULES,
     *DATA_RULES,
     *FACT_RULES,

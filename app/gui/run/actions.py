@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from app.core.report.card import ShareCard
     from app.core.report.formats.export_format import ExportFormat, PlanTable
 
+# Advice after cautions that another run would have as well.
+_LASTING = frozenset({"advice.repeat", "advice.varies"})
+
 
 class ResultActions:
     """Saves and copies results, and notifies the user about the outcome."""
@@ -61,7 +64,7 @@ class ResultActions:
         except AppError as error:
             self._services.complain(error)
             return
-        if path is None and _is_doubtful(run, group) and again is not None:
+        if path is None and _may_improve(run, group) and again is not None:
             self.share(run, group, again=again)
             return
         if path is None:
@@ -92,7 +95,7 @@ class ResultActions:
         """Open the share dialog, which offers to repeat a run with a caution by calling `again`."""
         from app.core.exchange.sharing import shared_result
 
-        offered = again if _is_doubtful(run, group) else None
+        offered = again if _may_improve(run, group) else None
         self._preview(partial(shared_result, run=run, group=group), _file_name(run, group), offered)
 
     def share_report(self, report: "PlanReport", name: str, chart: int) -> None:
@@ -268,8 +271,12 @@ class ResultActions:
         return ask(self._window, sentence("file.exists"), text, sentence("file.replace"))
 
 
-def _is_doubtful(run: JudgedRun, group: Group | None) -> bool:
-    return group is None and run.verdict.level == "caution"
+def _may_improve(run: JudgedRun, group: Group | None) -> bool:
+    """Return whether a run has a caution that might not recur in the next run."""
+    if group is not None or run.verdict.level != "caution":
+        return False
+    cautions = (reason.advised for reason in run.verdict.reasons if reason.level == "caution")
+    return any(advised is None or advised.code not in _LASTING for advised in cautions)
 
 
 def _picture_and_file(run: JudgedRun, group: Group | None, database: Database) -> "tuple[ShareCard, bytes]":

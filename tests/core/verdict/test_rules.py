@@ -210,6 +210,16 @@ def test_each_rule_flips_at_its_threshold(
     assert reason.advice or code in ("running", "gpu_not_used")
 
 
+@pytest.mark.parametrize("change", [summarised(spread_pct=5.01), interval(99.0, 104.0), held_up(80)])
+def test_closing_other_programs_is_advised_only_if_they_were_busy_or_unknown(
+    stored_run: Run, change: Change
+) -> None:
+    run = change(quiet_run(stored_run, 0))
+    for other_pct, advice in ((4.9, "advice.varies"), (5.1, "advice.quiet"), (None, "advice.quiet")):
+        reasons = judge(telemetry(other_cpu_pct=other_pct)(run)).reasons
+        assert {reason.advised.code for reason in reasons if reason.advised} == {advice}
+
+
 def test_a_gpu_without_its_own_memory_never_spills(stored_run: Run) -> None:
     spilled = on_card(8e9, 9e9, own_shared_bytes=3_000_000_000)(quiet_run(stored_run, 0))
     assert "memory_spilled" in codes(spilled)

@@ -12,13 +12,17 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.core.exchange.png_embed import extract
 from app.core.exchange.sharing import TEXT_FORMS, shared_result
+from app.core.messages import message
 from app.core.storage.database import Database
+from app.core.verdict.judged_run import JudgedRun
+from app.gui.run.actions import ResultActions
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.widgets.basics import plain_tip
 from tests.gui.driving import Driver
 from tests.recording import as_preset, recorded_events, store_recording
 from tests.saying import said
 from tests.sure import sure
+from workloads.protocol import events
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +63,7 @@ def test_every_field_is_there_and_what_is_unticked_goes(driver: Driver, dialog: 
 def test_after_a_caution_it_offers_to_run_again(driver: Driver, dialog: ShareDialog) -> None:
     judged, asked = sure(driver.page.judged), list[str]()
     assert judged.verdict.level == "caution"
-    assert dialog.again_line.isVisible()
+    assert not dialog.again_line.isVisible(), "no other program was busy, so that nothing would change"
     dialog.reject()
     shown = partial(shared_result, run=judged)
     mine = ShareDialog(
@@ -77,6 +81,22 @@ def test_after_a_caution_it_offers_to_run_again(driver: Driver, dialog: ShareDia
     other.open()
     assert not other.again_line.isVisible(), "nothing can be repeated"
     other.reject()
+
+
+def test_running_again_is_not_offered_for_what_would_recur(
+    driver: Driver, dialog: ShareDialog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dialog.reject()
+    judged, asked = sure(driver.page.judged), list[bool]()
+    monkeypatch.setattr(
+        ResultActions, "_preview", lambda _, load, name, again=None: asked.append(again is not None)
+    )
+    for advice in ("advice.varies", "advice.quiet"):
+        caution = events.Reason(code="spread", level="caution", text="Varied.", advised=message(advice))
+        run = JudgedRun(judged.run)
+        run.verdict = events.Judged(level="caution", reasons=(caution,))
+        ResultActions(driver.services, driver.window).share(run, again=list)
+    assert asked == [False, True]
 
 
 @pytest.mark.long

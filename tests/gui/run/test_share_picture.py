@@ -9,10 +9,13 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QFont, QFontMetricsF, QImage, QPainter
 
 from app.core.analysis.compare import Bar, bars, shortlist
+from app.core.analysis.published import reference_rows
 from app.core.errors import AppError, UsageError
 from app.core.report.card import Bars, Figure, Series, ShareCard, Side, Sides, Spot
 from app.core.report.formats.result_document import PICTURE_LIMIT_BYTES
+from app.core.report.share import share_card
 from app.core.result_file.short_form import LETTERS_LIMIT
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.run import picture_charts, picture_frame, share_picture
 from app.gui.run.picture_charts import BARS_LIMIT
 from app.gui.run.picture_frame import SMALLEST_PX
@@ -21,7 +24,9 @@ from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens
 from tests.child import python
 from tests.gui.pixels import names, number, pixels
+from tests.recording import recorded_run
 from tests.saying import said
+from workloads import CATALOGUE
 
 LONG = "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition (東京 £ 🙂) with a name as long as this" * 3
 
@@ -274,6 +279,19 @@ def test_a_long_device_name_is_written_in_full_and_no_type_is_small(
         assert "TensorFlow 2.21.0" in "".join(text for text, *_ in written)
     paint_share_picture(ab_hostile(), DARK)
     assert min(size_px for *_, size_px in written) >= SMALLEST_PX
+
+
+def test_the_line_below_the_bars_is_written_in_full(application_theme: Theme, written: Written) -> None:
+    run, cut = recorded_run(), []
+    for name in {row.workload for row in reference_rows()} & {*CATALOGUE}:
+        changes = {"metric": CATALOGUE[name].metric, "batch_size": CATALOGUE[name].batch_size, "variant": ""}
+        judged = JudgedRun(replace(run, summary=replace(run.summary, workload=name, **changes)))
+        card = share_card(judged)
+        written.clear()
+        paint_share_picture(card, DARK)
+        axis = card.chart.axis if isinstance(card.chart, Bars) else ""
+        cut += [(name, axis)] if axis and axis not in [text for text, *_ in written] else []
+    assert not cut
 
 
 @pytest.mark.parametrize("letters", [0, 115, 250, LETTERS_LIMIT])

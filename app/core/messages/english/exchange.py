@@ -104,7 +104,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share_dialog.colours": "Picture colours",
     "share_dialog.copied": "Text copied ({form})",
     "share_dialog.dark": "Dark",
-    "share_dialog.doubtful": "Other people may question this result because of its cautions.",
+    "share_dialog.doubtful": "The picture states the cautions. You can share it as it is, or run again.",
     "share_dialog.file_saved": "Saved result file as {name}",
     "share_dialog.form": "Text for",
     "share_dialog.form_bbcode": "BBCode",

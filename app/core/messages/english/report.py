@@ -110,7 +110,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.axis_of_years": "{label}, log scale · published {years}",
     "share.axis_some_unknown": "{label} · published {years}, some undated",
     "share.batch": "batch {batch_size}",
-    "share.likely_cpu": "* likely on CPU",
+    "share.likely_cpu": "* likely CPU",
     "share.trains": "Neural network training",
     "share.caption": "Drop this picture into Epochmark to compare",
     "share.cores": ("{count} core", "{count} cores"),
