@@ -142,7 +142,7 @@ class ShareCard:
         headline: Result as a value or a sentence.
         unit: Unit of the value; "" if the headline is a sentence.
         factor: How many times as fast as a device this computer is, such as "6.2×"; "" if it has no rank.
-        factor_of: Text after the factor, such as "as fast as the i5-8250U (2019 software)".
+        factor_of: Text after the factor, such as "as fast as the i5-8250U with 2019 software".
         rank: How many devices this computer is faster than, as text.
         notes: Certainty of the result, then remarks, most important first.
         chart: The chart of the picture.

@@ -49,7 +49,7 @@ def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     assert share_card(JudgedRun(changed(stored_run, basis="estimate"))).headline == "≈ 66.3", "as in the window"
     assert (card.factor, card.factor_of) == (
         "4.8×",
-        sentence("share.as_fast_as", device="i5-8250U (2019 software)"),
+        sentence("share.as_fast_as", device="i5-8250U with 2019 software"),
     )
     assert card.rank == sentence("compare.rank", slower=2, count=7)
     assert card.machine == "Intel Core i7-1165G7"

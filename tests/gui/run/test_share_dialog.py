@@ -91,12 +91,14 @@ def test_running_again_is_not_offered_for_what_would_recur(
     monkeypatch.setattr(
         ResultActions, "_preview", lambda _, load, name, again=None: asked.append(again is not None)
     )
+    monkeypatch.setattr(ResultActions, "_ask", lambda *_: asked.append(False))
     for advice in ("advice.varies", "advice.quiet"):
         caution = events.Reason(code="spread", level="caution", text="Varied.", advised=message(advice))
         run = JudgedRun(judged.run)
         run.verdict = events.Judged(level="caution", reasons=(caution,))
         ResultActions(driver.services, driver.window).share(run, again=list)
-    assert asked == [False, True]
+        ResultActions(driver.services, driver.window).save_picture(run, again=list)
+    assert asked == [False, False, True, True], "to save opens the preview only if it can offer more"
 
 
 @pytest.mark.long

@@ -3,6 +3,7 @@
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QPointF, QRectF
@@ -44,7 +45,7 @@ def example(seconds_s: float = 66.3) -> ShareCard:
         badge=("Valid · 10 epochs", "Valid"),
         level="valid",
         chart=Bars(tuple(chart), "seconds per epoch, log scale · published results: 2019 software"),
-        footer="4.8× as fast as the i5-8250U (2019 software), between MX150 and i5-8250U · 2026-11-21",
+        footer="4.8× as fast as the i5-8250U with 2019 software, between MX150 and i5-8250U · 2026-11-21",
     )
 
 
@@ -284,7 +285,11 @@ def test_a_long_device_name_is_written_in_full_and_no_type_is_small(
 def test_the_line_below_the_bars_is_written_in_full(application_theme: Theme, written: Written) -> None:
     run, cut = recorded_run(), []
     for name in {row.workload for row in reference_rows()} & {*CATALOGUE}:
-        changes = {"metric": CATALOGUE[name].metric, "batch_size": CATALOGUE[name].batch_size, "variant": ""}
+        changes: dict[str, Any] = {
+            "metric": CATALOGUE[name].metric,
+            "batch_size": CATALOGUE[name].batch_size,
+            "variant": "",
+        }
         judged = JudgedRun(replace(run, summary=replace(run.summary, workload=name, **changes)))
         card = share_card(judged)
         written.clear()
