@@ -9,6 +9,7 @@ from app.core.analysis.compare import position
 from app.core.analysis.headline import half_interval_pct, is_even
 from app.core.analysis.power import device_at_limit, is_gpu
 from app.core.analysis.published import short_name
+from app.core.analysis.shared_host import SHARED_HOST
 from app.core.formats import format_installed_memory, format_seconds
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import ENGLISH, Message, needs, sentence, text
@@ -16,6 +17,7 @@ from app.core.metrics import format_value, headline_kind
 from app.core.records import Run, RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.titles import cores_title, data_title, level_title, workload_title
+from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.energy import energy_used
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.notes import derived_epoch, peak_share, power_limit, short_run
@@ -248,8 +250,8 @@ def rate_text(run: RunSummary) -> str:
 def interval_text(run: RunSummary) -> str:
     """Return the confidence interval of a headline as text; "" if there is none.
 
-    If there are too few epochs for 95 %, the interval is shown as a range. After a caution, it is said to hold for
-    this run only: what disturbed the run comes and goes, so that the next one may well be outside.
+    If there are too few epochs for 95 %, the interval is shown as a range. If the run was disturbed, the interval
+    is said to hold for this run only, because the next one may well be outside.
     """
     if run.value is None or run.value_low is None or run.value_high is None:
         return ""
@@ -279,8 +281,9 @@ def half_width_text(run: RunSummary, half_pct: float, *, with_basis: bool = True
 
 
 def _is_disturbed(run: RunSummary) -> bool:
-    """Return whether a run ended with cautions or worse."""
-    return run.verdict in ("caution", "invalid")
+    """Return whether a run was disturbed by something that its interval can't include in other runs."""
+    codes = {*(run.reasons or "").split()}
+    return bool(codes & {condition.code for condition in CONDITIONS}) and SHARED_HOST not in codes
 
 
 def round_name(run: RunSummary) -> str:

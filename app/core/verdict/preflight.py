@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from app.core.analysis.shared_host import shared_part
 from app.core.engines.choices import numbered_gpus
 from app.core.messages import Message, message, text
 from app.core.verdict.conditions import CONDITIONS
@@ -53,6 +54,12 @@ def passing(telemetry: Sequence[Telemetry], programs: Sequence[str] = ()) -> tup
     """Return the cautions whose causes may pass before a run, except those about GPUs."""
     cautions = (caution for caution in _conditions(telemetry, None) if caution.code in _PASSING)
     return tuple(_naming(caution, programs) for caution in cautions)
+
+
+def may_vary(spec: RunSpec, machine: Machine, variant: str | None) -> bool:
+    """Return whether the next runs may differ because others use the CPU of the run as well."""
+    gpu = likely_gpu(spec, machine, variant)
+    return gpu is None and shared_part(machine, "cpu") is not None
 
 
 def is_load_known(telemetry: Sequence[Telemetry]) -> bool:

@@ -7,10 +7,11 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
+from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT
 from app.core.hardware.telemetry.monitor import read_telemetry
 from app.core.hardware.telemetry.programs import busy_programs
 from app.core.messages import sentence
-from app.core.verdict.preflight import has_busy_programs, is_load_known, preflight
+from app.core.verdict.preflight import has_busy_programs, is_load_known, may_vary, preflight
 from app.gui.services.bundle import Services
 from app.gui.style.icons import pixmap
 from app.gui.style.tokens import GAP_PX, Tokens
@@ -181,5 +182,10 @@ class PreflightLine(QWidget):
         if self._telemetry and self._choice is not None:
             if not is_load_known(self._telemetry):
                 return sentence("preflight.load_unknown"), "info", tokens.muted
-            return sentence("preflight.ready"), "circle-check", tokens.valid
+            spec, machine = self._choice
+            if may_vary(spec, machine, self._services.engines.variant(spec.engine)):
+                ready = sentence("preflight.ready_shared", half_pct=BETWEEN_RUNS_HALF_PCT)
+            else:
+                ready = sentence("preflight.ready")
+            return ready, "circle-check", tokens.valid
         return sentence("preflight.looking"), "info", tokens.muted

@@ -125,13 +125,15 @@ def test_a_single_half_width_is_shown_only_if_it_describes_both_ends(summary: Ru
     assert said("result.interval", half_pct="27.6").is_all_of(interval_text(even))
 
 
-def test_after_a_caution_an_interval_is_of_this_run_only(summary: RunSummary) -> None:
+def test_the_interval_of_a_disturbed_run_is_of_this_run_only(summary: RunSummary) -> None:
     run = replace(summary, value=174.0, value_low=154.0, value_high=194.0, confidence_pct=95.0, basis="estimate")
-    for verdict, interval, half in (
-        ("valid", "result.interval", "share.estimate_within"),
-        ("caution", "result.interval_of_run", "share.estimate_within_run"),
+    for codes, interval, half in (
+        (None, "result.interval", "share.estimate_within"),
+        ("other_load spread", "result.interval_of_run", "share.estimate_within_run"),
+        ("spread", "result.interval", "share.estimate_within"),
+        ("other_load shared_host", "result.interval", "share.estimate_within"),  # includes other runs
     ):
-        judged = replace(run, verdict=verdict)
+        judged = replace(run, reasons=codes)
         assert said(interval).is_all_of(interval_text(judged))
         assert said(half).is_all_of(half_width_text(judged, 11.5))
 

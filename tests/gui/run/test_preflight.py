@@ -9,6 +9,7 @@ from PySide6.QtCore import QCoreApplication, QPoint
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT
 from app.core.hardware.telemetry.monitor import read_telemetry
 from app.core.messages import message, sentence
 from app.gui.pages.ab.setup import NOTHING
@@ -253,3 +254,12 @@ def test_a_load_that_is_not_known_is_not_called_calm(line: PreflightLine) -> Non
     assert line.text.whole_text == sentence("preflight.load_unknown")
     line.show_telemetry((Telemetry(), *CALM))
     assert line.text.whole_text == sentence("preflight.ready")
+
+
+def test_a_virtual_machine_is_announced_as_one_whose_results_vary(line: PreflightLine, machine: Machine) -> None:
+    shown = sentence("preflight.ready_shared", half_pct=BETWEEN_RUNS_HALF_PCT)
+    guest = replace(machine, virtual_machine=True, virtualization="kvm")
+    for computer, text in ((machine, sentence("preflight.ready")), (guest, shown)):
+        line.show_choice(SPEC, computer)
+        line.show_telemetry(CALM)
+        assert line.text.whole_text == text

@@ -87,18 +87,30 @@ def test_running_again_is_not_offered_for_what_would_recur(
     driver: Driver, dialog: ShareDialog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dialog.reject()
-    judged, asked = sure(driver.page.judged), list[bool]()
-    monkeypatch.setattr(
-        ResultActions, "_preview", lambda _, load, name, again=None: asked.append(again is not None)
-    )
-    monkeypatch.setattr(ResultActions, "_ask", lambda *_: asked.append(False))
-    for advice in ("advice.varies", "advice.quiet"):
+    stored, asked = sure(driver.page.judged).run, list[str]()
+
+    def ask(*_: object) -> tuple[str, str]:
+        asked.append("file")
+        return "", ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
+    actions = ResultActions(driver.services, driver.window)
+    for advice, saving in (("advice.varies", "file"), ("advice.quiet", "preview")):
+        run = JudgedRun(stored)
         caution = events.Reason(code="spread", level="caution", text="Varied.", advised=message(advice))
-        run = JudgedRun(judged.run)
         run.verdict = events.Judged(level="caution", reasons=(caution,))
-        ResultActions(driver.services, driver.window).share(run, again=list)
-        ResultActions(driver.services, driver.window).save_picture(run, again=list)
-    assert asked == [False, False, True, True], "to save opens the preview only if it can offer more"
+        actions.share(run, again=list)
+        (preview,) = opened(driver)
+        assert preview.again_line.isVisible() == (saving == "preview")
+        preview.reject()
+        actions.save_picture(run, again=list)
+        asked += ["preview" for each in opened(driver) if each.close()]
+        assert asked.pop() == saving
+    assert not asked
+
+
+def opened(driver: Driver) -> list[ShareDialog]:
+    return [each for each in driver.window.findChildren(ShareDialog) if each.isVisible()]
 
 
 @pytest.mark.long

@@ -227,7 +227,7 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
     card.show_live(replace(summary, **narrowing), progress, cancelled=False, verdict=TROUBLE)
     assert card.value.text() == "≈ 66.2"
     assert card.note.whole_text.startswith(
-        f"{sentence('result.interval_of_run', low='65.4', high='67.1', half_pct=1.4)} · "
+        f"{sentence('result.interval', low='65.4', high='67.1', half_pct=1.4)} · "
     )
     assert said("run.validation_not_counted").is_in(card.note.whole_text)
     assert card.pill.whole_text == "Caution: on battery"
