@@ -279,7 +279,7 @@ def _so_far(verdict: events.Judged | None) -> tuple[Sequence[str], Tone]:
     if any(reason.level != "fact" for reason in verdict.reasons):
         return _verdict(verdict), verdict.level
     if stalls := len(verdict.interrupted_t_s):
-        return (sentence("run.stalls_so_far", count=stalls),), ""
+        return (sentence("run.pauses_so_far", count=stalls),), ""
     return (sentence("run.no_problems"),), "valid"
 
 

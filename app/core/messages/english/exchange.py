@@ -115,7 +115,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share_dialog.form_reddit": "Reddit",
     "share_dialog.inside": "What others will see",
     "share_dialog.light": "Light",
-    "share_dialog.note": "Untick anything you'd rather not share. Nothing is uploaded.",
+    "share_dialog.note": "Some of this is stored invisibly in the picture, for Epochmark to read. Untick anything you'd rather not share. Nothing is uploaded.",
     "share_dialog.picture": "Picture",
     "share_dialog.picture_says": "Picture: {text}",
     "share_dialog.run_again": "Run again for a clean result",
