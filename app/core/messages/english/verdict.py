@@ -170,8 +170,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "verdict.interrupted_after": "Interrupted after {epochs_done} of {epochs} epochs.",
     "verdict.interrupted_early": "Interrupted early.",
     "verdict.interruptions": (
-        "The run paused briefly: {held:,} of {steps:,} steps took longer than usual and cost {lost_s:seconds} s ({lost_pct:.1f} % of the time).",
-        "The run paused briefly {count:,} times: {held:,} of {steps:,} steps took longer than usual and cost {lost_s:seconds} s ({lost_pct:.1f} % of the time).",
+        "The run paused briefly: {held:,} of {steps:,} timed steps took longer than usual and cost {lost_s:seconds} s ({lost_pct:.1f} % of the time).",
+        "The run paused briefly {count:,} times: {held:,} of {steps:,} timed steps took longer than usual and cost {lost_s:seconds} s ({lost_pct:.1f} % of the time).",
     ),
     "verdict.memory_full": "Only {free_bytes:memory} of memory was free.",
     "verdict.memory_pressure": "Programs waited {share_pct:.0f} % of the time because memory was full.",
