@@ -139,8 +139,10 @@ class HeadlineCard(Card):
         failure = (summary.error_message, error_advice(summary.error_code, summary.engine))
         said = " ".join(_sentence(text) for text in failure if text) if summary.status == "failed" else ""
         about = derived_epoch_text(summary) or meaning_text(summary)
-        texts = (said or _advice(verdict), about, _sentence(own) if own else "")
-        self._show_message(" ".join(filter(None, texts)))
+        texts = " ".join(filter(None, (said or _advice(verdict), about)))
+        self._show_message(
+            " ".join(filter(None, (texts, _sentence(own) if own else ""))), [texts] if texts else ()
+        )
 
     def show_group(self, run: JudgedRun, group: Group) -> None:
         """Show the result of several runs. `run` is the last of them."""
@@ -188,8 +190,8 @@ class HeadlineCard(Card):
         self.pill.show_verdict(texts, tone)
         self._row.place()
 
-    def _show_message(self, text: str, *, keeps_room: bool = False) -> None:
-        self.message.show_text(text)
+    def _show_message(self, text: str, shorter: Sequence[str] = (), *, keeps_room: bool = False) -> None:
+        self.message.show_text(text, shorter)
         self._message_room.setVisible(bool(text) or keeps_room)
 
     def _on_why(self) -> None:
