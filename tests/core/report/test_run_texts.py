@@ -469,9 +469,9 @@ def test_every_warning_has_a_short_name() -> None:
 
 
 def test_short_verdicts_name_causes_first_and_count_what_they_leave_out() -> None:
-    given = [reasons("caution", code)[0] for code in ("spread", "interruptions", "other_load")]
+    given = [reasons("caution", code)[0] for code in ("spread", "interval_wide", "other_load")]
     whole, shorter, *_ = plain_verdict(events.Judged(level="caution", reasons=tuple(given)), to_share=True)
-    words = [sentence(f"plain.{code}") for code in ("other_load", "spread", "interruptions")]
+    words = [sentence(f"plain.{code}") for code in ("other_load", "spread", "interval_wide")]
     assert whole == sentence("result.one_run", causes="; ".join(words))
     left_out = sentence("result.verdict_and_more", words="; ".join(words[:2]), count=1)
     assert shorter == sentence("result.one_run", causes=left_out)

@@ -63,7 +63,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "plain.gpu_busy": "busy computer",
     "plain.gpu_busy_before": "busy computer",
     "plain.host_steal": "shared computer",
-    "plain.interruptions": "pauses",
+    "plain.interruptions": "uneven speed",
     "plain.interval_wide": "rough result",
     "plain.other_load": "busy computer",
     "plain.shared_host": "virtual or shared hardware",

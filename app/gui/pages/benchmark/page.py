@@ -10,9 +10,6 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 from app.core.analysis.trend import trend_of
 from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.plans.engines import ENOUGH_ROUNDS, engines_plan, specs_with
-from app.core.plans.registry import kind_of
-from app.core.plans.repeat import repeat_plan
 from app.core.records import Group, Plan, Run
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
@@ -194,6 +191,10 @@ class BenchmarkPage(QWidget):
         self._after.setLayout(column(None, self.retry_button, self.share_button, None))
 
     def _on_run_requested(self, spec: RunSpec, machine: Machine) -> None:
+        # Imported late, here and below, because the window opens without plans.
+        from app.core.plans.engines import ENOUGH_ROUNDS, engines_plan, specs_with
+        from app.core.plans.repeat import repeat_plan
+
         repeats = self.setup.repeats
         specs = specs_with(spec, self.setup.engines)
         if len(specs) > 1:
@@ -261,6 +262,8 @@ class BenchmarkPage(QWidget):
 
     def _load(self, run_id: int, group_id: int | None) -> None:
         def load(database: Database) -> tuple[JudgedRun, Group | None, JudgedRun | None, str]:
+            from app.core.plans.registry import kind_of
+
             group = load_group(database, group_id) if group_id is not None else None
             typical = kind_of(group).summary(group) if group is not None else None
             run = JudgedRun(load_run(database, run_id)).prepared()
