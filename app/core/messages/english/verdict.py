@@ -66,7 +66,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "plain.interruptions": "uneven speed",
     "plain.interval_wide": "rough result",
     "plain.other_load": "busy computer",
-    "plain.shared_host": "virtual or shared hardware",
+    "plain.shared_host": "virtual hardware",
     "plain.spread": "uneven speed",
     "short.cancelled": "cancelled early",
     "short.clock_falling": "clock fell",
