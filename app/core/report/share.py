@@ -97,7 +97,7 @@ def _title(run: Run) -> str:
 
 
 def _certainty(run: RunSummary) -> str:
-    """Return the certainty of a headline: ± of the 95 % interval, or a note if there is none."""
+    """Return the certainty of a headline: ± of the 95 % interval, or a range or note if there is none."""
     if run.basis == "first_epoch":
         return sentence("short.first_epoch")
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from app.core.report.card import ShareCard
     from app.core.report.formats.export_format import ExportFormat, PlanTable
 
-# Advice after cautions that another run would have as well.
+# Advice after cautions that another run may well have, too.
 _LASTING = frozenset({"advice.repeat", "advice.varies"})
 
 
