@@ -278,7 +278,7 @@ _FIELDS: dict[str, tuple[str, Callable[[Result], str], _Remove | None]] = {
     "comment": ("results_page.comment", lambda result: result.comment or "", _of_result("comment")),
     "epochs": ("heading.epochs", _epochs, None),
     "steps": ("setting.steps", _steps, without_durations),
-    "telemetry": ("exchange.load_and_temperatures", _telemetry, _of_result("telemetry")),
+    "telemetry": ("exchange.readings", _telemetry, _of_result("telemetry")),
     "version": ("field.version", _program, None),
 }
 FIELD_NAMES = tuple(_FIELDS)

@@ -141,6 +141,7 @@ class ShareCard:
         title: Title that states what was run.
         headline: Result as a value or a sentence.
         unit: Unit of the value; "" if the headline is a sentence.
+        unit_note: Text after the unit for people who don't know it, such as "of 50,000 examples"; "" for none.
         factor: How many times as fast as a device this computer is, such as "6.2×"; "" if it has no rank.
         factor_of: Text after the factor, such as "as fast as the i5-8250U with 2019 software".
         rank: How many devices this computer is faster than, as text.
@@ -156,6 +157,7 @@ class ShareCard:
     title: str
     headline: str
     unit: str = ""
+    unit_note: str = ""
     factor: str = ""
     factor_of: str = ""
     rank: str = ""

@@ -1,7 +1,7 @@
 """Describes computers, results, verdicts and advice as text, for the terminal and the window."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.core.analysis.comparability import engine_name, unusual_settings
@@ -359,14 +359,15 @@ def plain_verdict(judged: events.Judged, *, to_share: bool) -> tuple[str, ...]:
 
     Args:
         judged: A verdict with cautions.
-        to_share: Whether the text is for other people, who need to know that it is about one run.
+        to_share: Whether the text is for other people. They need to know that it is about one run, but a number
+            of further reasons means nothing to them, because they can't look these up.
     """
     codes = [each.code for each in judged.reasons if each.level == judged.level]
     words = list(dict.fromkeys(map(plain_reason, sorted(codes, key=_SYMPTOMS.__contains__))))
     short = level_title(judged.level)
     each = [
         "; ".join(words[:count])
-        if count == len(words)
+        if to_share or count == len(words)
         else sentence("result.verdict_and_more", words="; ".join(words[:count]), count=len(words) - count)
         for count in range(len(words), 0, -1)
     ]
@@ -431,7 +432,8 @@ def result_text(run: JudgedRun, several: Several | None = None) -> str:
         _title_line(summary),
         run.position if several is None else position(summary) or "",
         verdict,
-        sentence("result.text_machine", machine=machine_line(run.run.machine)),
+        # Result files and pictures don't contain the kind of virtual machine or container either.
+        sentence("result.text_machine", machine=machine_line(replace(run.run.machine, virtualization=None))),
         sentence("result.text_engine", engine=run_engine_line(summary)),
         sentence("result.text_measured", note=note) if note else "",
         _trained_on(summary),

@@ -61,6 +61,7 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
         factor_of="" if times is None else sentence("share.as_fast_as", device=times[1]),
         rank=rank_text(chart),
         unit=kind.label_within if summary.metric.startswith("seconds_") else kind.unit,
+        unit_note=_epoch_size(summary),
         notes=(_certainty(summary), *([text(work)] if (work := work_per_joule(summary)) else [])),
         machine=device_title(summary),
         details=tuple(filter(None, (_machine_details(summary), _engine_details(run.run), _facts(summary)))),
@@ -70,6 +71,13 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
         footer=" · ".join(part for part in footer if part),
         short_form=short,
     )
+
+
+def _epoch_size(run: RunSummary) -> str:
+    """Return the size of an epoch as text if the result is a duration of epochs, "" otherwise."""
+    if run.metric != "seconds_per_epoch_s" or not run.samples_per_epoch:
+        return ""
+    return sentence("share.epoch_size", count=run.samples_per_epoch)
 
 
 def check_shown(summary: RunSummary) -> None:

@@ -115,7 +115,8 @@ def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width:
     bold, medium, heavy = QFont.Weight.Bold, QFont.Weight.Medium, QFont.Weight.DemiBold
     big, big_px, below = card.headline, 124, [(unit, 28), (second, 20)]
     if card.factor:  # strangers understand it better than the value
-        value, notes = f"{card.headline} {card.unit}", " ".join(card.notes)
+        value = f"{card.headline} {card.unit} {card.unit_note}".strip()
+        notes = " ".join(card.notes)
         big, big_px, below = card.factor, 92, [(card.factor_of, 28), (card.rank, 20), (value, 20), (notes, 18)]
     top = 97 if card.factor else 107  # the factor has more lines below it
     base = top + 0.83 * big_px

@@ -34,7 +34,7 @@ from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.row_decoding import read_machine
 from app.core.storage.runs import load_run
-from app.core.titles import cores_title
+from app.core.titles import cores_title, level_title
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import RULES, judge
@@ -289,6 +289,15 @@ def test_every_rule_has_few_words(stored_run: Run) -> None:
         assert not {"_", "{"} & set(line)
 
 
+def test_a_text_to_post_says_no_more_about_a_virtual_machine_than_the_picture(stored_run: Run) -> None:
+    virtual = replace(
+        stored_run, machine=machine_of(stored_run, virtual_machine=True, virtualization="docker in kvm")
+    )
+    shown = result_text(JudgedRun(virtual))
+    assert sentence("compare.virtual") in shown
+    assert not {"docker", "kvm"} & set(shown.replace(",", " ").split())
+
+
 def test_a_result_as_text_is_eight_lines_for_strangers(stored_run: Run) -> None:
     better, batch = sentence("compare.lower_is_better"), sentence("share.batch", batch_size=100)
     baseline = message("position.baseline", name="i5-8250U", year=2019)
@@ -468,10 +477,14 @@ def test_every_warning_has_a_short_name() -> None:
     assert not [code for code in codes if f"short.{code}" not in ENGLISH]
 
 
-def test_short_verdicts_name_causes_first_and_count_what_they_leave_out() -> None:
+def test_short_verdicts_name_causes_first_and_count_omitted_ones_where_they_can_be_looked_up() -> None:
     given = [reasons("caution", code)[0] for code in ("spread", "interval_wide", "other_load")]
-    whole, shorter, *_ = plain_verdict(events.Judged(level="caution", reasons=tuple(given)), to_share=True)
+    judged = events.Judged(level="caution", reasons=tuple(given))
     words = [sentence(f"plain.{code}") for code in ("other_load", "spread", "interval_wide")]
-    assert whole == sentence("result.one_run", causes="; ".join(words))
-    left_out = sentence("result.verdict_and_more", words="; ".join(words[:2]), count=1)
-    assert shorter == sentence("result.one_run", causes=left_out)
+    whole, shorter, *_ = plain_verdict(judged, to_share=False)
+    level = level_title("caution")
+    assert whole == sentence("result.verdict_because", verdict=level, causes="; ".join(words))
+    omitting = sentence("result.verdict_and_more", words="; ".join(words[:2]), count=1)
+    assert shorter == sentence("result.verdict_because", verdict=level, causes=omitting)
+    shared = [sentence("result.one_run", causes="; ".join(words[:count])) for count in (3, 2, 1)]
+    assert plain_verdict(judged, to_share=True) == (*shared, level), "on pictures, nothing can be looked up"

@@ -47,6 +47,9 @@ def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     assert card.title == f"{sentence('share.trains')} · CIFAR-10 CNN · {BATCH} · float32"
     assert (card.headline, card.unit, card.notes) == ("66.3", "seconds per epoch", (NO_INTERVAL,))
     assert share_card(JudgedRun(changed(stored_run, basis="estimate"))).headline == "≈ 66.3", "as in the window"
+    assert card.unit_note == sentence("share.epoch_size", count=50_000)
+    rate = share_card(JudgedRun(changed(stored_run, metric="tokens_per_s")))
+    assert rate.unit_note == "", "only a duration of epochs needs it"
     assert (card.factor, card.factor_of) == (
         "4.8×",
         sentence("share.as_fast_as", device="i5-8250U with 2019 software"),

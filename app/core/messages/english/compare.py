@@ -63,7 +63,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.own_here": "{computer}, {date}",
     "compare.own_named": "{name} · {date}",
     "compare.own_numbered": "{name} (run {run_id})",
-    "compare.rank": "faster than {slower} of {count}",
+    "compare.rank": ("faster than {slower} of {count} device", "faster than {slower} of {count} devices"),
     "compare.scale": "{quantity} ({better}), log scale",
     "compare.scale_of_years": (
         "{quantity} ({better}), log scale; published {first}",

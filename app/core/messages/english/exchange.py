@@ -53,7 +53,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "exchange.text_refused": "The text can't be imported: {problem}.",
     "exchange.several_texts": "it contains {count} result files",
     "exchange.steps": ("duration of {count:,} step", "durations of all {count:,} steps"),
-    "exchange.load_and_temperatures": "Load and temperatures",
+    "exchange.readings": "Readings during the run",
     "exchange.telemetry": "minimum, median and maximum of {names}",
     "exchange.text_too_large": "its result file is larger than {limit_bytes:file_size}",
     "exchange.too_many_chunks": "it has more than {limit:,} chunks",

@@ -115,6 +115,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.caption": "Drop this picture into Epochmark to compare",
     "share.cores": ("{count} core", "{count} cores"),
     "share.cpu_run": "CPU run",
+    "share.epoch_size": ("of {count} example", "of {count:,} examples"),
     "share.epochs": ("{count} epoch", "{count} epochs"),
     "share.estimate_from": "estimate, {interval}",
     "share.estimate_within": "estimate ± {half_pct:.1f} % (95 %)",

@@ -140,7 +140,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "preflight.looking": "Checking for other load …",
     "preflight.more": "{count} more.",
     "preflight.ready": "Ready: nothing is slowing this computer down.",
-    "preflight.ready_shared": "Ready. In a virtual machine, results may vary by about ± {half_pct:.0f} %.",
+    "preflight.ready_shared": "Ready. In a virtual machine, results may vary by ± {half_pct:.0f} % or more.",
     "result.copied": "Result copied as text",
     "run.about": "batch {batch_size}, {preset}",
     "run.about_network": "{parameters:,} parameters, batch {batch_size}, {preset}",
