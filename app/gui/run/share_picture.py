@@ -109,14 +109,14 @@ def draw_headless(card: ShareCard, path: Path, dark: bool, enclosed: bytes = b""
 def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width: float) -> None:
     """Paint rank, result, computer and method, with the chart on the right and the footer below."""
     left, width = _RESULT.left(), _RESULT.width()
-    note, second = card.notes[0] if card.notes else "", " ".join(card.notes[1:])
+    note, second = card.notes[0] if card.notes else "", " · ".join(card.notes[1:])
     between = "" if note.startswith("±") else "· " if note else ""
     unit = f"{card.unit} {between}{note}".strip()
     bold, medium, heavy = QFont.Weight.Bold, QFont.Weight.Medium, QFont.Weight.DemiBold
     big, big_px, below = card.headline, 124, [(unit, 28), (second, 20)]
     if card.factor:  # strangers understand it better than the value
         value = f"{card.headline} {card.unit} {card.unit_note}".strip()
-        notes = " ".join(card.notes)
+        notes = " · ".join(card.notes)
         big, big_px, below = card.factor, 92, [(card.factor_of, 28), (card.rank, 20), (value, 20), (notes, 18)]
     top = 97 if card.factor else 107  # the factor has more lines below it
     base = top + 0.83 * big_px
