@@ -40,6 +40,7 @@ from app.gui.services.run_bridge import RunBridge
 from app.gui.services.tasks import Tasks
 from app.gui.shell.desktop import name_program
 from app.gui.shell.main_window import MainWindow
+from app.gui.shell.pages import PAGES
 from app.gui.shell.zoom import zoomed
 from app.gui.style.icons import application_icon
 from app.gui.style.theme import Theme
@@ -136,8 +137,8 @@ def open_window(
         theme: Theme of the app. The settings are applied to it.
         paths: Folders of the app.
         limits: Time limits of sessions; for tests.
-        prepares_charts: Whether to create the charts of a run while idle. If not, they are created by the first
-            run.
+        prepares_charts: Whether to create the charts of a run, and import the other pages, while idle. If not,
+            this is done when they are first needed.
     """
     warnings = BannerHandler()
     logging.getLogger("app").addHandler(warnings)
@@ -185,8 +186,8 @@ def _start_up(window: MainWindow, services: Services, *, prepares_charts: bool) 
     services.tasks.start(tidy, lambda _: None, services.complain)
     if not prepares_charts:
         return
-    # Import NumPy in a thread while the window is usable, then create the charts.
-    services.tasks.start(_import_numpy, lambda _: in_turns(window, _make_charts(window)), services.complain)
+    # Import NumPy in a thread while the window is usable, then prepare the rest.
+    services.tasks.start(_import_numpy, lambda _: in_turns(window, _prepare(window)), services.complain)
 
 
 def _import_numpy() -> None:
@@ -194,8 +195,8 @@ def _import_numpy() -> None:
     import numpy as np  # noqa: F401
 
 
-def _make_charts(window: MainWindow) -> Iterator[None]:
-    """Import and create the charts in steps of at most 50 ms.
+def _prepare(window: MainWindow) -> Iterator[None]:
+    """Import and create the charts, then import the pages, in steps of at most 50 ms.
 
     Call this in the GUI thread. Qt reads its table of classes without holding the GIL, and the app may crash if
     another thread adds to the table at the same time.
@@ -212,6 +213,9 @@ def _make_charts(window: MainWindow) -> Iterator[None]:
 
     yield
     window.benchmark.prepare()
+    for page in PAGES:
+        yield
+        page.load()
 
 
 class FaultCatcher:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from importlib import import_module
+from types import ModuleType
 from typing import Literal
 
 from PySide6.QtWidgets import QWidget
@@ -29,9 +30,13 @@ class PageEntry:
     has_plans: bool = False
     section: Literal["", "lab", "foot"] = ""
 
+    def load(self) -> ModuleType:
+        """Import and return the page's module, which the window doesn't need at its start."""
+        return import_module(f"app.gui.pages.{self.code}.page")
+
     def make(self, services: Services) -> QWidget:
-        """Create the page. The page's module is imported only now, so that unopened pages take no time."""
-        page: QWidget = getattr(import_module(f"app.gui.pages.{self.code}.page"), self.widget)(services)
+        """Create the page."""
+        page: QWidget = getattr(self.load(), self.widget)(services)
         return page
 
 

@@ -20,6 +20,7 @@ from app.gui.services.preferences import Preferences
 from app.gui.services.tasks import Tasks
 from app.gui.shell.application import FaultCatcher, open_window
 from app.gui.shell.display import find_problem, has_display
+from app.gui.shell.pages import PAGES
 from app.gui.style.theme import Theme
 from tests.child import python
 from tests.gui.driving import PATIENCE_MS, SHORT, Driver
@@ -169,6 +170,46 @@ def test_the_window_loads_neither_engine_nor_charts_nor_dialogs_nor_what_install
         f"print([name for name in {later} if name in sys.modules])"
     )
     assert python("-c", code).stdout.strip() == "[]"
+
+
+IDLE = """
+import sys
+from PySide6.QtCore import QTimer
+import app.gui.shell.application as application
+from app.gui.shell.pages import PAGES
+
+def loaded():
+    return [page.code for page in PAGES if f"app.gui.pages.{page.code}.page" in sys.modules]
+
+class Looking(QTimer):
+    def __init__(self, window):
+        super().__init__(window)
+        self.timeout.connect(self.look)
+        print(*loaded())
+        self.start(10)
+        QTimer.singleShot(60_000, window.close)
+
+    def look(self):
+        if len(loaded()) == len(PAGES):
+            print(*loaded())
+            self.parent().close()
+
+show = application.open_window
+
+def open_window(*arguments):
+    window, services = show(*arguments)
+    Looking(window)
+    return window, services
+
+application.open_window = open_window
+sys.exit(application.run_window())
+"""
+
+
+@pytest.mark.slow
+def test_pages_are_imported_while_the_window_is_idle(environment: dict[str, str]) -> None:
+    lines = python("-c", IDLE, env=environment).stdout.splitlines()
+    assert lines == ["benchmark", " ".join(page.code for page in PAGES)]
 
 
 @on_linux
