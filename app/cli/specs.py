@@ -39,7 +39,7 @@ def make_spec(options: argparse.Namespace, paths: Paths, *, joins: bool = False)
     preferred = "standard" if options.epochs or options.steps else settings.preset or "standard"
     asked = {"data": settings.data, "engine": usual_engine(paths, workload.engines)} | _asked(options)
     if options.devices is not None:
-        asked |= devices_asked(options.devices, str(asked["engine"]), paths)
+        asked |= devices_asked(str(options.devices), str(asked["engine"]), paths)
     spec = workload.default_spec(
         options.preset or preferred,
         **asked,
