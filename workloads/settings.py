@@ -12,7 +12,7 @@ from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_title
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
 from workloads.protocol.parameters import Parameter
-from workloads.protocol.spec import DataChoice, ParameterValue, Precision, RunSpec
+from workloads.protocol.spec import DataChoice, ParameterValue, Precision, RunSpec, listed_gpus
 
 Value = ParameterValue | None
 AUTO = "auto"  # text for None: the engine chooses
@@ -28,7 +28,7 @@ class Setting:
 
     Attributes:
         name: Name in specs.
-        kind: Type of the values: integer, one of several strings, on or off, or device.
+        kind: Type of the values: integer, one of several strings, on or off, device, or list of GPUs.
         default: None if the workload or the engine chooses.
         flag: Command-line option; "" for none.
         choices: Returns the values of a "choice".
@@ -44,7 +44,7 @@ class Setting:
     """
 
     name: str
-    kind: Literal["int", "choice", "switch", "device"]
+    kind: Literal["int", "choice", "switch", "device", "gpus"]
     default: Value = None
     flag: str = ""
     choices: Callable[[], Iterable[str]] | None = None
@@ -131,6 +131,8 @@ class Setting:
         shown = repr(value)[:60]
         if self.kind == "int":
             said = message("setting.not_in_range", name=self.label, value=shown, **self._limits())
+        elif self.kind == "gpus":
+            said = message("setting.not_gpus", value=shown)
         else:
             said = message("setting.not_choice", name=self.label, choices=list(self.allowed()), value=shown)
         raise WorkloadError("bad_parameters", said)
@@ -151,6 +153,8 @@ class Setting:
             return limits["minimum"] <= value <= limits["maximum"]
         if self.kind == "switch":
             return isinstance(value, bool)
+        if self.kind == "gpus":
+            return bool(listed_gpus(value))
         return isinstance(value, str) and (self.choices is None or value in self.choices())
 
     def allowed(self) -> tuple[str, ...]:
@@ -247,6 +251,13 @@ SETTINGS: tuple[Setting, ...] = (
         minimum=1,
         maximum=64,
         in_form=False,  # chosen together with the device
+    ),
+    Setting(
+        name="gpus",  # only if they aren't consecutive
+        kind="gpus",
+        in_form=False,
+        in_ab=False,
+        title=lambda numbers: numbers.replace(",", ", "),
     ),
     Setting(
         name="machines",
@@ -360,6 +371,15 @@ def split_values(values: Mapping[str, Any]) -> dict[str, Any]:
         if name in others and value is not None and value != others[name].default
     }
     return fields | ({"settings": extra} if extra else {})
+
+
+def gpu_settings(numbers: Iterable[int]) -> dict[str, Value]:
+    """Return the run settings for training on these GPUs. `numbers` are at least one, each only once."""
+    gpus = sorted(numbers)
+    settings: dict[str, Value] = {"device": f"gpu:{gpus[0]}", "devices": len(gpus)}
+    if gpus[-1] - gpus[0] >= len(gpus):
+        settings["gpus"] = ",".join(map(str, gpus))
+    return settings
 
 
 def recorded_text(spec: RunSpec) -> str:

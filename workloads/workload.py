@@ -14,7 +14,7 @@ from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
 from workloads.protocol.parameters import Parameter, folders_of
 from workloads.protocol.reporter import Reporter
-from workloads.protocol.spec import Job, ParameterValue, Preset, RunSpec
+from workloads.protocol.spec import Job, ParameterValue, Preset, RunSpec, listed_gpus
 from workloads.settings import all_settings, split_values
 
 Kind = Literal["image", "text", "dense", "limits", "storage", "demo"]
@@ -215,6 +215,7 @@ class Workload:
         self._check_preset(spec)
         self._check_engine(spec)
         self._check_devices(spec)
+        self._check_gpus(spec)
 
     def _check_engine(self, spec: RunSpec) -> None:
         if spec.engine not in ENGINES:
@@ -275,6 +276,12 @@ class Workload:
             if rest % spec.device_count and engine_named(spec.engine).has_equal_parts:
                 said = message("workload.rest_not_divisible", rest=rest, count=spec.device_count)
                 raise WorkloadError("bad_parameters", said)
+
+    def _check_gpus(self, spec: RunSpec) -> None:
+        gpus, count = listed_gpus(spec.settings.get("gpus")), spec.devices_here
+        if gpus and (len(gpus) != count or spec.device != f"gpu:{gpus[0]}"):
+            said = message("workload.other_gpus", gpus=list(gpus), device=spec.device, count=count)
+            raise WorkloadError("bad_parameters", said)
 
     def _check_preset(self, spec: RunSpec) -> None:
         if spec.preset != "standard" and (spec.epochs != 1 or spec.steps is not None):

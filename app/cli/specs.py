@@ -1,6 +1,8 @@
 """Converts command-line options to specs."""
 
 import argparse
+import re
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -16,10 +18,11 @@ from app.core.settings import load_settings
 from workloads.engines.registry import engine_title
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.spec import RunSpec
-from workloads.settings import all_settings
+from workloads.settings import all_settings, gpu_settings
 from workloads.workload import Workload
 
 _DIGITS = 9
+_GPU = re.compile(r"gpu:[0-9]{1,3}")
 
 
 def make_spec(options: argparse.Namespace, paths: Paths, *, joins: bool = False) -> RunSpec:
@@ -36,7 +39,7 @@ def make_spec(options: argparse.Namespace, paths: Paths, *, joins: bool = False)
     preferred = "standard" if options.epochs or options.steps else settings.preset or "standard"
     asked = {"data": settings.data, "engine": usual_engine(paths, workload.engines)} | _asked(options)
     if options.devices is not None:
-        asked |= devices_asked(options.devices, str(asked["engine"]), paths)
+        asked |= devices_asked(str(options.devices), str(asked["engine"]), paths)
     spec = workload.default_spec(
         options.preset or preferred,
         **asked,
@@ -65,24 +68,23 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
 def devices_asked(text: str, engine: str, paths: Paths) -> dict[str, Any]:
     """Return the settings for an option's value: a number of devices, "all" GPUs of an engine, or a list of GPUs.
 
-    Raises UsageError if it is none of these, or if the listed GPUs aren't consecutive.
+    Raises UsageError if it is none of these, or if a GPU is listed twice.
     """
     if text == "all":
         gpus = numbered_gpus(engine, installed_variant(paths, engine), detect_machine(data_folder=paths.datasets))
         if not gpus:
             raise UsageError(message("cli.no_gpus", engine=engine_title(engine)))
-        if max(gpus) - min(gpus) >= len(gpus):  # GPUs between them can't be used
-            raise UsageError(message("cli.gpus_apart", engine=engine_title(engine), gpus=sorted(gpus)))
-        return {"device": f"gpu:{min(gpus)}", "devices": len(gpus)}
+        return gpu_settings(gpus)
     if text.isascii() and text.isdecimal() and len(text) <= _DIGITS:
         return {"devices": int(text)}
     names = [part.strip() for part in text.split(",")]
-    first = names[0].removeprefix("gpu:")
-    is_number = first.isdecimal() and len(first) <= _DIGITS
-    following = [f"gpu:{int(first) + place}" for place in range(len(names))] if is_number else []
-    if names != following:
+    if not all(map(_GPU.fullmatch, names)):
         raise UsageError(message("cli.bad_devices", value=quoted(text)))
-    return {"device": names[0], "devices": len(names)}
+    numbers = Counter(int(name.removeprefix("gpu:")) for name in names)
+    (number, times), *_ = numbers.most_common(1)
+    if times > 1:
+        raise UsageError(message("cli.gpu_twice", gpu=f"gpu:{number}"))
+    return gpu_settings(numbers)
 
 
 def _schema_problem(spec: RunSpec, problem: str) -> Message:

@@ -135,6 +135,7 @@ def not_from(option: str, least: int, most: int, given: int) -> Saying:
         ),
         (["ab", "demo", "--b", "xla=yes"], said("setting.not_choice", choices="on, off", value="'yes'")),
         (["ab", "demo", "--b", "jit=on,xla=off"], said("cli.set_twice", option="--b", name="xla")),
+        (["ab", "demo", "--b", "devices=2"], said("workload.one_device", workload="demo")),
         (["ab", "demo", "--a", "speed=9"], said("cli.unknown_key", option="--a", name="'speed'")),
         (["ab", "demo", "--a", "outcome=great"], said("parameter.not_choice", name="outcome", value="'great'")),
         (["ab", "demo", "--a", "seed=1", "--pairs", "0"], not_from("--pairs", 1, 100, 0)),

@@ -9,7 +9,7 @@ from app.cli import specs
 from app.cli.arguments import make_parser
 from app.cli.specs import devices_asked, make_spec
 from app.core.errors import UsageError
-from app.core.messages import Message
+from app.core.messages import Message, message
 from app.core.paths import Paths
 from workloads.protocol.machine import Gpu, Machine
 
@@ -31,6 +31,9 @@ def cards(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> list[Gpu]:
         ("all", {"device": "gpu:0", "devices": 3}),
         ("gpu:1", {"device": "gpu:1", "devices": 1}),
         ("gpu:1, gpu:2", {"device": "gpu:1", "devices": 2}),
+        ("gpu:1,gpu:0", {"device": "gpu:0", "devices": 2}),
+        ("gpu:0,gpu:2", {"device": "gpu:0", "devices": 2, "gpus": "0,2"}),
+        ("gpu:10,gpu:2, gpu:3", {"device": "gpu:2", "devices": 3, "gpus": "2,3,10"}),
     ],
 )
 def test_devices_are_read(asked: str, settings: dict[str, Any], cards: list[Gpu], paths: Paths) -> None:
@@ -39,7 +42,8 @@ def test_devices_are_read(asked: str, settings: dict[str, Any], cards: list[Gpu]
 
 
 @pytest.mark.parametrize(
-    "asked", ["", "x", "-1", "1.5", "gpu:0,gpu:2", "gpu:1,gpu:0", "gpu:", "cpu", "9" * 5_000, "gpu:" + "9" * 5_000]
+    "asked",
+    ["", "x", "-1", "1.5", "gpu:0,2", "gpu:0,", "gpu:", "gpu:1000", "cpu", "9" * 5_000, "gpu:" + "9" * 5_000],
 )
 def test_anything_else_is_refused(asked: str, paths: Paths) -> None:
     assert code_of(asked, paths) == "cli.bad_devices"
@@ -50,9 +54,19 @@ def test_all_needs_a_card(cards: list[Gpu], paths: Paths) -> None:
     assert code_of("all", paths) == "cli.no_gpus"
 
 
-def test_all_passes_over_no_card(cards: list[Gpu], paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_card_is_listed_only_once(paths: Paths) -> None:
+    with pytest.raises(UsageError) as caught:
+        devices_asked("gpu:2,gpu:0,gpu:02", "tensorflow", paths)
+    assert caught.value.message == message("cli.gpu_twice", gpu="gpu:2")
+
+
+def test_all_passes_over_cards_that_the_engine_cannot_use(
+    cards: list[Gpu], paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(specs, "numbered_gpus", lambda *_: {0: NEW, 2: NEW})
-    assert code_of("all", paths) == "cli.gpus_apart"
+    options = make_parser().parse_args(["run", "mnist_mlp", "--devices", "all"])
+    spec = make_spec(options, paths)
+    assert (spec.device, spec.settings) == ("gpu:0", {"devices": 2, "gpus": "0,2"})
 
 
 def code_of(asked: str, paths: Paths) -> str:

@@ -1,7 +1,7 @@
 """The engine interface. Imports no engine, because the app uses it too."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -186,18 +186,21 @@ class Engine:
             raise WorkloadError("device_unavailable", said)
         return index
 
-    def gpu_indices(self, spec: RunSpec, count: int) -> range | None:
+    def gpu_indices(self, spec: RunSpec, count: int) -> Sequence[int] | None:
         """Return the indices of the GPUs to use, or None for the CPU.
 
         Raises WorkloadError if one of them doesn't exist.
         """
-        first, asked = self.gpu_index(spec.device, count), spec.devices_here
+        first = self.gpu_index(spec.device, count)
         if first is None:
             return None
-        if first + asked > count:
+        indices = spec.gpus_from(first)
+        if isinstance(indices, range) and indices.stop > count:
+            asked = spec.devices_here
             said = message("engine.sees_fewer_devices", engine=self.title, asked=asked, count=count - first)
             raise WorkloadError("device_unavailable", said)
-        return range(first, first + asked)
+        self.gpu_index(f"gpu:{indices[-1]}", count)
+        return indices
 
     # Networks
 

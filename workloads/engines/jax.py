@@ -267,13 +267,11 @@ def _choose_devices(jax: Any, spec: RunSpec) -> tuple[str, list[Any], list[Any]]
         )
     # The same ones on each computer.
     there = [
-        device
+        [device for device in jax.devices("gpu") if device.process_index == process][index]
         for process in range(spec.machine_count)
-        for device in [each for each in jax.devices("gpu") if each.process_index == process][
-            indices.start : indices.stop
-        ]
+        for index in indices
     ]
-    return f"gpu:{indices.start}", gpus[indices.start : indices.stop], there
+    return f"gpu:{indices[0]}", [gpus[index] for index in indices], there
 
 
 def gpus_of(jax: Any) -> list[Any]:

@@ -312,10 +312,10 @@ def _choose_devices(tf: Any, spec: RunSpec) -> tuple[str, str | None, list[str]]
         if parts[1:]:
             tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], parts)
         return "cpu", None, [f"CPU:{number}" for number in range(len(parts))]
-    chosen = gpus[indices.start : indices.stop]
+    chosen = [gpus[index] for index in indices]
     tf.config.set_visible_devices(chosen, "GPU")
     for gpu in chosen:
         # Otherwise TensorFlow allocates all GPU memory. That affects other programs and the telemetry.
         tf.config.experimental.set_memory_growth(gpu, True)
     details = tf.config.experimental.get_device_details(chosen[0])
-    return f"gpu:{indices.start}", details.get("device_name"), [f"GPU:{number}" for number in range(len(chosen))]
+    return f"gpu:{indices[0]}", details.get("device_name"), [f"GPU:{number}" for number in range(len(chosen))]

@@ -1,5 +1,8 @@
 """RunSpec, the request for a run, used by the CLI, the GUI, the database and the workers."""
 
+import re
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -9,6 +12,7 @@ Precision = Literal["float32", "mixed_float16", "mixed_bfloat16"]
 DataChoice = Literal["auto", "real", "synthetic"]
 
 DEVICE_PATTERN = r"^(auto|cpu|gpu:[0-9]{1,3})\Z"
+_GPU_LIST = re.compile(r"[0-9]{1,3}(,[0-9]{1,3}){1,63}")
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 ParameterValue = bool | int | float | str
 
@@ -51,7 +55,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def device_count(self) -> int:
-        """Total number of devices to train on. On each computer, they start with `device`."""
+        """Total number of devices to train on. On each computer, `device` is the first one."""
         return self._count("devices")
 
     @property
@@ -64,9 +68,35 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """Number of devices to train on per computer."""
         return max(1, self.device_count // max(1, self.machine_count))
 
+    def gpus_from(self, first: int) -> Sequence[int]:
+        """Return the numbers of the GPUs to train on, per computer, if the first one has this number."""
+        return used_gpus(first, self.devices_here, self.settings.get("gpus"))
+
     def _count(self, name: str) -> int:
         count = self.settings.get(name)
         return count if isinstance(count, int) else 1  # a stored spec may contain anything
+
+
+def listed_gpus(value: object) -> tuple[int, ...]:
+    """Return the GPU numbers in a setting such as "0,2"; () if it isn't an ascending list with a gap."""
+    if not isinstance(value, str) or _GPU_LIST.fullmatch(value) is None:
+        return ()
+    numbers = tuple(map(int, value.split(",")))
+    is_ascending = all(one < following for one, following in pairwise(numbers))
+    return numbers if is_ascending and numbers[-1] - numbers[0] >= len(numbers) else ()
+
+
+def used_gpus(first: int, count: int, listed: object = None) -> Sequence[int]:
+    """Return the numbers of the GPUs that train together.
+
+    Args:
+        first: Number of the first GPU.
+        count: Number of GPUs.
+        listed: Value of the setting `gpus`, which may be invalid. GPUs are consecutive without a matching list.
+    """
+    numbers = listed_gpus(listed)
+    is_matching = len(numbers) == count and numbers[0] == first
+    return numbers if is_matching else range(first, first + count)
 
 
 class Endpoint(msgspec.Struct, frozen=True):

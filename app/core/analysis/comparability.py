@@ -13,8 +13,9 @@ from workloads.settings import Setting, all_settings, read_recorded, unknown_rec
 
 # Fields of RunSummary that must match, in addition to the settings marked "must_match".
 _ALIKE = ("workload", "workload_version", "metric", "variant", "samples_per_epoch")
-# These settings have their own fields, whose actual values `differences` compares.
-_TOLD_APART = ("engine", "device", "data")
+# `differences` compares these settings by the device and data that were used.
+_TOLD_APART = ("engine", "device", "gpus", "data")
+_ALWAYS_SHOWN = ("engine", "device", "data", "batch_size", "precision")
 
 
 def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
@@ -58,9 +59,7 @@ def differences(run: RunSummary, other: RunSummary) -> tuple[str, ...]:
         else "",
         *_other_settings(run, other),
         data_title(other.data_source) if run.data_source != other.data_source else "",
-        (other.device_name or (other.device or "").upper())
-        if (run.device, run.device_name) != (other.device, other.device_name)
-        else "",
+        (other.device_name or (other.device or "").upper()) if _devices(run) != _devices(other) else "",
         other_limit(run, other),
         sentence("cli.side", side=other.side)
         if other.side and run.group_id == other.group_id and run.side != other.side
@@ -71,9 +70,13 @@ def differences(run: RunSummary, other: RunSummary) -> tuple[str, ...]:
     return tuple(part for part in parts if part)
 
 
+def _devices(run: RunSummary) -> tuple[Any, ...]:
+    return run.device, run.device_name, read_recorded(run.settings).get("gpus")
+
+
 def unusual_settings(run: RunSummary, *shown: str) -> list[str]:
     """Describe a run's non-default settings, except those in `shown` and those that are always shown."""
-    shown = (*shown, *_TOLD_APART, "batch_size", "precision")
+    shown = (*shown, *_ALWAYS_SHOWN)
     settings = (
         setting for setting in all_settings() if setting.comparability != "ignored" and setting.name not in shown
     )

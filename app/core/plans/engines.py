@@ -262,6 +262,7 @@ def specs_with(spec: RunSpec, engines: Iterable[str]) -> tuple[RunSpec, ...]:
             spec,
             engine=name,
             device="cpu" if spec.device == "cpu" else "auto",
+            settings={key: value for key, value in spec.settings.items() if key != "gpus"},
             jit=engine.compiles_always or (spec.jit and not compiles_always(spec.engine)),
             onednn=spec.onednn if "onednn" in engine.settings else None,
         )

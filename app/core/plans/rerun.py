@@ -12,6 +12,7 @@ from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from app.core.storage.runs import load_run
+from app.core.verdict.context import gpu_index
 from workloads.engines.registry import engine_title
 from workloads.protocol.machine import Machine
 
@@ -39,9 +40,11 @@ def check_again(plan: Plan, paths: Paths, machine: Machine) -> None:
     for spec in plan.specs:
         workload = runner.check(spec)
         choices = device_choices(installed_engines(paths), machine, workload.engines)
-        is_there = any((choice.engine, choice.device) == (spec.engine, spec.device) for choice in choices)
-        if spec.device.startswith("gpu:") and not is_there:
-            said = message("again.no_device", engine=engine_title(spec.engine), device=spec.device.upper())
+        there = {choice.device for choice in choices if choice.engine == spec.engine}
+        first = gpu_index(spec.device)
+        asked = [] if first is None else [f"gpu:{index}" for index in spec.gpus_from(first)]
+        if missing := [device for device in asked if device not in there]:
+            said = message("again.no_device", engine=engine_title(spec.engine), device=missing[0].upper())
             raise UsageError(said, message("again.choose_device"))
         if workload.dataset and spec.data == "real":
             _check_data(workload.dataset, paths)

@@ -10,6 +10,8 @@ from app.core.records import Exchange, PeakShare, RunSummary
 from app.core.verdict.boost import BURST
 from app.core.verdict.context import Evidence, Rule, gpu_index
 from app.core.verdict.energy import energy_used
+from workloads.protocol.spec import used_gpus
+from workloads.settings import read_recorded
 
 _WSL = "wsl"  # as in app.core.hardware.machine
 # With a spread of 5 %, the median of nine epochs has an uncertainty of 4 % (95 %: 1.96 × 1.25 × 5 % / √9).
@@ -120,7 +122,8 @@ def _unequal_gpus(evidence: Evidence) -> Message | None:
         return None
     vendor = next((gpu.vendor for gpu in run.machine.gpus if gpu.name == environment.device_name), None)
     of_vendor = [gpu.name for gpu in run.machine.gpus if gpu.vendor == vendor]
-    names = list(dict.fromkeys(of_vendor[first : first + count]))
+    gpus = used_gpus(first, count, read_recorded(run.summary.settings).get("gpus"))
+    names = list(dict.fromkeys(name for index, name in enumerate(of_vendor) if index in gpus))
     return message("note.unequal_gpus", names=names) if len(names) > 1 else None
 
 

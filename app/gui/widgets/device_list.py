@@ -11,6 +11,7 @@ from app.core.messages import sentence
 from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.choice_box import ChoiceBox
 from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_title
+from workloads.protocol.machine import Gpu
 
 AUTO = "auto"
 
@@ -51,6 +52,12 @@ class DeviceList(ChoiceBox):
         # If the device is "auto", an engine uses its first GPU, or the CPU if it can't use any.
         has_cards = any(each.gpu is not None and each.engine == choice.engine for each in self._choices)
         return AUTO if choice.device == ("gpu:0" if has_cards else "cpu") else choice.device
+
+    @property
+    def gpus(self) -> dict[int, Gpu]:
+        """The graphics cards that the selected engine can use, by number."""
+        own = (each for each in self._choices if each.engine == self.engine)
+        return {int(each.device.removeprefix("gpu:")): each.gpu for each in own if each.gpu is not None}
 
     @property
     def name(self) -> str:

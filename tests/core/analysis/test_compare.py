@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.core.analysis.comparability import run_refusal
+from app.core.analysis.comparability import differences, run_refusal, unusual_settings
 from app.core.analysis.compare import Bar, bars, by_work, find_baseline, left_out, place, position, refusal
 from app.core.analysis.conversion import converted
 from app.core.analysis.own_runs import best_and_latest, best_first, run_name, runs_like
@@ -425,3 +425,15 @@ def test_results_with_energy_are_ranked_by_their_work(summary: RunSummary) -> No
 def test_work_is_counted_as_the_headline_counts_it(metric: str, of_work: str) -> None:
     assert work_metric(metric) == of_work
     assert f"headline_unit.{of_work}" in ENGLISH
+
+
+def test_runs_on_other_cards_are_comparable_and_differ(summary: RunSummary) -> None:
+    run = replace(summary, device="gpu:0", device_name="RTX 4070", settings="devices=2")
+    apart = replace(run, settings="devices=2 gpus=0,2")
+    assert run_refusal(run, apart) is None
+    assert (differences(run, apart), differences(apart, apart)) == (("RTX 4070",), ())
+    several = sentence("setting_value.devices", count=2, value=2)
+    assert unusual_settings(run) == [several]
+    assert unusual_settings(apart) == [several, sentence("setting_value.gpus", value="0, 2")]
+    invalid = replace(run, settings="devices=2 gpus=2,0")
+    assert run_refusal(run, invalid) == sentence("compare.unknown_settings", settings=["gpus=2,0"])

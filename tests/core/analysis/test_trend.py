@@ -174,6 +174,8 @@ def test_a_run_on_several_devices_is_compared_with_the_fastest_on_one(run: RunSu
     others = [two, *ones, other(two, 6, 20.0), other(two, 7, 20.0, settings=""), other(two, 8, 9.0, batch_size=7)]
     line = sentence("trend.one_device", times=1.6, which=which(4, "48.0"), share_pct=80)
     assert against_one_device(two, others) == line
+    apart = replace(two, settings="cpus=2 devices=2 gpus=0,2")
+    assert against_one_device(apart, [apart, *others[1:]]) == line
     assert against_one_device(replace(two, verdict="invalid"), others) == ""
     assert against_one_device(two, [two]) == ""
     assert against_one_device(ones[0], others) == ""

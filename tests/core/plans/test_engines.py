@@ -7,7 +7,7 @@ import pytest
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
-from app.core.plans.engines import engine_rows, engine_specs
+from app.core.plans.engines import engine_rows, engine_specs, specs_with
 from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, RunSummary
 from app.core.runs.runner import Runner
@@ -162,3 +162,12 @@ def test_a_workload_that_nothing_else_can_run_is_left_out(paths: Paths, machine:
     pretend_installed("jax", paths)
     with pytest.raises(UsageError, match=said("workload.unknown").pattern):
         engine_specs(["nowhere"], "quick", {}, Runner(paths, machine))
+
+
+def test_each_engine_uses_its_own_first_cards() -> None:
+    spec = CATALOGUE["mnist_mlp"].default_spec(device="gpu:0", devices=2, gpus="0,2")
+    specs = specs_with(spec, ("tensorflow", "torch"))
+    assert [(each.engine, each.device, each.settings) for each in specs] == [
+        ("tensorflow", "auto", {"devices": 2}),
+        ("torch", "auto", {"devices": 2}),
+    ]

@@ -395,6 +395,8 @@ def test_other_facts(stored_run: Run) -> None:
         ("gpu:0", "devices=2", ["RTX 4070", "RTX 3060"]),
         ("gpu:1", "devices=2", None),
         ("gpu:0", "devices=3", ["RTX 4070", "RTX 3060"]),
+        ("gpu:0", "devices=2 gpus=0,3", ["RTX 4070", "RTX 4090"]),
+        ("gpu:1", "devices=2 gpus=1,3", ["RTX 3060", "RTX 4090"]),
         ("gpu:0", "devices=2 machines=2", None),
         ("gpu:0", "", None),
         ("cpu", "devices=2", None),
@@ -402,7 +404,7 @@ def test_other_facts(stored_run: Run) -> None:
 )
 def test_gpus_that_differ_are_named(stored_run: Run, device: str, settings: str, names: list[str] | None) -> None:
     run = summarised(device=device, settings=settings, spread_pct=None)(quiet_run(stored_run, 0))
-    cards = [Gpu(name, "nvidia") for name in ("RTX 4070", "RTX 3060", "RTX 3060")]
+    cards = [Gpu(name, "nvidia") for name in ("RTX 4070", "RTX 3060", "RTX 3060", "RTX 4090")]
     machine = replace(run.machine, gpus=(Gpu("UHD 770", "intel"), *cards))
     assert run.environment is not None
     environment = msgspec.structs.replace(run.environment, device=device, device_name="RTX 4070")

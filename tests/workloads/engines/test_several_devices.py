@@ -14,6 +14,7 @@ import pytest
 from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.records import Run
+from app.core.runs.agreement import joint_spec
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
@@ -33,6 +34,25 @@ from workloads.protocol.spec import RunSpec
 WORKLOAD = "fcn_r"
 # Sums of gradients are rounded in another order.
 TOLERANCE = 1e-4
+# A stored spec may contain anything. Consecutive GPUs have no list.
+NO_LISTS = (
+    "",
+    "0",
+    "2,0",
+    "0,0",
+    "0,1",
+    "0,3,1,9",
+    "0,2,2,9",
+    "0, 2",
+    "0,x",
+    "-1,2",
+    "0,1000",
+    "0,2\n",
+    "\u0660,\u0662",
+    2,
+    0.2,
+    True,
+)
 ENDLESS = 1_000  # epochs, for runs that a test ends
 
 
@@ -162,6 +182,10 @@ def is_of_rank(process: psutil.Process, rank: str | None) -> bool:
         ("mnist_mlp", {"engine": "jax", "batch_size": 14, "devices": 14}, "workload.rest_not_divisible"),
         (WORKLOAD, {"jit": True}, "engine.devices_not_compiled"),
         (WORKLOAD, {"devices": 65}, "setting.not_in_range"),
+        *((WORKLOAD, {"device": "gpu:0", "gpus": gpus}, "setting.not_gpus") for gpus in NO_LISTS),
+        (WORKLOAD, {"device": "gpu:1", "gpus": "0,2"}, "workload.other_gpus"),
+        (WORKLOAD, {"device": "auto", "gpus": "0,2"}, "workload.other_gpus"),
+        (WORKLOAD, {"device": "gpu:0", "devices": 4, "gpus": "0,2"}, "workload.other_gpus"),
     ],
 )
 def test_what_several_devices_cannot_do_is_refused(
@@ -199,6 +223,23 @@ def test_missing_cards_are_named() -> None:
         Cards().gpu_indices(spec_on(2, device="gpu:1"), 2)
     assert (caught.value.code, caught.value.message.code) == ("device_unavailable", "engine.sees_fewer_devices")
     assert caught.value.message.arguments == {"engine": "Cards", "asked": 2, "count": 1}
+
+
+def test_cards_may_be_apart() -> None:
+    spec = spec_on(2, device="gpu:0", gpus="0,2")
+    assert Cards().gpu_indices(spec, 3) == (0, 2)
+    with pytest.raises(WorkloadError) as caught:
+        Cards().gpu_indices(spec, 2)
+    assert (caught.value.code, caught.value.message.code) == ("device_unavailable", "engine.sees_other_devices")
+    assert caught.value.message.arguments == {"engine": "Cards", "device": "gpu:2", "seen": ["gpu:0", "gpu:1"]}
+    two_computers = joint_spec(spec, 2)
+    assert Cards().gpu_indices(two_computers, 3) == (0, 2)
+
+
+@pytest.mark.parametrize("gpus", [*NO_LISTS, "1,3", "0,2,4"])
+def test_a_stored_list_of_cards_that_is_nonsense_is_ignored(gpus: Any) -> None:
+    spec = RunSpec(workload="demo", device="gpu:0", settings={"devices": 2, "gpus": gpus})
+    assert Cards().gpu_indices(spec, 3) == range(2)
 
 
 def test_a_stored_spec_with_nonsense_counts_as_one_device() -> None:

@@ -1,7 +1,6 @@
 """A form generated from parameter declarations, with a row for each."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
@@ -73,22 +72,18 @@ class ParameterForm(QWidget):
         editor.keep_on(reason)
 
 
-def run_form(workload: Workload, *, several_engines: bool, gpus: int = 1) -> ParameterForm:
+def run_form(workload: Workload, *, several_engines: bool) -> ParameterForm:
     """Return the form for a run, with the workload's parameters, run settings, repetitions and engines.
 
     Args:
         workload: The workload.
         several_engines: Whether to offer a comparison of engines.
-        gpus: Number of graphics cards that may train together.
     """
     rows = [
         *workload.parameters,
         *workload.setting_parameters(),
         Parameter("repeat", "int", 1, message("setup.repeat"), minimum=1, maximum=REPEATS_LIMIT),
     ]
-    if gpus > 1 and (workload.divides_batches or workload.least_devices > 1):
-        setting = next(each for each in all_settings() if each.name == "devices")
-        rows.append(replace(setting.parameter(most=gpus), default=workload.least_devices))
     if several_engines:
         rows.append(Parameter("all_engines", "bool", False, message("setup.all_engines")))
     return ParameterForm(rows, {setting.name: text_of(setting.label) for setting in all_settings()})

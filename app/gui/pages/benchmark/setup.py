@@ -16,8 +16,10 @@ from app.core.runs.runner import exact_spec
 from app.core.runs.workload_estimates import probe_key
 from app.core.storage.queries import expected_duration_s
 from app.core.titles import cores_title, workload_title
+from app.core.verdict.context import gpu_index
 from app.gui.pages.benchmark.dataset_row import DatasetRow
 from app.gui.pages.benchmark.device_row import DeviceRow
+from app.gui.pages.benchmark.gpu_boxes import GpuBoxes
 from app.gui.pages.benchmark.known_hardware import KnownHardware
 from app.gui.pages.benchmark.parameter_form import run_form
 from app.gui.pages.benchmark.workload_box import Star, WorkloadBox
@@ -80,6 +82,7 @@ class SetupView(QWidget):
         self._soon.timeout.connect(self._estimate)
         self.workload, self.device_row = WorkloadBox(services), DeviceRow(services)
         self.device, self.star = self.device_row.list, Star(services)
+        self.gpus = GpuBoxes()
         self._network_tiles, self._preset_tiles = Tiles(services.theme, NETWORKS), Tiles(services.theme, PRESETS)
         self.networks, self.presets = self._network_tiles.buttons, self._preset_tiles.buttons
         self.browse_button = self.networks["other"]
@@ -173,11 +176,14 @@ class SetupView(QWidget):
         edited = self.form.values()
         for parameter in (*workload.parameters, *workload.setting_parameters()):
             self.form.set_value(parameter.name, in_editor(values[parameter.name], parameter))
-        for name in ("repeat", "all_engines", "devices"):
+        for name in ("repeat", "all_engines"):
             if name in edited:
                 value = values[name]
                 assert value is not None
                 self.form.set_value(name, value)
+        first = self.gpus.listed if spec.device == "auto" else gpu_index(spec.device)
+        if first is not None:
+            self.gpus.check(spec.gpus_from(first))
 
     def choose(self, workload_id: str) -> None:
         """Select a workload. The offered current network gets the settings of its published results."""
@@ -228,6 +234,7 @@ class SetupView(QWidget):
             if setting.name in values
         }
         chosen |= {"engine": self.device.engine, "device": self.device.device, "data": self.dataset.data}
+        chosen |= self.gpus.settings
         if preset != "standard":
             chosen |= {"epochs": 1, "steps": None}
         return exact_spec(workload.default_spec(preset, **chosen, parameters=own))
@@ -240,6 +247,7 @@ class SetupView(QWidget):
         for button in self.presets.values():
             button.toggled.connect(self._on_choice)
         self.device_row.changed.connect(self._on_choice)
+        self.gpus.changed.connect(self._on_gpus)
         self.device_row.install_wanted.connect(self.install_wanted)
         self._services.engines.changed.connect(self._on_engines)
         self.dataset.changed.connect(self._on_choice)
@@ -269,7 +277,6 @@ class SetupView(QWidget):
         self.facts.show_facts(machine_facts(machine))
         if most_gpus(machine) > 1:
             self._count_workloads(machine)
-            self._make_form(self.chosen_workload)  # the form offers several GPUs
         self._on_choice()
 
     def _count_workloads(self, machine: Machine | None) -> None:
@@ -309,9 +316,7 @@ class SetupView(QWidget):
             if (widget := item.widget()) is not None:
                 widget.hide()
                 widget.deleteLater()
-        machine, several = self._services.finder.machine, len(self._services.engines.installed) > 1
-        gpus = 1 if machine is None else most_gpus(machine)
-        self.form = run_form(workload, several_engines=several, gpus=gpus)
+        self.form = run_form(workload, several_engines=len(self._services.engines.installed) > 1)
         self.form.changed.connect(self._on_choice)
         self._advanced.addWidget(self.form)
 
@@ -349,12 +354,27 @@ class SetupView(QWidget):
         self.networks[name].setChecked(True)
         self._other.setVisible(name == "other")
 
+    def _on_gpus(self) -> None:
+        """Show a checked GPU in the device list, if the one shown was cleared."""
+        choice, listed = self.device.choice, f"gpu:{self.gpus.listed}"
+        if choice is not None and choice.device != listed:
+            self.device.select(choice.engine, listed)
+        self._on_choice()
+
+    def _offer_gpus(self) -> None:
+        workload, choice = self.chosen_workload, self.device.choice
+        is_able = workload.divides_batches or workload.least_devices > 1
+        listed = None if choice is None else gpu_index(choice.device)
+        self.gpus.offer(self.device.gpus if is_able else {}, listed, workload.least_devices)
+
     def _on_choice(self) -> None:
         self.device_row.offer(self.chosen_workload)
+        self._offer_gpus()
         self._show_network()
         self._show_note()
         source = self.dataset.source
-        parts = [self.device.name, sentence(f"setup.data_{source}") if source else ""]
+        gpus = sentence("setup.gpus_chosen", gpus=list(self.gpus.checked)) if self.gpus.checked[1:] else ""
+        parts = [self.device.name, gpus, sentence(f"setup.data_{source}") if source else ""]
         self.conditions.show_text(" · ".join(filter(None, parts)))
         engine = self.device.engine or DEFAULT_ENGINE
         reason = sentence("setup.always_compiled", engine=engine_title(engine)) if compiles_always(engine) else ""
@@ -464,7 +484,9 @@ class SetupView(QWidget):
         self._other.setLayout(other)
         self.advanced_button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.more.setLayout(
-            column(_field("label.device", self.device), _field("label.data", self.dataset), self._advanced)
+            column(
+                _field("label.device", self.device, self.gpus), _field("label.data", self.dataset), self._advanced
+            )
         )
         more = row(self.advanced_button, self.conditions, spacing_px=2 * GAP_PX)
         more.setStretch(1, 1)

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QCheckBox
 
 from app.core.messages import sentence
 from app.core.paths import Paths
-from app.core.plans.repeat import repeat_plan
 from app.core.plans.study.presets import PRESETS
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
@@ -307,19 +306,13 @@ def test_only_a_computer_with_several_cards_offers_to_train_on_them(driver: Driv
     driver.become(os_name="Linux 6.1", architecture="x86_64", gpus=(CARD,) * cards)
     window, several = driver.window, cards > 1
     setup = window.benchmark.setup
-    assert ("devices" in setup.form.values()) == several
-    setup.workload.choose("demo")
-    assert "devices" not in setup.form.values()
-    setup.workload.choose("mnist_mlp")
-    if several:
-        setup.form.set_value("devices", 2)
-        assert (setup.spec().device_count, setup.spec().device) == (2, "auto")
-        setup.refill(repeat_plan(CATALOGUE["mnist_mlp"].default_spec(batch_size=64)))
-        assert setup.form.values()["devices"] == 1
-        choose(driver, "all_reduce")
-        assert setup.form.values()["devices"] == 2
-        setup.refill(repeat_plan(CATALOGUE["mnist_mlp"].default_spec(devices=2)))
-    assert setup.spec().device_count == cards
+    setup.advanced_button.setChecked(True)
+    assert (list(setup.gpus.boxes), setup.gpus.isVisible()) == ([0, 1] if several else [], several)
+    choose(driver, "demo")
+    assert not setup.gpus.isVisible()
+    choose(driver, "mnist_mlp")
+    assert setup.gpus.isVisible() == several
+    assert (setup.spec().device, setup.spec().settings) == ("auto", {})
     window.show_page("studies")
     studies = window.studies.setup.studies
     shown = {key for row, key in enumerate(PRESETS) if not studies.item(row).isHidden()}
