@@ -6,14 +6,17 @@ from app.core.analysis.power import changed_limit, is_gpu
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import Message, message
 from app.core.metrics import format_value
-from app.core.records import Exchange, PeakShare, RunSummary
+from app.core.records import Exchange, PeakShare, Run, RunSummary
 from app.core.verdict.boost import BURST
 from app.core.verdict.context import Evidence, Rule, gpu_index
 from app.core.verdict.energy import energy_used
+from workloads import CATALOGUE
 
 _WSL = "wsl"  # as in app.core.hardware.machine
 # With a spread of 5 %, the median of nine epochs has an uncertainty of 4 % (95 %: 1.96 × 1.25 × 5 % / √9).
 SPREAD_PCT = 5.0
+# Identical GPUs vary by 8 % on average (Sinha et al., Not All GPUs Are Created Equal, 2022).
+SLOW_GPU_PCT = 90.0
 
 
 def derived_epoch(run: RunSummary) -> Message | None:
@@ -107,21 +110,48 @@ def _divided_cpu(evidence: Evidence) -> Message | None:
 
 
 def _unequal_gpus(evidence: Evidence) -> Message | None:
-    """Name the GPUs of a run on several GPUs if they differ, unless a variable hides and renumbers them."""
-    run, environment = evidence.run, evidence.run.environment
+    """Name the slowest GPU of a run on several GPUs or, if no speeds were measured, GPUs that differ."""
+    names = _gpu_names(evidence.run)
+    slowest = _slowest_gpu(evidence.run)
+    if slowest is None:
+        different = list(dict.fromkeys(names))
+        return message("note.unequal_gpus", names=different) if len(different) > 1 else None
+    place, share_pct = slowest
+    index = (gpu_index(evidence.run.summary.device or "") or 0) + place
+    if place >= len(names):
+        return message("note.slow_gpu", index=index, share_pct=share_pct)
+    return message("note.slow_gpu_named", index=index, name=names[place], share_pct=share_pct)
+
+
+def _gpu_names(run: Run) -> list[str]:
+    """Return the names of this computer's GPUs in the run; empty for a single device or if they are unknown."""
+    environment, first = run.environment, gpu_index(run.summary.device or "")
     count = run.summary.device_count // run.summary.machine_count
-    first = gpu_index(run.summary.device or "")
     if (
         count == 1
         or first is None
         or environment is None
-        or "CUDA_VISIBLE_DEVICES" in (environment.variables or ())
+        or "CUDA_VISIBLE_DEVICES" in (environment.variables or ())  # hides and renumbers GPUs
     ):
-        return None
+        return []
     vendor = next((gpu.vendor for gpu in run.machine.gpus if gpu.name == environment.device_name), None)
     of_vendor = [gpu.name for gpu in run.machine.gpus if gpu.vendor == vendor]
-    names = list(dict.fromkeys(of_vendor[first : first + count]))
-    return message("note.unequal_gpus", names=names) if len(names) > 1 else None
+    return of_vendor[first : first + count]
+
+
+def _slowest_gpu(run: Run) -> tuple[int, float] | None:
+    """Return the place of a slow GPU among the run's GPUs, and its share of the fastest one's speed in percent.
+
+    None if no GPU is slow, if their speeds are unknown, or if the run doesn't train.
+    """
+    workload = CATALOGUE.get(run.summary.workload)
+    speeds = run.environment.device_flop_per_s if run.environment is not None else None
+    if speeds is None or len(speeds) != run.summary.device_count or gpu_index(run.summary.device or "") is None:
+        return None
+    if workload is None or not workload.trains:
+        return None
+    share_pct = 100 * min(speeds) / max(speeds)
+    return (speeds.index(min(speeds)), share_pct) if share_pct < SLOW_GPU_PCT else None
 
 
 def _several_computers(evidence: Evidence) -> Message | None:
@@ -180,7 +210,12 @@ FACT_RULES = (
     Rule("power_limit", "fact", lambda evidence: power_limit(evidence.run.summary), at_end=True),
     Rule("divided_cpu", "fact", _divided_cpu),
     Rule("exchange", "fact", lambda evidence: _exchange(evidence.run.exchange)),
-    Rule("unequal_gpus", "fact", _unequal_gpus),
+    Rule(
+        "unequal_gpus",
+        "fact",
+        _unequal_gpus,
+        instead=dict.fromkeys(("note.slow_gpu", "note.slow_gpu_named"), "advice.slow_gpu"),
+    ),
     Rule("several_computers", "fact", _several_computers),
     Rule("estimate", "fact", _estimate),
     BURST,
