@@ -208,6 +208,17 @@ class Engine:
         """Return the context in which to create a network and its optimizer, on the run's devices."""
         return nullcontext()
 
+    def device_scopes(self) -> list[AbstractContextManager[Any]]:
+        """Return a context for each of this process's devices, in which Keras's operations run on that device."""
+        return [nullcontext()]
+
+    def of_all_devices(self, numbers: list[float]) -> list[float]:
+        """Return the numbers of all the run's devices on a single computer, given those of this process.
+
+        All processes must call this method.
+        """
+        return numbers
+
     def devices_used(self, model: Any) -> int:
         """Return the number of devices that hold the weights of a trained network."""
         return 1

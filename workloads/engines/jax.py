@@ -97,6 +97,11 @@ class Jax(KerasFeed):
             keras.distribution.set_distribution(keras.distribution.DataParallel(devices=names))
         return super().scope()
 
+    def device_scopes(self) -> list[AbstractContextManager[Any]]:
+        import jax
+
+        return [jax.default_device(device) for device in self._devices]
+
     def devices_used(self, model: Any) -> int:
         return len(model.trainable_variables[0].value.sharding.device_set)
 

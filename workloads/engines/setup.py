@@ -4,8 +4,10 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from workloads.engines.cpu_allowance import cpu_quota, visible_cpus
+from workloads.engines.device_speeds import device_speeds
 from workloads.engines.engine import Engine, tf32_refusal
 from workloads.engines.registry import engine_named
 from workloads.protocol.errors import WorkloadError
@@ -50,11 +52,7 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
     if (backend := keras.backend.backend()) != engine.backend:
         said = message("engine.other_backend", engine=engine.title, backend=backend)
         raise WorkloadError("engine_missing", said)
-    # Ignore the user's keras.json. It must not affect the measurement.
-    keras.config.set_floatx("float32")
-    keras.config.set_image_data_format("channels_last")
-    keras.mixed_precision.set_dtype_policy(spec.precision)
-    keras.utils.set_random_seed(spec.seed)
+    _configure_keras(keras, spec)
     reporter.send(
         Environment(
             engine=engine.name,
@@ -70,9 +68,18 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
             visible_cpus=visible_cpus(),
             cpu_quota=cpu_quota(),
             variables=variables,
+            device_flop_per_s=device_speeds(engine, spec),
         )
     )
     return engine
+
+
+def _configure_keras(keras: Any, spec: RunSpec) -> None:
+    # Ignore the user's keras.json. It must not affect the measurement.
+    keras.config.set_floatx("float32")
+    keras.config.set_image_data_format("channels_last")
+    keras.mixed_precision.set_dtype_policy(spec.precision)
+    keras.utils.set_random_seed(spec.seed)
 
 
 def is_gone(engine: Engine) -> bool:

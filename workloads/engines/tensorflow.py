@@ -95,6 +95,11 @@ class TensorFlow(Engine):
         scope: AbstractContextManager[Any] = self._strategy.scope()
         return scope
 
+    def device_scopes(self) -> list[AbstractContextManager[Any]]:
+        import tensorflow as tf
+
+        return [tf.device(device) for device in self._devices]
+
     def devices_used(self, model: Any) -> int:
         if self._machines == 1:
             return len(copies_of(model.trainable_variables[0]))

@@ -136,6 +136,9 @@ class Torch(KerasFeed):
         seen = super().examples_seen(model)
         return seen if seen is None or self._ranks is None else self._ranks.examples()
 
+    def of_all_devices(self, numbers: list[float]) -> list[float]:
+        return numbers if self._ranks is None else self._ranks.of_all(numbers)
+
     def devices_used(self, model: Any) -> int:
         return 1 if self._ranks is None else self._ranks.alike(model)
 

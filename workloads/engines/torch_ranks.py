@@ -122,6 +122,13 @@ class Ranks:
         self._distributed.all_gather(all_sums, mine)
         return sum(self._torch.equal(sums, all_sums[0]) for sums in all_sums)
 
+    def of_all(self, numbers: list[float]) -> list[float]:
+        """Return the numbers of all processes, by rank. All processes must call this method."""
+        mine = self._torch.tensor(numbers, dtype=self._torch.float64)
+        of_each = [self._torch.empty_like(mine) for _ in range(self._size)]
+        self._distributed.all_gather(of_each, mine)
+        return [number for each in of_each for number in each.tolist()]
+
     def all_reduce_step(self, size_bytes: int) -> Callable[[], float]:
         """Return a function that adds float32 arrays of all processes, and returns the factor by which they grew.
 

@@ -25,6 +25,7 @@ LOADS_S = 90.0
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 # Thirty thousand years. The limit keeps sums of durations finite.
 Duration = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
+Speed = Annotated[float, msgspec.Meta(gt=0, le=1e20)]
 Text = Annotated[str, msgspec.Meta(max_length=20_000)]
 
 PhaseName = Literal["import", "data", "build", "warmup", "measure", "evaluate", "finish"]
@@ -80,6 +81,8 @@ class Environment(Event, frozen=True, kw_only=True, tag="environment"):
     visible_cpus: Count | None = None
     cpu_quota: Duration | None = None  # CPU time limit of the container, in CPUs; None if there is no known limit
     variables: tuple[Text, ...] | None = None  # variables that affect the engine; None in old records
+    # Speeds of a run's several devices, measured before it; None for a single device, or if unknown.
+    device_flop_per_s: tuple[Speed, ...] | None = None
 
 
 class Dataset(Event, frozen=True, kw_only=True, tag="dataset"):

@@ -1,21 +1,24 @@
 """Describes facts about a result that don't affect its verdict."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from app.core.analysis.power import changed_limit, is_gpu
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import Message, message
 from app.core.metrics import format_value
-from app.core.records import Exchange, PeakShare, RunSummary
+from app.core.records import Exchange, PeakShare, Run, RunSummary
 from app.core.verdict.boost import BURST
 from app.core.verdict.context import Evidence, Rule, gpu_index
 from app.core.verdict.energy import energy_used
+from workloads import CATALOGUE
 from workloads.protocol.spec import used_gpus
 from workloads.settings import read_recorded
 
 _WSL = "wsl"  # as in app.core.hardware.machine
 # With a spread of 5 %, the median of nine epochs has an uncertainty of 4 % (95 %: 1.96 × 1.25 × 5 % / √9).
 SPREAD_PCT = 5.0
+# Identical GPUs vary by 8 % on average (Sinha et al., Not All GPUs Are Created Equal, 2022).
+SLOW_GPU_PCT = 90.0
 
 
 def derived_epoch(run: RunSummary) -> Message | None:
@@ -109,22 +112,48 @@ def _divided_cpu(evidence: Evidence) -> Message | None:
 
 
 def _unequal_gpus(evidence: Evidence) -> Message | None:
-    """Name the GPUs of a run on several GPUs if they differ, unless a variable hides and renumbers them."""
-    run, environment = evidence.run, evidence.run.environment
-    count = run.summary.device_count // run.summary.machine_count
-    first = gpu_index(run.summary.device or "")
-    if (
-        count == 1
-        or first is None
-        or environment is None
-        or "CUDA_VISIBLE_DEVICES" in (environment.variables or ())
-    ):
-        return None
+    """Name the slowest GPU of a run on several GPUs or, if no speeds were measured, GPUs that differ."""
+    numbers = _gpu_numbers(evidence.run)
+    names = _gpu_names(evidence.run, numbers)
+    slowest = _slowest_gpu(evidence.run, numbers)
+    if slowest is None:
+        different = list(dict.fromkeys(names.values()))
+        return message("note.unequal_gpus", names=different) if len(different) > 1 else None
+    index, share_pct = slowest
+    if index not in names:
+        return message("note.slow_gpu", index=index, share_pct=share_pct)
+    return message("note.slow_gpu_named", index=index, name=names[index], share_pct=share_pct)
+
+
+def _gpu_numbers(run: Run) -> Sequence[int]:
+    """Return the numbers of this computer's GPUs in a run; empty on a CPU or a single GPU."""
+    count, first = run.summary.device_count // run.summary.machine_count, gpu_index(run.summary.device or "")
+    if count == 1 or first is None:
+        return ()
+    return used_gpus(first, count, read_recorded(run.summary.settings).get("gpus"))
+
+
+def _gpu_names(run: Run, numbers: Collection[int]) -> dict[int, str]:
+    """Return the names of GPUs by their numbers; empty if a variable hides and renumbers GPUs."""
+    environment = run.environment
+    if environment is None or "CUDA_VISIBLE_DEVICES" in (environment.variables or ()):
+        return {}
     vendor = next((gpu.vendor for gpu in run.machine.gpus if gpu.name == environment.device_name), None)
     of_vendor = [gpu.name for gpu in run.machine.gpus if gpu.vendor == vendor]
-    gpus = used_gpus(first, count, read_recorded(run.summary.settings).get("gpus"))
-    names = list(dict.fromkeys(name for index, name in enumerate(of_vendor) if index in gpus))
-    return message("note.unequal_gpus", names=names) if len(names) > 1 else None
+    return {index: name for index, name in enumerate(of_vendor) if index in numbers}
+
+
+def _slowest_gpu(run: Run, numbers: Sequence[int]) -> tuple[int, float] | None:
+    """Return the number of a slow GPU, and its share of the fastest GPU's speed in percent.
+
+    None if no GPU is slow, if their speeds are unknown, or if the run doesn't train.
+    """
+    workload = CATALOGUE.get(run.summary.workload)
+    speeds = run.environment.device_flop_per_s if run.environment is not None else None
+    if speeds is None or len(speeds) != len(numbers) or workload is None or not workload.trains:
+        return None
+    share_pct = 100 * min(speeds) / max(speeds)
+    return (numbers[speeds.index(min(speeds))], share_pct) if share_pct < SLOW_GPU_PCT else None
 
 
 def _several_computers(evidence: Evidence) -> Message | None:
@@ -183,7 +212,12 @@ FACT_RULES = (
     Rule("power_limit", "fact", lambda evidence: power_limit(evidence.run.summary), at_end=True),
     Rule("divided_cpu", "fact", _divided_cpu),
     Rule("exchange", "fact", lambda evidence: _exchange(evidence.run.exchange)),
-    Rule("unequal_gpus", "fact", _unequal_gpus),
+    Rule(
+        "unequal_gpus",
+        "fact",
+        _unequal_gpus,
+        instead=dict.fromkeys(("note.slow_gpu", "note.slow_gpu_named"), "advice.slow_gpu"),
+    ),
     Rule("several_computers", "fact", _several_computers),
     Rule("estimate", "fact", _estimate),
     BURST,

@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.core.messages import message
+from app.core.messages import Message, message
 from app.core.records import PeakShare, Run, RunSummary
 from app.core.verdict.notes import derived_epoch
 from app.core.verdict.rules import RULES, judge
@@ -403,15 +402,85 @@ def test_other_facts(stored_run: Run) -> None:
     ],
 )
 def test_gpus_that_differ_are_named(stored_run: Run, device: str, settings: str, names: list[str] | None) -> None:
-    run = summarised(device=device, settings=settings, spread_pct=None)(quiet_run(stored_run, 0))
+    run = on_cards(stored_run, device, settings)
+    assert notes_on_gpus(run) == ([] if names is None else [message("note.unequal_gpus", names=names)])
+
+
+NAMED, UNNAMED, DIFFER = "note.slow_gpu_named", "note.slow_gpu", "note.unequal_gpus"
+BOTH = {"names": ["RTX 4070", "RTX 3060"]}
+
+
+@pytest.mark.parametrize(
+    ("device", "speeds", "changes", "code", "arguments"),
+    [
+        (
+            "gpu:1",
+            (1e13, 2e13),
+            {"settings": "devices=2 gpus=1,3"},
+            NAMED,
+            {"index": 1, "name": "RTX 3060", "share_pct": 50.0},
+        ),
+        (
+            "gpu:1",
+            (2e13, 1e13),
+            {"settings": "devices=2 gpus=1,3"},
+            NAMED,
+            {"index": 3, "name": "RTX 4090", "share_pct": 50.0},
+        ),
+        ("gpu:0", (2e13, 1.24e13), {}, NAMED, {"index": 1, "name": "RTX 3060", "share_pct": 62.0}),
+        ("gpu:0", (1e13, 2e13), {}, NAMED, {"index": 0, "name": "RTX 4070", "share_pct": 50.0}),
+        ("gpu:1", (2e13, 1e13), {}, NAMED, {"index": 2, "name": "RTX 3060", "share_pct": 50.0}),
+        ("gpu:1", (8e12, 6e12), {}, NAMED, {"index": 2, "name": "RTX 3060", "share_pct": 75.0}),
+        ("gpu:1", (1e13, 0.9e13), {}, None, {}),
+        ("gpu:0", (1e13, 1e13), {}, DIFFER, BOTH),
+        ("gpu:0", (1e13, 1e12), {"workload": "matmul"}, DIFFER, BOTH),
+        ("gpu:0", (1e13,), {}, DIFFER, BOTH),
+        ("gpu:0", None, {}, DIFFER, BOTH),
+        ("gpu:1", None, {}, None, {}),
+        (
+            "gpu:0",
+            (1e13, 1e12),
+            {"variables": ("CUDA_VISIBLE_DEVICES",)},
+            UNNAMED,
+            {"index": 1, "share_pct": 10.0},
+        ),
+        ("gpu:1", (1e13, 1e12), {"device_name": "unknown"}, UNNAMED, {"index": 2, "share_pct": 10.0}),
+        ("cpu", (1e13, 1e12), {}, None, {}),
+    ],
+)
+def test_a_slow_gpu_is_named(
+    stored_run: Run,
+    device: str,
+    speeds: tuple[float, ...] | None,
+    changes: dict[str, Any],
+    code: str | None,
+    arguments: dict[str, Any],
+) -> None:
+    run = on_cards(stored_run, device, **{"settings": "devices=2", "device_flop_per_s": speeds} | changes)
+    assert notes_on_gpus(run) == ([] if code is None else [message(code, **arguments)])
+
+
+@pytest.mark.parametrize(("slower", "advice"), [(0.8999e13, message("advice.slow_gpu")), (0.9001e13, None)])
+def test_beyond_the_usual_differences_of_gpus_there_is_advice(
+    stored_run: Run, slower: float, advice: Message | None
+) -> None:
+    run = on_cards(stored_run, "gpu:0", "devices=2", device_flop_per_s=(1e13, slower))
+    (reason,) = (each for each in judge(run).reasons if each.code == "unequal_gpus")
+    assert (reason.level, reason.advised) == ("fact", advice)
+
+
+def on_cards(stored_run: Run, device: str, settings: str, workload: str = "mnist_mlp", **values: Any) -> Run:
+    """Return a run on some of a computer's four cards, beside which it has another vendor's."""
+    run = quiet_run(stored_run, 0)
+    run = summarised(device=device, settings=settings, workload=workload, spread_pct=None)(run)
     cards = [Gpu(name, "nvidia") for name in ("RTX 4070", "RTX 3060", "RTX 3060", "RTX 4090")]
     machine = replace(run.machine, gpus=(Gpu("UHD 770", "intel"), *cards))
-    assert run.environment is not None
-    environment = msgspec.structs.replace(run.environment, device=device, device_name="RTX 4070")
-    if device == "gpu:1":
-        environment = msgspec.structs.replace(environment, device_name="RTX 3060")
-    said = [reason.said for reason in judge(replace(run, machine=machine, environment=environment)).reasons]
-    assert (message("note.unequal_gpus", names=names or []) in said) == (names is not None)
+    name = "RTX 3060" if device == "gpu:1" else "RTX 4070"
+    return replace(environment(**({"device": device, "device_name": name} | values))(run), machine=machine)
+
+
+def notes_on_gpus(run: Run) -> list[Message | None]:
+    return [reason.said for reason in judge(run).reasons if reason.code == "unequal_gpus"]
 
 
 def test_every_rule_has_a_code_and_no_two_cautions_share_one() -> None:
@@ -422,7 +491,7 @@ def test_every_rule_has_a_code_and_no_two_cautions_share_one() -> None:
 
 anything = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.lists(st.integers())
 READINGS = ("steal_pct", "other_cpu_pct", "on_battery", "power_plan", "throttle_count", "suspended_s", "gpus")
-FIELDS = ("device", "variables", "visible_cpus", "cpu_quota")
+FIELDS = ("device", "variables", "visible_cpus", "cpu_quota", "device_flop_per_s")
 
 
 @pytest.mark.slow

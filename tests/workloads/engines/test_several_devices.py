@@ -6,6 +6,8 @@ That they do the work of one is in test_several_computers.py.
 import os
 import signal
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import psutil
@@ -18,9 +20,10 @@ from app.core.runs.agreement import joint_spec
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
-from tests.real_engines import small_worker
+from tests.real_engines import probe, small_worker
 from tests.waiting import wait_until
 from workloads import CATALOGUE
+from workloads.engines.device_speeds import device_speeds
 from workloads.engines.engine import Engine
 from workloads.engines.peers import RANK, peers
 from workloads.engines.registry import ENGINES
@@ -61,8 +64,10 @@ def spec_on(count: int, **changes: Any) -> RunSpec:
     return CATALOGUE[WORKLOAD].default_spec(**(usual | changes), devices=count)
 
 
-def carried_out(spec: RunSpec, paths: Paths, machine: Machine) -> Run:
-    session = Runner(paths, machine, command=small_worker).start(spec)
+def carried_out(
+    spec: RunSpec, paths: Paths, machine: Machine, listener: Callable[[events.Event], None] = lambda _: None
+) -> Run:
+    session = Runner(paths, machine, command=small_worker).start(spec, listener)
     assert session.wait(300)
     with Database(paths.database) as database:
         run = load_run(database, session.run_id)
@@ -73,11 +78,59 @@ def carried_out(spec: RunSpec, paths: Paths, machine: Machine) -> Run:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_all_devices_take_part_in_a_sum(engine: str, installed_engines: Paths, machine: Machine) -> None:
     spec = CATALOGUE["all_reduce"].default_spec(engine=engine, device="cpu", steps=2, devices=3)
-    run = carried_out(spec, installed_engines, machine)
+    seen: list[events.Event] = []
+    run = carried_out(spec, installed_engines, machine, seen.append)
+    has_a_speed_for_each_device(run, 3)
+    # The speeds are in an event from before the first step.
+    kinds = [type(event) for event in seen]
+    assert kinds.count(events.Environment) == 1
+    assert kinds.index(events.Environment) < kinds.index(events.Steps)
     assert run.summary.device_count == 3
     assert run.summary.value == run.metrics["bytes_per_s"]
     sum_s, latency_s = (run.metrics[key] or 0 for key in ("fcn_r_sum_s", "sum_latency_s"))
     assert 0 < latency_s < sum_s
+
+
+def has_a_speed_for_each_device(run: Run, count: int) -> None:
+    assert run.environment is not None
+    assert run.environment.device_flop_per_s is not None
+    assert len(run.environment.device_flop_per_s) == count  # positive, or reading the record would drop them
+
+
+@pytest.mark.parametrize("engine", ["tensorflow", "jax"])
+def test_each_device_computes_in_its_own_scope(engine: str, installed_engines: Paths) -> None:
+    (answer,) = probe("tests.workloads.engines.scopes_probe", engine, installed_engines)
+    assert len(set(answer["devices"])) == 3, answer
+    assert all(speed > 0 for speed in answer["speeds"])
+    assert len(answer["speeds"]) == 3
+
+
+def test_a_run_goes_on_without_speeds_that_cannot_be_measured() -> None:
+    class Broken(Engine):
+        exchanged = False
+
+        def device_scopes(self) -> list[AbstractContextManager[Any]]:
+            return [nullcontext(), BrokenScope()]
+
+        def of_all_devices(self, numbers: list[float]) -> list[float]:
+            self.exchanged = True  # the other processes wait for it
+            return numbers
+
+    class BrokenScope(AbstractContextManager[Any]):
+        def __enter__(self) -> Any:
+            raise RuntimeError("CUDA error: unknown error")
+
+        def __exit__(self, *error: object) -> None:
+            pass
+
+    engine = Broken()
+    assert device_speeds(engine, spec_on(2)) is None
+    assert engine.exchanged
+
+
+@pytest.mark.parametrize("settings", [{}, {"devices": 4, "machines": 2}])
+def test_no_speeds_are_measured_unless_one_computer_has_several_devices(settings: dict[str, Any]) -> None:
+    assert device_speeds(Engine(), RunSpec(workload=WORKLOAD, settings=settings)) is None
 
 
 def test_the_leader_ends_a_quick_run_for_all(installed_engines: Paths, machine: Machine) -> None:
