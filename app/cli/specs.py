@@ -16,6 +16,7 @@ from app.core.paths import Paths
 from app.core.runs.runner import checked_workload, known_workload
 from app.core.settings import load_settings
 from workloads.engines.registry import engine_title
+from workloads.protocol import typed
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.spec import RunSpec
 from workloads.settings import all_settings, gpu_settings
@@ -49,7 +50,7 @@ def make_spec(options: argparse.Namespace, paths: Paths, *, joins: bool = False)
     if not joins or spec.device_count >= workload.least_devices:
         checked_workload(spec)  # its errors are clearer than the schema's below
     try:
-        return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
+        return typed.convert(msgspec.to_builtins(spec), RunSpec)
     except msgspec.ValidationError as error:
         raise UsageError(_schema_problem(spec, str(error))) from error
 

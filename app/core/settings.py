@@ -15,6 +15,7 @@ from app.core.files import write_whole
 from app.core.messages import message, sentence
 from app.core.plain_text import one_line
 from workloads.datasets.regular_file import read_regular
+from workloads.protocol import typed
 
 _SIZE_LIMIT_BYTES = 1 << 20
 ZoomPct = Annotated[int, msgspec.Meta(ge=80, le=200)]
@@ -113,7 +114,7 @@ def load_settings(path: Path) -> Settings:
     changed.
     """
     try:
-        return msgspec.json.decode(read_regular(path, _SIZE_LIMIT_BYTES), type=Settings)
+        return typed.decode(read_regular(path, _SIZE_LIMIT_BYTES), Settings)
     except FileNotFoundError:
         return Settings()
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -132,7 +133,7 @@ class _Zoom(msgspec.Struct, frozen=True):
 def stored_zoom_pct(path: Path) -> int:
     """Return the stored zoom in percent without reporting problems with the file; 100 if there is none."""
     try:
-        return msgspec.json.decode(read_regular(path, _SIZE_LIMIT_BYTES), type=_Zoom).zoom_pct
+        return typed.decode(read_regular(path, _SIZE_LIMIT_BYTES), _Zoom).zoom_pct
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _Zoom().zoom_pct
 
@@ -141,7 +142,7 @@ def checked_address(text: str) -> str:
     """Return a web address without surrounding spaces; "" if it is blank. Raises UsageError if it is invalid."""
     address = text.strip()
     try:
-        return msgspec.convert(address, WebAddress)
+        return typed.convert(address, WebAddress)
     except msgspec.ValidationError as error:
         raise UsageError(message("dataset.not_a_web_address", address=one_line(address, 200))) from error
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
+from workloads.protocol import typed
 from workloads.protocol.machine import Machine
 from workloads.protocol.messages import Message
 from workloads.protocol.spec import RunSpec
@@ -265,7 +266,7 @@ AnyEvent: TypeAlias = (
 )
 
 _TYPES = {str(kind.__struct_config__.tag): kind for kind in AnyEvent.__args__}
-_decoder = msgspec.json.Decoder(AnyEvent)
+_decoder = typed.decoder(AnyEvent)
 _encoder = msgspec.json.Encoder()
 
 
@@ -320,6 +321,6 @@ class _Tag(msgspec.Struct):
 
 def _is_unknown_type(line: bytes) -> bool:
     try:
-        return msgspec.json.decode(line, type=_Tag).type not in _TYPES
+        return typed.decode(line, _Tag).type not in _TYPES
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from workloads.protocol import typed
+
 Preset = Literal["quick", "standard", "sustained"]
 Precision = Literal["float32", "mixed_float16", "mixed_bfloat16"]
 DataChoice = Literal["auto", "real", "synthetic"]
@@ -143,7 +145,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_job(line: bytes) -> Job:
     """Parse a job from one line of JSON. Raises msgspec.DecodeError (a ValueError) if it is invalid."""
-    return msgspec.json.decode(line, type=Job)
+    return typed.decode(line, Job)
 
 
 def write_job(job: Job) -> bytes:

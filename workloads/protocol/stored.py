@@ -7,6 +7,8 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
+from workloads.protocol import typed
+
 Record = TypeVar("Record")
 
 
@@ -19,7 +21,7 @@ def decode_leniently(plain: object, kind: type[Record], **otherwise: Any) -> Rec
         TypeError: `plain` isn't a dictionary, or a required value is invalid.
     """
     try:
-        return msgspec.convert(plain, kind)
+        return typed.convert(plain, kind)
     except msgspec.ValidationError:
         pass
     if not isinstance(plain, Mapping):
@@ -47,7 +49,7 @@ _NOTHING = object()
 
 def _fitting(value: object, hint: Any) -> object:
     try:
-        return msgspec.convert(value, hint)
+        return typed.convert(value, hint)
     except msgspec.ValidationError:
         pass
     inner: Any = next((part for part in get_args(hint) if _is_record(part)), None)

@@ -13,7 +13,7 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
-from workloads.protocol import events
+from workloads.protocol import events, typed
 from workloads.protocol.messages import Message
 from workloads.protocol.spec import Endpoint
 
@@ -110,7 +110,7 @@ class Ended(Line, frozen=True, kw_only=True, tag="ended"):
 AnyLine: TypeAlias = (
     Challenge | Hello | Welcome | Claim | Refused | Probe | Probed | Start | Alive | Shared | Ended
 )
-_decoder = msgspec.json.Decoder(AnyLine)
+_decoder = typed.decoder(AnyLine)
 _encoder = msgspec.json.Encoder()
 
 

@@ -10,6 +10,7 @@ import msgspec
 from app.core.doctor.which_engine import Words, words_for
 from app.core.paths import RESOURCES
 from workloads.engines.registry import DEFAULT_ENGINE, ENGINES
+from workloads.protocol import typed
 
 TABLE = RESOURCES / "doctor" / "signals.toml"
 Severity: TypeAlias = Literal["fault", "caution", "harmless"]
@@ -112,7 +113,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def read_table(text: str) -> tuple[Signal, ...]:
     """Parse a table. Raises ValueError with the id of an invalid row."""
-    rows = msgspec.convert(tomllib.loads(text), type=_Table).signal
+    rows = typed.convert(tomllib.loads(text), _Table).signal
     seen: set[str] = set()
     for row in rows:
         if row.id in seen or bool(row.patterns) == bool(row.together):

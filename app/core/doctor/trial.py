@@ -20,6 +20,7 @@ from app.core.messages import message
 from app.core.paths import Paths
 from app.core.runs.worker_command import WorkerCommand, trial_command
 from workloads.engines.registry import DEFAULT_ENGINE
+from workloads.protocol import typed
 
 LIST_LIMIT_S = 120.0
 DEVICE_LIMIT_S = 180.0
@@ -165,7 +166,7 @@ class _Told:
     end: _End | None = None
 
     def read(self, stream: BinaryIO) -> None:
-        decoder = msgspec.json.Decoder(_Answer)
+        decoder = typed.decoder(_Answer)
         left = _ANSWERS_AT_MOST
         for line in iter(lambda: stream.readline(_LINE_LIMIT_BYTES), b""):
             left -= 1

@@ -18,6 +18,7 @@ from app.core.messages import Message, message
 from app.core.paths import Paths
 from app.core.plain_text import one_line
 from workloads.engines.registry import engine_named
+from workloads.protocol import typed
 
 _IMPORT = (
     "import os, sys; sys.path.append(sys.argv[1]);"
@@ -95,7 +96,7 @@ def trial_failure(output: str) -> str | None:
     answers = []
     for line in output.splitlines():
         try:
-            answers.append(msgspec.json.decode(line, type=_Answer))
+            answers.append(typed.decode(line, _Answer))
         except msgspec.DecodeError:  # the engine's own output, or another kind of answer
             continue
     errors = [answer.error for answer in answers if answer.error]

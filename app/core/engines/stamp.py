@@ -11,6 +11,7 @@ from typing import Annotated
 import msgspec
 
 from workloads.datasets.regular_file import read_regular
+from workloads.protocol import typed
 
 FORMAT = 1
 NAME = "engine.json"
@@ -87,7 +88,7 @@ def read_stamp(folder: Path) -> Stamp | None:
 def parse_stamp(raw: bytes) -> Stamp | None:
     """Parse a stamp; None if this version of Epochmark can't use it."""
     try:
-        return msgspec.json.decode(raw, type=Stamp)
+        return typed.decode(raw, Stamp)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 

@@ -15,6 +15,7 @@ from app.core.engines.variants import LOCKS, Variant
 from app.core.errors import AppError
 from app.core.messages import Message, message
 from app.core.plain_text import one_line
+from workloads.protocol import typed
 
 _OPTIONS = ("--dry-run", "--ignore-installed", "--only-binary=:all:", "--retries=2", "--timeout=15")
 # Lets pip read a wheel's metadata without downloading the wheel if the index doesn't offer the metadata
@@ -189,7 +190,7 @@ def _ask(what: Sequence[str], scratch: Path, check: CancelCheck, source: Path | 
     else:
         run_pip([*arguments, "--no-index"], scratch, check, find_links=source.absolute().as_uri())
     try:
-        return msgspec.json.decode(report.read_bytes(), type=_Report).install
+        return typed.decode(report.read_bytes(), _Report).install
     except (OSError, msgspec.DecodeError) as error:
         raise AppError(message("engines.odd_report")) from error
 

@@ -38,6 +38,7 @@ from app.core.result_file.record import Token as Name
 from app.core.result_file.summary import summary_of
 from workloads import CATALOGUE
 from workloads.datasets.regular_file import read_regular
+from workloads.protocol import typed
 
 FORMAT, FORMAT_VERSION = "epochmark-table", 2
 SIZE_LIMIT_BYTES, ROWS_LIMIT, CODES_LIMIT = 5_000_000, 20_000, 10_000
@@ -88,7 +89,7 @@ def rows_hash(rows: Any) -> str:
 def check_row(plain: Mapping[str, Any]) -> None:
     """Raise UnfitError unless a row of plain values is valid in a table."""
     try:
-        problem = _problem(msgspec.convert(plain, _Row))
+        problem = _problem(typed.convert(plain, _Row))
     except msgspec.ValidationError as error:
         raise decode_problem(error) from error
     if problem is not None:
@@ -98,8 +99,8 @@ def check_row(plain: Mapping[str, Any]) -> None:
 def read_table(content: bytes) -> list[CommunityRow]:
     """Parse a table; return the rows that this version can use. Raises UnfitError if anything is invalid."""
     try:
-        table = msgspec.json.decode(content, type=_Table)
-        plain = msgspec.json.decode(content)["rows"]
+        table = typed.decode(content, _Table)
+        plain = typed.decode(content, dict[str, Any])["rows"]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise decode_problem(error) from error
     try:

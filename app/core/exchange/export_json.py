@@ -7,7 +7,7 @@ from app.core.report.formats.export_format import FORMAT_VERSION
 from app.core.report.result_records import fitting_result
 from app.core.result_file.canonical import UnfitError, decode_problem
 from app.core.result_file.record import RESULTS_LIMIT, Result
-from workloads.protocol import events
+from workloads.protocol import events, typed
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import ParameterValue, RunSpec
 from workloads.protocol.telemetry import Telemetry
@@ -44,7 +44,7 @@ class _Parts(msgspec.Struct):
 def read(content: bytes) -> tuple[Result, ...]:
     """Return the results of an export, skipping runs without a result. Raises UnfitError."""
     try:
-        whole = msgspec.json.decode(content, type=_File)
+        whole = typed.decode(content, _File)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise decode_problem(error) from error
     if whole.format_version != FORMAT_VERSION:
@@ -57,10 +57,10 @@ def read(content: bytes) -> tuple[Result, ...]:
 
 def _result(number: int, raw: msgspec.Raw) -> Result | None:
     try:
-        summary = msgspec.json.decode(raw, type=RunSummary)
+        summary = typed.decode(raw, RunSummary)
         if summary.value is None:
             return None
-        parts = msgspec.json.decode(raw, type=_Parts)
+        parts = typed.decode(raw, _Parts)
         telemetry = tuple(_telemetry(each) for each in parts.telemetry)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         problem = decode_problem(error).problem
@@ -85,5 +85,5 @@ def _result(number: int, raw: msgspec.Raw) -> Result | None:
 
 
 def _telemetry(raw: msgspec.Raw) -> events.TelemetryEvent:
-    moment = msgspec.json.decode(raw, type=_Moment)
-    return events.TelemetryEvent(t_s=moment.t_s, telemetry=msgspec.json.decode(raw, type=Telemetry))
+    moment = typed.decode(raw, _Moment)
+    return events.TelemetryEvent(t_s=moment.t_s, telemetry=typed.decode(raw, Telemetry))

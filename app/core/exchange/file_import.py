@@ -18,6 +18,7 @@ from app.core.result_file.canonical import UnfitError, check, decode, decode_pro
 from app.core.result_file.record import FORMAT, Result
 from app.core.result_file.short_form import read_short_forms
 from workloads.datasets.regular_file import read_regular
+from workloads.protocol import typed
 
 SIZE_LIMIT_BYTES = 32_000_000
 # In memory, parsed values and objects take up many times the size of the file.
@@ -147,7 +148,7 @@ class _Kind(msgspec.Struct):
 
 def _of_json(content: bytes) -> tuple[Result, ...]:
     try:
-        kind = msgspec.json.decode(content, type=_Kind)
+        kind = typed.decode(content, _Kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise decode_problem(error) from error
     if bytes(kind.format) == f'"{FORMAT}"'.encode():

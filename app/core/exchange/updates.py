@@ -10,6 +10,7 @@ from app.core.errors import AppError
 from app.core.exchange.web import read_in_time
 from app.core.messages import message
 from app.core.plain_text import one_line
+from workloads.protocol import typed
 
 # The release workflow publishes this file with each release; packaging/release.py writes it.
 FEED = "/releases/latest/download/release.json"
@@ -43,7 +44,7 @@ def newer_release(project_url: str, version: str = app.__version__) -> Release |
     advice = message("updates.try_later")
     content = read_in_time(project_url + FEED, SIZE_LIMIT_BYTES, TIME_LIMIT_S, advice)
     try:
-        latest = msgspec.json.decode(content or b"", type=Release)
+        latest = typed.decode(content or b"", Release)
     except msgspec.DecodeError as error:
         raise AppError(message("updates.unreadable"), advice) from error
     if _numbers(latest.version) <= _numbers(version):

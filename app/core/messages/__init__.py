@@ -11,8 +11,6 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from app.core.formats import (
     format_energy,
     format_file_size,
@@ -24,6 +22,7 @@ from app.core.formats import (
 )
 from app.core.messages.english import ENGLISH
 from app.core.messages.started_as import repair_command, start_py, started_as
+from workloads.protocol import typed
 from workloads.protocol.messages import Message, message
 
 __all__ = [
@@ -131,7 +130,7 @@ class _Formatter(string.Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> Any:
         if isinstance(value, dict) and "code" in value:  # as read from a file
-            value = msgspec.convert(value, Message)
+            value = typed.convert(value, Message)
         if isinstance(value, Message):
             return text(value)
         if isinstance(value, dict):

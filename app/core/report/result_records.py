@@ -16,7 +16,7 @@ from app.core.result_file.canonical import UnfitError, check, decode_problem, se
 from app.core.result_file.record import EPOCHS_LIMIT, STEPS_LIMIT, Result
 from app.core.result_file.summary import NAMES
 from app.core.verdict.rules import judge
-from workloads.protocol import events
+from workloads.protocol import events, typed
 from workloads.protocol.machine import UNKNOWN_MACHINE
 from workloads.protocol.telemetry import Telemetry
 
@@ -68,7 +68,7 @@ def fitting_result(run: Run, private: Mapping[str, str]) -> Result:
         private: Strings that must not be shared.
     """
     try:
-        result = sealed(msgspec.convert(_plain(run, private), Result))
+        result = sealed(typed.convert(_plain(run, private), Result))
     except msgspec.ValidationError as error:
         raise decode_problem(error) from error
     check(result)

@@ -15,6 +15,7 @@ import msgspec
 from app.core.messages import Message, message
 from app.core.plain_text import one_line
 from app.core.result_file.record import FORMAT, FORMAT_VERSION, Result, ResultFile
+from workloads.protocol import typed
 
 # Relative tolerance for comparing the headline with the median of the epochs.
 _AS_EPOCHS = 1e-6
@@ -160,10 +161,10 @@ def _check_statistics(result: Result) -> None:
 def decode(content: bytes) -> tuple[Result, ...]:
     """Parse a result file. Raises UnfitError with the position and the reason if anything is invalid."""
     try:
-        head = msgspec.json.decode(content, type=_Head)
+        head = typed.decode(content, _Head)
         if not 1 <= head.format_version <= FORMAT_VERSION:
             raise UnfitError("exchange.unknown_version", version=head.format_version, newest=FORMAT_VERSION)
-        whole = msgspec.json.decode(content, type=ResultFile)
+        whole = typed.decode(content, ResultFile)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise decode_problem(error) from error
     for number, result in enumerate(whole.results, 1):

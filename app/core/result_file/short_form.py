@@ -20,6 +20,7 @@ from app.core.messages import message
 from app.core.result_file.canonical import check, sealed, short_code
 from app.core.result_file.record import Environment, Machine, Result, Spec, Statistics, Verdict
 from workloads import CATALOGUE
+from workloads.protocol import typed
 from workloads.workload import Workload
 
 MARK = "EPOCHMARK1"
@@ -156,7 +157,7 @@ def with_checksum(fields: Iterable[str]) -> str:
 def checked(result: Result) -> Result:
     """Return a result with its digest. Raises one of FIELD_ERRORS if it wouldn't be accepted in a file."""
     # Anyone can compute the checksum of a short form.
-    whole = sealed(msgspec.convert(msgspec.to_builtins(result), Result))
+    whole = sealed(typed.convert(msgspec.to_builtins(result), Result))
     check(whole)
     return whole
 
@@ -247,7 +248,7 @@ def _result(parts: list[str]) -> Result:
             basis=_basis(parts[3]),
             epochs_done=0,
         ),
-        verdict=msgspec.convert({"level": level}, Verdict) if level else None,
+        verdict=typed.convert({"level": level}, Verdict) if level else None,
     )
 
 

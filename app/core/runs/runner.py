@@ -24,7 +24,7 @@ from app.core.verdict.preflight import likely_gpu
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.cpu_allowance import can_limit_cpus, visible_cpus
 from workloads.engines.registry import DEFAULT_ENGINE, engine_title, is_included
-from workloads.protocol import events
+from workloads.protocol import events, typed
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Job, RunSpec, write_job
@@ -179,7 +179,7 @@ def exact_spec(spec: RunSpec) -> RunSpec:
     """Check a spec, and return it with the exact types of its fields. Raises UsageError if a value is invalid."""
     checked_workload(spec)
     try:
-        return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
+        return typed.convert(msgspec.to_builtins(spec), RunSpec)
     except msgspec.ValidationError as error:
         raise UsageError(message("setting.out_of_range", problem=str(error))) from error
 

@@ -14,6 +14,7 @@ from app.core.records import Group, Plan, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.row_decoding import read_object
 from app.core.storage.runs import list_runs
+from workloads.protocol import typed
 from workloads.protocol.spec import RunSpec
 from workloads.protocol.stored import decode_leniently
 
@@ -46,7 +47,7 @@ def specs_of(database: Database, run_ids: Sequence[int]) -> dict[int, RunSpec]:
     with database.complaints():
         for run_id, text in database.connection.execute(sql, (json.dumps(list(run_ids)),)):
             with contextlib.suppress(msgspec.DecodeError, TypeError):
-                specs[run_id] = msgspec.json.decode(text, type=RunSpec)
+                specs[run_id] = typed.decode(text, RunSpec)
     return specs
 
 

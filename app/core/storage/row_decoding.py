@@ -13,7 +13,7 @@ from app.core.messages import Message, sentence
 from app.core.messages import text as text_of
 from app.core.records import DAMAGED, RUN_COLUMNS, RunSummary
 from app.core.verdict.notes import damaged
-from workloads.protocol import events
+from workloads.protocol import events, typed
 from workloads.protocol.machine import UNKNOWN_MACHINE, Machine
 from workloads.protocol.spec import RunSpec
 from workloads.protocol.stored import decode_leniently, unknown_fields
@@ -72,7 +72,7 @@ def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSu
         if values[name] in (0, 1):
             values[name] = bool(values[name])
     try:
-        return msgspec.convert(values, RunSummary)
+        return typed.convert(values, RunSummary)
     except msgspec.ValidationError:
         pass
     broken = [name for name, kind in _types().items() if not _fits(values[name], kind)]
@@ -100,7 +100,7 @@ def read_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
     try:
         if row[_ERROR] is not None:
             row = (*row[:_ERROR], _error_text(row[_ERROR]), *row[_ERROR + 1 :])
-        msgspec.convert(row, _row_type())
+        typed.convert(row, _row_type())
     except msgspec.ValidationError:
         summary = read_summary(row)
         return summary.row
@@ -116,7 +116,7 @@ def _error_text(cell: Any) -> Any:
 def read_event(text: object, kind: type[_Record], label: str, damage: list[str]) -> _Record | None:
     """Parse a JSON cell as an event of the given type; None if it is empty or unreadable."""
     plain = read_object(text, kind, label, damage)
-    return None if plain is None else msgspec.convert(plain, kind)
+    return None if plain is None else typed.convert(plain, kind)
 
 
 def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict[str, Any] | None:
@@ -124,8 +124,8 @@ def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict
     if text is None or text == "":
         return None
     try:
-        plain: dict[str, Any] = msgspec.json.decode(_text(text), type=dict[str, Any])
-        msgspec.convert(plain, shape)
+        plain: dict[str, Any] = typed.decode(_text(text), dict[str, Any])
+        typed.convert(plain, shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
         damage.append(label)
         return None
@@ -163,7 +163,7 @@ def iter_steps(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> Iterator
     """Yield the readable blocks of steps in the order of the rows, omitting empty blocks."""
 
     def steps(row: Mapping[str, Any]) -> events.Steps:
-        durations_s = msgspec.json.decode(_text(row["durations_s"]), type=tuple[events.Duration, ...])
+        durations_s = typed.decode(_text(row["durations_s"]), tuple[events.Duration, ...])
         return _convert({**row, "durations_s": durations_s}, events.Steps)
 
     return (block for block in _read(rows, steps, "blocks of steps", damage) if block.durations_s)
@@ -173,9 +173,9 @@ def read_telemetry_rows(rows: Iterable[Mapping[str, Any]], damage: list[str]) ->
     """Return the readable telemetry, in the order of the rows."""
 
     def event(row: Mapping[str, Any]) -> events.TelemetryEvent:
-        plain = msgspec.json.decode(_text(row["telemetry"]), type=dict[str, Any])
-        msgspec.convert(plain, _WithGpus)
-        t_s = msgspec.convert(row["t_s"], events.Duration)
+        plain = typed.decode(_text(row["telemetry"]), dict[str, Any])
+        typed.convert(plain, _WithGpus)
+        t_s = typed.convert(row["t_s"], events.Duration)
         return events.TelemetryEvent(t_s=t_s, telemetry=decode_leniently(plain, Telemetry))
 
     return tuple(_read(rows, event, "rows of telemetry", damage))
@@ -185,7 +185,7 @@ def read_warnings(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple
     """Return the readable warnings."""
 
     def warning(row: Mapping[str, Any]) -> events.Warn:
-        said = msgspec.json.decode(_text(row["said"]), type=Message)
+        said = typed.decode(_text(row["said"]), Message)
         return _convert({**row, "said": said, "message": text_of(said)}, events.Warn)
 
     return tuple(_read(rows, warning, "warnings", damage))
@@ -194,7 +194,7 @@ def read_warnings(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple
 def read_message(cell: object) -> Message | None:
     """Return a stored message; None if there is none or it can't be read."""
     try:
-        return None if cell is None else msgspec.json.decode(_text(cell), type=Message)
+        return None if cell is None else typed.decode(_text(cell), Message)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
         return None
 
@@ -221,7 +221,7 @@ def _read(rows: Iterable[Mapping[str, Any]], read: Any, label: str, damage: list
 
 
 def _convert(values: Mapping[str, Any], kind: type[_Record]) -> _Record:
-    return msgspec.convert(values, kind)
+    return typed.convert(values, kind)
 
 
 def _text(cell: object) -> str | bytes:
@@ -233,7 +233,7 @@ def _text(cell: object) -> str | bytes:
 
 def _fits(value: object, kind: Any) -> bool:
     try:
-        msgspec.convert(value, kind)
+        typed.convert(value, kind)
     except msgspec.ValidationError:
         return False
     return True

@@ -270,20 +270,21 @@ def _log_as_result(workload: bytes, name: bytes, durations_s: bytes) -> str | No
     from app.core.result_file.canonical import canonical, check, sealed
     from app.core.result_file.record import Result, Seconds
     from workloads import CATALOGUE, STANDARD
+    from workloads.protocol import typed
 
     replace = msgspec.structs.replace
     try:
         workload_id = workload.decode()
-        epochs_s = msgspec.json.decode(durations_s, type=tuple[float, ...])
+        epochs_s = typed.decode(durations_s, tuple[float, ...])
         result = log_result(CATALOGUE.get(workload_id, CATALOGUE[STANDARD]), name.decode(), epochs_s)
         result = replace(result, spec=replace(result.spec, workload=workload_id))
         try:
-            msgspec.convert(epochs_s, tuple[Seconds, ...])
+            typed.convert(epochs_s, tuple[Seconds, ...])
         except msgspec.ValidationError:  # more than a year, so only the headline can be stored
             numbers = replace(result.statistics, first_epoch_s=None, minimum_s=None, maximum_s=None)
             result = replace(result, epochs=None, statistics=numbers)
         document = canonical(sealed(result))
-        check(msgspec.json.decode(document, type=Result))
+        check(typed.decode(document, Result))
     except (AssertionError, AttributeError, ArithmeticError, ValueError, RecursionError):
         return None
     return document.decode("utf-8")

@@ -10,8 +10,6 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import msgspec
-
 from app.core.errors import UsageError
 from app.core.messages import message
 from app.core.plans.suite.definition import DEMO, SUITES, Definition, SuitePart
@@ -39,6 +37,7 @@ from app.core.result_file.short_form import (
     wrong_letter,
 )
 from workloads import CATALOGUE
+from workloads.protocol import typed
 from workloads.settings import recorded_text
 
 KIND = "SUITE"
@@ -167,7 +166,7 @@ def _results(definition: Definition, fields: Sequence[str], version: str) -> Ite
                 machine=machine,
                 dataset=None if part.batch_size is None else Dataset(source="synthetic"),
                 statistics=Statistics(metric=part.metric, value=value, epochs_done=0),
-                verdict=msgspec.convert({"level": level}, Verdict),
+                verdict=typed.convert({"level": level}, Verdict),
             )
             yield checked(result)
 

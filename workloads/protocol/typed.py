@@ -1,0 +1,51 @@
+"""Decodes and converts to declared types, in any thread.
+
+msgspec 0.22 crashes the process if two threads use a type for the first time at once, because the second one finds
+a description that isn't complete yet. Therefore, types are described here, one at a time.
+"""
+
+import threading
+from typing import Any, TypeVar, overload
+
+import msgspec
+
+Kind = TypeVar("Kind")
+
+_describing = threading.RLock()
+_described: set[Any] = set()
+
+
+@overload
+def convert(value: Any, kind: type[Kind]) -> Kind: ...
+@overload
+def convert(value: Any, kind: Any) -> Any: ...
+def convert(value: Any, kind: Any) -> Any:
+    """Convert plain values to a type, as `msgspec.convert` does, with the same errors."""
+    _describe(kind)
+    return msgspec.convert(value, kind)
+
+
+@overload
+def decode(content: bytes | str, kind: type[Kind]) -> Kind: ...
+@overload
+def decode(content: bytes | str, kind: Any) -> Any: ...
+def decode(content: bytes | str, kind: Any) -> Any:
+    """Parse JSON as a type, as `msgspec.json.decode` does, with the same errors."""
+    _describe(kind)
+    return msgspec.json.decode(content, type=kind)
+
+
+@overload
+def decoder(kind: type[Kind]) -> msgspec.json.Decoder[Kind]: ...
+@overload
+def decoder(kind: Any) -> msgspec.json.Decoder[Any]: ...
+def decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    """Return a decoder of JSON for a type that is used often."""
+    with _describing:
+        return msgspec.json.Decoder(kind)
+
+
+def _describe(kind: Any) -> None:
+    if kind not in _described:
+        decoder(kind)
+        _described.add(kind)
