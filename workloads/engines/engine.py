@@ -230,10 +230,6 @@ class Engine:
         """Return the decision of rank 0. All processes that lead must call this method equally often."""
         return decision
 
-    def can_predict(self) -> bool:
-        """Return whether a trained network can predict. A network on several computers may not be able to."""
-        return True
-
     def compile(self, model: Any, spec: RunSpec, *, watched: bool = True, **options: Any) -> None:
         """Compile a Keras model.
 
@@ -283,9 +279,9 @@ class Engine:
         logs: dict[str, float] = model.evaluate(self.shared(x), y, return_dict=True, **arguments)
         return logs
 
-    def predict(self, model: Any, x: Any, **arguments: Any) -> None:
-        """Predict like `model.predict`."""
-        model.predict(x, **arguments)
+    def predict(self, model: Any, x: Any, **arguments: Any) -> Any:
+        """Predict like `model.predict`, on one device if the network was trained on several computers."""
+        return model.predict(x, **arguments)
 
     def predict_batch(self, model: Any, x: Any) -> Any:
         """Predict one batch and return an array. Blocks until the device has finished."""
@@ -378,6 +374,15 @@ class Engine:
     def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
         """Return functions that copy float32 numbers to the GPU and back, and block until the copy is done."""
         raise NotImplementedError
+
+
+def copy_of(model: Any, weights: Any) -> Any:
+    """Return a copy of a model with these weights, which isn't distributed unless the current scope is."""
+    import keras
+
+    copy = keras.models.clone_model(model)
+    copy.set_weights(weights)
+    return copy
 
 
 class _Batches:

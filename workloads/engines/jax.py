@@ -8,7 +8,7 @@ from typing import Any
 
 from workloads.engines.decisions import Decisions
 from workloads.engines.device_trial import DeviceTrial
-from workloads.engines.engine import Started
+from workloads.engines.engine import Started, copy_of
 from workloads.engines.jax_steps import StepWatch
 from workloads.engines.keras_feed import Batch, Batches, KerasFeed, part_of
 from workloads.engines.peers import addresses, not_connected, rank
@@ -118,8 +118,14 @@ class Jax(KerasFeed):
     def agreed(self, decision: bool) -> bool:
         return decision if self._decisions is None else self._decisions.agreed(decision)
 
-    def can_predict(self) -> bool:
-        return self._machines == 1
+    def predict(self, model: Any, x: Any, **arguments: Any) -> Any:
+        if self._machines > 1:
+            import keras
+
+            weights = model.get_weights()
+            keras.distribution.set_distribution(None)
+            model = copy_of(model, weights)
+        return super().predict(model, x, **arguments)
 
     def leave(self) -> None:
         if self._machines > 1:

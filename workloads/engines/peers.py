@@ -87,6 +87,8 @@ def peers(
             for other in others:
                 other.check()
             raise
+        for other in others:
+            other.finish()
 
 
 def _variables(count: int, place: Place | None) -> dict[str, str]:
@@ -138,6 +140,12 @@ class _Peer:
             return WorkloadError(self._error.code, self._error.said)
         said = message("worker.peer_ended", device=self._number + 1, code=self._process.returncode)
         return WorkloadError("crashed", said)
+
+    def finish(self) -> None:
+        """Wait some seconds until the process ends, because it may still send results to another computer."""
+        self._is_over.set()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_ENDS_WITHIN_S)
 
     def end(self) -> None:
         """End the process."""

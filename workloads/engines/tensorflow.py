@@ -9,7 +9,7 @@ from typing import Any
 from workloads.datasets.source import is_aligned
 from workloads.engines.decisions import Decisions
 from workloads.engines.device_trial import DeviceTrial
-from workloads.engines.engine import Engine, Started
+from workloads.engines.engine import Engine, Started, copy_of
 from workloads.engines.image_pipeline import Pictures
 from workloads.engines.tensorflow_machines import alike, connected, decisions, prepare, total
 from workloads.engines.tensorflow_pictures import TensorFlowPictures
@@ -108,8 +108,10 @@ class TensorFlow(Engine):
     def agreed(self, decision: bool) -> bool:
         return decision if self._decisions is None else self._decisions.agreed(decision)
 
-    def can_predict(self) -> bool:
-        return self._machines == 1
+    def predict(self, model: Any, x: Any, **arguments: Any) -> Any:
+        if self._machines > 1:  # its own strategy would return only a part of the predictions
+            model = copy_of(model, model.get_weights())
+        return super().predict(model, x, **arguments)
 
     def fit(self, model: Any, **arguments: Any) -> None:
         if self._machines > 1:

@@ -25,6 +25,7 @@ from workloads.training.trainer import Trainer
 from workloads.workload import BYTES_PER_PARAMETER, MemoryNeed, Workload
 
 SUSTAINED_S = 600.0
+Counted = Literal["parameters", "steps", "devices", "predictions"]
 
 
 class Training(Workload):
@@ -257,19 +258,21 @@ def _evaluate(workload: Training, trainer: Trainer, reporter: Reporter) -> None:
         "test_loss": logs["loss"],
         "test_accuracy": logs.get("accuracy"),
     }
-    if workload.predicted_examples and engine.can_predict():
-        engine.predict(model, x_test[: workload.predicted_examples], callbacks=[watch], verbose=0)
+    if workload.predicted_examples:
+        x = x_test[: workload.predicted_examples]
+        predictions = engine.predict(model, x, callbacks=[watch], verbose=0)
         metrics["predict_s"] = time.perf_counter() - evaluated_s
+        _check_count("predictions", len(predictions), len(x))
     for key, value in metrics.items():
         if value is not None:
             reporter.send(events.Metric(key=key, value=float(value)))
 
 
-def count_differs(what: Literal["parameters", "steps", "devices"], done: int, asked: int) -> Message:
+def count_differs(what: Counted, done: int, asked: int) -> Message:
     """Return the error message for a count that differs from the expected count."""
     return message(f"training.other_{what}", done=done, asked=asked)
 
 
-def _check_count(what: Literal["parameters", "steps", "devices"], done: int, asked: int | None) -> None:
+def _check_count(what: Counted, done: int, asked: int | None) -> None:
     if asked is not None and done != asked:
         raise WorkloadError("internal", count_differs(what, done, asked))

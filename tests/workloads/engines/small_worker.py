@@ -22,6 +22,7 @@ CHECKED = 300
 class SmallFcnR(FcnR):
     """Narrower layers, with few images to validate and to test."""
 
+    predicted_examples = 20
     parameters_count = 785 * 32 + 33 * 64 + 65 * 16 + 17 * 10
 
     def build(self, spec: RunSpec) -> Any:
@@ -34,7 +35,8 @@ class SmallFcnR(FcnR):
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
         feed = super().load(folder, spec)
         x, y = feed.validation
-        return replace(feed, validation=(x[:CHECKED], y[:CHECKED]), validation_samples=CHECKED)
+        few = (x[:CHECKED], y[:CHECKED])
+        return replace(feed, validation=few, test=few, validation_samples=CHECKED)
 
 
 if __name__ == "__main__":

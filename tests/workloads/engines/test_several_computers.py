@@ -34,6 +34,7 @@ def test_several_devices_and_computers_do_the_work_of_one(
         for run in runs:
             does_the_work_of(alone, run, settings)
         assert runs[0].summary.value == runs[1].summary.value
+        assert (runs[0].metrics["predict_s"] or 0) > 0
 
 
 def does_the_work_of(alone: Run, run: Run, settings: str) -> None:

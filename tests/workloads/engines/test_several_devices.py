@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -172,6 +173,20 @@ def test_a_process_that_ends_before_it_has_read_its_job_is_lost(monkeypatch: pyt
     with peers(b" " * 1_000_000, 2, lost.append):  # more than a pipe holds
         wait_until(lambda: lost)
     assert (lost[0].code, lost[0].message.code) == ("crashed", "worker.peer_ended")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # pipes that a worker's end closes
+def test_other_processes_may_finish_their_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    code = f"import sys, pathlib; sys.stdin.readline(); pathlib.Path({str(made)!r}).touch()"
+    monkeypatch.setattr(sys, "orig_argv", [sys.executable, "-c", code])
+    monkeypatch.setattr(os, "environ", os.environ.copy())  # a worker has its own
+    lost: list[WorkloadError] = []
+    with peers(b"{}", 2, lost.append):
+        pass
+    assert made.exists()
+    assert not lost
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows suspends no process like this")

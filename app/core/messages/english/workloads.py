@@ -63,6 +63,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "training.other_parameters": "The network has {done:,} parameters instead of {asked:,}.",
     "training.other_devices": "The network trained on {done} of {asked} devices.",
     "training.other_steps": "The run trained for {done:,} steps instead of {asked:,}.",
+    "training.other_predictions": "The network made {done} of {asked} predictions.",
     "warning.data_incomplete": "The {dataset} data is incomplete, so synthetic data is used. To repair the data set, use `{epochmark} {command}`.",
     "warning.leftovers": "The test files couldn't be removed ({reason}). Delete {folder}, or run the test there again.",
     "warning.loss_out_of_band": "The first epoch's loss of {loss:.4g} is outside the expected range ({low:g}–{high:g}). Training may have gone wrong.",
