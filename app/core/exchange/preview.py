@@ -246,6 +246,9 @@ def _steps(result: Result) -> str:
     steps = result.steps
     if steps is None or steps.durations_s is None:
         return ""
+    validated = sum(block.count for block in steps.blocks or () if block.phase == "validate")
+    if validated:
+        return sentence("exchange.steps_of_both", trained=steps.count - validated, validated=validated)
     return sentence("exchange.steps", count=steps.count)
 
 

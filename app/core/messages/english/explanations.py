@@ -94,7 +94,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "proof.loss_text": "{loss:.4g} on average; {band}",
     "proof.moved": "weights changed by {share_pct:.3g} %",
     "proof.not_counted": "not counted",
-    "proof.one_update_each": "{done:,.0f}, one per step",
+    "proof.one_update_each": "{done:,.0f}, one per training step",
     "proof.operations": "Operations",
     "proof.operations_done": "{done_mflop:,.4g} million per example in a step",
     "proof.operations_in_steps": ("{text}, counted in 1 step", "{text}, counted in {count:,} steps"),

@@ -112,7 +112,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.batch": "batch {batch_size}",
     "share.likely_cpu": "* likely CPU",
     "share.trains": "Neural network training",
-    "share.caption": "Drop this picture into Epochmark to compare",
+    "share.caption": "Drop into Epochmark to compare · QR code: the result as text",
     "share.cores": ("{count} core", "{count} cores"),
     "share.cpu_run": "CPU run",
     "share.epoch_size": ("of {count} example", "of {count:,} examples"),
