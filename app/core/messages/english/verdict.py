@@ -40,7 +40,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.synthetic_instead": "Download or import the data set, then run again.",
     "advice.test_memory": "Run again. If the problem recurs, test the memory and undo any overclocking.",
     "advice.two_epochs": "Train at least two epochs.",
-    "advice.varies": "No other program was busy, so closing programs won't help. Share this result as it is, or set Repeat in More settings to see how much results vary.",
+    "advice.varies": "The speed varied during the run, although no other program was busy. Share this result as it is, or set Repeat in More settings to see how much results vary.",
     "advice.wait_and_close": "Wait for other programs to finish, then run again.",
     "advice.whole_epochs": "Train whole epochs.",
     "advice.whole_run": "Run Standard, which excludes the slow first epoch.",
