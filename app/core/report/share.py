@@ -20,7 +20,6 @@ from app.core.report.run_texts import (
     half_width_text,
     interval_text,
     plain_verdict,
-    rate_text,
     verdict_texts,
 )
 from app.core.report.share_texts import computer_parts, device_kind, device_title, version_line
@@ -138,7 +137,6 @@ def _engine_details(run: Run) -> str:
 
 def _facts(run: RunSummary) -> str:
     parts = (
-        rate_text(run),
         data_title(run.data_source),
         sentence("compare.virtual") if run.virtual_machine else "",
     )

@@ -163,7 +163,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.precision_with_xla": "{precision} with {compiler}",
     "run.progress": "Progress",
     "run.short": "only {steps} of {whole} steps per epoch, so no epoch time",
-    "run.pauses_so_far": ("{count} pause so far", "{count} pauses so far"),
+    "run.pauses_so_far": ("about {count} pause so far", "about {count} pauses so far"),
     "run.time_left": "{time_left} left",
     "run.validation_not_counted": "validation not included yet",
     "run.verdict_of_runs": "{verdict}: {count} of {planned} runs",
