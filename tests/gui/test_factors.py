@@ -1,4 +1,4 @@
-"""“4.8× as fast as the i5-8250U's 2019 result”: every place with a factor names the year of the result."""
+"""“4.8× as fast as the i5-8250U with its 2019 software”: every place with a factor names the software's year."""
 
 import argparse
 import json

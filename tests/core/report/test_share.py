@@ -51,7 +51,7 @@ def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     assert rate.unit_note == "", "only a duration of epochs needs it"
     assert (card.factor, card.factor_of) == (
         "4.8×",
-        sentence("share.as_fast_as", device="i5-8250U's 2019 result"),
+        sentence("share.as_fast_as", device="i5-8250U with its 2019 software"),
     )
     assert card.rank == sentence("compare.rank", slower=2, count=7)
     assert card.machine == "Intel Core i7-1165G7"

@@ -45,7 +45,7 @@ def example(seconds_s: float = 66.3) -> ShareCard:
         badge=("Valid · 10 epochs", "Valid"),
         level="valid",
         chart=Bars(tuple(chart), "seconds per epoch, log scale · published results: 2019 software"),
-        footer="4.8× as fast as the i5-8250U's 2019 result, between MX150 and i5-8250U · 2026-11-21",
+        footer="4.8× as fast as the i5-8250U with its 2019 software, between MX150 and i5-8250U · 2026-11-21",
     )
 
 

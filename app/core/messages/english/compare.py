@@ -104,7 +104,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "group.spread": "spread {between_pct:.1f} %",
     "group.workloads": ("{count} workload", "{count} workloads"),
     "position.among": "{said} ({conditions:, }; similar batch size)",
-    "position.baseline": "{name}'s {year} result",
+    "position.baseline": "{name} with its {year} software",
     "position.baseline_of_own": "{name}",
     "position.baseline_of_unknown_year": "{name} (software year unknown)",
     "position.invalid": "Not ranked: the result is invalid",
