@@ -237,7 +237,11 @@ def _interval_wide(evidence: Evidence) -> Message | None:
     own_pct = _own_half_pct(evidence)
     if own_pct is None or _is_precise(own_pct):
         return None
-    code = "verdict.interval_wide_by_warmup" if _is_by_warmup(evidence) else "verdict.interval_wide"
+    code = "verdict.interval_wide"
+    if _is_by_warmup(evidence):
+        code = "verdict.interval_wide_by_warmup"
+    elif shared_part_of(evidence) is not None and own_pct < BETWEEN_RUNS_HALF_PCT:
+        code = "verdict.interval_wide_shared"
     return message(code, half_pct=half_pct)
 
 
@@ -373,7 +377,11 @@ RULES = (
         "advice.quiet",
         at_end=True,
         alone="advice.varies",
-        instead={"verdict.interval_wide_by_warmup": "advice.whole_run"},  # closing other programs wouldn't help
+        # Closing other programs wouldn't help.
+        instead={
+            "verdict.interval_wide_by_warmup": "advice.whole_run",
+            "verdict.interval_wide_shared": "advice.repeat",
+        },
     ),
     Rule(SHARED_HOST, "caution", _shared_host, "advice.repeat", at_end=True),
     Rule("no_interval", "caution", _no_interval, "advice.more_epochs", at_end=True),
