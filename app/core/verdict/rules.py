@@ -380,7 +380,7 @@ RULES = (
         # Closing other programs wouldn't help.
         instead={
             "verdict.interval_wide_by_warmup": "advice.whole_run",
-            "verdict.interval_wide_shared": "advice.repeat",
+            "verdict.interval_wide_shared": "advice.share_or_repeat",
         },
     ),
     Rule(SHARED_HOST, "caution", _shared_host, "advice.repeat", at_end=True),

@@ -168,7 +168,9 @@ def test_the_verdict_says_whether_it_is_the_host(
     for reason in wide:
         assert sure(reason.said).code == said
         assert sure(reason.said).arguments["half_pct"] == pytest.approx(half_pct)
-        assert (sure(reason.advised).code == "advice.repeat") == (said != "verdict.interval_wide")
+        assert (sure(reason.advised).code == "advice.repeat") == (code == "shared_host")
+        is_mostly_shared = said == "verdict.interval_wide_shared"
+        assert (sure(reason.advised).code == "advice.share_or_repeat") == is_mostly_shared
 
 
 def measured(
