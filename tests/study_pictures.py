@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from app.core.paths import Paths
 from app.core.plans.study.axes import points
@@ -14,6 +15,7 @@ from app.core.settings import OwnComputer
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from tests.core.plans.study.storing_studies import Outcome, store_point, store_study
+from tests.sure import sure
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol.events import Epoch
 from workloads.protocol.machine import Gpu, Machine
@@ -38,6 +40,11 @@ KEYS = ("batch", "software", "precision", "devices", "phases", "sizing", "conver
 
 
 OWN = OwnComputer(power_w=150.0, electricity_usd_per_kwh=0.3, purchase_usd=1_200.0)
+WITH_CARD: dict[str, Any] = {
+    "device": "gpu:0",
+    "device_name": "NVIDIA GeForce RTX 3090",
+    "work_per_j": lambda spec: 50_000 / (sure(computed(spec)) * spec.settings["power_limit_w"]),
+}
 
 
 def curves(result: StudyResult) -> dict[int, tuple[Epoch, ...]]:
@@ -90,7 +97,8 @@ def store_studies(database: Database, paths: Paths, machine: Machine) -> Iterato
         yield key, store_study(database, desktop, plan, computed).group.id
     for key in KEYS:
         plan = plan_preset(key, with_card if key == "power" else runner)
-        yield key, store_study(database, desktop, plan, computed).group.id
+        columns = WITH_CARD if key == "power" else {}
+        yield key, store_study(database, desktop, plan, computed, **columns).group.id
     plan = plan_preset("batch", runner)
     yield "cut-short", store_study(database, desktop, plan, computed, runs=3).group.id
 

@@ -12,7 +12,7 @@ from app.core.plans.verdicts import level_among
 from app.core.records import Group, RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.report.card import ShareCard, Side, Sides
-from app.core.report.run_texts import machine_line, made_by, verdict_for_text, verdict_texts
+from app.core.report.run_texts import machine_line, made_by, plain_verdict, verdict_for_text, verdict_texts
 from app.core.report.share_texts import computer_parts, device_kind, device_title, version_line
 from app.core.titles import data_title, differing, workload_title
 from app.core.verdict.judged_run import JudgedRun
@@ -169,7 +169,9 @@ def _engines(runs: Sequence[RunSummary]) -> str:
 
 def _badge(run: JudgedRun, runs: Sequence[RunSummary]) -> tuple[str, ...]:
     """Return the worst verdict with its cause and the number of affected runs, in several lengths."""
-    texts = verdict_texts(_verdict(run))
+    verdict = _verdict(run)
+    is_caution = verdict.level == "caution"
+    texts = plain_verdict(verdict, to_share=True, of_one_run=False) if is_caution else verdict_texts(verdict)
     return (f"{texts[0]} · {_share_with(run, runs)}", *texts)
 
 

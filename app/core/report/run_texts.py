@@ -354,13 +354,14 @@ def causes_first(reasons: Sequence[events.Reason]) -> list[events.Reason]:
     return sorted(reasons, key=lambda reason: (levels.index(reason.level), reason.code in _SYMPTOMS))
 
 
-def plain_verdict(judged: events.Judged, *, to_share: bool) -> tuple[str, ...]:
+def plain_verdict(judged: events.Judged, *, to_share: bool, of_one_run: bool = True) -> tuple[str, ...]:
     """Return the cautions about a run in everyday words and without numbers, then in shorter versions.
 
     Args:
         judged: A verdict with cautions.
-        to_share: Whether the text is for other people. They need to know that it is about one run, but a number
-            of further reasons means nothing to them, because they can't look these up.
+        to_share: Whether the text is for other people. A number of further reasons means nothing to them, because
+            they can't look these up.
+        of_one_run: Whether the result comes from one run, which other people need to know.
     """
     codes = [each.code for each in judged.reasons if each.level == judged.level]
     words = list(dict.fromkeys(map(plain_reason, sorted(codes, key=_SYMPTOMS.__contains__))))
@@ -371,7 +372,7 @@ def plain_verdict(judged: events.Judged, *, to_share: bool) -> tuple[str, ...]:
         else sentence("result.verdict_and_more", words="; ".join(words[:count]), count=len(words) - count)
         for count in range(len(words), 0, -1)
     ]
-    if to_share:
+    if to_share and of_one_run:
         return (*(sentence("result.one_run", causes=causes) for causes in each), short)
     return (*(sentence("result.verdict_because", verdict=short, causes=causes) for causes in each), short)
 

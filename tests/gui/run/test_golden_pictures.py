@@ -5,7 +5,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QImage
 
 from app.gui.style.theme import Theme
-from tests.golden_pictures import FOLDER, NAMES, painted
+from tests.golden_pictures import FOLDER, RUNS, painted_run, painted_studies
 
 # Reduced to blocks of 15 pixels, because Qt's versions and systems smooth the edges of letters differently. The
 # width is a multiple of 4, so the rows have no padding.
@@ -24,12 +24,22 @@ def difference(picture: QImage, other: QImage) -> int:
     return max(abs(one - two) for one, two in zip(blocks(picture), blocks(other), strict=True))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_picture_looks_like_the_stored_one(application_theme: Theme, name: str) -> None:
+def check(name: str, painted: QImage) -> None:
     stored = QImage(str(FOLDER / f"{name}.png"))
     assert not stored.isNull()
-    assert difference(painted(name), stored) <= LIMIT, "look at it, then run `python -m tests.golden_pictures`"
+    assert difference(painted, stored) <= LIMIT, f"look at {name}, then run `python -m tests.golden_pictures`"
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_picture_of_a_run_looks_like_the_stored_one(application_theme: Theme, name: str) -> None:
+    check(name, painted_run(name))
+
+
+def test_pictures_of_studies_look_like_the_stored_ones(application_theme: Theme) -> None:
+    for name, painted in painted_studies():
+        check(name, painted)
 
 
 def test_the_comparison_sees_a_power_limit(application_theme: Theme) -> None:
-    assert difference(painted("gpu-dark"), QImage(str(FOLDER / "gpu-at-230-w-dark.png"))) > 3 * LIMIT
+    stored = QImage(str(FOLDER / "gpu-at-230-w-dark.png"))
+    assert difference(painted_run("gpu-dark"), stored) > 3 * LIMIT

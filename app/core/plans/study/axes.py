@@ -162,6 +162,12 @@ def axis_text(name: str, spec: RunSpec, specs: Iterable[RunSpec]) -> str:
     return text(setting.phrase(value) if is_word else setting.label_value(value))
 
 
+def axis_phrase(name: str, spec: RunSpec) -> str:
+    """Return a configuration's value on an axis as a phrase, such as "batch 64"; "" if the axis has no phrases."""
+    setting = _setting(name)
+    return text(setting.phrase(setting.of(spec))) if setting is not None else ""
+
+
 def configuration_text(spec: RunSpec, specs: Iterable[RunSpec]) -> str:
     """Return a configuration's engine and the settings in which the configurations differ, as text."""
     others = [each for each in specs if each.workload == spec.workload]  # each workload has its default batch size

@@ -11,9 +11,9 @@ from app.core.plans.study.axes import DEVICES, POWER_LIMIT, axis_title, axis_val
 from app.core.plans.study.costs import BASELINE, Costs, relative_rows
 from app.core.plans.study.details import CONVERGENCE, NO_DETAILS, Details, wants_epochs
 from app.core.plans.study.folder_findings import PHASES, phase_title
-from app.core.plans.study.points import Point, StudyResult, power_knee
+from app.core.plans.study.points import Point, StudyResult, name_in_sentence, power_knee
 from app.core.plans.study.units import Unit, count_text, rate_text, unit_of
-from app.core.records import RunSummary
+from app.core.records import RunSummary, Study
 from app.core.report.card import Figure, Series, Spot
 from app.core.titles import workload_title
 from workloads import CATALOGUE
@@ -38,7 +38,7 @@ def figures(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | N
     done = [point for point in result.done if point.rate is not None]
     if not done:
         return ()
-    curves = tuple(filter(None, convergence(done, details.epochs))) if wants_epochs(result) else ()
+    curves = tuple(filter(None, convergence(result.study, done, details.epochs))) if wants_epochs(result) else ()
     if curves and result.study.preset == CONVERGENCE:
         return curves
     if result.study.preset == "cost" and costs is not None:
@@ -240,9 +240,9 @@ def _bar(point: Point, unit: Unit, *, is_best: bool) -> Spot | None:
     return Spot(0, rate.value * unit.scale, low, high, count_text(rate.value * unit.scale), is_marked=is_best)
 
 
-def convergence(done: Sequence[Point], epochs: Mapping[int, Sequence[Epoch]]) -> list[Figure | None]:
+def convergence(study: Study, done: Sequence[Point], epochs: Mapping[int, Sequence[Epoch]]) -> list[Figure | None]:
     """Return charts of loss and accuracy over seconds and of loss over epochs, with a line per configuration."""
-    curves = {point.name: _curve(point.best_run, epochs) for point in done}
+    curves = {name_in_sentence(study, point): _curve(point.best_run, epochs) for point in done}
     seconds, count = sentence("studies.seconds"), sentence("studies.epochs")
     return [
         _over(curves, "loss", sentence("studies.chart_loss"), sentence("studies.loss_title"), seconds),

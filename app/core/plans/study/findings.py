@@ -10,7 +10,7 @@ from app.core.metrics import headline_kind
 from app.core.plans.study.axes import POWER_LIMIT, axis_value
 from app.core.plans.study.details import CONVERGENCE, NO_DETAILS, Details, wants_epochs
 from app.core.plans.study.folder_findings import reading_findings
-from app.core.plans.study.points import Point, StudyResult, power_knee, titled_name
+from app.core.plans.study.points import Point, StudyResult, name_in_sentence, power_knee, titled_name
 from app.core.plans.study.units import rate_text, unit_of
 from app.core.plans.verdicts import worst_verdict
 from app.core.titles import workload_title
@@ -275,11 +275,15 @@ def _few_images(points: list[Point]) -> list[str]:
     return lines
 
 
-def _sizing(_: StudyResult, done: list[Point]) -> list[str]:
+def _sizing(result: StudyResult, done: list[Point]) -> list[str]:
     best, enough = fastest(done), min(close_to_best(done), key=_cpus_of)
     lines = [sentence("studies.cpus_enough", count=_cpus_of(enough), most=max(map(_cpus_of, done)))]
-    lines.append(sentence("studies.fastest_rate", point=best.name, rate=rate_text(best.rate, unit_of(done))))
-    return [*lines, *_memory(done)]
+    return [*lines, _fastest_rate(result, best, done), *_memory(done)]
+
+
+def _fastest_rate(result: StudyResult, best: Point, done: list[Point]) -> str:
+    name = name_in_sentence(result.study, best)
+    return sentence("studies.fastest_rate", point=name, rate=rate_text(best.rate, unit_of(done)))
 
 
 def _memory(done: list[Point]) -> list[str]:
@@ -320,7 +324,6 @@ def _precision(result: StudyResult, done: list[Point]) -> list[str]:
 
 def _convergence(result: StudyResult, done: list[Point], details: Details) -> list[str]:
     """Return sentences on the highest accuracy that all configurations reach, and on how soon they reach it."""
-    del result
     reached: dict[str, list[tuple[float, float]]] = {}
     for point in done:
         run, at_s = point.best_run, 0.0
@@ -328,7 +331,7 @@ def _convergence(result: StudyResult, done: list[Point], details: Details) -> li
             at_s += epoch.duration_s
             accuracy = epoch.val_accuracy if epoch.val_accuracy is not None else epoch.accuracy
             if accuracy is not None:
-                reached.setdefault(point.name, []).append((at_s, accuracy))
+                reached.setdefault(name_in_sentence(result.study, point), []).append((at_s, accuracy))
     if not reached:
         return []
     target = min(max(accuracy for _, accuracy in passed) for passed in reached.values())
@@ -336,19 +339,19 @@ def _convergence(result: StudyResult, done: list[Point], details: Details) -> li
         name: next(at_s for at_s, accuracy in passed if accuracy >= target) for name, passed in reached.items()
     }
     order = sorted(times_s, key=lambda name: times_s[name])
-    lines = [sentence("studies.first_to", point=order[0], accuracy=100 * target, time_s=times_s[order[0]])]
-    others = [sentence("studies.then", point=name, time_s=times_s[name]) for name in order[1:]]
-    return [*lines, *([sentence("studies.others", others=others)] if others else [])]
+    times = [sentence("studies.time_with", point=name, time_s=times_s[name]) for name in order]
+    return [sentence("studies.times_to", accuracy=100 * target, times=times)]
 
 
 def _in_general(result: StudyResult, done: list[Point]) -> list[str]:
     if len({(unit_of([point]), point.spec.workload) for point in done}) > 1:
         return _configurations(result, done)
     best, slowest = fastest(done), min(done, key=_rate_of)
-    lines = [sentence("studies.fastest_rate", point=best.name, rate=rate_text(best.rate, unit_of(done)))]
+    lines = [_fastest_rate(result, best, done)]
     if slowest is not best:
         times = _gain(best, slowest).words
-        lines.append(sentence("studies.times_slowest", times=times, point=slowest.name))
+        name = name_in_sentence(result.study, slowest)
+        lines.append(sentence("studies.times_slowest", times=times, point=name))
     return lines
 
 

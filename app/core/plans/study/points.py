@@ -10,7 +10,7 @@ from app.core.analysis.power import work_metric
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import headline_kind
-from app.core.plans.study.axes import POWER_LIMIT, axis_text, axis_title, axis_value
+from app.core.plans.study.axes import POWER_LIMIT, axis_phrase, axis_text, axis_title, axis_value
 from app.core.plans.study.kind import KIND
 from app.core.plans.study.presets import PRESETS
 from app.core.records import Group, Plan, PlannedRun, RunSummary, Study
@@ -184,6 +184,12 @@ def titled_name(study: Study, name: str) -> str:
     """Return a configuration's name with the title of the axis if it is only a number."""
     is_number = len(study.axes) == 1 and name.replace(",", "").isdecimal()
     return sentence("studies.axis_value", axis=axis_title(study.axes[0], study), value=name) if is_number else name
+
+
+def name_in_sentence(study: Study, point: Point) -> str:
+    """Return a configuration's name for use in a sentence: "batch 400" instead of "400"."""
+    is_number = len(study.axes) == 1 and point.name.replace(",", "").isdecimal()
+    return (is_number and axis_phrase(study.axes[0], point.spec)) or titled_name(study, point.name)
 
 
 def load_study(database: Database, group_id: int) -> StudyResult:

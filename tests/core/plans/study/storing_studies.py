@@ -46,7 +46,7 @@ def store_point(
     number: int | None = None,
     **columns: Any,
 ) -> int:
-    """Store one run of a study; None for a number that was lost."""
+    """Store one run of a study; None for a lost number. A column's value may be a function of the spec."""
     workload = CATALOGUE[spec.workload]
     run_id = begin_run(database, spec, workload, machine, place=PlanPlace(group_id, number or 0))
     writer = RunWriter(database, run_id)
@@ -61,5 +61,6 @@ def store_point(
         values |= {"value": outcome, "value_low": 0.98 * outcome, "value_high": 1.02 * outcome}
         values |= {"step_median_s": outcome / math.ceil((workload.samples_per_epoch or 1_000) / spec.batch_size)}
     for name, value in values.items():
-        database.connection.execute(f"UPDATE runs SET {name} = ? WHERE id = ?", (value, run_id))
+        stored = value(spec) if callable(value) else value
+        database.connection.execute(f"UPDATE runs SET {name} = ? WHERE id = ?", (stored, run_id))
     return run_id

@@ -255,14 +255,12 @@ def test_convergence_compares_the_time_to_what_all_reach(study: Make) -> None:
             for number, accuracy in enumerate(curves[size])
         )
     lines = findings(result, Details(epochs=epochs))
-    assert said("studies.first_to", time_s="80.0", accuracy="40.0", point="100").is_all_of(lines[0])
-    assert lines[1] == sentence(
-        "studies.others",
-        others=[
-            sentence("studies.then", point=400, time_s=90.0),
-            sentence("studies.then", point=50, time_s=120.0),
-        ],
-    )
+    ways = ((100, 80.0), (400, 90.0), (50, 120.0))
+    times = [
+        sentence("studies.time_with", point=sentence("setting_value.batch_size", value=size), time_s=time_s)
+        for size, time_s in ways
+    ]
+    assert lines[0] == sentence("studies.times_to", accuracy=40.0, times=times)
     figure = only(Figure, StudyReport(result, Details(epochs=epochs)).card().chart)
     assert said("studies.chart_loss").is_all_of(figure.name)
     assert [spot.x for spot in figure.series[0].spots if spot] == [60.0, 120.0, 180.0]
@@ -317,7 +315,7 @@ def test_a_study_of_ones_own_shows_how_training_went_if_it_has_epochs(runner: Ru
         sentence("studies.chart_epochs"),
     ]
     lines = findings(result, curves_of(result))
-    assert any(said("studies.first_to", accuracy="30.0").is_in(line) for line in lines)
+    assert any(said("studies.times_to", accuracy="30.0").is_in(line) for line in lines)
     quick = plan_axes(CIFAR.default_spec("quick"), axes, runner)
     result = stored(quick, lambda _: 40.0)
     assert not wants_epochs(result)
@@ -335,7 +333,7 @@ def test_several_devices_also_show_how_training_went_if_there_are_epochs(key: st
     assert len(names) == 3 + len(figures(quick, curves_of(quick)))
     lines = findings(result, curves_of(result))
     assert said("studies.scaling_rate").is_in(lines[:1])
-    assert any(said("studies.first_to", accuracy="30.0").is_in(line) for line in lines)
+    assert any(said("studies.times_to", accuracy="30.0").is_in(line) for line in lines)
     assert not wants_epochs(quick)
 
 
