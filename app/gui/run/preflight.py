@@ -31,7 +31,8 @@ LINES = 2  # reserved, so that the button below doesn't move
 class PreflightLine(QWidget):
     """Checks the computer every ten seconds while the line is visible and no run is in progress.
 
-    GPUs aren't checked, because this would wake them up. Programs are named if they keep the CPU busy.
+    GPUs aren't checked, because this would wake them up. Programs are named if they keep the CPU busy in two
+    readings in a row.
 
     Args:
         services: Services of the app.
@@ -110,8 +111,13 @@ class PreflightLine(QWidget):
             return
         stop = self._stop = threading.Event()
 
+        def read() -> tuple[Telemetry, ...]:
+            return read_telemetry(TELEMETRY_INTERVAL_S, TELEMETRY_COUNT, with_gpus=False, stop=stop)
+
         def look() -> tuple[tuple[Telemetry, ...], tuple[str, ...]]:
-            telemetry = read_telemetry(TELEMETRY_INTERVAL_S, TELEMETRY_COUNT, with_gpus=False, stop=stop)
+            telemetry = read()
+            if has_busy_programs(telemetry):  # perhaps only for a moment, as when a window is drawn for the first time
+                telemetry = read()
             return telemetry, busy_programs(stop=stop) if has_busy_programs(telemetry) else ()
 
         self._services.tasks.start(

@@ -35,6 +35,7 @@ class Looks:
 
     def __init__(self) -> None:
         self.found: tuple[Telemetry, ...] = CALM
+        self.first: tuple[Telemetry, ...] | None = None
         self.threads: list[threading.Thread] = []
         self.go_on = threading.Event()
         self.go_on.set()
@@ -45,7 +46,8 @@ class Looks:
         self.threads.append(threading.current_thread())
         self.stops.append(stop)
         assert self.go_on.wait(20)
-        return self.found
+        found, self.first = self.first or self.found, None
+        return found
 
 
 @pytest.fixture
@@ -140,6 +142,16 @@ def test_busy_programs_are_named(
     assert [reason.said for reason in line.cautions][1] == named
     line.show_telemetry(BUSY)
     assert [reason.said for reason in line.cautions][1] == message("preflight.other_load", share_pct=34)
+
+
+def test_a_moment_of_load_is_no_caution(line: PreflightLine, looks: Looks, qtbot: QtBot) -> None:
+    looks.first = BUSY
+    shown = []
+    line.changed.connect(lambda: shown.append(line.cautions))
+    line.show()
+    qtbot.waitUntil(lambda: len(looks.threads) >= 3)
+    assert shown == []
+    assert line.text.whole_text == sentence("preflight.ready")
 
 
 @pytest.mark.parametrize("size", [(1024, 700), (1440, 900)])

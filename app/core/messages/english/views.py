@@ -156,7 +156,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.limit_later": "The bottleneck appears here when the run finishes.",
     "run.ms_per_step": "ms / step",
     "run.s_per_step": "s / step",
-    "run.no_problems": "No problems so far",
+    "run.no_problems": "No disturbances so far",
     "run.not_stored": "Finished but not fully saved",
     "run.not_stored_shortly": "Not saved",
     "run.outcome_of_epochs": "{outcome} · {done} of {planned} epochs",
