@@ -116,7 +116,7 @@ class PreflightLine(QWidget):
 
         def look() -> tuple[tuple[Telemetry, ...], tuple[str, ...]]:
             telemetry = read()
-            if has_busy_programs(telemetry):  # perhaps only for a moment, as when a window is drawn for the first time
+            if has_busy_programs(telemetry):  # perhaps only for a moment, as when a window opens
                 telemetry = read()
             return telemetry, busy_programs(stop=stop) if has_busy_programs(telemetry) else ()
 
