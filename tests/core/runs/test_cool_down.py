@@ -27,6 +27,7 @@ from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from app.core.storage.runs import load_run
+from tests.benchmarks.cooling import FOLDER, pauses, read
 from tests.sure import sure
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol.machine import Machine
@@ -218,3 +219,12 @@ def test_a_wait_can_be_cancelled(paths: Paths, machine: Machine, end: str) -> No
     act()
     assert session.wait(60)
     assert (session.status, len(begun)) == ("cancelled", 1)
+
+
+def test_recorded_devices_cool_down_in_time_or_reach_the_limit() -> None:
+    waits = {
+        path.stem: [(sure(pause.start).waited_s, sure(pause.start).temperature_c) for pause in pauses(read(path))]
+        for path in sorted(FOLDER.glob("*.csv"))
+    }
+    card = [(0.0, 31.0), (5.0, 31.0), (5.0, 31.0), (5.0, 31.0), (75.0, 31.0), (86.0, 31.0), (80.0, 31.0)]
+    assert waits == {"cm5": [(181.0, 48.0)], "plato": card}
