@@ -6,6 +6,7 @@ if __name__ == "__main__" and signals.getsignal(signals.SIGINT) is signals.defau
     # While modules are imported, Ctrl-C ends the process without a traceback. Afterwards, each part handles it.
     signals.signal(signals.SIGINT, signals.SIG_DFL)
 
+import gc
 import io
 import os
 import sys
@@ -43,6 +44,8 @@ def main() -> int:
 
         complain("epochmark: " + sentence("start.run_in_terminal", problem=problem))
         return 2
+    # What is imported now stays until the end, so scanning it for garbage would only take time. The window collects.
+    gc.disable()
     from app.gui.shell.application import run_window
 
     return run_window()

@@ -51,7 +51,8 @@ TICK_MS = 5
 PAGE_RUNS = 100
 # Prints how long after its process was made the window was painted and took events, and its processor time.
 START = """
-import os, sys, time
+import gc, os, sys, time
+gc.disable()  # as app.__main__ does
 import app.gui.shell.application as application
 
 def painted(window, services, **_):
