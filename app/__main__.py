@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def _open_standard_files() -> None:
-    """Reopen closed standard streams, so that the next opened file doesn't take a stream's file descriptor.
+    """Reopen closed standard streams, so that the next file opened doesn't get a stream's file descriptor.
 
     Writing to a closed output stream still fails, because it is replaced by a read-only device.
     """
@@ -76,7 +76,7 @@ def _open_standard_files() -> None:
 
 
 def use_windows_streams(environment: "Mapping[str, str]" = os.environ) -> None:
-    """Set up Python's streams to match other systems. Called on Windows.
+    """Configure Python's streams as on other systems. Called on Windows.
 
     Without a console (pythonw.exe), there are no streams, so the null device is used. Files and pipes are switched
     to UTF-8, because other programs expect it instead of the system's code page. Consoles support Unicode anyway.
@@ -102,7 +102,7 @@ def _run_without_window() -> int:
 
 
 def _draw_share(card: "ShareCard", path: "Path", dark: bool, enclosed: bytes) -> None:
-    """Draw a result for the CLI, because the CLI doesn't use Qt. Raises AppError if Qt can't be loaded."""
+    """Draw a result on behalf of the CLI, which doesn't use Qt. Raises AppError if Qt can't be loaded."""
     from app.core.errors import AppError
     from app.core.messages import message
 

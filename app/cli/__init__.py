@@ -40,7 +40,7 @@ def main(
         draw_share: Function that saves a result as a picture with an embedded result file, in light or dark
             colours. The caller supplies this function, because drawing needs Qt.
         notice: Text to print before anything else.
-        scan_picture: Function that reads the QR code in a picture, supplied by the caller for the same reason.
+        scan_picture: Function that reads the QR code in a picture, supplied by the caller because it needs Qt.
     """
     ending = Ending()
     try:

@@ -73,7 +73,7 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
 
 
 def _typed(setting: Setting, name: str, text: str) -> Any:
-    """Parse a side's setting in the same way as the command-line option with that name."""
+    """Parse a side's setting in the same way as the command-line option of the same name."""
     if setting.kind != "int" or (setting.may_be_auto and text == AUTO):
         setting.parse(text, name)
         return text

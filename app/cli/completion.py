@@ -1,6 +1,6 @@
 """The `completion` command: prints scripts that complete commands, options and values in a shell.
 
-The scripts are generated from the parser, and start no program while completing.
+The scripts are generated from the parser, and don't start any program during completion.
 """
 
 import argparse
@@ -45,7 +45,7 @@ class Place:
 
 
 def _program() -> list[str]:
-    """Return the words that start Epochmark from any folder; empty if it is installed as a command."""
+    """Return the command that starts Epochmark from any folder, as words; empty if it is an installed command."""
     started = os.environ.get(VARIABLE, "")
     try:
         words = shlex.split(started, posix=os.name == "posix") if started.endswith("start.py") else []

@@ -1,4 +1,4 @@
-"""Groups of runs in the terminal: runs them one after another, and prints their results."""
+"""Carries out groups of runs in the terminal, one run after another, and prints their results."""
 
 import argparse
 import json
@@ -79,7 +79,7 @@ def carry_out(
         plan: The plan.
         options: Command-line options.
         paths: Folders of the app.
-        conclusion: Prints the result; None for the standard output.
+        conclusion: Prints the result; None for the usual output of a group.
         resumed: A stored group and its remaining runs; None for a new group.
         result_file: File to write the results of all runs to; None for no file.
     """

@@ -46,7 +46,7 @@ class Ending:
     def end(self, code: int) -> None:
         """Restore the signal handlers.
 
-        If `code` is for an interruption, further signals are ignored, so that they can't change the exit code.
+        If `code` indicates an interruption, further signals are ignored, so that they can't change the exit code.
         """
         self._code = code  # handlers don't run between these calls, so none raises from now on
         is_ending = code == EXIT_INTERRUPTED
@@ -90,7 +90,7 @@ class Stoppable(Protocol):
         """Kill the worker immediately."""
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the end, and return whether it was reached."""
+        """Wait for the run or plan to end, and return whether it has ended."""
 
 
 class Interrupts:
@@ -99,7 +99,7 @@ class Interrupts:
     The signal handlers do nothing, because they may run between any two instructions, even while the main thread
     holds a lock. Python itself writes each signal's number to a socket, which a thread of this class reads. This
     works even if the main thread is blocked writing output. If the run doesn't end in time, the process exits
-    without it.
+    anyway.
     """
 
     def __init__(self) -> None:
@@ -167,7 +167,7 @@ class Interrupts:
 
 
 def die_by(number: int) -> NoReturn:
-    """End this process with a signal, as if it had no handler."""
+    """End this process with a signal, as if the signal had no handler."""
     signal.signal(number, signal.SIG_DFL)
     signal.raise_signal(number)
     os._exit(128 + number)  # in case the signal is blocked

@@ -123,7 +123,7 @@ def timing_of(options: argparse.Namespace) -> Timing:
 
 
 def _check_trust(options: argparse.Namespace, spec: RunSpec) -> None:
-    """Raise UsageError if the engine opens this computer to others and the user hasn't allowed that."""
+    """Raise UsageError if the engine accepts connections from anywhere and the user hasn't allowed this."""
     engine = None if CATALOGUE[spec.workload].is_demo else engine_named(spec.engine)
     if engine is not None and engine.listens_everywhere and not options.trust_network:
         raise UsageError(message("cluster.listens_everywhere", engine=engine.title))
@@ -139,7 +139,7 @@ def _port(options: argparse.Namespace) -> int | None:
 
 @contextmanager
 def _leaving(member: AnyMember) -> Iterator[AnyMember]:
-    """Leave the run at the end of the block, even after an error. After a run, its session has already left."""
+    """Leave the run when the block ends, even after an error. The session of a started run has already left."""
     error = None
     try:
         yield member
@@ -155,7 +155,7 @@ def _teller(options: argparse.Namespace) -> Callable[[str], None]:
 
 
 def _command(spec: RunSpec) -> list[str]:
-    """Return the words that run a spec on another computer, whose settings may differ."""
+    """Return the words of a command that runs a spec on another computer, whose settings may differ."""
     workload = CATALOGUE[spec.workload]
     usual = workload.default_spec(spec.preset)
     words = ["run", spec.workload, "--preset", spec.preset]

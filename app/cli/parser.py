@@ -14,7 +14,7 @@ HELP_COLUMNS = 110
 
 
 class _Help(argparse.HelpFormatter):
-    """Fits help to the terminal, breaks lines only between words, and keeps the lines of examples."""
+    """Fits help to the terminal, breaks lines only between words, and keeps the lines of examples unchanged."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26, width=min(columns(sys.stdout) or USUAL_COLUMNS, HELP_COLUMNS))

@@ -123,7 +123,7 @@ class PlanCommand(ABC):
 
         Args:
             actions: Subparsers of the command.
-            default: Default of the options that the command itself also has, see `add_json`.
+            default: Default of the options that the command itself also has; see `add_json`.
         """
         parsers = {name: add_verb(actions, name, f"{self.name}_{name}") for name in _ACTIONS}
         for name, parser in parsers.items():

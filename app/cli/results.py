@@ -315,7 +315,7 @@ def _print_run(run: Run, place: str | None) -> None:
 
 
 def _print_epochs(run: Run) -> None:
-    """Print the epochs as a table. If there are very many, print only the first and the last ones."""
+    """Print the epochs as a table. If there are many, print only the first and last ones."""
     epochs, left_out = run.epochs, 0
     if len(epochs) > EPOCHS_SHOWN:
         left_out = len(epochs) - 2 * EPOCHS_AT_ENDS

@@ -89,7 +89,7 @@ def run_once(spec: RunSpec, options: argparse.Namespace, paths: Paths, member: M
 
 
 def print_result(stored: Run, on_one: str = "") -> None:
-    """Print a run that has just ended, with headline, verdict, and rank among published results.
+    """Print a run that has just ended, with its headline, verdict, and rank among published results.
 
     Args:
         stored: The run.

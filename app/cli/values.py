@@ -20,7 +20,7 @@ _LONGEST = 400
 
 
 def read_whole(text: str) -> int:
-    """Parse an integer that fits into the database. Raises UsageError with the predicate of a sentence."""
+    """Parse an integer that fits into the database. The message of a UsageError is the predicate of a sentence."""
     if not _WHOLE.fullmatch(text):
         raise UsageError(message("cli.must_be_whole", value=quoted(text)))
     if len(text) > _LONGEST or abs(int(text)) > _WHOLE_LIMIT:

@@ -87,7 +87,7 @@ class View:
 
 
 class JsonView(View):
-    """Writes each event as one line of JSON. The stream of each run begins with `run`."""
+    """Writes each event as one line of JSON. The stream of each run begins with a `run` event."""
 
     def show(self, event: events.Event) -> None:
         """Write an event."""

@@ -14,7 +14,7 @@ def second_after(moment: str) -> str:
 
 
 def local_time(text: str) -> str:
-    """Convert a stored time to the user's time zone, without seconds. Other texts are returned unchanged."""
+    """Convert a stored time to the user's time zone, without seconds. Any other text is returned unchanged."""
     try:
         return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M")
     except (ValueError, OverflowError):

@@ -14,7 +14,7 @@ class CommunityRow:
 
     Attributes:
         name: Name of the device.
-        summary: The median over the computers, as a row. Its id has no meaning.
+        summary: The median across the computers, as a row. Its id has no meaning.
         low, high: Range of the medians of the computers.
         machines, results, cautions: Numbers of computers, of results, and of results with the verdict "caution".
     """

@@ -69,7 +69,7 @@ def write_new(folder: Path, name: str, chunks: Iterable[bytes]) -> Path:
 
     Args:
         folder: Existing folder.
-        name: Name of the file. If it exists, -2, -3 and so on is added before the suffix.
+        name: Name of the file. If it exists, "-2", "-3" or a higher number is added before the suffix.
         chunks: Content of the file.
 
     Raises:

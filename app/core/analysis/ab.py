@@ -1,4 +1,4 @@
-"""Evaluates groups of runs: the faster side of an A/B with its certainty, and the spread of repetitions."""
+"""Evaluates groups of runs: the faster side of an A/B test and its certainty, and the spread of repetitions."""
 
 import math
 import statistics
@@ -25,7 +25,7 @@ _LARGEST_LOG = 700.0
 
 @dataclass(frozen=True, slots=True)
 class PairResult:
-    """The result of an A/B: B relative to A.
+    """The result of an A/B test: B relative to A.
 
     Attributes:
         ratios: Speed of B divided by speed of A, one per valid pair.
@@ -53,12 +53,12 @@ class PairResult:
         """The smallest difference that these pairs can reveal, in percent; None with fewer than two pairs.
 
         The result is half the width of the interval. If the sides are equal, the interval is expected to include
-        1. A larger difference would shift it so far that it excludes 1.
+        1. A larger difference would shift the interval so far that it excludes 1.
         """
         return None if self.low is None or self.high is None else 100 * (self.high - self.low) / 2
 
     def check_sentence(self) -> str:
-        """Return the result of comparing equal sides as a sentence."""
+        """Return a sentence about the result of comparing equal sides."""
         if self.ratio is None:
             return sentence("ab.no_pair")
         if self.low is None or self.high is None or self.smallest_pct is None:
@@ -192,7 +192,7 @@ class RepeatResult:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two consecutive runs of an A/B, one per side. A run that wasn't started or was deleted is None."""
+    """Two consecutive runs of an A/B test, one per side. A run that wasn't started or was deleted is None."""
 
     a: RunSummary | None
     b: RunSummary | None
@@ -204,7 +204,7 @@ class Pair:
 
 
 def compare_pairs(a: Sequence[float | None], b: Sequence[float | None], is_rate: bool) -> PairResult:
-    """Compare the sides of an A/B, pair by pair.
+    """Compare the sides of an A/B test, pair by pair.
 
     Args:
         a: Values of side A, one per pair; a missing value (None) makes the pair invalid.
@@ -230,7 +230,7 @@ def between_runs(values: Sequence[float], within_spread_pct: Sequence[float | No
     """Return the spread of repetitions and the confidence interval of their median.
 
     The interval is based on order statistics, which assume no distribution. Results from a busy computer have a
-    skewed distribution, and a few runs can't show its skewness.
+    skewed distribution, and a few runs can't reveal its skewness.
 
     Args:
         values: Headlines of the completed runs.
@@ -249,7 +249,7 @@ def between_runs(values: Sequence[float], within_spread_pct: Sequence[float | No
 
 
 def pairs_of(group: Group) -> list[Pair]:
-    """Return the pairs of an A/B in plan order, omitting pairs without any run."""
+    """Return the pairs of an A/B test in plan order, omitting pairs without any run."""
     pairs: dict[int, dict[str | None, RunSummary]] = {}
     for number, run in group.numbered:
         pairs.setdefault((number - 1) // 2, {})[run.side] = run
@@ -257,7 +257,7 @@ def pairs_of(group: Group) -> list[Pair]:
 
 
 def judge_pairs(group: Group) -> PairResult:
-    """Return the result of a stored A/B."""
+    """Return the result of a stored A/B test."""
     pairs = [pair for pair in pairs_of(group) if pair.is_usable]
     values = [(pair.a.value, pair.b.value) for pair in pairs if pair.a and pair.b]
     is_rate = bool(group.runs) and headline_kind(group.runs[0].metric).is_rate
@@ -300,7 +300,7 @@ def _exp(log: float) -> float:
 
 
 def _in_percent(first: str, second: str, ratio: float, low: float, high: float) -> str:
-    """Return the first side's advantage in percent, with ± or with both ends of an asymmetric interval."""
+    """Return the first side's advantage in percent, with a ± value or with both ends of an asymmetric interval."""
     pct, low_pct, high_pct = (100 * (each - 1) for each in (ratio, low, high))
     half_pct = (high_pct - low_pct) / 2
     shown = [each for each in (pct, half_pct) if each > 0]

@@ -47,16 +47,16 @@ LIKE_BATCH_TIMES = 4
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: a published result, a stored run, or an imported one.
+    """One bar: a published result, a stored run, or an imported result.
 
     Attributes:
         value: Value in the unit of `metric`, a workloads.workload.HeadlineKey.
-        remarks: Known differences from the run that the chart is about, as text.
+        remarks: Known differences from the chart's run, as text.
         apart: Number of remarks, counted from the first, needed to distinguish the bar from others with the same
             name.
         brief: Shorter name for narrow charts; "" if there is none.
-        is_like: Whether its precision and batch size are similar enough for it to be ranked with that run. Other
-            bars are drawn below and never ranked.
+        is_like: Whether its precision and batch size are similar enough for it to be ranked with the chart's run.
+            Other bars are drawn below and never ranked.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Bar:
         return run.verdict if run is not None else None
 
     def times_as_fast(self, other: "Bar | None") -> float | None:
-        """Return how many times as fast this bar is as another.
+        """Return the ratio of this bar's speed to another's.
 
         None if there is no other bar, if only one of the two is similar to the chart's run, or if either is
         invalid or 0.
@@ -139,11 +139,11 @@ def bars(
     Args:
         workload: The workload of the published rows.
         run: The run shown as "you", or None for published rows only.
-        others: More runs. Those without a headline, or not comparable with `run`, are omitted.
+        others: More runs. Runs without a headline, or not comparable with `run`, are omitted.
         imported: Imported results, omitted by the same rule.
         community: Rows of the community table, omitted by the same rule; without a run, only rows with the default
             batch size are used.
-        with_several: Whether to include published results of multi-GPU systems. A run uses one GPU.
+        with_several: Whether to include published results of multi-GPU systems.
     """
     metric = chart_metric(workload, run)
     result = [
@@ -178,7 +178,7 @@ def by_work(chart: Iterable[Bar]) -> list[Bar]:
 
 
 def _with_times(chart: Sequence[Bar]) -> list[Bar]:
-    """Return the bars with the time of day in the names of the user's runs that share a day with another run."""
+    """Return the bars, with the time of day added to the names of the user's runs from the same day."""
     shown = next((bar.run for bar in chart if bar.kind == "you"), None)
     days = Counter(own_name(bar.run, shown) for bar in chart if bar.run is not None)
     named = []
@@ -212,7 +212,7 @@ def _with_remarks(bar: Bar, telling: Mapping[str, Sequence[str]]) -> Bar:
 
 
 def one_each(chart: Sequence[Bar]) -> list[Bar]:
-    """Return the bars with only the most informative published bar of each device, in the same order.
+    """Return the bars in the same order, keeping only the most informative published bar of each device.
 
     Order of preference: similar to the run, exact match, float32, TensorFlow, newer software.
     """
@@ -372,7 +372,7 @@ def place(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | N
 
 
 def factor(run: RunSummary, chart: Sequence[Bar]) -> tuple[str, str] | None:
-    """Return how many times as fast as a device a run is, and the device with its software's year.
+    """Return the ratio of a run's speed to a device's, and the device with the year of its software.
 
     Returns None without a rank.
     """
@@ -430,13 +430,13 @@ def chart_note(metric: str, chart: Iterable[Bar], baseline: Bar | None = None) -
 
 
 def unlike_note(chart: Iterable[Bar]) -> Message | None:
-    """Return why some bars aren't ranked with the user's run; None if all are."""
+    """Return the reason why some bars aren't ranked with the user's run; None if all are."""
     is_ranked = all(bar.is_like for bar in chart)
     return None if is_ranked else message("compare.unlike", times=LIKE_BATCH_TIMES)
 
 
 def doubts(bar: Bar) -> tuple[str, ...]:
-    """Return a bar's remarks without year, software and engine, for views that show these separately.
+    """Return a bar's remarks without the year, software and engine, for views that show these separately.
 
     For current networks, the software is kept because the same card has bars for different software.
     """
@@ -449,7 +449,7 @@ def doubts(bar: Bar) -> tuple[str, ...]:
 
 
 def rank_text(chart: Sequence[Bar]) -> str:
-    """Return how many devices the user's own bar is faster than, as text; "" if it is missing, alone or invalid.
+    """Return the number of devices slower than the user's own bar, as text; "" if it is missing, alone or invalid.
 
     Each device counts once, as drawn. Other people's results and bars that aren't similar to the run don't count.
     """
@@ -462,7 +462,7 @@ def rank_text(chart: Sequence[Bar]) -> str:
 
 
 def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary | None = None) -> list[Bar]:
-    """Return [bar] for a run, [] without a headline. With `reference`, its remarks list only the differences."""
+    """Return [bar] for a run, [] without a headline. With `reference`, the remarks list only the differences."""
     if run.value is None:
         return []
     name = sentence("compare.you")  # `_with_times` names the user's other runs
@@ -550,7 +550,7 @@ def is_beside(row: CommunityRow, run: RunSummary | None) -> bool:
 
 
 def community_remarks(row: CommunityRow) -> tuple[str, ...]:
-    """Return a community row's contributor and its conditions, in the same form as for published rows."""
+    """Return the contributor and conditions of a community row, in the same form as for published rows."""
     summary = row.summary
     low, high = (format_value(summary.metric, end) for end in (row.low, row.high))
     remarks = (

@@ -28,7 +28,7 @@ def log_result(workload: Workload, name: str, durations_s: Sequence[float]) -> R
     Args:
         workload: The workload that was trained; its default settings are assumed.
         name: Name of the computer.
-        durations_s: Seconds of each epoch; at least one.
+        durations_s: Duration of each epoch; at least one.
     """
     numbers = epoch_statistics(durations_s)
     assert numbers is not None

@@ -229,7 +229,7 @@ def interrupted(blocks_s: Sequence[float]) -> list[bool]:
     """Flag the blocks that took far longer than the others.
 
     The threshold is recomputed without the interruptions until nothing changes, because a burst of slow blocks
-    widens it. A neighbouring block belongs to the interruption if it is more than halfway from the median to the
+    raises it. A neighbouring block belongs to the interruption if it is more than halfway from the median to the
     threshold.
     """
     kept = list(blocks_s)

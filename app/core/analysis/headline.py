@@ -228,7 +228,7 @@ def estimate_so_far(run: RunSummary, steps: StepTimes, *, on_shared_host: bool =
 
 
 def half_interval_pct(metric: str, value: float | None, low: float | None, high: float | None) -> float | None:
-    """Return the ± of a headline, as used for display and verdicts; None without an interval.
+    """Return the uncertainty of a headline, as used for display and verdicts; None without an interval.
 
     The result is the distance from the value to the farther end of the 95 % interval, as a percentage of the
     duration. The percentage refers to the duration even if the headline is a rate, because Quick narrows the
@@ -242,7 +242,7 @@ def half_interval_pct(metric: str, value: float | None, low: float | None, high:
 
 
 def is_even(value: float | None, low: float | None, high: float | None) -> bool:
-    """Return whether a single ± describes both ends of an interval. True without an interval."""
+    """Return whether a single ± value describes both ends of an interval. True without an interval."""
     if value is None or low is None or high is None:
         return True
     nearer, farther = sorted((high - value, value - low))
@@ -267,7 +267,7 @@ def measured_of(run: Run, steps: StepTimes | None = None, *, on_shared_host: boo
 
 
 def own_half_pct(run: Run, steps: StepTimes | None = None) -> float | None:
-    """Return the ± from the run's own steps, excluding the allowance for shared hosts.
+    """Return the uncertainty due to the run's own steps, excluding the allowance for shared hosts.
 
     Args:
         run: The run.

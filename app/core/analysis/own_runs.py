@@ -1,4 +1,4 @@
-"""Selects and names the user's own runs: the best, the latest, and representatives of many."""
+"""Selects and names the user's own runs: the best, the latest, and the most representative."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ def runs_like(
 ) -> list[RunSummary]:
     """Return the best run that matches a setup, then the latest one if it is a different run.
 
-    Doubtful runs are used only if there are no valid ones, and invalid runs only if there are no others.
+    Doubtful runs are used only if there are no valid ones, and invalid runs only if there are no other runs.
 
     Args:
         runs: Runs of the setup's workload, newest first.
@@ -42,8 +42,8 @@ def runs_like(
 def best_first(runs: Sequence[RunSummary]) -> list[RunSummary]:
     """Return runs with the most representative one first, even if the newest was disturbed.
 
-    The representative is the best of the most trustworthy runs that did the same work as the newest run with the
-    default settings, or as the newest one if there is none. Studies often change settings.
+    The most representative run is the best of the most trustworthy runs that did the same work as the newest run
+    with the default settings or, if no run has these, as the newest run. Studies often change settings.
 
     Args:
         runs: Runs of one workload with a headline, newest first.
@@ -65,8 +65,8 @@ def _best(runs: Sequence[RunSummary]) -> RunSummary:
 def best_and_latest(runs: Sequence[RunSummary]) -> list[RunSummary]:
     """Return the newest run, the previous one, and the best comparable one, newest first.
 
-    Runs with other than the default settings are left out if there are any with them, except for the newest run
-    that isn't part of a plan.
+    Runs with non-default settings are omitted if any run has the default settings. The newest run that isn't part
+    of a plan is always kept.
 
     Args:
         runs: Runs of one workload, newest first.

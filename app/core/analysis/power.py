@@ -55,7 +55,7 @@ def other_limit(run: RunSummary, other: RunSummary) -> str:
 
 
 def differs(limit_w: float, other_w: float, default_w: float | None) -> bool:
-    """Return whether two power limits differ by more than rounding.
+    """Return whether two power limits differ by more than rounding can explain.
 
     Args:
         limit_w: One limit.

@@ -37,7 +37,7 @@ class PublishedRow:
     """One published measurement. Fields that the source doesn't state are None.
 
     Attributes:
-        match: "exact", "close" (one difference, see `notes`), "context" or "claim".
+        match: "exact", "close" (one difference; see `notes`), "context" or "claim".
         value: Measured value, in the unit of `metric`.
         engine: Name of the engine, such as "torch"; "" if only `software` contains it.
         compiled: Whether the step was compiled; None if the source doesn't state it.
@@ -182,7 +182,7 @@ def compiled_word(is_compiled: bool) -> str:
 def short_software(software: str) -> str:
     """Return the software's name up to the first bracket, cut at a comma if it is still long.
 
-    A note that the software was compiled for its CPU is kept, because this can explain half of a difference.
+    A note that the software was compiled for the CPU is kept, because this can explain half of a difference.
     """
     short, _, remark = software.partition(" (")
     short += f", {compiled_word(True)}" if remark.startswith("compiled") else ""

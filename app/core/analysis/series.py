@@ -58,8 +58,8 @@ class RunSeries:
 
     Attributes:
         epochs: The whole epochs so far, in order.
-        epoch_durations_s: Their durations.
-        steps_per_s: Throughput by seconds since the worker started; each point covers at least a second.
+        epoch_durations_s: Durations of these epochs.
+        steps_per_s: Throughput by time in seconds since the worker started; each point covers at least a second.
         loss: Running training loss by epoch (1.5 is the middle of the second epoch).
         telemetry: One curve for each available value of workloads.protocol.telemetry.Telemetry, on the same time
             axis. GPU curves have names such as "gpu0_utilization_pct".

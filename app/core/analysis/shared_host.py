@@ -33,7 +33,7 @@ Shared = Literal["cpu", "waiting_gpu", "gpu_slice"]
 def shared_part(
     machine: Machine, device: str | None, *, device_name: str | None = None, gpu_busy_pct: float | None = None
 ) -> Shared | None:
-    """Return which resource of a run's device may be shared with other users; None if none is detected.
+    """Return the resource of a run's device that may be shared with other users; None if none is detected.
 
     Neither time slicing of a whole GPU among containers nor a GPU partitioned by Hyper-V can be detected.
 

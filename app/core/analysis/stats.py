@@ -53,7 +53,7 @@ class DurationStatistics:
 
 
 def epoch_statistics(durations_s: Sequence[float]) -> DurationStatistics | None:
-    """Return statistics of whole epochs in order; None if there are none."""
+    """Return statistics of whole epochs, given in order; None if there are none."""
     if not durations_s:
         return None
     counted = durations_s[1:] or durations_s
@@ -83,8 +83,8 @@ def estimate_epoch(
     """Scale timed steps to a whole epoch; None without steps.
 
     An epoch consists of its steps, the extra time of its first step, the validation pass, and the gaps between
-    them. The minimum and maximum are computed in the same way from consecutive parts, each about a tenth of the
-    steps.
+    them. The minimum and maximum are computed in the same way from consecutive parts, each with about a tenth of
+    the steps.
 
     Args:
         steps: The timed steps.
@@ -151,7 +151,7 @@ def _of_estimation(
 
 
 def sustained_pct(steps: StepTimes) -> float | None:
-    """Return the speed in the last third of the measured time as a percentage of the speed in the first.
+    """Return the speed in the last third of the measured time as a percentage of the speed in the first third.
 
     Warm-up and interruptions are excluded. None with fewer than 30 steps, because their thirds aren't meaningful.
     """
@@ -172,7 +172,7 @@ def sustained_pct(steps: StepTimes) -> float | None:
 def drift_pct(steps_s: Sequence[float]) -> tuple[float, float] | None:
     """Return the increase in step duration from beginning to end, and its uncertainty, in percent.
 
-    The last third is compared with the first on a line fitted through the medians of twelve equal parts, which are
+    The last third is compared with the first on a line fitted to the medians of twelve equal parts, which are
     robust to single interruptions. The uncertainty is half the width of the 95 % confidence interval, computed
     from the residuals. Return None if there are too few steps.
     """
@@ -204,7 +204,7 @@ def headline_value(metric: str, duration_s: float, examples: int) -> float:
     Args:
         metric: One of workloads.workload.HeadlineKey.
         duration_s: Duration of an epoch or a step, depending on the metric.
-        examples: Number of units that one step adds to a rate: batch size times words per example.
+        examples: Number of units of work per step, for a rate: batch size times words per example.
     """
     return duration_s if metric.startswith("seconds_per_") else examples / duration_s
 
@@ -222,8 +222,8 @@ def run_statistics(
     """Return a run's headline from its raw durations; None if it has none.
 
     Args:
-        preset: Headlines of "quick" runs are estimated from steps, and so are those of "sustained" runs without
-            two whole epochs. Other headlines use epochs.
+        preset: Headlines of "quick" runs, and of "sustained" runs without two whole epochs, are estimated from
+            steps. Other headlines use epochs.
         steps: Number of steps of a shortened epoch, which never counts as an epoch; None for whole epochs.
         steps_per_epoch: Number of steps of a whole epoch.
         epoch_durations_s: Durations of whole epochs, in order.

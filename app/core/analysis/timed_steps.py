@@ -43,7 +43,7 @@ class StepTimes:
         starts_s: First steps of epochs after the first, which also set up the epoch's input.
         usual_s: All other steps, except the run's very first step, which traces and compiles.
         first_epoch_steps: Number of usual steps in the first epoch if there is another; otherwise 0.
-        validation_s: Durations of each timed validation pass, batch by batch; the first pass is warm-up.
+        validation_s: Durations of the batches of each timed validation pass; the first pass is warm-up.
     """
 
     durations_s: "array[float]" = field(default_factory=_doubles)
@@ -115,11 +115,11 @@ class StepTimes:
         return self._estimated[1]
 
     def start_s(self, step_s: float) -> float:
-        """Return the extra time of an epoch's first step in seconds; 0.0 if none was recorded."""
+        """Return the extra time, in seconds, of an epoch's first step; 0.0 if none was recorded."""
         return max(0.0, statistics.median_low(self.starts_s) - step_s) if self.starts_s else 0.0
 
     def pass_s(self, batches: int) -> float:
-        """Return the estimated duration of a validation pass with this many batches in seconds; 0.0 if unknown.
+        """Return the estimated duration, in seconds, of a validation pass with this many batches; 0.0 if unknown.
 
         Interrupted batches are replaced by typical ones.
         """

@@ -30,10 +30,10 @@ class TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Runs of the same work with the same settings, oldest first.
+    """Runs that did the same work with the same settings, oldest first.
 
     Attributes:
-        line: Comparison of a run with the best and the latest one, as a sentence; "" without a usable result.
+        line: Comparison of a run with the best and the latest run, as a sentence; "" without a usable result.
         compares: Whether there is another run to compare with.
     """
 

@@ -1,4 +1,4 @@
-"""Runs on several computers: connects them, checks that they agree, and notices if one is lost.
+"""Connects the computers of a run, checks that they agree, and detects when one is lost.
 
 The computer with rank 0 is the host: it listens, and all others connect to it. The engines' own libraries exchange
 everything else.

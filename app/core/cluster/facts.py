@@ -1,4 +1,4 @@
-"""What the computers of a run must agree on, as short texts by name."""
+"""The facts that the computers of a run must agree on, as short texts by name."""
 
 from collections.abc import Mapping
 

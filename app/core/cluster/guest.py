@@ -38,9 +38,9 @@ class Guest(Member):
 
     Args:
         address: Address and port of the host.
-        rank: This computer's number, from 1.
+        rank: This computer's number, counting from 1.
         key: The run's key.
-        claim: What all computers must agree on. See `facts`.
+        claim: The facts that all computers must agree on; see `facts`.
         timing: Time limits.
         retries: Whether to wait for a host that isn't listening yet, as when both are started together.
 
@@ -104,7 +104,7 @@ class Guest(Member):
             self._connection.post(wire.Claim(facts={DATA_READ: data_text(event)}))
 
     def end(self, status: str, error: events.Error | None) -> None:
-        """Report the run's end on this computer, unless it ended elsewhere first, and close all connections."""
+        """Report the run's end on this computer, unless another one ended it first, and close all connections."""
         with self._lock:
             was_over, self._is_over = self._is_over, True
         if not was_over and status != "completed":

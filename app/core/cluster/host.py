@@ -1,4 +1,4 @@
-"""The computer with rank 0: waits for the others, checks that they agree, and relays how each one ends."""
+"""The computer with rank 0: waits for the others, checks that they agree, and relays the end of the run."""
 
 import contextlib
 import socket
@@ -53,7 +53,7 @@ class Host(Member):
         address: Address to listen on, and port; 0 for any free port.
         count: Number of computers, including this one.
         key: The run's key.
-        claim: What all computers must agree on. See `facts`.
+        claim: The facts that all computers must agree on; see `facts`.
         timing: Time limits.
 
     Raises:
@@ -90,7 +90,7 @@ class Host(Member):
 
         Args:
             news: Called in other threads with a message about each computer that joined, left or was refused.
-            gives_up: Whether to end when a computer that has the key must be refused.
+            gives_up: Whether to stop waiting if a computer that has the key must be refused.
 
         Raises:
             AppError: Some computers didn't join in time, or one was refused.
@@ -124,7 +124,7 @@ class Host(Member):
             heard(news)
 
     def share(self, event: events.Event) -> None:
-        """Send an event to all guests if it belongs to the result, and compare the data."""
+        """Send an event of the result to all guests, or compare the data described by an event with theirs."""
         if isinstance(event, events.Dataset):
             with self._changed:
                 self._data = data_text(event)
@@ -134,7 +134,7 @@ class Host(Member):
             self._post(wire.Shared(event=msgspec.Raw(events.encode(event).strip())))
 
     def end(self, status: str, error: events.Error | None) -> None:
-        """Report the run's end on this computer, unless it ended elsewhere first, and close all connections."""
+        """Report the run's end on this computer, unless another one ended it first, and close all connections."""
         with self._changed:
             was_over, self._is_over = self._is_over, True
         if not was_over:
@@ -314,7 +314,7 @@ def _blocked(origin: tuple[int, str], target: tuple[int, str], port: int) -> Mes
 
 
 def _listener(address: tuple[str, int]) -> socket.socket:
-    """Return a socket that listens. Raises UsageError."""
+    """Return a socket that listens on an address. Raises UsageError if the address can't be used."""
     host, port = address
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]

@@ -16,7 +16,7 @@ _FIRST_NODE = re.compile(r"([^\[\],\s]+)(?:\[([0-9]+)[^\]]*\]([^\[\],\s]*))?")
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A process started by a launcher on each computer.
+    """This process, started by a launcher that starts one on each computer.
 
     Attributes:
         rank: This computer's number, counting from 0.
@@ -50,7 +50,7 @@ _LAUNCHERS = (
 
 
 def launch_of(environment: Mapping[str, str]) -> Launch | None:
-    """Return how this process was launched; None if it is the only one. Raises UsageError."""
+    """Return the rank, count and address for this process; None if it is the only one. Raises UsageError."""
     for launcher in _LAUNCHERS:
         if launcher.rank in environment and launcher.count in environment:
             rank, count = (_number(environment, name, launcher.title) for name in (launcher.rank, launcher.count))
@@ -81,7 +81,7 @@ def _number(environment: Mapping[str, str], name: str, launcher: str) -> int:
 
 
 def _first_node(environment: Mapping[str, str]) -> str:
-    """Return the first of a Slurm job's nodes, which runs its first process; "" without Slurm."""
+    """Return the first node of a Slurm job, which runs the job's first process; "" without Slurm."""
     nodes = environment.get("SLURM_STEP_NODELIST") or environment.get("SLURM_JOB_NODELIST", "")
     first = _FIRST_NODE.match(nodes)
     return "".join(part or "" for part in first.groups()) if first is not None else ""

@@ -34,7 +34,7 @@ class Member:
     Attributes:
         rank: This computer's number, counting from 0.
         count: Number of computers.
-        place: What the engine needs to connect to the others.
+        place: Details that the engine needs to connect to the other computers.
     """
 
     rank: int

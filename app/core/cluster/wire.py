@@ -1,9 +1,9 @@
 """The protocol between the computers of a run: one JSON object per line, over one connection to the host.
 
-The host sends `challenge`, the guest replies with `hello`, and the host with `welcome`. The proofs in them show
-that both sides have the run's key, which is never sent itself. Then the guest sends its `claim`, and both start to
-send `alive`. The host answers with `refused`, or with `probe` and, once all computers have joined, `start`. From
-then on, the host sends events from its worker, and the side whose run ends first sends `ended`.
+The host sends `challenge`, the guest replies with `hello`, and the host with `welcome`. The proofs in these lines
+show that both sides have the run's key; the key itself is never sent. Then the guest sends its `claim`, and both
+start to send `alive`. The host answers with `refused`, or with `probe` and, once all computers have joined,
+`start`. From then on, the host sends events from its worker, and the side whose run ends first sends `ended`.
 """
 
 import hashlib
@@ -145,7 +145,7 @@ def new_nonce() -> str:
 
 
 def prove(key: str, role: str, *parts: object) -> str:
-    """Return a proof of having the key.
+    """Return a proof that this computer has the key.
 
     Args:
         key: The run's key.

@@ -32,7 +32,7 @@ Check = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class _Chunks:
-    """Callbacks of the caller, called before and after each chunk is written."""
+    """The caller's callbacks, which run before and after each chunk is written."""
 
     progress: Progress
     check: Check
@@ -47,7 +47,7 @@ class _NoSuchPartError(DownloadError):
 
 
 class RefusedError(DownloadError):
-    """The server refused or isn't trusted. Another program may have the required login or certificate."""
+    """The server refused access or isn't trusted. Another program may have the required login or certificate."""
 
 
 def download(
@@ -70,7 +70,7 @@ def download(
         check: Called before each chunk is written; may raise an exception to cancel.
 
     Raises:
-        DownloadError: The connection failed, or the server refused.
+        DownloadError: The connection failed, or the server refused the request.
         AppError: The file is wrong or couldn't be saved.
     """
     check_address(url)
@@ -201,7 +201,7 @@ def open_url(url: str, done_bytes: int = 0, method: str = "GET") -> "HTTPRespons
 
     Raises:
         UsageError: The address is invalid.
-        DownloadError: The connection failed, or the server refused.
+        DownloadError: The connection failed, or the server refused the request.
     """
     # Imported late, because TLS needs memory, and the window usually downloads nothing.
     import urllib.error

@@ -61,7 +61,7 @@ class DataFolder:
             )
 
     def stamp(self) -> tuple[int, int] | None:
-        """Return an identifier for the installation, or None if it has none."""
+        """Return an identifier for the installation; None if there is no installation."""
         try:
             status = (self.path / NOTE).lstat()
         except OSError:

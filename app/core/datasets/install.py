@@ -88,8 +88,8 @@ def fetch_dataset(
         url: Mirror of its file or, if it has several, of the folder that contains them; None for the official
             server.
         progress: Called with the number of bytes processed and the total number for all files.
-        waits: Called while another instance of Epochmark works on the data set. If that instance installs the data
-            set, it isn't downloaded again.
+        waits: Called while another instance of Epochmark is working on the data set. If that instance installs it,
+            the data set isn't downloaded again.
 
     Raises:
         AppError: The data set can't be downloaded, checked or installed. A partial download is kept for the next
@@ -128,7 +128,7 @@ def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = 
         paths: The app's folders.
         dataset_id: Id of the data set.
         places: The files, or the folder that contains them. Several files are identified by their names.
-        waits: Called while another instance of Epochmark works on the data set.
+        waits: Called while another instance of Epochmark is working on the data set.
 
     Raises:
         AppError: A file is missing, unreadable or wrong, or the data set can't be installed.
@@ -159,7 +159,7 @@ def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -
     Args:
         paths: The app's folders.
         dataset_id: Id of the data set.
-        waits: Called while another instance of Epochmark works on the data set.
+        waits: Called while another instance of Epochmark is working on the data set.
 
     Raises:
         UsageError: Epochmark didn't install the files in the folder; they are kept.

@@ -36,7 +36,7 @@ def read_small(url: str, limit_bytes: int, is_wanted: Callable[[], bool] = lambd
 
     Raises:
         UsageError: The address isn't http or https.
-        DownloadError: The connection failed, the server refused, or the data is incomplete.
+        DownloadError: The connection failed, the server refused the request, or the data is incomplete.
     """
     check_address(url)
     with open_url(url) as response:

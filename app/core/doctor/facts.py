@@ -137,7 +137,7 @@ def gather_facts(
 
 
 def system_name(root: Path = Path("/")) -> SystemName:
-    """Return the system's name as in the table. WSL counts as a separate system."""
+    """Return the system's name as in the table of log lines. WSL counts as a separate system."""
     if not sys.platform.startswith("linux"):
         return "windows" if sys.platform == "win32" else "macos"
     wsl = wsl_version(_read(root / "proc/sys/kernel/osrelease"))

@@ -248,7 +248,7 @@ def _trouble(lines: Sequence[str], explained: set[int], start: int) -> Iterator[
 
 
 def _stopping_line(lines: Sequence[str]) -> int | None:
-    """Return the index of the last line if the log ends abruptly, as if the process was killed; otherwise None."""
+    """Return the index of the last line if a log ends abruptly, as if the process had been killed, or None."""
     last = next((index for index in range(len(lines) - 1, -1, -1) if lines[index]), None)
     if last is None:
         return None

@@ -1,4 +1,4 @@
-"""Finds the reason why a device can't be used: the first row, causes first, supported by facts or a log."""
+"""Finds the reason why a device can't be used: the first row, causes first, that facts or a log support."""
 
 import re
 from collections.abc import Callable

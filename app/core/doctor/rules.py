@@ -26,7 +26,7 @@ _OTHER_VENDORS = {"amd": ("amd_gpu", "AMD GPU"), "intel": ("intel_gpu", "Intel G
 
 
 def diagnose(facts: Facts, trials: Sequence[Trial]) -> Diagnosis:
-    """Diagnose from the collected facts and trials; missing trials count as not run yet."""
+    """Derive the diagnosis from the collected facts and trials; missing trials count as not run yet."""
     evidence = evidence_of(facts, trials)
     is_absent = evidence.listing is not None and evidence.listing.status == "absent"
     devices = () if is_absent else _devices(evidence)

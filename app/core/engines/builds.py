@@ -1,4 +1,4 @@
-"""Determines the build variants of an engine that work on a computer, and the recommended one."""
+"""Determines which build variants of an engine work on a computer, and which one is recommended."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,8 @@ class BuildFit:
     Attributes:
         variant: The variant.
         gpus: Graphics cards that the variant would use; empty if it would use only the processor.
-        obstacle: Reason why it can't use a card that it is built for; None if it can, or if there is none.
+        obstacle: Reason why it can't use a card that it is built for; None if it can use one, or if there is
+            no such card.
         is_recommended: Whether it is the best variant for this computer.
     """
 

@@ -39,7 +39,7 @@ class GpuHelp:
 
     Attributes:
         engine: The engine that can use it.
-        instead_of: The engine that would run otherwise, on the processor.
+        instead_of: The engine that would be used otherwise, on the processor.
         choice: The choice that uses the card; None if the engine or another variant of it must be installed first.
         is_systems_fault: Whether `instead_of` can use such a card on another operating system.
     """
@@ -68,7 +68,7 @@ def installed_engines(paths: Paths) -> dict[str, str | None]:
 
 
 def usual_engine(paths: Paths, engines: Sequence[str] | None = None) -> str:
-    """Return the engine to use if none is specified: the default one, unless only others are installed.
+    """Return the engine to use if none is specified: the default one, unless only other engines are installed.
 
     Args:
         paths: The app's folders.
@@ -100,7 +100,7 @@ def device_choices(
 
 
 def most_gpus(machine: Machine) -> int:
-    """Return the largest number of graphics cards from one vendor in a computer, which may train together."""
+    """Return the largest number of a computer's graphics cards from one vendor. These may train together."""
     return max(Counter(gpu.vendor for gpu in machine.gpus).values(), default=0)
 
 
@@ -128,7 +128,7 @@ def automatic_choice(choices: Sequence[Choice], engine: str | None = None) -> Ch
 def gpu_help(
     chosen: Choice, installed: Installed, machine: Machine, engines: Sequence[str] | None = None
 ) -> GpuHelp | None:
-    """Return how an idle graphics card can be used; None if the chosen engine can use one."""
+    """Return an idle graphics card and the engine that can use it; None if the chosen engine can use a card."""
     choices = device_choices(installed, machine, engines)
     own = [each for each in choices if each.engine == chosen.engine and each.gpu is not None]
     if any(_has_code(each) for each in own):

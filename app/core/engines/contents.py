@@ -31,7 +31,7 @@ class Contents:
 
 
 def check_contents(packages: Path, check: CancelCheck) -> Contents:
-    """Compare the installed files with their packages' RECORD. Raises OSError if the folder can't be read."""
+    """Compare installed files with their packages' RECORD files. Raises OSError if the folder can't be read."""
     records = sorted(packages.glob("*.dist-info/RECORD"))
     digest = hashlib.sha256()
     size_bytes = 0

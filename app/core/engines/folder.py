@@ -1,7 +1,7 @@
 """The folder of one engine: determines its state, and replaces an old installation with a new one.
 
 `Paths.engines / NAME` contains the stamp, engine.json, and `packages`, a plain folder of unpacked wheels. A new
-installation is made next to it in `.NAME-????????.epochmark-new`. The old folder is first renamed to
+installation is created next to it in `.NAME-????????.epochmark-new`. The old folder is first renamed to
 `.NAME-????????.epochmark-old`, and deleted last.
 """
 
@@ -110,7 +110,7 @@ class EngineFolder:
             self.discard(aside)
 
     def remove(self) -> bool:
-        """Delete the engine or its remains; return whether there were any. Raises UsageError or OSError."""
+        """Delete the engine or its remains; return whether anything existed. Raises UsageError or OSError."""
         self.check_replaceable()
         if _kind(self.path) is None:
             return False
@@ -125,7 +125,7 @@ class EngineFolder:
         return any(path.suffix == _OLD for path in self._besides()) and not os.path.lexists(self.path)
 
     def tidy(self) -> bool:
-        """Restore a half-replaced engine, and delete files left by killed programs; return whether there were any.
+        """Restore a half-replaced engine, and delete leftovers of killed programs; return whether any existed.
 
         Call this only while holding the engine's lock. After a failure, the next call tries again.
         """

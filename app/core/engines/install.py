@@ -1,6 +1,6 @@
 """Installs, updates, checks and removes engines.
 
-A new installation is made next to the final location, verified, tested and then renamed. Until then, the old
+A new installation is created next to the final location, verified, tested and then renamed. Until then, the old
 installation remains usable.
 """
 

@@ -43,7 +43,7 @@ class _TooLongError(Exception):
 def try_import(
     engine: str, packages: Path, paths: Paths, check: CancelCheck, limit_s: float = IMPORT_LIMIT_S
 ) -> Message | None:
-    """Import an engine and Keras from a folder of packages; return why it fails, or None if it succeeds."""
+    """Import an engine and Keras from a folder of packages; return the reason if this fails, otherwise None."""
     asked = engine_named(engine)
     code = _IMPORT.format(module=asked.backend, done=_IMPORTED)
     arguments = (sys.executable, "-I", "-S", "-X", "utf8", "-c", code, str(packages))
@@ -72,7 +72,7 @@ class _Answer(msgspec.Struct):
 def try_card(
     variant: Variant, packages: Path, paths: Paths, check: CancelCheck, limit_s: float = CARD_LIMIT_S
 ) -> Message | None:
-    """Run the doctor's computations on an engine's first card; return what fails, or None if all are correct."""
+    """Run the doctor's computations on an engine's first card; return the failure, or None if all are correct."""
     asked = engine_named(variant.engine)
     trial = ("workloads.trial", variant.engine, "device", "gpu:0")
     arguments = (sys.executable, "-I", "-S", "-X", "utf8", _LAUNCH, str(packages), *trial)

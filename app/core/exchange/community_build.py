@@ -66,7 +66,7 @@ class Row:
     Attributes:
         kind: "cpu" or "gpu".
         settings: Settings that differ from their defaults, as "name=value …".
-        median, low, high: Median and range over the computers, each represented by the median of its results.
+        median, low, high: Median and range across computers, each represented by the median of its results.
         machines: Number of computers, as far as they can be distinguished without an ID.
         results: Number of results that count.
         cautions: Number of these results with the verdict "caution".
@@ -98,7 +98,7 @@ class Row:
 
 
 def look_at(paths: Iterable[Path]) -> tuple[list[TableEntry], list[Refused]]:
-    """Read results in files and folders. Return the entries, with reasons for exclusions, and refused files."""
+    """Read results in files and folders. Return entries, with reasons for exclusions, and refused files."""
     entries, refused = list[TableEntry](), list[Refused]()
     seen: dict[str, Path] = {}
     for path in paths:
@@ -147,7 +147,7 @@ def table_text(rows: Sequence[Row]) -> str:
 
 
 def reason_not_taken(result: Result) -> Message | None:
-    """Return the reason why a table would reject a result on its own; None if it wouldn't."""
+    """Return the reason why a table would reject a result, regardless of other results; None if it wouldn't."""
     return _refusal(result, {})
 
 

@@ -108,7 +108,7 @@ def _without_cores(result: Result) -> Result:
 
 
 def _with_telemetry_of(*names: str, words: str) -> Callable[[Result], Result]:
-    """Return a function that removes fields of the computer, and telemetry with `words` in its name."""
+    """Return a function that removes fields of the computer, and telemetry whose name contains `words`."""
 
     def remove(result: Result) -> Result:
         kept = {name: each for name, each in (result.telemetry or {}).items() if words not in name}

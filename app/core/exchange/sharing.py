@@ -75,7 +75,7 @@ class SharedResult:
 def shared_result(
     database: Database, run: JudgedRun, group: Group | None = None, hidden: Collection[str] = ()
 ) -> SharedResult:
-    """Return a run, repetitions or an A/B in the form in which they are shared.
+    """Return a run, repetitions or an A/B test in the form in which they are shared.
 
     Args:
         database: Database that contains the runs of the group.

@@ -1,4 +1,4 @@
-"""Reads the energy counters of Apple's chips through zeus-apple-silicon, without special rights.
+"""Reads the energy counters of Apple's chips through zeus-apple-silicon, without administrator rights.
 
 macOS estimates the energy from utilisation, clock speed and voltage (IOReport, "Energy Model"). Depending on the
 chip, a counter is updated at each read or only every two seconds. In the first versions of macOS 27, the CPU's

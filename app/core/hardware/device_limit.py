@@ -28,7 +28,7 @@ class DeviceLimit:
         limit_w: The limit in force.
         default_w: The GPU's default limit or the CPU's rated power; None if unknown.
         full_w: The limit at which the device isn't restricted; None if unknown.
-        least_w, most_w: Range of limits to accept.
+        least_w, most_w: Range of accepted limits.
     """
 
     name: str
@@ -40,7 +40,7 @@ class DeviceLimit:
 
 
 def device_limit(machine: Machine, index: int | None) -> DeviceLimit | None:
-    """Return the power limit of a GPU, by index, or of the CPU for None; None if it isn't reported."""
+    """Return the power limit of a GPU, by index, or of the CPU if `index` is None; None if it isn't reported."""
     if index is None:
         limit_w, rated_w = machine.cpu_power_limit_w, machine.cpu_power_rated_w
         if limit_w is None:
@@ -75,7 +75,7 @@ def limit_problem(machine: Machine, index: int | None, limit_w: object) -> Messa
 
 
 def limit_in_force_w(telemetry: Telemetry, index: int | None) -> float | None:
-    """Return the power limit of a GPU, by index, or of the CPU for None; None if unknown."""
+    """Return the power limit of a GPU, by index, or of the CPU if `index` is None; None if unknown."""
     if index is None:
         return telemetry.cpu_power_limit_w
     gpu = telemetry.gpu(index)

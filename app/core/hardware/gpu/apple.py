@@ -1,4 +1,4 @@
-"""Reads a Mac's GPUs using `ioreg`, without special rights and without waking any GPU.
+"""Reads a Mac's GPUs using `ioreg`, without administrator rights and without waking any GPU.
 
 `ioreg` prints recorded values. Apple's own GPUs have energy counters, which `apple_energy` reads. The clock speeds
 aren't available.

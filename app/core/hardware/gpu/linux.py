@@ -151,7 +151,7 @@ def _pci_card(folder: Path) -> Card | None:
 
 
 def _other_card(folder: Path) -> Card | None:
-    """Return a GPU that is part of a chip and not on a bus; None if it only drives a display."""
+    """Return a GPU that is part of a system-on-chip rather than on a bus; None if it only drives a display."""
     driver = _driver(folder)
     drm, render = _drm(folder)
     if driver is None or driver in _SCREEN_DRIVERS or render is None:
