@@ -1,4 +1,4 @@
-"""What limited a run, facts about it, and the proof that it trained."""
+"""What limited a run, facts about it, and the proof of training."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "bottleneck.after_minutes": ("after 1 minute", "after {count} minutes"),

@@ -62,7 +62,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "runs.deleted_or_replaced": "It was deleted, or the file was replaced.",
     "runs.gone": "Run {run_id} is no longer in {path}.",
     "runs.replaced": "{path} was replaced during run {run_id}.",
-    "runs.rescue_failed": "It couldn't be saved elsewhere either.",
+    "runs.rescue_failed": "The data couldn't be saved elsewhere either.",
     "runs.rescued": "The unsaved data is in {path}.",
     "runs.see_list": "See `{epochmark} results list`.",
     "runs.sort_keys": "Choose one of: {keys}.",

@@ -156,7 +156,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setting_help.engine": "Software that trains the network.",
     "setting_help.epochs": "Epochs in a Standard run.",
     "setting_help.power_limit_w": "Power limit of the GPU or all CPU packages, in watts. Epochmark shows how to set it and waits until it's set.",
-    "setting_help.jit": "Compile the training step with XLA (torch.compile in PyTorch). The published studies didn't.",
+    "setting_help.jit": "Compile the training step with XLA (torch.compile in PyTorch). The published studies didn't compile it.",
     "setting_help.onednn": "Use oneDNN kernels on the CPU.",
     "setting_help.machines": "Number of computers that share each batch.",
     "setting_help.precision": "Floating-point precision of the network.",

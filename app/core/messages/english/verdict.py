@@ -35,7 +35,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.run_sustained": "Run Sustained to see what speed the computer can sustain. Better cooling may help.",
     "advice.run_workload": "Run a workload that trains.",
     "advice.slow_clock": "Check the cooling, charger and power settings, then run again.",
-    "advice.slow_gpu": "Train without it, or compare both in an A/B test.",
+    "advice.slow_gpu": "Train without it, or compare runs with and without it in an A/B test.",
     "advice.smaller_batch": "Choose a smaller batch size, or close other programs that use the GPU.",
     "advice.sustained": "Run Sustained to see what speed the computer can sustain.",
     "advice.synthetic_instead": "Download or import the data set, then run again.",
