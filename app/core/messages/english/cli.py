@@ -13,7 +13,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.bad_side": "{option} needs KEY=VALUE pairs, separated by commas, not {value}.",
     "cli.bad_value": "{name} {problem}.",
     "cli.bars_heading": "{label} ({direction}), log scale, × relative to {baseline}; published results with their year",
-    "cli.best_run": "Run {run_id}, your best run comparable to the latest: {place}",
+    "cli.best_run": "Run {run_id}, your best run that is comparable with the latest: {place}",
     "cli.bug": "Unexpected error ({kind}). Please report it and include the end of {log}.",
     "cli.cancelling": "Cancelling. Measurements so far are kept (press Ctrl-C again to quit immediately).",
     "cli.caution": "Caution  {reason} {advice}",
