@@ -27,8 +27,8 @@ directly.
 on macOS, and on computers with AMD, Intel or Apple GPUs, TensorFlow runs on the CPU, which is normal. PyTorch
 supports more GPUs; see [Engines](using.md#engines).
 
-**What the doctor does:** the doctor doesn't just list devices. In its own process, each device computes a matrix
-product, a convolution and a step compiled by XLA. The doctor checks the results.
+**What the doctor does:** the doctor doesn't just list devices. Each device computes a matrix product, a
+convolution and a step compiled by XLA, in a separate process. The doctor checks the results.
 
 ## What messages mean
 

@@ -90,7 +90,7 @@ QUESTIONS = (
     ),
 )
 DIFFERENCES = """
-## Where they differ from their studies
+## Where the workloads differ from the studies
 
 - All networks run in Keras 3 with current engines, so the effects of a study's own software aren't reproduced.
 - In each step, `fcn_s`, `alexnet_s`, `resnet_50_s` and the image networks from {study_001} read their

@@ -44,7 +44,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cluster.refused": "Rank {rank} ({address}) was refused. {reason}",
     "cluster.start_there": (
         "Start this command on the other computer:",
-        "Start these commands on {count} other computers:",
+        "Start one of these commands on each of the {count} other computers:",
     ),
     "cluster.stranger": "A computer at {address} tried to join without the run's key.",
     "cluster.too_late": "The run has already started.",

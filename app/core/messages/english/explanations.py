@@ -1,4 +1,4 @@
-"""What limited a run, facts about it, and the proof that it trained."""
+"""What limited a run, facts about it, and the proof of training."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "bottleneck.after_minutes": ("after 1 minute", "after {count} minutes"),
@@ -39,7 +39,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "bottleneck.throttled": "Throttled {when}: {how}. {advice}",
     "bottleneck.too_short": "The run was too short to find its bottleneck.",
-    "bottleneck.try_batch": " Try batch {batch_size}.",
+    "bottleneck.try_batch": " Try a batch size of {batch_size}.",
     "bottleneck.unknown": "This computer doesn't report enough data to find the bottleneck.",
     "note.above_peak": "About {reached} TFLOP/s, above the peak of {peak} TFLOP/s that “Matrix products” measured here. Run that workload again with no other programs running.",
     "note.boost_ending": "This may be a burst speed because the {device}'s clock was still falling ({from_mhz:,.0f} to {to_mhz:,.0f} MHz).",
@@ -84,7 +84,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "expected {low:g}–{high:g} over the first {steps} steps, a range that doesn't prove learning. {origin}"
     ),
     "proof.band_of_other_data": "no expected range for {source} data",
-    "proof.band_of_other_run": "no expected range for this batch or network",
+    "proof.band_of_other_run": "no expected range for this batch size or network",
     "proof.clock": "Clock check",
     "proof.clocks": "{worker_s:.1f} s in the training process and {parent_s:.1f} s in Epochmark, from an early to a late step",
     "proof.data": "Data set",

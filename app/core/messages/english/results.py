@@ -16,7 +16,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "results_page.export_some": "Export {count:,} …",
     "results_page.filter": "Filter",
     "results_page.filter_hint": "Filter by name, workload, device, engine, verdict, date, number …",
-    "results_page.filter_tip": "Finds words in the name, workload, CPU, graphics card, engine, preset, data, status, number or date (2026-11). Verdicts are matched from their first letter.",
+    "results_page.filter_tip": "Finds words in the name, workload, CPU, graphics card, engine, preset, data, status, number or date (2026-11). To find a verdict, type its first letters.",
     "results_page.first_epoch": "1st: {value}",
     "results_page.group_closed": "{at}, {kind}, {runs}, collapsed",
     "results_page.group_opened": "{at}, {kind}, {runs}, expanded",

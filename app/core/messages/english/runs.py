@@ -18,14 +18,14 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "exit.signal": "was ended by signal {signal}",
     "exit.terminated": "was terminated (SIGTERM)",
     "memory.computer_too_small": (
-        "A batch of {batch_size} needs about {need_bytes:memory}, but this computer has {there_bytes:installed_memory}. {advice}"
+        "A batch size of {batch_size} needs about {need_bytes:memory}, but this computer has {there_bytes:installed_memory}. {advice}"
     ),
     "memory.gpu_too_small": (
-        "A batch of {batch_size} needs about {need_bytes:memory}, but the {gpu} has {there_bytes:gpu_memory}. {advice}"
+        "A batch size of {batch_size} needs about {need_bytes:memory}, but the {gpu} has {there_bytes:gpu_memory}. {advice}"
     ),
     "memory.other_workload": "Choose another workload.",
     "memory.smaller_network": "Choose a smaller network.",
-    "memory.smaller_batch": "Choose a batch of at most {fitting}.",
+    "memory.smaller_batch": "Choose a batch size of at most {fitting}.",
     "run.awake_reason": "A benchmark is running",
     "run.cpus_cannot_be_limited": "macOS can't pin a program to specific CPUs. Set Logical CPUs to “all”.",
     "run.crashed": "The training process {exit}.",
@@ -62,7 +62,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "runs.deleted_or_replaced": "It was deleted, or the file was replaced.",
     "runs.gone": "Run {run_id} is no longer in {path}.",
     "runs.replaced": "{path} was replaced during run {run_id}.",
-    "runs.rescue_failed": "It couldn't be saved elsewhere either.",
+    "runs.rescue_failed": "The data couldn't be saved elsewhere either.",
     "runs.rescued": "The unsaved data is in {path}.",
     "runs.see_list": "See `{epochmark} results list`.",
     "runs.sort_keys": "Choose one of: {keys}.",

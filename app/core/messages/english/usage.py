@@ -83,7 +83,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.run": "Run a benchmark",
     "help.run_join": "join another computer's run, as shown by `{epochmark} cluster run` (default: none)",
     "help.run_key": "key of that run (default: EPOCHMARK_KEY)",
-    "help.run_rank": "number of this computer in that run (default: none)",
+    "help.run_rank": "rank of this computer in that run (default: none)",
     "help.run_duration": "seconds: minimum for sustained, maximum for quick (default: depends on the preset)",
     "help.run_id": "run number",
     "help.run_ids": "run numbers",

@@ -2,7 +2,7 @@
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "about.text": (
-        "Measures how fast this computer trains neural networks and compares it with others.\n\nThe method is"
+        "Measures how fast this computer trains neural networks, and compares it with other computers.\n\nThe method is"
         " open, all raw timings are kept, and nothing is uploaded.\n\nMIT licence. Typeface: Inter, SIL Open"
         " Font License. Icons: Lucide, ISC licence. User interface: Qt for Python, LGPL 3. Published measurements: see"
         " resources/reference/SOURCES.md."

@@ -8,7 +8,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engine.compiles_always": "{engine} always compiles steps with {compiler}. Leave compilation on.",
     "engine.float16_needs_gpu": "Without a GPU, {engine} and Keras compute mixed_float16 in float32. Choose mixed_bfloat16 or a GPU.",
     "engine.cpus_not_limited": "The run can't be limited to {cpus} CPUs because fewer are available.",
-    "engine.fused_needs_gpu": "Without a GPU, {engine} computes an LSTM step by step. Choose non-fused or a GPU.",
+    "engine.fused_needs_gpu": "Without a GPU, {engine} computes an LSTM step by step. Choose a non-fused LSTM or a GPU.",
     "engine.not_fused_and_compiled": "{engine} can't compile a fused LSTM. Turn off one of the two.",
     "engine.gone": "{engine} or its drive was removed during the run. Reinstall it, or choose another engine.",
     "engine.no_compiler": "{engine} needs a C++ compiler to compile steps, but none was found ({compilers:, }).",
@@ -57,7 +57,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "storage.folder_gone": "The folder {folder} disappeared during the test ({reason}). Restore it, or choose another one.",
     "storage.no_room": "{images:,} images need {need_bytes:file_size}, but {folder} has {free_bytes:file_size} free. Choose fewer images or another folder.",
     "storage.too_few_images": (
-        "A batch of {batch_size} is larger than the {images} images. Choose a smaller batch or more images."
+        "A batch size of {batch_size} is too large for {images} images. Choose a smaller batch size or more images."
     ),
     "training.diverged": "Training diverged: the loss is {loss} at step {step}.",
     "training.other_parameters": "The network has {done:,} parameters instead of {asked:,}.",
@@ -72,12 +72,12 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "worker.fault": "{kind}: {text}",
     "worker.peer_ended": "The process for device {device} ended unexpectedly (exit code {code}). Start the run again.",
     "worker.peer_hung": "The process for device {device} didn't respond for {silent_s:.0f} s. Run again.",
-    "worker.out_of_memory": "Out of memory, on the computer or the device. Try a smaller batch.",
+    "worker.out_of_memory": "Out of memory, on the computer or the device. Try a smaller batch size.",
     "worker.unreadable_job": "The job couldn't be read ({reason}).",
     "workload.batch_not_divisible": "{count} devices can't share batches of {batch_size:,} equally. Choose a multiple of {count}.",
     "workload.rest_not_divisible": "{count} devices can't share the last batch of {rest:,} equally. Choose another batch size.",
     "workload.one_device": "{workload} can't use several devices. Choose one.",
-    "workload.batch_too_large": "A batch of {batch_size:,} is larger than the {samples:,} training examples of {workload}. Choose a smaller batch (the study used {usual}).",
+    "workload.batch_too_large": "A batch size of {batch_size:,} is too large for the {samples:,} training examples of {workload}. Choose a smaller one (the study used {usual}).",
     "workload.needs_folder": "{workload} needs a folder. Choose one in More settings, or with --set {parameter}=/path/to/folder.",
     "workload.too_few_devices": "{workload} needs at least {least} devices.",
     "workload.other_gpus": "The list of GPUs ({gpus:, }) must start with {device} and contain {count} GPUs.",
@@ -88,8 +88,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "workload.other_parameters": "{workload} has no parameter {name}. Choose one of: {known:, }.",
     "workload.quick_is_one_epoch": "Epochs and steps can't be set for Quick. Use --preset standard.",
     "workload.heads_uneven": "A width of {width} can't be divided among {heads} heads. Choose a multiple of {heads}.",
-    "workload.streams_too_short": "A batch of {batch_size} splits the text into streams of fewer than {words} words.",
+    "workload.streams_too_short": "A batch size of {batch_size} splits the text into streams of fewer than {words} words.",
     "workload.sustained_is_by_time": "Epochs and steps can't be set for Sustained. Use --preset standard.",
-    "workload.too_many_steps": "An epoch of {workload} has only {steps:,} steps with batch {batch_size}, not {asked:,}.",
+    "workload.too_many_steps": "An epoch of {workload} has only {steps:,} steps with a batch size of {batch_size}, not {asked:,}.",
     "workload.unknown": "Unknown workload “{workload}”.",
 }

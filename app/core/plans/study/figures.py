@@ -11,7 +11,7 @@ from app.core.plans.study.axes import DEVICES, POWER_LIMIT, axis_title, axis_val
 from app.core.plans.study.costs import BASELINE, Costs, relative_rows
 from app.core.plans.study.details import CONVERGENCE, NO_DETAILS, Details, wants_epochs
 from app.core.plans.study.folder_findings import PHASES, phase_title
-from app.core.plans.study.points import Point, StudyResult, name_in_sentence, power_knee
+from app.core.plans.study.points import Point, StudyResult, name_in_legend, power_knee
 from app.core.plans.study.units import Unit, count_text, rate_text, unit_of
 from app.core.records import RunSummary, Study
 from app.core.report.card import Figure, Series, Spot
@@ -242,7 +242,7 @@ def _bar(point: Point, unit: Unit, *, is_best: bool) -> Spot | None:
 
 def convergence(study: Study, done: Sequence[Point], epochs: Mapping[int, Sequence[Epoch]]) -> list[Figure | None]:
     """Return charts of loss and accuracy over seconds and of loss over epochs, with a line per configuration."""
-    curves = {name_in_sentence(study, point): _curve(point.best_run, epochs) for point in done}
+    curves = {name_in_legend(study, point): _curve(point.best_run, epochs) for point in done}
     seconds, count = sentence("studies.seconds"), sentence("studies.epochs")
     return [
         _over(curves, "loss", sentence("studies.chart_loss"), sentence("studies.loss_title"), seconds),

@@ -187,7 +187,14 @@ def titled_name(study: Study, name: str) -> str:
 
 
 def name_in_sentence(study: Study, point: Point) -> str:
-    """Return a configuration's name for use in a sentence: "batch 400" instead of "400"."""
+    """Return a configuration's name for use in a sentence: "a batch size of 400" instead of "400"."""
+    if study.axes == ("batch_size",):
+        return sentence("studies.batch_of", batch=point.spec.batch_size)
+    return name_in_legend(study, point)
+
+
+def name_in_legend(study: Study, point: Point) -> str:
+    """Return a configuration's name that says what it is: "batch 400" instead of "400"."""
     is_number = len(study.axes) == 1 and point.name.replace(",", "").isdecimal()
     return (is_number and axis_phrase(study.axes[0], point.spec)) or titled_name(study, point.name)
 

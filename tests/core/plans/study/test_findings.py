@@ -257,7 +257,7 @@ def test_convergence_compares_the_time_to_what_all_reach(study: Make) -> None:
     lines = findings(result, Details(epochs=epochs))
     ways = ((100, 80.0), (400, 90.0), (50, 120.0))
     times = [
-        sentence("studies.time_with", point=sentence("setting_value.batch_size", value=size), time_s=time_s)
+        sentence("studies.time_with", point=sentence("studies.batch_of", batch=size), time_s=time_s)
         for size, time_s in ways
     ]
     assert lines[0] == sentence("studies.times_to", accuracy=40.0, times=times)
