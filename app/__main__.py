@@ -44,7 +44,7 @@ def main() -> int:
 
         complain("epochmark: " + sentence("start.run_in_terminal", problem=problem))
         return 2
-    # What is imported now stays until the end, so scanning it for garbage would only take time. The window collects.
+    # Modules stay until the end, so scanning them for garbage only takes time. The window collects later.
     gc.disable()
     from app.gui.shell.application import run_window
 
