@@ -1,4 +1,4 @@
-"""Locks between processes. A lock is released at the latest when the process that holds it ends."""
+"""Locks between processes. A lock is released no later than when the process that holds it ends."""
 
 import contextlib
 from pathlib import Path

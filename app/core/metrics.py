@@ -1,4 +1,4 @@
-"""The registry of metrics, with the unit, digits and format of each. Names are in the catalogue."""
+"""The registry of metrics, with the unit, number of digits and format of each. Names are in the catalogue."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class Metric:
     """The format of a number.
 
     Attributes:
-        name: Message with its name; None to use `metric.<key>` from the catalogue.
+        name: Message with the metric's name; None to use `metric.<key>` from the catalogue.
     """
 
     unit: str = ""
@@ -32,7 +32,7 @@ class Headline:
     Attributes:
         key: Key of the metric.
         scale: Factor from the stored to the displayed value.
-        is_rate: Whether higher values are faster.
+        is_rate: Whether higher values mean faster.
         has_unit: Whether to title axes with the name, because the unit alone (TFLOP/s) is less descriptive.
     """
 
@@ -95,7 +95,7 @@ HEADLINES: dict[str, Headline] = {
 
 
 def headline_kind(key: str) -> Headline:
-    """Return a headline's properties. An unknown key, from another version, serves as its own name."""
+    """Return a headline's properties. An unknown key, as from another version, also serves as the name."""
     return HEADLINES.get(key) or Headline(key, has_unit=True)
 
 

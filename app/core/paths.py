@@ -151,7 +151,8 @@ def with_datasets_folder(paths: Paths, folder: str | None) -> Paths:
 def check_datasets_folder(paths: Paths) -> None:
     """Raise UsageError if the user's data set folder is missing.
 
-    The folder is never created: if its drive is unplugged, the files would be written to another drive.
+    The folder is never created. Otherwise, if its drive were unplugged, the files would be written to another
+    drive.
     """
     folder = paths.datasets_folder
     if folder is None:

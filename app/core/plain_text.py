@@ -40,7 +40,7 @@ def safe_text(text: str) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return safe text in one line, truncated with "…" to at most `limit` characters."""
+    """Return safe text as one line, truncated with "…" to at most `limit` characters."""
     # Only the visible part is processed, however long the text is.
     line = text[: limit + 1].replace("\r\n", "\n").translate(_SPACES).translate(_SHOWN)
     return line if len(line) <= limit and len(text) <= limit + 1 else line[: limit - 1] + "…"

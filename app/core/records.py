@@ -1,4 +1,4 @@
-"""Plain records that are passed between hardware, monitor, runner, database and views."""
+"""Plain records that are passed between the hardware, monitor, runner, database and views."""
 
 import itertools
 import random
@@ -122,7 +122,7 @@ class RunSummary(Headline):
     comment: Text | None  # the user's name or comment
     verdict: Text | None = None  # valid, caution or invalid; None while running and in old records
     reasons: Text | None = None  # codes of app.core.verdict.rules, worst first, separated by spaces
-    group_id: Count | None = None  # group of repetitions, an A/B or another plan
+    group_id: Count | None = None  # group of repetitions, an A/B test or another plan
     side: Text | None = None  # "A" or "B"
     cpu_energy_j: Finite | None = None  # from the first to the last telemetry
     cpu_energy_per_epoch_j: Finite | None = None  # for a typical epoch
@@ -215,7 +215,7 @@ class PeakShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """How long the gradients of a step take between the devices of a run.
+    """The exchange of a step's gradients between the devices of a run.
 
     Attributes:
         gradients_bytes: Size of the gradients.
@@ -231,7 +231,7 @@ class Exchange:
 
     @property
     def duration_s(self) -> float | None:
-        """The time that a sum of all gradients takes by itself; None without a measured bandwidth."""
+        """The time that summing all gradients takes by itself; None without a measured bandwidth."""
         # The inverse of the bandwidth's definition in NVIDIA's NCCL tests ("bus bandwidth").
         sent_bytes = 2 * (self.devices - 1) / self.devices * self.gradients_bytes
         return sent_bytes / self.bytes_per_s if self.bytes_per_s else None
@@ -239,7 +239,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A stored run with everything that was recorded."""
+    """A stored run with all recorded data."""
 
     summary: RunSummary
     spec: RunSpec  # without its unreadable parts
@@ -271,7 +271,7 @@ class PlannedRun:
     Attributes:
         number: Number of the run, from 1.
         count: Number of runs in the plan.
-        side: Side of an A/B; None in a plan without sides.
+        side: Side of an A/B test; None in a plan without sides.
         label: Label of the side.
     """
 
@@ -289,7 +289,7 @@ class PlanPlace:
     Attributes:
         group_id: Id of the stored group.
         number: Number of the run in the plan, from 1.
-        side: Side of an A/B; None in a plan without sides.
+        side: Side of an A/B test; None in a plan without sides.
     """
 
     group_id: int
@@ -343,7 +343,7 @@ class Plan:
         kind: Key of the kind in app.core.plans.registry, or a kind from another version of Epochmark.
         specs: Specs to run: the repeated spec, A and B, workloads with several engines each, the configurations of
             a study, or the tests of a suite.
-        rounds: Number of runs per spec; for an A/B, the number of pairs.
+        rounds: Number of runs per spec; for an A/B test, the number of pairs.
         order: "in_turn": all specs in order, once per round. "pairs": A B B A A B B A …, with consecutive runs as
             pairs, so that slow changes affect both sides equally. "there_and_back": the same for any number of
             specs, workload by workload (A B C C B A). "shuffled": each round in a different order, so that heat
@@ -379,7 +379,7 @@ class Plan:
 
     @property
     def has_equal_sides(self) -> bool:
-        """Whether an A/B compares a configuration with itself, to find out how much the speed varies."""
+        """Whether an A/B test compares a configuration with itself, to find out how much the speed varies."""
         return (
             self.order == "pairs" and not self.by_hand and len(self.specs) > 1 and self.specs[0] == self.specs[1]
         )

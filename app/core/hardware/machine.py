@@ -1,8 +1,8 @@
 """Detects this computer: its components, its system, and whether it is a virtual machine.
 
-Everything is read directly from the system, because libraries for this take more than a second. Host and user
-names, serial numbers and addresses are never read. Parsers are pure functions of text, so tests can run on any
-system.
+Everything is read directly from the system, because libraries for this purpose take more than a second. Host and
+user names, serial numbers and addresses are never read. Parsers are pure functions of text, so tests can run on
+any system.
 """
 
 import hashlib
@@ -181,7 +181,7 @@ def linux_name(os_release: str, kernel_release: str) -> str:
 
 
 def windows_name(build: int, *, server: bool) -> str:
-    """Return a Windows system's name for its build number, because Windows 11 still reports version 10.0."""
+    """Return a Windows system's name from its build number, because Windows 11 still reports version 10.0."""
     if server:
         return f"Windows Server (build {build})"
     if build >= 22_000:
@@ -302,7 +302,7 @@ def _read_system(root: Path) -> SystemFacts:
 
 
 def _version(release: str) -> str | None:
-    """Return only the version numbers of a kernel's release. The rest is free text from the builder."""
+    """Return only the version numbers in a kernel's release string. The rest is free text from the builder."""
     version = re.match(r"\d+(\.\d+)*", release)
     return version[0] if version else None
 

@@ -96,7 +96,7 @@ def _part(group: str, part_id: str, value: str | None, remark: Message | None = 
 
 
 def split_virtualization(kinds: str | None) -> tuple[str | None, str | None]:
-    """Split a virtualisation text into virtual machine and container: "docker in Xen" is ("Xen", "docker")."""
+    """Split a virtualisation text into its virtual machine and container: "docker in Xen" is ("Xen", "docker")."""
     first, _, rest = (kinds or "").partition(" in ")
     return (rest or None, first) if first in _CONTAINERS else (kinds, None)
 

@@ -17,7 +17,7 @@ _ZONES = ("sys/class/powercap/intel-rapl:*", "sys/class/powercap/intel-rapl-mmio
 
 @dataclass(frozen=True, slots=True)
 class LimitFile:
-    """The file with the long-term power limit of a package, which may not exist."""
+    """The file that contains a package's long-term power limit. The file may not exist."""
 
     package: str
     path: Path
@@ -70,10 +70,10 @@ class CpuLimits:
         return {file: limit_uw for file in self._files if (limit_uw := file.read_uw()) is not None}
 
     def command(self, limit_w: float | None) -> str | None:
-        """Return the command that sets a total limit, evenly distributed; None if there is no limit to set.
+        """Return the command that divides a total limit evenly among the packages; None if there is no limit.
 
         Args:
-            limit_w: The limit; None for the limits now in force.
+            limit_w: Total limit in watts; None for the limits now in force.
         """
         now_uw = self.read_uw()
         if limit_w is None:

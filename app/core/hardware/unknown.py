@@ -1,4 +1,4 @@
-"""Explains why a property of the computer is unknown, depending on its system."""
+"""Explains why a property of the computer is unknown, depending on the operating system."""
 
 from app.core.hardware.telemetry.energy_counters import UDEV_RULE
 from app.core.messages import Message, message
@@ -52,7 +52,7 @@ def reason(part: str, machine: Machine, *, is_forbidden: bool = False) -> Messag
     Args:
         part: ID of the property, as in app.core.hardware.part_texts.
         machine: The computer's record.
-        is_forbidden: For the CPU power, whether there is a counter without read permission.
+        is_forbidden: For the CPU power, whether there is a counter that the user has no permission to read.
     """
     if part == "cpu_power" and is_forbidden:
         return message("unknown.cpu_power_forbidden", rule=UDEV_RULE)
@@ -64,7 +64,7 @@ def reason(part: str, machine: Machine, *, is_forbidden: bool = False) -> Messag
 
 
 def instruction_sets_note(machine: Machine) -> Message | None:
-    """Return a note with the only instruction sets that the system reports; None if it reports all of them."""
+    """Return a note that lists the only instruction sets the system reports; None if it reports all of them."""
     if not machine.os_name.startswith("Windows"):
         return None
     is_arm = machine.architecture == "arm64"

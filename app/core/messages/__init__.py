@@ -86,7 +86,7 @@ def text(said: Message) -> str:
     """Return the sentence for a message, or plain text if the message isn't in the catalogue.
 
     Messages may be read from files, so this function never raises an exception or returns an empty string,
-    whatever they contain.
+    whatever the files contain.
     """
     try:
         return _rendered(said) or said.code

@@ -26,7 +26,7 @@ class AbTest(PlanKind):
     is_same_work = True
 
     def name(self, group: Group) -> str:
-        """Return the name of this kind of plan. A test with equal sides has another name."""
+        """Return the name of this kind of plan. A test with equal sides has a different name."""
         return sentence("group.kind_ab_check") if group.plan.has_equal_sides else super().name(group)
 
     def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
@@ -83,7 +83,7 @@ class AbTest(PlanKind):
         }
 
     def check_card(self, run: RunSummary, group: Group) -> None:
-        """Raise the same UsageError as `card` without creating the card."""
+        """Raise the UsageError that `card` would raise, without creating the card."""
         del run
         measured_runs(group, paired_runs(group))
 
@@ -97,7 +97,7 @@ class AbTest(PlanKind):
         return ab_text(self.card(run, group), run, group, paired_runs(group), self.remarks(group))
 
     def file_number(self, run_id: int, group: Group) -> str:
-        """Return an identifier for file names: the group's, because no single run represents the result."""
+        """Return the group's identifier for file names, because no single run represents the result."""
         del run_id
         return f"{self.key}-{group.id}"
 
@@ -122,7 +122,7 @@ def paired_runs(group: Group) -> list[RunSummary]:
 
 
 def _smallest_pct(group: Group) -> float | None:
-    """Return the smallest measurable difference in percent if the sides are equal and tied; otherwise None."""
+    """Return the smallest measurable difference in percent if the sides are equal and tied; None otherwise."""
     result = judge_pairs(group)
     return result.smallest_pct if group.plan.has_equal_sides and not result.is_shown else None
 

@@ -1,4 +1,4 @@
-"""Prepares a finished A/B for sharing: the picture's texts and bars, and the text to paste."""
+"""Prepares a finished A/B test for sharing: the picture's texts and bars, and the text to paste."""
 
 from collections.abc import Callable, Sequence
 
@@ -25,11 +25,11 @@ _NAME_LIMIT = 400
 def ab_card(
     run: JudgedRun, group: Group, paired: Sequence[RunSummary], name: str, remarks: Sequence[str]
 ) -> ShareCard:
-    """Return the contents of an A/B's picture. Raises UsageError if there is no result to show.
+    """Return the contents of an A/B test's picture. Raises UsageError if there is no result to show.
 
     Args:
         run: The run whose verdict is shown.
-        group: The A/B.
+        group: The A/B test.
         paired: Runs of its usable pairs.
         name: Name of the kind of plan.
         remarks: Remarks about the result.
@@ -54,12 +54,12 @@ def ab_card(
 def ab_text(
     card: ShareCard, run: JudgedRun, group: Group, paired: Sequence[RunSummary], remarks: Sequence[str]
 ) -> str:
-    """Return an A/B as a few lines of plain text to post, without names of users, computers or folders.
+    """Return an A/B test as a few lines of plain text to post, without names of users, computers or folders.
 
     Args:
-        card: Contents of the A/B's picture.
+        card: Contents of the test's picture.
         run: The run whose verdict is shown.
-        group: The A/B.
+        group: The A/B test.
         paired: Runs of its usable pairs.
         remarks: Remarks about the result.
     """
@@ -79,7 +79,7 @@ def ab_text(
 
 
 def measured_runs(group: Group, paired: Sequence[RunSummary]) -> Sequence[RunSummary]:
-    """Return the runs on which an A/B's result is based. Raises UsageError if there are none."""
+    """Return the runs on which an A/B test's result is based. Raises UsageError if there are none."""
     if not paired:
         raise UsageError(message("share.no_ab_result", group_id=group.id), message("share.run_ab_again"))
     return paired
@@ -195,6 +195,6 @@ def _each(runs: Sequence[RunSummary], text_of: Callable[[RunSummary], str]) -> l
 
 
 def _same(runs: Sequence[RunSummary], text_of: Callable[[RunSummary], str]) -> list[str]:
-    """Return [text] if the text is the same for all runs, otherwise []."""
+    """Return [text] if the text is the same for all runs; [] otherwise."""
     texts = _each(runs, text_of)
     return texts if len(texts) == 1 else []

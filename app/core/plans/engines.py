@@ -85,7 +85,7 @@ class EngineComparison(PlanKind):
         return [summary.id, *(typical(runs).id for runs in slower)]
 
     def rank(self, group: Group, summary: RunSummary) -> str:
-        """Return a sentence that names the fastest engine, or those that are tied."""
+        """Return a sentence that names the fastest engine, or the engines that are tied."""
         del summary
         titles = [engine_title(cell.engine) for row in engine_rows(group) for cell in row.fastest]
         if len(titles) > 1:
@@ -252,7 +252,7 @@ def engine_specs(
 def specs_with(spec: RunSpec, engines: Iterable[str]) -> tuple[RunSpec, ...]:
     """Return the spec for each of the named engines that supports it.
 
-    If the CPU was chosen, all runs use it; otherwise each engine uses its best device. Settings that an engine
+    If the CPU was chosen, all runs use it; otherwise, each engine uses its best device. Settings that an engine
     doesn't support are reset to their defaults.
     """
     specs = []

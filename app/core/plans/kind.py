@@ -188,7 +188,7 @@ class PlanKind:
         return position(summary) or self.sentence(group)
 
     def pairs(self, group: Group) -> list[Pair]:
-        """Return the pairs of an A/B, in order; [] for other kinds."""
+        """Return the pairs of an A/B test, in order; [] for other kinds."""
         del group
         return []
 
@@ -239,7 +239,7 @@ class PlanKind:
         return ""
 
     def check_card(self, run: RunSummary, group: Group) -> None:
-        """Raise the same UsageError as `card` without creating the card."""
+        """Raise the UsageError that `card` would raise, without creating the card."""
         check_shown(self.summary(group) or run)
 
     def card(self, run: JudgedRun, group: Group, result: Result | None = None) -> ShareCard:

@@ -33,7 +33,7 @@ class Table:
 
 
 class PlanReport(ABC):
-    """A report of a stored or running plan.
+    """A report on a stored or running plan.
 
     Attributes:
         problem: Error in the user's settings, such as in the table of prices; None if there is none.
@@ -69,7 +69,7 @@ class PlanReport(ABC):
     @property
     @abstractmethod
     def entry(self) -> str:
-        """The name of the plan in a list of the same kind."""
+        """The name of the plan in a list of plans of the same kind."""
 
     @property
     def shared_ids(self) -> list[int]:

@@ -44,7 +44,7 @@ def private_names() -> dict[str, str]:
     """Return patterns for names of this computer, its user and all home folders, with their replacements.
 
     A name is hidden wherever it occurs as a whole word, ignoring case. A host name is hidden together with its
-    domain. Names with fewer than three letters and ordinary words are hidden only before or after "@".
+    domain. Ordinary words, and names with fewer than three letters, are hidden only before or after "@".
     """
     users, hosts = set(_users()), set(_hosts())
     names: dict[str, str] = {}

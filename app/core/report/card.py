@@ -9,7 +9,7 @@ from app.core.messages import sentence
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """This computer's result among others.
+    """This computer's result among other results.
 
     Attributes:
         bars: Bars, best first.
@@ -22,7 +22,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of an A/B.
+    """One side of an A/B test.
 
     Attributes:
         name: "A" or "B", followed by the label if there is one.
@@ -43,7 +43,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Both sides of an A/B, on a common axis that starts at 0.
+    """Both sides of an A/B test, on a common axis that starts at 0.
 
     Attributes:
         sides: A and B.
@@ -96,8 +96,8 @@ class Figure:
     """A chart: lines over a numeric axis, or rows of bars and dots.
 
     Attributes:
-        name: Name that distinguishes the chart from others of the plan, such as "Speed".
-        kind: "lines", or "rows".
+        name: Name that distinguishes the chart from the plan's other charts, such as "Speed".
+        kind: "lines" or "rows".
         value_title, x_title: Titles of the axes, with units.
         rows: Names of the rows.
         ticks: Positions on the numeric axis with their labels.
@@ -141,10 +141,10 @@ class ShareCard:
         title: Title that states what was run.
         headline: Result as a value or a sentence.
         unit: Unit of the value; "" if the headline is a sentence.
-        unit_note: Text after the unit for people who don't know it, such as "of 50,000 examples"; "" for none.
-        factor: How many times as fast as a device this computer is, such as "6.2×"; "" if it has no rank.
+        unit_note: Text after the unit that explains it, such as "of 50,000 examples"; "" for none.
+        factor: Speed of this computer relative to a device, such as "6.2×"; "" if the computer has no rank.
         factor_of: Text after the factor, such as "as fast as the i5-8250U with 2019 software".
-        rank: How many devices this computer is faster than, as text.
+        rank: Number of devices that are slower than this computer, as text.
         notes: Certainty of the result, then remarks, most important first.
         chart: The chart of the picture.
         machine: Full name of the device used.

@@ -1,4 +1,4 @@
-"""Converts the text of a result to forum markup, with the first line in bold and the others as a list."""
+"""Converts the text of a result to forum markup, with the first line in bold and the remaining lines as a list."""
 
 import re
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def _discord(text: str) -> str:
 
 
 def _bbcode(text: str) -> str:
-    """Return BBCode, with parentheses in place of square brackets, because BBCode can't escape these."""
+    """Return BBCode, with parentheses in place of square brackets, because BBCode can't escape brackets."""
     first, *rest = text.replace("[", "(").replace("]", ")").splitlines() or [""]
     return "\n".join((f"[b]{first}[/b]", "[list]", *(f"[*]{line}" for line in rest), "[/list]")) + "\n"
 

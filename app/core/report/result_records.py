@@ -218,5 +218,5 @@ def _figures(telemetry: Telemetry, index: int | None) -> Iterator[tuple[str, flo
 
 
 def _line(text: str | None, limit: int = _LINE) -> str | None:
-    """Return external text in one safe line; None if it is empty."""
+    """Return external text as one safe line; None if it is empty."""
     return one_line(text, limit).strip() or None if text else None

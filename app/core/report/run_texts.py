@@ -103,7 +103,7 @@ def derived_epoch_text(run: RunSummary) -> str:
 
 
 def meaning_text(run: RunSummary) -> str:
-    """Return what a result means for networks if its workload isn't one; "" otherwise."""
+    """Return the meaning of a result for networks if its workload isn't a network; "" otherwise."""
     workload = CATALOGUE.get(run.workload)
     return "" if workload is None or run.value is None else _text(workload.meaning)
 
@@ -144,7 +144,7 @@ def machine_line(machine: Machine) -> str:
 
 
 def virtualization(machine: Machine) -> tuple[str | None, str | None]:
-    """Split a virtualisation text into virtual machine and container: "docker in Xen" is ("Xen", "docker")."""
+    """Split a virtualisation text into its virtual machine and container: "docker in Xen" is ("Xen", "docker")."""
     return split_virtualization(machine.virtualization)
 
 
@@ -250,8 +250,9 @@ def rate_text(run: RunSummary) -> str:
 def interval_text(run: RunSummary) -> str:
     """Return the confidence interval of a headline as text; "" if there is none.
 
-    If there are too few epochs for 95 %, the interval is shown as a range. If the run was disturbed, the interval
-    is said to hold for this run only, because the next one may well be outside.
+    If there are too few epochs for 95 %, the interval is shown as a range. If the run was disturbed, the text
+    states that the interval is valid only for this run, because the result of the next run may well lie outside
+    it.
     """
     if run.value is None or run.value_low is None or run.value_high is None:
         return ""
@@ -271,7 +272,7 @@ def interval_text(run: RunSummary) -> str:
 def half_width_text(run: RunSummary, half_pct: float, *, with_basis: bool = True) -> str:
     """Return half the width of a headline's interval as text, such as "± 1.2 % (95 %)".
 
-    With `with_basis`, estimates are called that.
+    With `with_basis`, the text states whether the headline is an estimate.
     """
     if run.basis == "estimate" and with_basis:
         code = "share.estimate_within_run" if _is_disturbed(run) else "share.estimate_within"
@@ -281,7 +282,7 @@ def half_width_text(run: RunSummary, half_pct: float, *, with_basis: bool = True
 
 
 def _is_disturbed(run: RunSummary) -> bool:
-    """Return whether a run was disturbed by something that its interval can't include in other runs."""
+    """Return whether a run was disturbed in a way that makes its interval invalid for other runs."""
     codes = {*(run.reasons or "").split()}
     return bool(codes & {condition.code for condition in CONDITIONS}) and SHARED_HOST not in codes
 
@@ -324,12 +325,12 @@ def result_notes(run: JudgedRun) -> list[Note]:
 
 
 def verdict_line(judged: events.Judged) -> str:
-    """Return a verdict with its worst reasons in one line, such as "Caution: on battery; 12 % other load"."""
+    """Return a verdict with its worst reasons on one line, such as "Caution: on battery; 12 % other load"."""
     return verdict_texts(judged)[0]
 
 
 def verdict_texts(judged: events.Judged) -> tuple[str, ...]:
-    """Return a verdict with its worst reasons in one line, then in shorter versions.
+    """Return a verdict with its worst reasons on one line, then shorter versions.
 
     For a valid result, the duration of the measurement is shown instead of reasons.
     """
@@ -349,7 +350,7 @@ _SYMPTOMS = frozenset({"uneven_steps", "drift", "spread", "interval_wide", "no_i
 
 
 def causes_first(reasons: Sequence[events.Reason]) -> list[events.Reason]:
-    """Return reasons in the order of their levels, with causes before the uncertainty that they lead to."""
+    """Return reasons in the order of their levels, with causes before the uncertainty that results from them."""
     levels = list(dict.fromkeys(reason.level for reason in reasons))
     return sorted(reasons, key=lambda reason: (levels.index(reason.level), reason.code in _SYMPTOMS))
 
@@ -359,8 +360,8 @@ def plain_verdict(judged: events.Judged, *, to_share: bool, of_one_run: bool = T
 
     Args:
         judged: A verdict with cautions.
-        to_share: Whether the text is for other people. A number of further reasons means nothing to them, because
-            they can't look these up.
+        to_share: Whether the text is for other people. The number of further reasons is meaningless to them, because
+            they can't look up those reasons.
         of_one_run: Whether the result comes from one run, which other people need to know.
     """
     codes = [each.code for each in judged.reasons if each.level == judged.level]
@@ -401,7 +402,7 @@ def _valid_for(measured_s: float) -> str:
 
 
 def _few_words(reason: events.Reason) -> str:
-    """Return a reason in a few words with its number, or else the short text for its code."""
+    """Return a reason in a few words, including its number if there is one."""
     said = reason.said
     given = said.arguments if said is not None else {}
     arguments = {name: value for name, value in given.items() if value is not None}
@@ -456,14 +457,14 @@ def _trained_on(run: RunSummary) -> str:
 
 
 def made_by(version: str, moment: str) -> str:
-    """Return the last line of a text: the version and, unless it is "", the date."""
+    """Return the last line of a text, which contains the version and, unless it is "", the date."""
     if not moment:
         return sentence("share.version", version=version)
     return sentence("result.text_footer", version=version, date=moment[:10])
 
 
 def _title_line(run: RunSummary) -> str:
-    """Return the value, its certainty, whether higher is better, and the workload, in one line."""
+    """Return the value, its certainty, whether higher is better, and the workload, on one line."""
     parts = [workload_title(run.workload), sentence("share.batch", batch_size=run.batch_size), run.precision]
     unknown = sentence("result.unknown_device")
     name = short_name(run.device_name or run.device or unknown) if is_gpu(run) else (run.device or unknown).upper()

@@ -73,7 +73,7 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
 
 
 def _epoch_size(run: RunSummary) -> str:
-    """Return the size of an epoch as text if the result is a duration of epochs, "" otherwise."""
+    """Return the size of an epoch as text if the result is a duration of epochs; "" otherwise."""
     if run.metric != "seconds_per_epoch_s" or not run.samples_per_epoch:
         return ""
     return sentence("share.epoch_size", count=run.samples_per_epoch)
@@ -104,7 +104,7 @@ def _title(run: Run) -> str:
 
 
 def _certainty(run: RunSummary) -> str:
-    """Return the certainty of a headline: ± of the 95 % interval, or a range or note if there is none."""
+    """Return the certainty of a headline: the margin of error (95 %), or a range or note if there is none."""
     if run.basis == "first_epoch":
         return sentence("short.first_epoch")
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
@@ -144,7 +144,7 @@ def _facts(run: RunSummary) -> str:
 
 
 def _badge(run: JudgedRun) -> tuple[str, ...]:
-    """Return the verdict with its cautions or, if it is valid, with the length of the measurement."""
+    """Return the verdict with its cautions or, if it is valid, with the duration of the measurement."""
     verdict, summary = run.verdict, run.summary
     if verdict.level == "caution":
         return plain_verdict(verdict, to_share=True)

@@ -25,7 +25,7 @@ def device_title(run: RunSummary, *, with_limit: bool = True) -> str:
 
 
 def computer_parts(run: RunSummary) -> list[str]:
-    """Return texts for cores, memory and system; unknown ones are omitted."""
+    """Return texts for the cores, memory and system; unknown ones are omitted."""
     parts = (
         sentence("share.cores", count=run.physical_cores) if run.physical_cores else "",
         format_installed_memory(run.memory_bytes) if run.memory_bytes else "",

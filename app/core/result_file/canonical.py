@@ -52,7 +52,7 @@ def canonical(value: msgspec.Struct) -> bytes:
 
 
 def digest_of(result: Result) -> str:
-    """Return the digest of a result, which excludes the comment, and covers step durations by their hash."""
+    """Return the digest of a result. It excludes the comment, and includes step durations only as a hash."""
     steps = result.steps and msgspec.structs.replace(result.steps, durations_s=None)
     return hashlib.sha256(
         canonical(msgspec.structs.replace(result, steps=steps, comment=None, digest=None))

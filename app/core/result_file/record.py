@@ -1,8 +1,8 @@
-"""The record of a result file, format 2: everything that a result shares with other people.
+"""The record of a result file, format 2: everything about a result that is shared with other people.
 
-This record is separate from the app's own records, which may change, whereas its meaning never changes. New fields
-must be None by default, which isn't written, so that digests of older files remain valid. New fields also require
-a new format version, because readers reject unknown ones.
+It is separate from the app's own records because those may change, whereas the meaning of this record never does.
+New fields must default to None, which isn't written, so that digests of older files remain valid. New fields also
+require a new format version, because readers reject unknown fields.
 """
 
 from typing import Annotated, Final, Literal
@@ -171,10 +171,10 @@ class Statistics(ResultSection, frozen=True, kw_only=True):
         low, high: Ends of the confidence interval.
         mean: Arithmetic mean including interruptions.
         minimum_s, maximum_s: Range of the duration of an epoch, or of a step if the headline is based on steps.
-        cpu_power_w, gpu_power_w: Mean draw during the timed steps.
+        cpu_power_w, gpu_power_w: Mean power draw during the timed steps.
         power_limit_w: Limit of the device used, in force during the timed steps.
         power_default_w: The GPU's default limit or the CPU's rated power.
-        on_battery: Whether the computer ran on battery during any part of the timed steps.
+        on_battery: Whether the computer ran on battery power during any part of the timed steps.
         work_per_j: Examples, images, words or tokens (see `metric`) per joule of the device used.
     """
 

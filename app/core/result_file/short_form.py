@@ -1,10 +1,11 @@
 """Compact text form of a result, short enough for a QR code or for typing.
 
-Only the characters of QR codes' alphanumeric mode (ISO/IEC 18004) are used: digits, capitals, space and $%*+-./:.
-An underscore is written as "-", which doesn't occur in identifiers; all other characters as a space. The fields,
-separated by ":", are: mark, workload, its version, preset, batch size, precision, metric, value, ends of the
-interval (empty if unknown), verdict, engine, its version, device, names of processor and graphics card, first
-digits of the digest, and a checksum of the whole (CRC-16/XMODEM). Several short forms are separated by spaces.
+Only the characters of QR codes' alphanumeric mode (ISO/IEC 18004) are used: digits, capital letters, the space and
+$%*+-./:. An underscore is written as "-", which doesn't occur in identifiers; all other characters are written as
+spaces. The fields, separated by ":", are: mark, workload, its version, preset, batch size, precision, metric,
+value, ends of the interval (empty if unknown), verdict, engine, its version, device, names of the processor and
+graphics card, first digits of the digest, and a checksum of the whole (CRC-16/XMODEM). Several short forms are
+separated by spaces.
 """
 
 import binascii
@@ -126,7 +127,7 @@ def read_short_form(typed: str) -> Result:
 
 
 def normalized(typed: str) -> str:
-    """Return the start of a typed text in capitals, with single spaces. No short form is longer."""
+    """Return the start of a typed text in capitals, with single spaces. Short forms are never longer than it."""
     return " ".join(typed[: _LONGEST + 1].upper().split())
 
 
@@ -198,7 +199,7 @@ def is_run_of(whole: Result, code: Result) -> bool:
 
 
 def _run_of(result: Result) -> tuple[object, ...]:
-    """Return what identifies a test of a suite, ending in the names of processor and graphics card."""
+    """Return the values that identify a test of a suite; the names of the components come last."""
     spec, environment, machine = result.spec, result.environment, result.machine
     return (
         *(spec.workload, spec.workload_version, spec.preset, spec.batch_size, spec.precision, spec.jit),
@@ -253,7 +254,7 @@ def _result(parts: list[str]) -> Result:
 
 
 def usual_spec(workload: Workload, *, batch_size: int, **fields: Any) -> Spec:
-    """Return the spec of a run in whole epochs. Raises one of FIELD_ERRORS if the batch size is out of range."""
+    """Return the spec of a run with whole epochs. Raises one of FIELD_ERRORS if the batch size is out of range."""
     if not 1 <= batch_size < 2**31:
         raise ValueError("no batch size")
     return Spec(
@@ -291,13 +292,13 @@ def read_token(part: str) -> str:
 
 
 def written_name(name: str | None) -> str:
-    """Return a name without brackets and clock speed, truncated to the limit; "" for None."""
+    """Return a name without brackets and the clock speed, truncated to the limit; "" for None."""
     words = re.sub(r"\(.*?\)|@.*", " ", name or "").split()
     return " ".join(words)[:_NAME_LIMIT].strip()
 
 
 def written_number(value: float, digits: int = 4) -> str:
-    """Return a number with at most so many digits, without superfluous characters."""
+    """Return a number with at most this number of digits, without superfluous characters."""
     return f"{value:.{digits}g}".upper().replace("E+", "E")
 
 

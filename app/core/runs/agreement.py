@@ -1,4 +1,4 @@
-"""What all computers of a run must agree on, and the run's spec for all of them."""
+"""The values that must be the same on all computers of a run, and the run's spec for all of them."""
 
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -22,7 +22,7 @@ _TEXT_LIMIT = 500
 
 
 def claim_of(spec: RunSpec, paths: Paths) -> dict[str, str]:
-    """Return what all computers must agree on, given the spec for this computer."""
+    """Return the values that must be the same on all computers, given the spec for this computer."""
     workload = CATALOGUE[spec.workload]
     facts: dict[str, Any] = {
         "version": app.__version__,

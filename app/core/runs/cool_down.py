@@ -94,7 +94,7 @@ class CoolDown:
     """Waits before each run of one plan, in one thread.
 
     Args:
-        gpu_of: Returns the index of the GPU that a run will use; None for the CPU.
+        gpu_of: Function that returns the index of the GPU that a run will use; None for the CPU.
         readings: Function that yields telemetry until an event is set.
         clock: Function that returns monotonic time in seconds.
         limit_s: Maximum duration of a wait.
@@ -120,8 +120,8 @@ class CoolDown:
 
         Args:
             spec: Spec of the run.
-            stop: Ends the wait when set.
-            on_waiting: Called with each reading that is too warm.
+            stop: Event that ends the wait when set.
+            on_waiting: Called after each reading that is too high.
 
         Returns:
             The start of the run; None if the temperature is unknown or the wait was stopped.
@@ -153,7 +153,7 @@ def temperature_c(telemetry: Telemetry, gpu: int | None) -> float | None:
 
 
 def cool_down_for(plan: Plan, runner: Runner) -> CoolDown | None:
-    """Return a CoolDown for a plan; None if its runs never wait, as with single runs, Quick runs and demos."""
+    """Return a CoolDown for a plan; None if its runs never wait, as for single runs, Quick runs and demos."""
     if plan.is_single or not any(map(_is_long, plan.specs)):
         return None
     return CoolDown(lambda spec: likely_gpu(spec, runner.machine, installed_variant(runner.paths, spec.engine)))

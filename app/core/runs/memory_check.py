@@ -55,11 +55,11 @@ def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) 
 
 
 def filled_batch(spec: RunSpec, runs: Iterable[tuple[RunSpec, RunSummary]]) -> int | None:
-    """Return the smallest batch size that filled the memory, if a run's batch is larger; otherwise None.
+    """Return the smallest batch size that filled the memory; None if the run's batch isn't larger.
 
     Args:
         spec: Spec of the run.
-        runs: Earlier runs with their specs. Only those that otherwise have the same spec count.
+        runs: Earlier runs with their specs. Only runs whose spec is otherwise the same count.
     """
     sizes = [other.batch_size for other, run in runs if _has_filled(run) and _is_smaller(other, spec)]
     return min(sizes, default=None)
@@ -70,7 +70,7 @@ def _has_filled(run: RunSummary) -> bool:
 
 
 def _is_smaller(spec: RunSpec, other: RunSpec) -> bool:
-    """Return whether two specs differ only in the batch size, and the first one has the smaller batches."""
+    """Return whether two specs differ only in the batch size, and the first spec has the smaller batches."""
     is_alike = msgspec.structs.replace(spec, batch_size=other.batch_size) == other
     return is_alike and spec.batch_size < other.batch_size
 

@@ -48,7 +48,7 @@ class Peers:
             self._member.follow(lambda news: put(FromPeer(news)))
 
     def is_ours(self, event: events.Event) -> bool:
-        """Return whether an event from this computer's worker counts, rather than one from the host's."""
+        """Return whether an event from this computer's worker counts rather than one from the host's worker."""
         if self.leads:
             return True
         if isinstance(event, events.End):
@@ -63,13 +63,13 @@ class Peers:
             self._member.share(event)
 
     def decides(self, end: events.End | None, error: events.Error | None) -> bool:
-        """Return whether the run must wait for another computer although this one's worker has completed."""
+        """Return whether the run must wait for another computer after this computer's worker has finished."""
         return self._has_finished and end is None and error is None
 
     def cause(
         self, error: events.Error | None, exit_code: int | None, messages: "queue.Queue[Any]"
     ) -> events.Error | None:
-        """Return another computer's error if it explains this computer's error; otherwise, return the latter."""
+        """Return another computer's error if it explains this one's; otherwise, return this computer's error."""
         is_unclear = error is not None and (error.code == "internal" or exit_code in _ABORTED)
         if self._member is None or not is_unclear:
             return error

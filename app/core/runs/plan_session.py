@@ -1,4 +1,4 @@
-"""Executes plans: single runs, repetitions, A/Bs and studies. Runs are sequential, each in a new process."""
+"""Executes plans: single runs, repetitions, A/B tests and studies. Runs are sequential, each in a new process."""
 
 import threading
 from collections.abc import Callable, Iterable

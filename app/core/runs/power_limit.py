@@ -49,7 +49,7 @@ class PowerLimits:
 
     Args:
         machine: This computer.
-        gpu_of: Returns the index of the GPU that a run will use; None for the CPU.
+        gpu_of: Function that returns the index of the GPU that a run will use; None for the CPU.
         readings: Function that yields telemetry until an event is set.
         command_of: Function like `limit_command`.
     """
@@ -78,8 +78,8 @@ class PowerLimits:
 
         Args:
             spec: Spec of the run.
-            stop: Ends the wait when set.
-            on_waiting: Called with each reading until the limit is in force.
+            stop: Event that ends the wait when set.
+            on_waiting: Called after each reading until the limit is in force.
 
         Raises:
             UsageError: The limit can no longer be read.

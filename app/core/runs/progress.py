@@ -95,7 +95,7 @@ class Progress:
 
     @property
     def _time_left_s(self) -> float | None:
-        """The remaining time of a phase that is limited by time. Very slow steps exceed the limit."""
+        """The remaining time of a phase with a time limit. Very slow steps exceed the limit."""
         left_s = (self._budget_s or 0.0) - self._elapsed_s
         if self.step_s is None:
             return left_s if left_s > 0 else None

@@ -27,7 +27,7 @@ class QuietWait:
     """A wait for a quiet computer, in progress.
 
     Attributes:
-        causes: Why the run hasn't started.
+        causes: Reasons why the run hasn't started.
         left_s: Time after which the run starts anyway, in seconds.
     """
 
@@ -57,7 +57,7 @@ def wait_for_quiet(
     """Wait, for a limited time, until no temporary condition would disturb a run.
 
     Args:
-        stop: Ends the wait when set.
+        stop: Event that ends the wait when set.
         on_waiting: Called after each check that found a disturbing condition.
         look: Function that returns the conditions that would disturb a run.
         clock: Function that returns monotonic time in seconds.

@@ -1,7 +1,7 @@
 """Reads GPU telemetry on Linux from the drivers' sysfs files, without waking sleeping cards.
 
-If sysfs doesn't contain a GPU's utilisation (Intel), its utilisation by the run's own processes is read from
-/proc/PID/fdinfo: https://docs.kernel.org/gpu/drm-usage-stats.html
+If sysfs doesn't contain a GPU's utilisation, as for Intel GPUs, only the utilisation by the run's own processes is
+known. It is read from /proc/PID/fdinfo: https://docs.kernel.org/gpu/drm-usage-stats.html
 """
 
 import math
@@ -40,7 +40,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """Files with a card's values; None if unavailable."""
+    """Files that contain a card's values; None if unavailable."""
 
     busy_pct: Path | None
     memory_busy_pct: Path | None
@@ -58,7 +58,7 @@ class _Files:
 
 
 class LinuxGpus:
-    """All GPUs in sysfs, including NVIDIA's. `places` are indices in `cards`.
+    """All GPUs in sysfs, including NVIDIA's. `places` are indices into `cards`.
 
     Args:
         root: Folder that contains Linux's proc and sys.
@@ -91,7 +91,7 @@ class LinuxGpus:
 
 
 class CardReader:
-    """Reads one card repeatedly. The card's files are located once, on the first read while it is awake."""
+    """Reads one card repeatedly. The card's files are located once, on the first read while the card is awake."""
 
     def __init__(self, card: Card, clock: Callable[[], float] = time.monotonic) -> None:
         self._card = card
@@ -103,7 +103,7 @@ class CardReader:
         """Read the card once, with index 0. The values of a sleeping card are None.
 
         Args:
-            own: GPU use of the run's own processes; None if unknown.
+            own: GPU use by the run's own processes; None if unknown.
         """
         if self._card.asleep():
             return GpuTelemetry(0)
@@ -175,7 +175,7 @@ class OwnClients:
 
 
 def client_from(text: str) -> tuple[str, Client] | None:
-    """Parse the client number and the use of an open GPU from fdinfo text; None if the file isn't a GPU."""
+    """Parse a client's number and GPU use from an open file's fdinfo text; None if the file isn't a GPU's."""
     busy_ns: dict[str, int] = {}
     used: dict[str, int] = {}
     passed: dict[str, int] = {}
@@ -203,7 +203,7 @@ def client_from(text: str) -> tuple[str, Client] | None:
 
 
 def busiest_pct(before: Mapping[str, Client], after: Mapping[str, Client], elapsed_s: float) -> float | None:
-    """Return the busiest engine's utilisation between two reads in percent; None if they have no common client."""
+    """Return the busiest engine's utilisation between two reads in percent; None if no client is in both."""
     shares: dict[str, float] = {}
     for number, client in after.items():
         old = before.get(number)
@@ -221,7 +221,7 @@ def busiest_pct(before: Mapping[str, Client], after: Mapping[str, Client], elaps
 
 
 def starred_mhz(text: str) -> float | None:
-    """Return the current clock in MHz, which is marked with a star in amdgpu's list ("1: 1000Mhz *")."""
+    """Return the current clock in MHz, which is marked with an asterisk in amdgpu's list ("1: 1000Mhz *")."""
     match = re.search(r"^\s*\S+:\s*(\d{1,6})\s*mhz\s*\*", text, re.MULTILINE | re.IGNORECASE)
     return within(float(match[1]), 1, 10_000) if match else None
 

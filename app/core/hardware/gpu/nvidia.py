@@ -1,7 +1,7 @@
 """Reads NVIDIA's GPUs through NVML, or through nvidia-smi if NVML is unavailable.
 
-Values that the driver doesn't report are None. Depending on the card, drivers refuse individual values, return all
-ones for "not available", or lose whole GPUs.
+Values that the driver doesn't report are None. Depending on the card, drivers refuse individual values, return a
+value with all bits set for "not available", or lose whole GPUs.
 """
 
 import logging
@@ -296,7 +296,7 @@ def other_memory_bytes(
     """Return the GPU memory used by other processes in bytes; None if unknown.
 
     Args:
-        held: Process IDs with memory sizes. A process that both computes and draws is listed twice.
+        held: Process IDs with memory sizes. A process that both computes and renders is listed twice.
         own_pids: The run's own processes.
         is_here: Function that returns whether a process ID exists on this system. In a container, IDs may belong
             to another system.
@@ -388,7 +388,7 @@ def _open_nvml(meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | G
 
 
 def _start(nvml: ModuleType, meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | None:
-    """Start NVML in its own thread, because a broken driver may hang; return None after the time limit."""
+    """Start NVML in a separate thread, because a broken driver may hang; return None after the time limit."""
 
     def start() -> NvmlSource:
         nvml.nvmlInit()

@@ -77,7 +77,7 @@ def open_gputil() -> GputilSource | None:
 
 
 def _ask(gputil: ModuleType) -> list[Any]:
-    """Run nvidia-smi in its own thread, because it may hang; return [] if it fails or takes too long."""
+    """Run nvidia-smi from a separate thread, because it may hang; return [] if it fails or takes too long."""
     if HUNG.is_set():
         return []
     answer: list[Any] = []

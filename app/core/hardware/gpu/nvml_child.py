@@ -3,7 +3,7 @@
     python -I -S nvml_child.py libnvidia-ml.so.1
 
 The process makes the same calls as the app, reports that it survived them, and runs until its input is closed,
-because some drivers take seconds to start a card and stop it when it isn't used.
+because some drivers take seconds to start a card, and stop it again when it isn't in use.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 """Tests NVIDIA's library in a disposable process before it is used.
 
-A broken library crashes the process that loads or calls it, and one that hangs while loading blocks all threads of
-Python. Therefore this process uses the library only after another process has survived using it. The test is run
+A broken library crashes the process that loads or calls it, and one that hangs while loading blocks all Python
+threads. Therefore, this process uses the library only after another process has survived using it. The test is run
 once, only on computers with the library, and takes tens of milliseconds.
 """
 

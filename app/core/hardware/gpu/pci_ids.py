@@ -50,7 +50,7 @@ class DeviceNames:
 
 
 def pci_names(ids: bytes, vendor_id: int, device_id: int) -> tuple[str | None, str | None]:
-    """Return the names of vendor and device in a pci.ids file; None for a missing name."""
+    """Return the names of a vendor and its device in a pci.ids file; None for a missing name."""
     start = (b"\n" + ids).find(f"\n{vendor_id:04x}  ".encode())
     if start < 0:
         return None, None
@@ -68,7 +68,7 @@ def pci_names(ids: bytes, vendor_id: int, device_id: int) -> tuple[str | None, s
 
 
 def amdgpu_name(ids: bytes, device_id: int, revision: int) -> str | None:
-    """Return the name in libdrm's list, whose lines contain device, revision and name; None if it is missing."""
+    """Return the name in libdrm's list, whose lines contain a device, a revision and a name; None if missing."""
     start = (b"\n" + ids).find(f"\n{device_id:04X},\t{revision:02X},\t".encode())
     return None if start < 0 else clean_text(ids[start + 10 :].split(b"\n", 1)[0])
 

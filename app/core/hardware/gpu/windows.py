@@ -1,7 +1,7 @@
 """Reads all GPUs on Windows: specifications from the registry and DXGI, telemetry from performance counters.
 
-Reading needs no special rights and wakes no card, because DXGI lists the devices and the kernel provides the
-counters.
+Reading requires no special permissions and doesn't wake any cards, because DXGI lists the devices and the kernel
+provides the counters.
 """
 
 import re
@@ -43,11 +43,11 @@ class AdapterEntry:
 
 
 class WindowsGpus:
-    """All GPUs with a Windows driver. `places` are indices in the registry's order.
+    """All GPUs with a Windows driver. `places` are indices into the registry's order.
 
     Attributes:
-        counts_shared: Whether the telemetry includes the computer's memory that the run's processes use through a
-            GPU.
+        counts_shared: Whether the telemetry includes the part of the computer's memory that the run's processes
+            use through a GPU.
     """
 
     counts_shared = True
@@ -67,7 +67,7 @@ class WindowsGpus:
     def telemetry(
         self, places: Sequence[int], own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the cards at these positions; each result has index 0. The first read contains no utilisation.
+        """Read the cards at these positions; each result has index 0. The first read doesn't include utilisation.
 
         Args:
             places: The cards' indices in the registry's order.
@@ -94,7 +94,7 @@ class WindowsGpus:
         self._opened, self._counters = False, None
 
     def _spilled(self, place: int, ours: Mapping[int, float]) -> int | None:
-        """Return the computer memory that the run uses through a card with its own memory; None if unknown."""
+        """Return how much computer memory the run uses through a card that has its own memory; None if unknown."""
         entry, adapter = self._cards[place]
         if adapter is None or shares_memory(vendor_of(entry.vendor_id), entry.name) is not False:
             return None
@@ -138,7 +138,7 @@ def entry_from(values: Mapping[str, object]) -> AdapterEntry | None:
 
 
 def nvidia_version(version: str) -> str:
-    """Return NVIDIA's own version of a driver, such as "581.65" for "32.0.15.8165"."""
+    """Return NVIDIA's version number of a driver, such as "581.65" for "32.0.15.8165"."""
     parts = version.split(".")
     digits = "".join(parts[-2:])[-5:]
     plain = len(parts) == 4 and len(digits) == 5 and digits.isascii() and digits.isdigit()
@@ -198,7 +198,7 @@ def shares_memory(vendor: str, name: str) -> bool | None:
 
 
 def busiest_pct(values: Iterable[tuple[str, float]]) -> dict[int, float]:
-    """Return the utilisation of each adapter's busiest engine in percent, as in Task Manager, by LUID."""
+    """Return, by LUID, the utilisation of each adapter's busiest engine in percent, as in Task Manager."""
     engines: defaultdict[tuple[int, str, str], float] = defaultdict(float)
     for instance, value in values:
         match = _INSTANCE.match(instance)

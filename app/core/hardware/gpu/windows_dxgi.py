@@ -1,4 +1,4 @@
-"""Lists the adapters in a Windows computer through DXGI, with their IDs, memory and displays.
+"""Lists the adapters of a Windows computer through DXGI, with their IDs, memory and displays.
 
 DXGI is a COM library. An object is a pointer to a table of functions, which are called by their index in the
 table, as defined in dxgi.h. The code assumes the calling convention and memory layout of 64-bit Windows.

@@ -156,7 +156,7 @@ def windows_cpu(topology: bytes, flags: Mapping[str, bool] | None, base_mhz: flo
 
 
 def _linux_clocks_mhz(folders: list[Path]) -> tuple[float | None, float | None]:
-    """Return the base and boost clocks in MHz. Without boost, acpi-cpufreq reports the base clock as highest."""
+    """Return the base and boost clocks in MHz. Without boost, acpi-cpufreq's maximum is the base clock."""
     base_khz = _highest(folders, "cpufreq/base_frequency")
     nominal_mhz = _highest(folders, "acpi_cppc/nominal_freq")
     highest_khz = _highest(folders, "cpufreq/cpuinfo_max_freq")
@@ -169,7 +169,7 @@ def _linux_clocks_mhz(folders: list[Path]) -> tuple[float | None, float | None]:
 
 
 def _linux_kinds(root: Path, folders: list[Path]) -> tuple[int | None, int | None]:
-    """Count performance and efficiency cores from Intel's names or ARM's capacities; None if all are the same."""
+    """Count performance and efficiency cores based on Intel's names or ARM's capacities; None if all are equal."""
     named = [numbers_in(read_text(root / f"sys/devices/cpu_{kind}/cpus")) for kind in ("core", "atom")]
     if not all(named):
         capacities = {folder: read_count(folder / "cpu_capacity") for folder in folders}
@@ -220,7 +220,7 @@ def _clock_mhz(value_mhz: float | None) -> float | None:
 
 
 def _macos_cache(counts: Mapping[str, int], name: str) -> int | None:
-    """Return the total size of a cache; older systems report one size per core (L1, L2)."""
+    """Return the total size of an L1 or L2 cache, for which older systems report only the size per core."""
     total = 0
     for level in ("perflevel0", "perflevel1"):
         size, cores = counts.get(f"hw.{level}.{name}"), counts.get(f"hw.{level}.physicalcpu")
@@ -242,7 +242,7 @@ def _windows_flags() -> dict[str, bool] | None:
 
 
 def windows_base_mhz() -> float | None:
-    """Return the base clock that Windows measured at start, from the registry; None if unknown."""
+    """Return the base clock that Windows measured at startup, from the registry; None if unknown."""
     from app.core.hardware.registry import read_value
 
     value = read_value(r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", "~MHz")

@@ -240,7 +240,7 @@ def _macos_disk(plist: Mapping[str, object]) -> Disk:
 
 
 def _volume_of(place: Path) -> str:
-    """Return the device that macOS has mounted at a path, or else its mount point.
+    """Return the device of the macOS volume that contains a path or, failing that, the mount point above the path.
 
     `os.path.ismount` mistakes a firmlink such as /Users for a volume, which diskutil doesn't recognise.
     """

@@ -31,7 +31,7 @@ def read_memory_speed(root: Path = Path("/")) -> int | None:
 
 
 def speed_from_udev(text: str) -> int | None:
-    """Return the speed from udev's database, whose lines are like "E:MEMORY_DEVICE_0_SPEED_MTS=3200"."""
+    """Return the speed from udev's database, which contains lines such as "E:MEMORY_DEVICE_0_SPEED_MTS=3200"."""
     modules: dict[str, dict[str, str]] = {}
     for number, name, value in re.findall(r"^E:MEMORY_DEVICE_(\d+)_(\w+)=(.*)$", text, re.MULTILINE | re.ASCII):
         modules.setdefault(number, {})[name] = value.strip()
@@ -63,7 +63,7 @@ def _structures(table: bytes) -> Iterator[bytes]:
 
 
 def _module_speed(structure: bytes) -> int | None:
-    """Return a module's configured speed, or else its rated speed; None for an empty slot or another structure."""
+    """Return a module's configured speed, or else its rated speed; None for empty slots and other structures."""
     if len(structure) < _SPEED_AT + 2 or structure[0] != _MODULE or not _word(structure, _SIZE_AT):
         return None
     for at, extended_at in ((_CONFIGURED_AT, _EXTENDED_AT + 4), (_SPEED_AT, _EXTENDED_AT)):

@@ -19,7 +19,7 @@ class Zone:
 
 
 class PackageEnergy:
-    """Accumulates the increases of all packages' counters, from one thread.
+    """Accumulates the increases of all packages' counters, for use from one thread.
 
     Args:
         root: Folder that contains Linux's sys.

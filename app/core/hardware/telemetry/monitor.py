@@ -45,7 +45,7 @@ _PSUTIL_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueEr
 
 
 class TelemetryReader:
-    """Collects telemetry when called, for use from one thread. CPU use and changes refer to the previous call.
+    """Collects telemetry when called, for use from one thread. CPU use and changes are relative to the last call.
 
     Args:
         gpus: Reader of the GPUs; None to omit them, so that they aren't woken.
@@ -121,7 +121,7 @@ class TelemetryReader:
         )
 
     def _read_energy(self, elapsed_s: float) -> tuple[float | None, float | None]:
-        """Return the CPU's energy in joules since the first read, and mean power in watts since the last one."""
+        """Return the CPU's energy since the first read in joules and mean power since the last read in watts."""
         if self._apple is not None and self._apple.is_there:
             return self._apple.read()
         before_j, self._energy_j = self._energy_j, self._energy.read_j(elapsed_s)

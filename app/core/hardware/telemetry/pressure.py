@@ -23,7 +23,7 @@ class Pressure:
     Attributes:
         cpu_pct: Percentage of time in which a program waited for a CPU.
         memory_pct: Percentage of time in which a program waited for memory.
-        held_pct: Percentage of scheduling periods in which a CPU quota stopped this process's groups.
+        held_pct: Percentage of scheduling periods in which a CPU quota stopped this process's control groups.
     """
 
     cpu_pct: float | None = None
@@ -65,7 +65,7 @@ class PressureReader:
 
 
 def quota_files(root: Path) -> tuple[Path, ...]:
-    """Return the counter files of the groups that may limit this process's CPU time."""
+    """Return the counter files of the control groups that may limit this process's CPU time."""
     files = dict.fromkeys(folder / "cpu.stat" for folder in cgroup_folders(root))
     return tuple(path for path in files if periods(read_text(path)) is not None)
 

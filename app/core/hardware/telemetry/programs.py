@@ -1,4 +1,4 @@
-"""Finds the programs that use most of the CPU. The names are shown, never stored."""
+"""Finds the programs that use the most CPU time. The names are shown, never stored."""
 
 import os
 import threading
@@ -17,10 +17,10 @@ AT_LEAST_PCT = 20.0
 
 
 def busy_programs(duration_s: float = 0.5, stop: threading.Event | None = None) -> tuple[str, ...]:
-    """Return the names of up to two programs that use most CPU time, the busiest first.
+    """Return the names of the programs that use the most CPU time: at most two, busiest first.
 
     Processes with the same name, such as those of a browser, count as one program. Epochmark's own processes and
-    unreadable ones of other users are excluded.
+    other users' unreadable processes are excluded.
 
     Args:
         duration_s: How long to observe the processes, in seconds.

@@ -76,8 +76,8 @@ class CpuTemperature:
 class CpuClock:
     """Reads the clock speed of the CPUs from one thread.
 
-    On Windows, psutil only reports the base clock, which is multiplied by the processor performance counter. The
-    counter exceeds 100 % while boosting, as in Task Manager.
+    On Windows, psutil reports only the base clock. It is multiplied by the processor performance counter, which
+    exceeds 100 % while the CPU is boosting, as in Task Manager.
 
     Args:
         system: Value of `sys.platform`; a parameter for tests.
@@ -121,7 +121,7 @@ def pick_cpu_temperature_c(chips: Mapping[str, Iterable[tuple[str, float]]]) -> 
 
 
 def _temperature_inputs(root: Path) -> tuple[tuple[str, str, Path], ...]:
-    """Return chip, label and file of each CPU sensor, or of each thermal zone if there is no chip."""
+    """Return the chip, label and file of each CPU sensor, or of each thermal zone if there is no chip."""
     sensors = []
     for name in sorted(root.glob("sys/class/hwmon/hwmon*/name")):
         if (chip := read_word(name)) in CPU_CHIPS:

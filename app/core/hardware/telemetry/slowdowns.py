@@ -1,8 +1,8 @@
 """Detects conditions that slow a computer down (power saving, throttling, swapping, sleep), and clock changes.
 
-Reading these conditions needs no special rights and starts no program, except for the power plan on macOS. Parsers
-are pure functions of text or of a root folder, so tests can run on any system. Values that the system doesn't
-report are None.
+Reading these conditions requires no special permissions. It doesn't start any programs, except to read the power
+plan on macOS. Parsers are pure functions of text or of a root folder, so tests can run on any system. Values that
+the system doesn't report are None.
 """
 
 import math
@@ -66,7 +66,7 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """Simultaneous values of three clocks: wall clock, a clock that stops during sleep, and one that continues."""
+    """Simultaneous values of three clocks: the wall clock, one that stops during sleep, and one that continues."""
 
     wall_s: float
     steady_s: float
@@ -147,9 +147,9 @@ def read_clocks(clock: Clock | None = None, sleepless: Clock | None = None) -> C
 
 
 def clock_changes(before: Clocks, after: Clocks) -> tuple[float, float | None]:
-    """Return the seconds by which the wall clock was set between two reads, and the seconds of sleep.
+    """Return by how many seconds the wall clock was adjusted between two reads, and the seconds of sleep.
 
-    Without a clock that includes sleep, sleep looks as if the wall clock had been set.
+    Without a clock that includes sleep, sleep looks like an adjustment of the wall clock.
     """
     steady_s = after.steady_s - before.steady_s
     slept_s = None
@@ -168,7 +168,7 @@ def rate_per_s(before: int | None, after: int | None, elapsed_s: float) -> float
 
 
 def swapped_bytes_from(vmstat: str, page_bytes: int) -> int | None:
-    """Parse /proc/vmstat; return the bytes read from and written to swap since startup, or None."""
+    """Parse the bytes read from and written to swap since startup from /proc/vmstat; None if missing."""
     pages = dict(line.split() for line in vmstat.splitlines() if len(line.split()) == 2)
     try:
         return page_bytes * (int(pages["pswpin"]) + int(pages["pswpout"]))
@@ -215,7 +215,7 @@ def read_on_battery(root: Path = Path("/")) -> bool | None:
 
 
 def battery_from(root: Path) -> bool | None:
-    """Return whether Linux's power supplies show that the computer runs on battery; None if unknown.
+    """Return whether Linux's power supplies show that the computer runs on battery power; None if unknown.
 
     Batteries of mice and keyboards, and uninterruptible power supplies, are ignored.
     """
@@ -271,7 +271,7 @@ def macos_plan(settings: str) -> str | None:
 
 
 def linux_plan(root: Path) -> str | None:
-    """Return Linux's power plan, like "powersave (intel_pstate), preference balance_power, profile balanced"."""
+    """Read Linux's power plan, such as "powersave (intel_pstate), preference balance_power, profile balanced"."""
     policies = sorted(root.glob("sys/devices/system/cpu/cpufreq/policy*"))
     governor, driver, preference = (
         "/".join(sorted({_word(policy / name) for policy in policies} - {""}))

@@ -1,7 +1,7 @@
 """The English catalogue: one sentence per code, or two (singular and plural).
 
-Sentences are short, active and plain, as in the best desktop apps. Units are part of the sentence; numbers come
-with their formats.
+Sentences are short, active and plain, as in the best desktop apps. Units are part of the sentence; placeholders
+for numbers include a format.
 """
 
 from app.core.messages.english import (

@@ -1,4 +1,4 @@
-"""What the command line prints."""
+"""Output of the command line."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.about_within": "about {value} ± {half_pct:.1f} %",

@@ -1,4 +1,4 @@
-"""Result files: what is shared, and what is imported."""
+"""Result files: sharing and importing."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "exchange.and_others": ("{text} (1 other run differs)", "{text} ({count:,} other runs differ)"),

@@ -1,4 +1,4 @@
-"""A run's verdict, and what to do about it."""
+"""A run's verdict, and advice about it."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.clock_step": "Durations aren't affected, but the run's time of day may be wrong.",

@@ -25,7 +25,7 @@ _SHOWN_LIMIT = 60
 
 
 def read_axis(text: str, workload: Workload) -> tuple[str, tuple[Any, ...], tuple[Message, ...]]:
-    """Parse an axis as typed, such as "batch=16,32,64", into its name, values and remarks.
+    """Parse a typed axis, such as "batch=16,32,64", into its name, its values and remarks.
 
     Duplicate values are removed, with a remark.
 

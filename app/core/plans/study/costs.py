@@ -1,4 +1,4 @@
-"""Pure functions for costs: hourly prices, the cost of an epoch or a run, and when renting pays off."""
+"""Pure functions for costs: hourly prices, the cost of an epoch or a run, and when it pays to rent."""
 
 import csv
 import math
@@ -172,7 +172,7 @@ def relative_rows(result: StudyResult, costs: Costs, what: str) -> list[Relative
 
 
 def published_name(row: PublishedRow) -> str:
-    """Return the name of a published row's device in study 000, which distinguishes compiled builds."""
+    """Return the name of a published row's device in study 000, where compiled builds have separate names."""
     compiled = row.compiled or "(compiled" in row.software
     return sentence("studies.compiled_device", device=row.short_name) if compiled else row.short_name
 
@@ -222,7 +222,7 @@ def own_device(point: Point) -> str:
 
 
 def _power_for_price(point: Point, own: OwnComputer) -> float | None:
-    """Return a configuration's measured power in watts if the cost is based on it, otherwise None."""
+    """Return a configuration's measured power in watts if the cost is based on it; None otherwise."""
     energy_j = point.energy_per_epoch_j
     is_wanted = own.power_w is None and own.electricity_usd_per_kwh is not None
     if not is_wanted or energy_j is None or point.metric != "seconds_per_epoch_s" or not point.value:
@@ -233,9 +233,9 @@ def _power_for_price(point: Point, own: OwnComputer) -> float | None:
 def break_even_hours(own: OwnComputer, rented_usd_per_hour: float, times_as_fast: float = 1.0) -> float | None:
     """Return the hours per month below which renting is cheaper than buying and using this computer.
 
-    Training for h hours on this computer costs the monthly share of the purchase plus the electricity of h hours.
-    The rented device does the same work in h / `times_as_fast` hours. The result is infinite if renting costs less
-    than the electricity, and None without prices.
+    Training for h hours on this computer costs the monthly share of the purchase price plus the electricity for h
+    hours. The rented device does the same work in h / `times_as_fast` hours. The result is infinite if renting
+    costs less than the electricity, and None without prices.
 
     Args:
         own: Costs of this computer, including its purchase price.
@@ -250,7 +250,7 @@ def break_even_hours(own: OwnComputer, rented_usd_per_hour: float, times_as_fast
 
 
 def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True) -> list[str]:
-    """Return sentences on times and costs relative to the baseline, on the cost of an epoch, and on renting.
+    """Return sentences about times and costs relative to the baseline, the cost of an epoch, and renting.
 
     Args:
         result: A study of costs.
@@ -272,7 +272,7 @@ def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True
 
 
 def _device_findings(cheapest: Point, costs: Costs, *, with_advice: bool) -> list[str]:
-    """Return sentences on a device's costs with its cheapest configuration, and on when it pays off to rent."""
+    """Return sentences about a device's costs with its cheapest configuration, and about when it pays to rent."""
     own = prices_on(costs.own, own_device(cheapest))
     price = own_usd_per_hour(cheapest, costs.own)
     if price is None:
@@ -305,7 +305,7 @@ def _against_baseline(result: StudyResult, costs: Costs, what: str) -> list[str]
 
 
 def _rent(point: Point, own: OwnComputer, rented: Sequence[Price]) -> list[str]:
-    """Return a sentence on when it pays off to rent the fastest published device that has a price."""
+    """Return a sentence about when it pays to rent the fastest published device that has a price."""
     rows = [
         row
         for row in comparable_rows(point.spec.workload)

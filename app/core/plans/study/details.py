@@ -24,7 +24,7 @@ class Details:
 
     Attributes:
         epochs: Epochs by run id, for studies that show the progress of training.
-        limits: Text on the limiting factor by configuration name, for studies of sizes.
+        limits: Text about the limiting factor by configuration name, for studies of sizes.
         phases: Images per second by configuration name and case of the storage test, one value per run; empty
             unless the study reads from folders.
     """

@@ -166,7 +166,7 @@ def _work(result: StudyResult, done: Sequence[Point]) -> Figure:
 
 
 def published_lines(workloads: Sequence[str], axis: str, unit: Unit) -> list[Series]:
-    """Return published results as lines over batch sizes or numbers of CPUs, one for each device and software."""
+    """Return published results as lines over batch sizes or CPUs, one for each pair of device and software."""
     lines: dict[tuple[str, str], dict[float, float]] = {}
     for workload in workloads[:1]:
         for row in comparable_rows(workload):
@@ -185,7 +185,7 @@ def published_lines(workloads: Sequence[str], axis: str, unit: Unit) -> list[Ser
 
 
 def _published_place(row: PublishedRow, axis: str) -> int | None:
-    """Return a published result's place on an axis; None if it has none."""
+    """Return a published result's position on an axis; None if it has none."""
     if axis == "batch_size":
         return row.batch_size
     if axis == DEVICES:

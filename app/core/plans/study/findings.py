@@ -53,12 +53,12 @@ class _Gain:
 
 
 def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: bool = False) -> list[str]:
-    """Return the findings as sentences, most important first. If there are no results, the first sentence says so.
+    """Return the findings as sentences, most important first. Without results, the first sentence states this.
 
     Args:
         result: The study.
         details: Details of its runs.
-        has_costs: Whether the findings on costs are provided by `costs.cost_findings`.
+        has_costs: Whether the findings about costs are provided by `costs.cost_findings`.
     """
     done = [point for point in result.done if point.rate is not None]
     if not done:
@@ -121,7 +121,7 @@ def _batch(result: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _power(_: StudyResult, done: list[Point]) -> list[str]:
-    """Return sentences on the fastest power limit, the best trade-off, and the most efficient limit."""
+    """Return sentences about the fastest power limit, the best trade-off, and the most efficient limit."""
     best = fastest(done)
     rate = rate_text(best.rate, unit_of(done))
     lines = [sentence("studies.power_best", limit_w=axis_value(POWER_LIMIT, best.spec), rate=rate)]
@@ -174,7 +174,7 @@ def _threads(_: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _scaling(_: StudyResult, done: list[Point]) -> list[str]:
-    """Return sentences on the speed with several devices, relative to one device."""
+    """Return sentences about the speed with several devices, relative to one device."""
     first = next((point for point in done if point.spec.device_count == 1), None)
     others = sorted((point for point in done if point is not first), key=lambda point: point.spec.device_count)
     lines = []
@@ -190,7 +190,7 @@ def _scaling(_: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _configurations(result: StudyResult, done: list[Point]) -> list[str]:
-    """Return, for each workload, sentences on the fastest configurations and their advantage over the others."""
+    """Return, for each workload, sentences about the fastest configurations and their lead over the others."""
     lines = []
     for workload in dict.fromkeys(point.spec.workload for point in done):
         lines += _ranking([point for point in done if point.spec.workload == workload], result)
@@ -263,7 +263,7 @@ def _phases(result: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _few_images(points: list[Point]) -> list[str]:
-    """Return sentences on the configuration with the shortest latency for one image and for 16 images."""
+    """Return sentences about the configuration with the shortest latency for one image and for 16 images."""
     lines = []
     for count, key in ((1, "latency_1_median_s"), (16, "latency_16_median_s")):
         timed = [point for point in points if key in point.metrics]
@@ -287,7 +287,7 @@ def _fastest_rate(result: StudyResult, best: Point, done: list[Point]) -> str:
 
 
 def _memory(done: list[Point]) -> list[str]:
-    """Return sentences on the peak memory, and on whether memory use kept growing."""
+    """Return sentences about the peak memory, and about whether memory use kept growing."""
     lines = []
     peaks = [point.metrics["peak_memory_bytes"] for point in done if "peak_memory_bytes" in point.metrics]
     if peaks:
@@ -301,7 +301,7 @@ def _memory(done: list[Point]) -> list[str]:
 
 
 def _limits(details: Details) -> list[str]:
-    """Return sentences on limiting factors, each with its configurations."""
+    """Return sentences about limiting factors, each with its configurations."""
     points: dict[str, list[str]] = {}
     for name, limit in details.limits.items():
         points.setdefault(limit, []).append(name)
@@ -323,7 +323,7 @@ def _precision(result: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _convergence(result: StudyResult, done: list[Point], details: Details) -> list[str]:
-    """Return sentences on the highest accuracy that all configurations reach, and on how soon they reach it."""
+    """Return a sentence about how soon each configuration reaches the highest accuracy that all of them reach."""
     reached: dict[str, list[tuple[float, float]]] = {}
     for point in done:
         run, at_s = point.best_run, 0.0
@@ -356,7 +356,7 @@ def _in_general(result: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _missing(result: StudyResult) -> list[str]:
-    """Return sentences on configurations without a result, grouped by reason."""
+    """Return sentences about configurations without a result, grouped by reason."""
     lines = []
     for state in ("failed", "refused", "skipped"):
         points = [point for point in result.points if point.state == state]
@@ -371,7 +371,7 @@ def _missing(result: StudyResult) -> list[str]:
 
 
 def _doubts(result: StudyResult) -> list[str]:
-    """Return sentences on runs that aren't valid, or a note that a demo's results are meaningless."""
+    """Return sentences about runs that aren't valid, or a note that a demo's results are meaningless."""
     if all(CATALOGUE[name].is_demo for name in result.workloads):
         return [sentence("verdict.demo")]
     counted = [run for run in result.group.runs if is_usable(run)]

@@ -39,7 +39,7 @@ def phase_title(case: str) -> str:
 
 
 def reading_findings(done: Sequence[Point], details: Details) -> list[str]:
-    """Return sentences on the number of CPUs that is sufficient for all phases, and on each phase."""
+    """Return sentences about the number of CPUs that is sufficient for all phases, and about each phase."""
     lines: list[str] = []
     enough: list[set[tuple[int, str]]] = []
     for case in PHASES:
@@ -61,7 +61,7 @@ def reading_findings(done: Sequence[Point], details: Details) -> list[str]:
 
 
 def folder_lines(result: StudyResult) -> list[str]:
-    """Return the names of the folders, for the user only: they must not be shared."""
+    """Return the names of the folders, for the user only, because they must not be shared."""
     if FOLDERS not in result.study.axes:
         return []
     place = result.study.axes.index(FOLDERS)
@@ -89,7 +89,7 @@ def _near(spots: Sequence[_Spot]) -> list[_Spot]:
 
 
 def _limit(case: str, spots: Sequence[_Spot]) -> str:
-    """Return a sentence on a phase's bottleneck, found by comparing the fastest configuration with others."""
+    """Return a sentence about a phase's bottleneck, found by comparing the fastest configuration with others."""
     best = max(spots, key=lambda spot: spot.rate)
     fewer = min((spot for spot in spots if spot.folder == best.folder), key=lambda spot: spot.cpus)
     slower = min((spot for spot in spots if spot.cpus == best.cpus), key=lambda spot: spot.rate)
@@ -104,7 +104,7 @@ def _limit(case: str, spots: Sequence[_Spot]) -> str:
 
 
 def _gain(best: _Spot, other: _Spot) -> float:
-    """Return how many times as fast the best configuration is; 1.0 if the ranges of their rounds overlap."""
+    """Return how many times as fast as the other configuration the best one is; 1.0 if their ranges overlap."""
     return best.rate / other.rate if best.low > other.high else 1.0
 
 

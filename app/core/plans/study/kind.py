@@ -16,7 +16,7 @@ QUICK_RUN_S = 60.0  # as in the suite, including the start of the process
 
 
 def runs_text(plan: Plan) -> str:
-    """Return the number of runs of a plan and, if all of them are Quick runs, about how long they take."""
+    """Return the number of runs of a plan and, if all of them are Quick runs, their approximate duration."""
     if any(spec.preset != "quick" for spec in plan.specs):
         return sentence("studies_page.runs", count=plan.count)
     fixed = (
@@ -67,7 +67,7 @@ class StudyPlan(PlanKind):
         return [StudyReport(each) for each in list_studies(database, limit)]
 
     def running(self, group: Group, asked: Mapping[int, RunSpec], like: PlanReport | None = None) -> PlanReport:
-        """Return a report of a study that may still be running, with the prices of another report."""
+        """Return a report on a study that may still be running, with the prices of another report."""
         from app.core.plans.study.points import make_result
         from app.core.plans.study.report import StudyReport
 

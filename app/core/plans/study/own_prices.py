@@ -32,7 +32,7 @@ def device_rows(machine: Machine | None, own: OwnComputer) -> list[DeviceRow]:
 def device_named(typed: str, names: Sequence[str]) -> str:
     """Return the device with this name, or else the only device whose name contains it.
 
-    Raises UsageError if there is no such device or several.
+    Raises UsageError if there is no such device, or if there are several.
     """
     key = typed.casefold().strip()
     exact = [name for name in names if name.casefold() == key]
@@ -61,7 +61,7 @@ def _row(own: OwnComputer, device: str) -> OwnDevice | None:
 
 
 def _same(device: str, names: Sequence[str]) -> str | None:
-    """Return the stored name of the same device; None if there is none. Vendors may be omitted from names."""
+    """Return the stored name that matches a device; None if there is none. Names may omit the vendor."""
     return next((name for name in names if _ends_with(name, device) or _ends_with(device, name)), None)
 
 

@@ -24,7 +24,7 @@ READING_ROUNDS = 2  # in one round, a drive briefly used by another program woul
 
 
 def study_preset(key: str) -> StudyPreset:
-    """Return a preset. If it doesn't exist, raises UsageError with the names of all presets."""
+    """Return a preset. Raises UsageError with the names of all presets if it doesn't exist."""
     if key not in PRESETS:
         raise UsageError(message("studies.unknown_preset", preset=repr(key[:60]), presets=list(PRESETS)))
     return PRESETS[key]
@@ -81,7 +81,7 @@ def plan_preset(
 def idle_presets(runner: Runner) -> dict[str, AppError | None]:
     """Return the keys of ready-made studies with nothing to compare on this computer.
 
-    The value of a key is the reason why no configuration can run, or None if there is only one.
+    The value of a key is the reason why no configuration can run, or None if only one configuration can run.
     """
     idle: dict[str, AppError | None] = {}
     for key in PRESETS:

@@ -66,7 +66,7 @@ class Point:
 
     @property
     def name(self) -> str:
-        """The name in one line."""
+        """The name on one line."""
         return " · ".join(self.place)
 
     @property
@@ -77,7 +77,7 @@ class Point:
 
     @property
     def has_spilled(self) -> bool:
-        """Whether in every usable run the GPU's memory was full and the computer's memory was used instead."""
+        """Whether, in every usable run, the GPU's memory was full and the computer's memory was used instead."""
         counted = [run for run in self.runs if is_usable(run)]
         return bool(counted) and all("memory_spilled" in (run.reasons or "").split() for run in counted)
 
@@ -126,7 +126,7 @@ class Point:
 
     @property
     def energy_per_epoch_j(self) -> float | None:
-        """Energy of CPU and GPU per epoch in joules, as far as it is known; None if neither is known."""
+        """Energy used by CPU and GPU per epoch in joules, as far as known; None if neither is known."""
         run = self.best_run
         parts = (run.cpu_energy_per_epoch_j, run.gpu_energy_per_epoch_j) if run is not None else ()
         there = [part for part in parts if part is not None]
@@ -174,7 +174,7 @@ def study_title(study: Study) -> str:
 
 
 def point_name(plan: Plan, spec: RunSpec) -> str:
-    """Return a configuration's values on the axes of its study, in one line."""
+    """Return a configuration's values on the axes of its study, on one line."""
     study = plan.study or Study()
     specs = [*plan.specs, *(refusal.spec for refusal in study.refused)]
     return " · ".join(_place(spec, specs, study.axes))
@@ -266,7 +266,7 @@ def followed(
 ) -> tuple[tuple[PlannedRun, ...], list[int | None]]:
     """Match runs with their study's plan; return the planned runs that remain, and the round of each run.
 
-    Rounds are numbered from 0; None stands for a run that wasn't planned.
+    Rounds are numbered from 0; the round is None for a run that wasn't planned.
 
     Args:
         plan: Plan of the study.
@@ -340,8 +340,8 @@ def _said(reason: Message | str) -> str:
 def power_knee(done: Sequence[Point]) -> Point | None:
     """Return the configuration at the knee of the curve of speed over power limit; None if there is no knee.
 
-    With speed and limit scaled to the range from 0 to 1, the knee is the point where speed exceeds the limit the
-    most (V. Satopää et al., "Finding a 'Kneedle' in a Haystack", 2011). A straight line has no knee.
+    With speed and limit scaled to the range from 0 to 1, the knee is the point where the speed exceeds the limit
+    by the most (V. Satopää et al., "Finding a 'Kneedle' in a Haystack", 2011). A straight line has no knee.
     """
     limits_w = [float(axis_value(POWER_LIMIT, point.spec) or 0) for point in done]
     rates = [point.rate.value if point.rate is not None else 0.0 for point in done]

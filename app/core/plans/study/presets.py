@@ -37,7 +37,7 @@ CONVERGENCE_BATCHES = (0.5, 1, 4)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Everything that the configurations of a study depend on.
+    """The inputs that determine the configurations of a study.
 
     Attributes:
         machine: This computer.
@@ -82,7 +82,7 @@ class StudyPreset:
         source: Number of the published study, "000" to "004"; "" if there is none.
         takes_several: Whether it supports several workloads.
         on_several: Whether it compares numbers of devices.
-        reading: Id of the workload that replaces the default one if folders are read; "" if it never reads
+        reading: Id of the workload that replaces the default one if folders are read; "" if the study never reads
             folders.
     """
 
@@ -136,7 +136,7 @@ def cpu_counts(place: Place) -> list[int]:
 
 
 def software(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return specs for each engine on the CPU: default and, if supported, without oneDNN and compiled."""
+    """Return specs for each engine on the CPU: with defaults and, if supported, without oneDNN and compiled."""
     (workload,) = workloads
     specs = []
     for choice in place.choices(workload):

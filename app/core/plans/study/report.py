@@ -1,4 +1,4 @@
-"""The report of a study: sentences, charts, table, picture, text and files."""
+"""The report on a study: sentences, charts, table, picture, text and files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -83,7 +83,7 @@ class StudyReport(PlanReport):
         return replace(self, details=details, costs=costs, problem=problem if self._is_about_costs else None)
 
     def lines(self, *, with_advice: bool = True) -> list[str]:
-        """Return the findings, including those on costs for the cost study."""
+        """Return the findings; for the cost study, they include findings about costs."""
         costs = self._costs
         about = cost_findings(self.result, costs, with_advice=with_advice) if costs is not None else []
         return [

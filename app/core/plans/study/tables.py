@@ -61,7 +61,7 @@ def _row(point: Point, *, several_units: bool) -> tuple[str, ...]:
 
 
 def state_text(point: Point) -> str:
-    """Return a configuration's state in a word or two: its verdict, or the reason for having no result."""
+    """Return a configuration's state in a word or two: its verdict, or the reason why it has no result."""
     if point.state == "done":
         verdicts = [run.verdict or "caution" for run in point.runs if run.status == "completed"]
         worst = next((word for word in ("invalid", "caution") if word in verdicts), "valid")

@@ -61,8 +61,8 @@ class SuitePart:
         Args:
             engine: Name of the engine.
             device: Device as in a spec, such as "cpu" or "gpu:0".
-            without_tf32: Whether to disable TF32, which some engines would use for float32 products on graphics
-                cards.
+            without_tf32: Whether to disable TF32, which some engines would otherwise use for float32 matrix
+                products on graphics cards.
         """
         workload: Workload = CATALOGUE[self.workload]
         choice: dict[str, Any] = {"engine": engine, "device": device, "precision": self.precision}
@@ -134,7 +134,7 @@ def suite_name(number: int) -> str:
 
 
 def definition_of(number: int) -> Definition:
-    """Return the definition of a suite. Raises UsageError if this version doesn't have it."""
+    """Return the definition of a suite. Raises UsageError if this version doesn't include it."""
     if number not in SUITES:
         raise UsageError(message("suite.unknown", number=number))
     return SUITES[number]

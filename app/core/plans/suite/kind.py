@@ -64,7 +64,7 @@ class SuitePlan(PlanKind):
         return [SuiteReport(each) for each in list_suites(database, limit)]
 
     def running(self, group: Group, asked: Mapping[int, RunSpec], like: PlanReport | None = None) -> PlanReport:
-        """Return a report of a suite that may still be running."""
+        """Return a report on a suite that may still be running."""
         from app.core.plans.suite.report import SuiteReport
         from app.core.plans.suite.score import suite_result
 

@@ -1,4 +1,4 @@
-"""Reads scores of other computers, from imported files and community tables that contain all tests of a suite."""
+"""Reads other computers' scores from imported files and community tables that contain all tests of a suite."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,8 @@ class KnownScore:
         name: Label of the computer.
         engine: Engine and its version.
         verdict: Worst verdict of the tests.
-        is_community: Whether the score is from a community table, where each test is a median over computers.
+        is_community: Whether the score is from a community table, in which each test's value is a median over
+            computers.
     """
 
     suite: int
@@ -117,7 +118,7 @@ def _score(definition: Definition, results: Sequence[ImportedResult]) -> KnownSc
 
 
 def is_of(part: SuitePart, run: RunSummary, preset: str = "quick") -> bool:
-    """Return whether a run matches the specification of a test, but with this preset."""
+    """Return whether a run has this preset and otherwise matches the specification of a test."""
     if run.workload != part.workload:
         return False
     workload, is_on_card = CATALOGUE[part.workload], (run.device or "").startswith("gpu")

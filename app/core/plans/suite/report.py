@@ -1,4 +1,4 @@
-"""The report of a suite: score, sentences, charts, table, picture, text and files."""
+"""The report on a suite: score, sentences, charts, table, picture, text and files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -51,7 +51,7 @@ PICTURE_ROWS_LIMIT = 10
 
 @dataclass(frozen=True)
 class SuiteReport(PlanReport):
-    """The report of a suite.
+    """The report on a suite.
 
     Attributes:
         result: The suite's result.
@@ -109,7 +109,7 @@ class SuiteReport(PlanReport):
         )
 
     def with_community(self, rows: Sequence[CommunityRow]) -> "SuiteReport":
-        """Return a copy that also has the scores from a community table."""
+        """Return a copy that also contains the scores from a community table."""
         return replace(self, elsewhere=[*self.elsewhere, *community_scores(rows, self.result.definition)])
 
     def lines(self, *, with_advice: bool = True) -> list[str]:
@@ -118,7 +118,7 @@ class SuiteReport(PlanReport):
         return suite_lines(self.result)
 
     def notes(self) -> list[str]:
-        """Return the sentences without the score. If other scores are loaded, the rank is first."""
+        """Return the sentences without the score. If other scores are loaded, the rank comes first."""
         rank = rank_text(self.result, self.elsewhere)
         if rank:
             return [sentence("suite.rank_sentence", rank=rank), *suite_notes(self.result)]
@@ -128,7 +128,7 @@ class SuiteReport(PlanReport):
     def figures(self) -> tuple[Figure, ...]:
         """Return a chart of all tests' points and, if they are loaded, charts of other scores.
 
-        The known computers come first if there are others than the reference computer.
+        The known computers come first if there are any other than the reference computer.
         """
         if self.others is None:
             return (suite_figure(self.result),)

@@ -1,8 +1,8 @@
 """Computes the score of a suite: points for each test, and their geometric mean. Pure functions.
 
-A test scores 1,000 points times its speed divided by the reference computer's. The ratio of headlines is the ratio
-of steps per second, because batch size and data are fixed. Each round runs all tests, and a test's points are the
-geometric mean over its runs. `uncertainty` computes the interval of the total.
+A test scores 1,000 points times its speed divided by the reference computer's. The ratio of headlines equals the
+ratio of steps per second, because batch size and data are fixed. Each round runs all tests, and a test's points
+are the geometric mean over its runs. `uncertainty` computes the interval of the total.
 """
 
 import statistics
@@ -38,7 +38,7 @@ class PartScore:
         rounds: Points of each usable run.
         score: Geometric mean of these points, with the range covered by the runs' intervals; 0 points if the test
             doesn't fit into memory, None without a usable result.
-        reason: Reason why there is no result or the verdict isn't valid; otherwise "".
+        reason: Reason why there is no result or the verdict isn't valid; "" otherwise.
     """
 
     part: SuitePart
@@ -50,7 +50,7 @@ class PartScore:
 
     @property
     def run(self) -> RunSummary | None:
-        """The run with the worst verdict, the first of several; None before the first run."""
+        """The run with the worst verdict, or the first of several such runs; None before the first run."""
         return max(self.runs, key=lambda run: _LEVELS.index(_level(run)), default=None)
 
     @property
@@ -81,7 +81,7 @@ class SuiteResult:
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """Values that differ between runs and therefore rule out a total score, such as two CPUs; () if none."""
+        """Values that differ between runs and therefore rule out a total score, such as CPUs; () if none."""
         for name in ("cpu_name", "device_name", "engine_version"):
             there = tuple(dict.fromkeys(str(getattr(run, name) or "n/a") for run in self.runs))
             if len(there) > 1:
@@ -95,7 +95,7 @@ class SuiteResult:
         return min(counted, default=0)
 
     def mean(self, purpose: Purpose | None) -> Score | None:
-        """Return the geometric mean of the scores of all tests, or of those with this purpose if it isn't None.
+        """Return the geometric mean of the tests' scores. If `purpose` isn't None, only tests with it count.
 
         None while a test has no points, or if the runs used different computers or engine versions.
         """
@@ -128,7 +128,7 @@ class SuiteResult:
 
     @property
     def example(self) -> RunSummary | None:
-        """A run that identifies engine, device and computer; None before the first run."""
+        """A run that identifies the engine, device and computer; None before the first run."""
         return next(iter(self.runs), None) or next((run for each in self.parts for run in each.runs), None)
 
     @property
@@ -155,7 +155,7 @@ def suite_result(group: Group, asked: Mapping[int, RunSpec]) -> SuiteResult:
         asked: Requested spec of each run, by run id.
 
     Raises:
-        UsageError: The group isn't a suite, or this version doesn't have its definition.
+        UsageError: The group isn't a suite, or this version doesn't include its definition.
     """
     plan = group.plan
     if plan.suite is None or not plan.specs:
@@ -167,7 +167,7 @@ def suite_result(group: Group, asked: Mapping[int, RunSpec]) -> SuiteResult:
 
 
 def _left(plan: Plan, parts: Sequence[PartScore]) -> Iterator[PlannedRun]:
-    """Yield the remaining runs in order, including those that ran out of memory but may fit at another time."""
+    """Yield the remaining runs in order, including those that ran out of memory but may fit into it later."""
     for each in plan.runs():
         number = (each.number - 1) // len(plan.specs)  # number of the round, from 0
         done = [part for part in parts if part.state == "done" and part.part.is_of(each.spec)]

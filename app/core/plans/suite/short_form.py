@@ -1,9 +1,9 @@
 """Compact text form of a suite, for the QR code of its picture. See `result_file.short_form` for the characters.
 
-The fields, separated by ":", are: mark, SUITE, number of the suite, engine, its version, device, names of
-processor and graphics card, a field for each test in the order of the definition, and the checksum. The field of
-a test is the letter of its verdict, followed by the result of each round, separated by "/". Results have
-SUITE_DIGITS digits, or more if the score would otherwise be rounded to other points than in the picture.
+The fields, separated by ":", are: mark, SUITE, number of the suite, engine, its version, device, names of the
+processor and graphics card, a field for each test in the order of the definition, and the checksum. The field of a
+test is the letter of its verdict, followed by the result of each round, separated by "/". Results have
+SUITE_DIGITS digits, or more if rounding would otherwise change the points that the picture shows.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ _NUMBER_DIGITS, _ID_DIGITS = 6, 16
 def suite_form(result: SuiteResult) -> str:
     """Return the short form of a suite; "" if it has none.
 
-    Only a score above 0 from runs with the settings of the definition has a short form, except for the demo.
+    Only a score above 0 from runs with the settings of the definition has a short form. The demo has none.
     """
     total, run = result.total, result.example
     is_scored = total is not None and total.points > 0 and result.definition.number != DEMO.number
@@ -109,7 +109,7 @@ def _is_usual(each: PartScore) -> bool:
 
 
 def _points(parts: Sequence[PartScore], digits: int) -> float | None:
-    """Return the score that somebody else computes from results with so many digits."""
+    """Return the score that another person's app computes from results with this number of digits."""
     scored = []
     for each in parts:
         runs = [replace(run, value=float(written_number(run.value or 0.0, digits))) for run in each.runs]
@@ -144,7 +144,7 @@ def _id(text: str) -> str:
 
 
 def _results(definition: Definition, fields: Sequence[str], version: str) -> Iterator[Result]:
-    """Yield the result of each run. Raises one of FIELD_ERRORS if a field makes no sense."""
+    """Yield the result of each run. Raises one of FIELD_ERRORS if a field is invalid."""
     levels = {letter: level for level, letter in _LEVELS.items()}
     engine, engine_version, device, cpu_name, device_name = fields[_NUMBER + 1 : _PARTS]
     environment = Environment(
@@ -172,7 +172,7 @@ def _results(definition: Definition, fields: Sequence[str], version: str) -> Ite
 
 
 def _spec(part: SuitePart, environment: Environment, number: int) -> Spec:
-    """Return the spec of a run in round `number`, which distinguishes results that are otherwise the same."""
+    """Return the spec of a run in round `number`. The round distinguishes otherwise identical results."""
     device = environment.device or "cpu"
     asked = part.spec(engine=environment.engine, device=device, without_tf32=device.startswith("gpu"))
     return usual_spec(

@@ -36,9 +36,9 @@ def interval_text(score: Score | None) -> str:
 
 
 def certainty_text(score: Score | None) -> str:
-    """Return the ± of a score, or a note if it has no interval; "" without a score or for 0 points.
+    """Return the margin of error of a score, or a note if it has no interval; "" without a score or for 0 points.
 
-    The ± is the distance to the farther end of the interval, as a percentage of the duration, as for runs.
+    The margin is the distance to the farther end of the interval, as a percentage of the duration, as for runs.
     """
     if score is None or score.points <= 0:
         return ""
@@ -53,7 +53,7 @@ def precisions_text(definition: Definition) -> str:
 
 
 def suite_conditions(result: SuiteResult) -> str:
-    """Return device, engine and precision, without which a score is meaningless; "" before the first run."""
+    """Return the device, engine and precision, without which a score is meaningless; "" before the first run."""
     run = result.example
     if run is None:
         return ""
@@ -67,7 +67,7 @@ def suite_lines(result: SuiteResult) -> list[str]:
 
 
 def suite_notes(result: SuiteResult) -> list[str]:
-    """Return the sentences except for score and verdict, for views that show these separately."""
+    """Return the sentences except for the score and the verdict, for views that show these separately."""
     if result.total is None:
         return suite_lines(result)
     return [sentence("suite.conditions", conditions=suite_conditions(result)), *_notes(result)]
@@ -142,7 +142,7 @@ def suite_figure(result: SuiteResult) -> Figure:
 
 
 def scores_figure(shown: SuiteResult, others: Sequence[SuiteResult]) -> Figure | None:
-    """Return a chart of this computer's scores with their intervals; None if there is no other one.
+    """Return a chart of this computer's scores with their intervals; None if there is only one.
 
     Scores with the definition's engine come first.
 
@@ -169,7 +169,7 @@ def scores_figure(shown: SuiteResult, others: Sequence[SuiteResult]) -> Figure |
 
 
 def places_figure(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> Figure | None:
-    """Return a chart of a score among those of other computers, best first; None without a score."""
+    """Return a chart of a score among other computers' scores, best first; None without a score."""
     if shown.total is None:
         return None
     places = _places(shown, elsewhere)
@@ -177,7 +177,7 @@ def places_figure(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> Figure
 
 
 def others_figure(elsewhere: Sequence[KnownScore], definition: Definition) -> Figure | None:
-    """Return a chart of other computers' scores and the reference computer's; None if there are no others."""
+    """Return a chart of the scores of other computers and the reference computer; None without other scores."""
     others = [each for each in elsewhere if each.suite == definition.number]
     return _figure(_best_first(_others(others, definition, "")), definition) if others else None
 
@@ -193,7 +193,7 @@ def _figure(places: Sequence[tuple[str, Score, bool]], definition: Definition) -
 
 
 def nearest_rows(figure: Figure, limit: int) -> Figure:
-    """Return a chart of rows with at most `limit` rows, those nearest to the highlighted one."""
+    """Return a chart with at most `limit` rows, those nearest to the highlighted row."""
     (series,) = figure.series
     marked = next(number for number, spot in enumerate(series.spots) if spot is not None and spot.is_marked)
     first = max(0, min(marked - limit // 2, len(figure.rows) - limit))
@@ -211,7 +211,7 @@ def rank_text(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> str:
 
 
 def _places(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> list[tuple[str, Score, bool]]:
-    """Return the name and score of each computer, and whether its score is the one shown, best first."""
+    """Return, best first, the name and score of each computer, and whether the score is the one shown."""
     engine = engine_title(shown.example.engine) if shown.example is not None else ""
     own = (sentence("suite.this_computer"), shown.total or Score(0.0), True)
     return _best_first([own, *_others(elsewhere, shown.definition, engine)])
@@ -222,7 +222,7 @@ def _best_first(places: Sequence[tuple[str, Score, bool]]) -> list[tuple[str, Sc
 
 
 def _others(elsewhere: Sequence[KnownScore], definition: Definition, engine: str) -> list[tuple[str, Score, bool]]:
-    """Return the names and scores of the reference computer and others. The name of this engine is omitted."""
+    """Return names and scores of the reference and other computers. The name of this engine is omitted."""
     software = definition.software.split(",")[0]  # without the precision, which is on the axis
 
     def name(*parts: str) -> str:
@@ -247,7 +247,7 @@ def imported_name(score: KnownScore) -> str:
 
 
 def _score_name(result: SuiteResult) -> str:
-    """Return a name that distinguishes a suite from this computer's others: engine, device and number."""
+    """Return a name that distinguishes a suite from this computer's other suites: engine, device and number."""
     run = result.example
     assert run is not None  # it has a score
     device = short_name(device_title(run))

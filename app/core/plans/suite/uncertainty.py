@@ -29,7 +29,7 @@ class Score:
 
     @property
     def half_pct(self) -> float | None:
-        """Distance to the farther end of the interval, in percent of the duration; None without an interval."""
+        """Distance to the interval's farther end, as a percentage of the duration; None without an interval."""
         if self.low is None or self.high is None or self.points <= 0:
             return None
         return 100 * max(self.points / self.low - 1, 1 - self.points / self.high)
@@ -38,7 +38,7 @@ class Score:
 def hull(scores: Sequence[Score]) -> Score:
     """Return the geometric mean of a test's scores, with the range covered by their intervals.
 
-    A score without an interval contributes only its points. If no score has an interval, neither has the mean.
+    A score without an interval contributes only its points. If no score has an interval, neither does the mean.
     """
     middle = statistics.geometric_mean([each.points for each in scores])
     if all(each.low is None or each.high is None for each in scores):

@@ -46,7 +46,7 @@ PLAIN = CsvStyle()
 
 
 def guarded(text: str) -> str:
-    """Return text for a cell that spreadsheets don't run as a formula, with line breaks that can't split a row."""
+    """Return text for a cell that spreadsheets don't run as a formula, and whose line breaks can't split a row."""
     if _FORMULA.match(text):
         text = _MARK + text
     # Before Python 3.13, csv doesn't quote "\r", which would split the row.

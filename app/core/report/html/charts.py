@@ -106,7 +106,7 @@ def bar_chart(title: str, rows: Sequence[Row]) -> Element | None:
 
 
 class _Scale:
-    """Maps values to positions. If all values are equal, their position is the middle."""
+    """Maps values to positions. If all values are equal, they are placed in the middle."""
 
     def __init__(self, low: float, high: float, begin: float, end: float) -> None:
         self.low, self.high, self._begin, self._end = low, high, begin, end

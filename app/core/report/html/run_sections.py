@@ -53,7 +53,7 @@ def run_article(run: JudgedRun, number: int) -> Element:
 
 
 def _head(run: JudgedRun) -> Iterator[Element]:
-    """Yield the headline with its interval, or the reason for having none."""
+    """Yield the headline with its interval, or the reason why there is no headline."""
     summary = run.summary
     try:
         card = share_card(run)
