@@ -54,7 +54,7 @@ class OwnComputer(msgspec.Struct, frozen=True, kw_only=True):
         purchase_usd: Price of the computer.
         lifetime_years: Expected years of use.
         hours_per_month: Hours of training per month, over which the purchase price is spread.
-        devices: Costs that differ for a device, by device name.
+        devices: Costs of devices that differ from the computer's, by device name.
     """
 
     power_w: Amount | None = None
@@ -78,7 +78,7 @@ class OwnComputer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def usd_per_hour(self) -> float | None:
-        """Electricity plus the share of the purchase price per hour of training; None if neither is set."""
+        """The cost of electricity and purchase per hour of training; None if both are unknown."""
         parts = [self.electricity_usd_per_hour]
         if self.purchase_usd_per_month is not None:
             parts.append(self.purchase_usd_per_month / self.hours_per_month)
@@ -110,8 +110,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 def load_settings(path: Path) -> Settings:
     """Return the settings, or the defaults if there are none.
 
-    A damaged file is renamed, not deleted, and a warning contains the new name. Anything other than a file isn't
-    changed.
+    A damaged file is renamed, not deleted, and a warning states its new name. If the path isn't a regular file,
+    nothing is changed.
     """
     try:
         return typed.decode(read_regular(path, _SIZE_LIMIT_BYTES), Settings)

@@ -49,12 +49,12 @@ def switch_title(name: str, is_on: bool | None) -> str:
 
 
 def throttle_title(reason: str) -> str:
-    """Return why a GPU's clock is limited, such as "power cap"."""
+    """Return the reason why a GPU's clock is limited, such as "power cap"."""
     return _known(throttle_message(reason), reason)
 
 
 def throttle_message(reason: str) -> Message:
-    """Return the message behind `throttle_title`, for a reason known to this version."""
+    """Return the message that `throttle_title` shows for a reason known to this version."""
     return message(f"throttle.{reason.replace(' ', '_')}")
 
 
@@ -69,7 +69,7 @@ def _known(name: Message, plain: str) -> str:
 
 
 def differing(a: RunSpec, b: RunSpec) -> tuple[str, str]:
-    """Describe the differences between two specs, one text for each; "A" and "B" if there are none."""
+    """Describe how two specs differ, in one text for each spec; "A" and "B" if they don't differ."""
     apart = [setting for setting in all_settings() if setting.in_ab and setting.of(a) != setting.of(b)]
     if all(spec.jit == compiles_always(spec.engine) for spec in (a, b)):  # both use the engine's default
         apart = [setting for setting in apart if setting.name != "jit"]

@@ -1,4 +1,4 @@
-"""Windows' Job objects, which end their processes when the owner ends for any reason."""
+"""Windows Job objects, which end their processes when the owner ends for any reason."""
 
 import ctypes
 from typing import Any

@@ -1,1 +1,1 @@
-"""The GUI, the only package that uses Qt, displays the results of app.core and contains no other logic."""
+"""The GUI. This is the only package that uses Qt. It displays the results of app.core and has no other logic."""

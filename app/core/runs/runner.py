@@ -135,7 +135,7 @@ class Runner:
 
 
 def device_problem(spec: RunSpec, machine: Machine, variant: str | None) -> Message | None:
-    """Explain why a run's device doesn't accept its power limit or has too little memory; None if it is suitable.
+    """Explain why a device can't use a run's power limit or has too little memory; None if the device is suitable.
 
     Args:
         spec: Spec of the run.
@@ -148,7 +148,7 @@ def device_problem(spec: RunSpec, machine: Machine, variant: str | None) -> Mess
 
 
 def check_engine_is_there(engine: str, paths: Paths) -> None:
-    """Raise UsageError unless the engine's folder contains an installation for this Python."""
+    """Raise UsageError unless the engine's folder contains an installation for this Python version."""
     if is_included(engine):
         return
     if is_busy(paths, engine):
@@ -176,7 +176,7 @@ def checked_workload(spec: RunSpec) -> Workload:
 
 
 def exact_spec(spec: RunSpec) -> RunSpec:
-    """Check a spec, and return it with the exact types of its fields. Raises UsageError if a value is invalid."""
+    """Check a spec, and return it with fields of the declared types. Raises UsageError if a value is invalid."""
     checked_workload(spec)
     try:
         return typed.convert(msgspec.to_builtins(spec), RunSpec)

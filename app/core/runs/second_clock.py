@@ -20,7 +20,7 @@ class SecondClock:
     """Compares the worker's clock with this process's clock during the timed steps.
 
     Both processes read the same system clock, so the times can differ only by the delivery time, which is never
-    negative. Therefore the fastest arrivals of the first and the last quarter are compared. An arrival counts only
+    negative. Therefore the fastest arrivals in the first and last quarters are compared. An arrival counts only
     if the reader was waiting for it and for the next one. This excludes lines that accumulated while this process
     was blocked by a full queue, a slow database or a pause.
 
@@ -35,7 +35,7 @@ class SecondClock:
         self._arrivals: list[tuple[float, float]] = []  # times by the worker's clock and by this process's clock
 
     def asked(self) -> None:
-        """Record that the reader starts waiting for a line."""
+        """Record that the reader has started waiting for a line."""
         self._asked_s = self._clock()
 
     def heard(self, event: events.Event | None) -> None:
@@ -54,7 +54,7 @@ class SecondClock:
         self._arrivals.append((sent_s, arrived_s))
 
     def metrics(self) -> dict[str, float]:
-        """Return the time between the first and last quarter on both clocks; empty with too few arrivals."""
+        """Return the time between the first and last quarters on each clock; empty if arrivals are too few."""
         if len(self._arrivals) < ARRIVALS_AT_LEAST:
             return {}
         quarter = len(self._arrivals) // 4

@@ -58,17 +58,18 @@ class Limits:
     Attributes:
         silence_s: Silence before a warning. The run isn't ended before `start_s`, because compiling the first step
             may take a long time.
-        slow_s, slow_steps: Silence before a warning if several computers take part, in seconds and in typical
-            steps, whichever is longer.
+        slow_s, slow_steps: Silence before a warning if several computers take part, as seconds and as a number of
+            typical steps; the longer one applies.
         start_s: Silence before the first step after which a worker counts as hung. NVIDIA states up to 30 minutes
             for compiling kernels for a GPU without prebuilt code.
         unheard_s: Silence after which a worker that regularly sends `alive` counts as hung.
-        loads_s: The same, until the engine has been imported.
-        hung_s, hung_steps: Silence after the first step, in seconds and in typical steps, whichever is longer.
+        loads_s: The same as `unheard_s`, but until the engine has been imported.
+        hung_s, hung_steps: Silence after which a worker counts as hung once the first step is done, as seconds and
+            as a number of typical steps; the longer one applies.
         cancel_s: Time between asking a worker to stop and terminating it.
         terminate_s: Time between terminating a worker and killing it.
-        exit_s: Time between a worker's last event and killing its process and remaining children, and between
-            killing and abandoning it, because a process in a hanging driver can't be killed.
+        exit_s: Time between a worker's last event and killing its process and any remaining children; also the
+            time between killing a process and abandoning it, because a process stuck in a driver can't be killed.
         store_s: How long to retry storing a run's end while the database is locked or the disk is full.
         verdict_s: Time between live verdicts.
     """
@@ -143,7 +144,7 @@ class Session:
         self._enough_reported = False
 
     def cancel(self) -> None:
-        """Ask the run to stop, which ends it within cancel_s + terminate_s even if the worker doesn't respond."""
+        """Ask the run to stop. It ends within cancel_s + terminate_s even if the worker doesn't respond."""
         self._cancel.set()
 
     def kill(self) -> None:
@@ -191,7 +192,7 @@ class Session:
         return self.trouble
 
     def _give_up(self, error: AppError) -> None:
-        """End a run that can't be stored, so that the next start recovers it."""
+        """End a run that can't be stored, so that it is recovered the next time the app starts."""
         self.trouble = error
         self.status = "failed"
         self._publish(failure("internal", problem(error)))
@@ -303,7 +304,10 @@ class Session:
             self._silence_reported = False
 
     def _count_unheard(self, *, is_closed: bool) -> None:
-        """Add the time since the last call, capped in case this process was suspended or a view was slow."""
+        """Add the time since the last call to the silence.
+
+        The time is capped in case this process was suspended or a view was slow.
+        """
         now_s = time.monotonic()
         if is_closed:
             self._unheard_s = None
@@ -339,7 +343,7 @@ class Session:
         self._live.follow(event)
 
     def _enforce_limits(self, worker: Worker) -> None:
-        """Enforce the time limits: cancel, terminate, then kill. Also detects a hung worker."""
+        """Enforce the time limits: cancel, terminate, then kill. Also detect a hung worker."""
         now_s = time.monotonic()
         if self._kill.is_set():
             worker.end(force=True)
@@ -364,7 +368,7 @@ class Session:
             self._store_and_publish(warn("slow_peers", said))
 
     def _is_slowed_down(self) -> bool:
-        """Return whether a step takes so long that the other computers or the network must have become slow."""
+        """Return whether a step is taking so long that other computers or the network must have slowed down."""
         if self._slowness_reported or self._step_s is None or self._peers.place is None:
             return False
         return self._silent_s > max(self._limits.slow_s, self._limits.slow_steps * self._step_s)

@@ -49,7 +49,8 @@ WorkerMessage: TypeAlias = events.Event | BadLine | StreamClosed
 class Worker:
     """A running worker, whose events are put into the `messages` queue. The queue may have other producers.
 
-    The last message is `StreamClosed`; before it, metrics compare the worker's clock with this process's clock.
+    The last message is `StreamClosed`, preceded by metrics that compare the worker's clock with this process's
+    clock.
 
     Raises:
         AppError: The worker can't be started.

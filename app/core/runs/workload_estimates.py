@@ -23,11 +23,11 @@ class WorkloadEstimate:
     Attributes:
         spec: Spec of the standard run, with the chosen engine and device if supported, otherwise with the
             defaults.
-        duration_s: Duration of earlier runs in seconds; None without a comparable run.
+        duration_s: Duration of earlier runs in seconds; None if there is no comparable run.
         memory_bytes: Approximate memory requirement; None if unknown.
         problem: Reason why the run can't fit into memory; None unless this is certain.
         data: "real", "synthetic" (the real data isn't installed) or "generated" (no data set is needed).
-        published: Number of published results, and number of those with the default batch size.
+        published: Number of published results, and how many of them use the default batch size.
     """
 
     workload: Workload
@@ -45,7 +45,7 @@ class WorkloadEstimate:
 
 
 def probe_key(spec: RunSpec) -> tuple[str, str, str]:
-    """Return the workload, engine and device as the key for the probe of a standard run."""
+    """Return the key for the probe of a standard run: the workload, engine and device."""
     return spec.workload, spec.engine, spec.device
 
 

@@ -45,7 +45,8 @@ class Database:
         busy_timeout_s: How long to wait for another instance of Epochmark that is writing, in seconds.
 
     Raises:
-        DatabaseError: The file is from a newer version of Epochmark, is locked, or its disk is full or read-only.
+        DatabaseError: The file is from a newer version of Epochmark, is locked, or is on a disk that is full or
+            read-only.
     """
 
     def __init__(self, path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
@@ -212,7 +213,7 @@ class _DamagedError(sqlite3.DatabaseError):
 
 
 def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the format of the file. Raises DatabaseError if it isn't ours, or sqlite3.Error if it is damaged."""
+    """Return the file's format. Raises DatabaseError for a foreign file, or sqlite3.Error for a damaged one."""
     before, version = -1, 0
     while before != version:  # another process may be creating the file: tables, ID and format in one transaction
         before = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -339,7 +340,7 @@ _OF_FILES = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
 
 
 def _explanation(error: sqlite3.DatabaseError, path: Path) -> tuple[Message, Message]:
-    """Return a message that explains SQLite's error, and advice."""
+    """Return a message that explains SQLite's error, and a message with advice."""
     code, where, reason = _code(error), str(path), str(error)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return message("database.locked", path=where), message("database.close_other_program")

@@ -1,4 +1,4 @@
-"""Stores groups of runs: repetitions, A/Bs, engine comparisons, studies and suites."""
+"""Stores groups of runs: repetitions, A/B tests, engine comparisons, studies and suites."""
 
 import contextlib
 import json
@@ -80,7 +80,7 @@ def load_groups(database: Database, group_ids: Sequence[int]) -> list[Group]:
 def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, str]:
     """Return the place of each grouped run in its group as text, by run id.
 
-    Examples: "run 2 of 5 in group 3" for repetitions, "side B of group 4" for an A/B.
+    Examples: "run 2 of 5 in group 3" for repetitions, "side B of group 4" for an A/B test.
     """
     grouped = [run for run in runs if run.group_id is not None]
     ids = sorted({run.group_id for run in grouped if run.group_id is not None})
@@ -105,7 +105,7 @@ def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, st
 
 
 class _PlanShape(msgspec.Struct):
-    """The known fields of a stored plan. Other versions may have more."""
+    """The known fields of a stored plan. Plans from other versions may have more."""
 
     specs: list[dict[str, Any]] = []
     rounds: int = 1
@@ -125,7 +125,7 @@ def _read_plan(row: Mapping[str, Any]) -> Plan:
 
 
 def _numbers(database: Database, group_ids: Sequence[int]) -> dict[int, dict[int, int]]:
-    """Return the plan numbers of runs by group id and run id. If a number is missing, the position is used."""
+    """Return runs' numbers in their plans, by group id and run id. Without a number, the position is used."""
     numbers: dict[int, dict[int, int]] = {group_id: {} for group_id in group_ids}
     sql = (
         "SELECT id, group_id, plan_number FROM runs WHERE group_id IN (SELECT value FROM json_each(?)) ORDER BY id"

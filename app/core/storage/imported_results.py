@@ -1,4 +1,4 @@
-"""Stores results of other computers, separately from the user's own runs. Statistics include only own runs."""
+"""Stores results from other computers separately from the user's runs. Statistics include only these runs."""
 
 # ruff: noqa: S608 - SQL is built from our own texts, never from values
 import json
@@ -82,7 +82,7 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
     Args:
         database: Database of the results.
         results: Validated results with digests, from one file.
-        source: File name without folder.
+        source: File name without the folder.
     """
     taken, present, replaced, own = list[int](), list[int](), list[int](), list[int]()
     name = storable(one_line(source, SOURCE_LIMIT))
@@ -118,7 +118,7 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
 def _add_suite(
     connection: sqlite3.Connection, results: Sequence[Result], entries: Sequence[dict[str, Any]]
 ) -> Added:
-    """Store the results of a suite's QR code: all of them, or none if the suite is known."""
+    """Store the results of a suite's QR code: all of them, or none if they are already stored."""
     own = own_suite(connection, results)
     there = known_suite(connection, results) if not own else None
     if own or (there is not None and not there.others):
@@ -130,7 +130,7 @@ def _add_suite(
 
 
 def _store(connection: sqlite3.Connection, entry: dict[str, Any], number: int | None = None) -> int:
-    """Store a result and return its id. It replaces the result `number` and the one with the same digest."""
+    """Store a result and return its id. It replaces the result with this number and any with the same digest."""
     stored = connection.execute(_STORE, entry | {"id": number}).lastrowid
     assert stored is not None
     return stored
@@ -143,7 +143,7 @@ def _remove(connection: sqlite3.Connection, ids: Iterable[int]) -> None:
 def _earlier(
     connection: sqlite3.Connection, result: Result, entry: dict[str, Any], codes: dict[int, Result]
 ) -> int | None:
-    """Return the id of the same imported result; None if there is none or only a QR import to upgrade."""
+    """Return the id of an earlier import of the result; None if there is none or only a QR import to upgrade."""
     # A QR import is upgraded even if its few digits happen to be all digits of the headline.
     rows = connection.execute(IMPORTED_AGAIN, entry)
     earlier = next((row[0] for row in rows if not (entry["is_exact"] and row[0] in codes)), None)
@@ -151,12 +151,12 @@ def _earlier(
 
 
 def add_log(database: Database, log: Result, source: str, *, by_name: bool) -> Added:
-    """Store an epoch log unless it is stored already.
+    """Store an epoch log unless it is already stored.
 
     Args:
         database: Database of the results.
         log: Result created from the log.
-        source: File name without folder.
+        source: File name without the folder.
         by_name: Whether logs with the same epochs but different names are different logs.
     """
     label = log.machine.cpu_name  # entered by the user, or the name of a folder or file
@@ -238,7 +238,7 @@ def _codes(connection: sqlite3.Connection, results: Sequence[Result]) -> dict[in
 
 
 def _code(codes: dict[int, Result], whole: Result) -> int | None:
-    """Remove the QR import that a full result replaces from `codes` and return its id; None if there is none."""
+    """Remove from `codes` the QR import that a full result replaces, and return its id; None if there is none."""
     low, high = _range(whole)
     for number, code in codes.items():
         if (

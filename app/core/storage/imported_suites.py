@@ -1,6 +1,6 @@
-"""Recognizes suites from QR codes, whose results have fewer digits than in files.
+"""Recognises suites from QR codes, whose results have fewer digits than results in files.
 
-A suite is the same as another if each of its tests has a run in both. A user may have removed some of the results.
+Two suites are the same if each test has a run in both. A user may have removed some of the results.
 """
 
 import bisect
@@ -38,7 +38,8 @@ class KnownSuite:
 
     Attributes:
         ids: Ids of the results that are also in the QR code.
-        others: Ids of all results of the suite to replace, which are from a QR code with fewer runs; () otherwise.
+        others: Ids of all results of the suite if it is from a QR code with fewer runs and should be replaced;
+            otherwise ().
     """
 
     ids: tuple[int, ...]
@@ -46,14 +47,14 @@ class KnownSuite:
 
 
 def is_suite(results: Sequence[Result]) -> bool:
-    """Return whether results are those of a suite's QR code."""
+    """Return whether results are from a suite's QR code."""
     versions = {result.app_version for result in results[: RUNS_LIMIT + 1]}
     is_of_code = len(versions) == 1 and next(iter(versions)).startswith(SUITE_VERSION)
     return is_of_code and len(results) <= RUNS_LIMIT
 
 
 def own_suite(connection: sqlite3.Connection, code: Sequence[Result]) -> tuple[int, ...]:
-    """Return the ids of the user's own runs in a QR code; () unless there is one of each test."""
+    """Return the ids of the user's own runs in a QR code; () unless there is one for each test."""
     own: dict[int, Result] = {}
     for result in code:
         spec = result.spec
@@ -85,8 +86,8 @@ def suites_of_file(connection: sqlite3.Connection, results: Sequence[Result]) ->
     """Find the suites from QR codes that a file contains.
 
     Returns:
-        For the indexes of the file's results, the ids of the results that they replace; and the ids of all results
-        of these suites.
+        The ids of the results to replace, by the index of the result in the file that replaces them; and the ids
+        of all results of these suites.
     """
     if len(results) < 2:
         return {}, set()
@@ -122,7 +123,7 @@ class _Runs:
         )
 
     def find(self, code: dict[int, Result]) -> dict[int, int]:
-        """Return the results of a QR code, by id, that are in the file: their ids by the index in the file."""
+        """Return the ids of the QR code's results that are also in the file, by index in the file."""
         matches: dict[int, int] = {}
         for number, result in code.items():
             workload, (low, high) = result.spec.workload, _range(result.statistics.value)
@@ -137,7 +138,7 @@ class _Runs:
 
 
 def _tests(results: Iterable[Result]) -> set[tuple[str, int, str]]:
-    """Return what distinguishes the tests of a suite."""
+    """Return the distinct tests of a suite: workload, batch size and precision."""
     return {(each.spec.workload, each.spec.batch_size, each.spec.precision) for each in results}
 
 

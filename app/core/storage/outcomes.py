@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 def end_run(database: Database, run_id: int, status: str, error: events.Error | None) -> None:
-    """Store a run's outcome, headline and verdict. Raises DatabaseError if this can't be written.
+    """Store a run's outcome, headline and verdict. Raises DatabaseError if they can't be written.
 
     If the run can't be summarised, it is stored with an error code, so that it doesn't affect other runs.
     """
@@ -72,7 +72,7 @@ def _store_outcome(database: Database, run_id: int, status: str, error: events.E
 
 
 def recover_runs(database: Database) -> list[int]:
-    """Mark runs whose owner no longer exists as interrupted, keeping their epochs; return their ids.
+    """Mark runs whose owner no longer exists as interrupted, keeping their epochs; return the ids of these runs.
 
     Runs are processed separately. If a run can't be ended now, the attempt is repeated at the next start.
     """
@@ -127,7 +127,7 @@ def store_verdict(database: Database, run_id: int) -> None:
 
 
 def stored_message(event: events.Error | events.Warn) -> Message:
-    """Return the message of an event, or else its sentence as a message."""
+    """Return the message of an event or, if it has none, a message with its sentence."""
     return event.said or message("verdict.as_stored", text=event.message)
 
 

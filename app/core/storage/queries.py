@@ -191,7 +191,7 @@ def own_runs(database: Database, workload: str, limit: int) -> list[RunSummary]:
 def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> float | None:
     """Return the expected training time on this computer in seconds, based on comparable completed runs.
 
-    None without a comparable run, and for Quick runs, which have a time limit.
+    Returns None if there is no comparable run, and for Quick runs, which have a time limit.
     """
     if spec.preset == "quick":
         return None

@@ -133,7 +133,7 @@ def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict
 
 
 def read_spec(text: object, damage: list[str]) -> RunSpec:
-    """Return the readable parts of a requested spec; without any, a spec without a workload."""
+    """Return the readable parts of a requested spec; if there are none, a spec without a workload."""
     plain = read_object(text, _Parameters, "what was asked", damage) or {}
     if names := unknown_fields(plain, RunSpec):
         damage.append(f"what was asked ({', '.join(names)})")

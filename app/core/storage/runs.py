@@ -95,7 +95,7 @@ def all_ids(database: Database) -> list[int]:
 
 
 def load_run(database: Database, run_id: int, *, with_peak: bool = True) -> Run:
-    """Return a run with all its readable data and, optionally, its share of peak and its devices' exchange.
+    """Return a run with all its readable data and, optionally, its share of peak and its devices' exchange time.
 
     Raises:
         UsageError: The run doesn't exist.

@@ -24,7 +24,7 @@ _BURSTABLE = re.compile(r"t[234][a-z]*\.")
 def is_burstable_instance(root: Path = Path("/")) -> bool:
     """Return whether this computer is a burstable Amazon instance, such as a t3.micro.
 
-    Other clouds don't report the type of an instance.
+    Other clouds don't report the instance type.
     """
     return _BURSTABLE.match(read_text(root / "sys/class/dmi/id/product_name").strip()) is not None
 
@@ -32,8 +32,8 @@ def is_burstable_instance(root: Path = Path("/")) -> bool:
 def may_slow_down(machine: Machine, window: TelemetryWindow, *, is_burstable: bool) -> bool:
     """Return whether the device may be boosting or warming up, so that Quick should use its full minute.
 
-    A CPU's power limit may end its boost after 56 s without warning. Therefore a CPU is settled only at its base
-    clock, or in a virtual machine, where the host controls the clock.
+    A CPU's power limit may end its boost after 56 s without warning. Therefore a CPU counts as settled only at its
+    base clock, or in a virtual machine, where the host controls the clock.
 
     Args:
         machine: The run's computer.
@@ -72,7 +72,7 @@ def _under_way(window: TelemetryWindow) -> Message | None:
 
 
 def _later_thirds(values: Sequence[float]) -> tuple[float, float]:
-    """Return the means of the middle and the last third; (0, 0) if there are too few values."""
+    """Return the means of the middle and last thirds; (0, 0) if there are too few values."""
     third = len(values) // 3
     if third < _THIRD_AT_LEAST:
         return 0.0, 0.0

@@ -73,7 +73,7 @@ class _Load:
 
 
 def bottleneck_text(run: Run) -> str:
-    """Return what limited a run as a sentence; "" if unknown or not applicable."""
+    """Return a sentence about what limited a run; "" if unknown or not applicable."""
     try:
         explanation = explain(run)
     except Exception:  # noqa: BLE001 - a failure here must not prevent showing the run
@@ -221,7 +221,7 @@ def _is_small(run: Run) -> bool:
 
 
 def _try_batch(run: Run, busy_pct: float) -> Message | None:
-    """Suggest a batch size that uses the remaining capacity, a power of two; None if there is none.
+    """Suggest a batch size, as a power of two, that uses the remaining capacity; None if there is none.
 
     The batch size must fit on most computers and not exceed the number of examples.
     """

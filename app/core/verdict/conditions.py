@@ -55,8 +55,8 @@ class Condition:
         figure: Function that returns the measured value as arguments for messages; None if it is within its limit
             or unknown.
         advice: Message code of the advice.
-        in_records: Whether the condition can be detected in a record. Some can't, because the run itself keeps CPU
-            and GPU busy.
+        in_records: Whether the condition can be detected in a record. Some can't, because the run itself keeps the
+            CPU and GPU busy.
         recorded: Function that returns the value for records; None to use `figure`.
         unless: Code of a more specific condition that replaces this one; "" if there is none.
     """

@@ -60,7 +60,8 @@ class Evidence:
 
     Attributes:
         run: Record of the run.
-        telemetry: Telemetry from the first to the last measured step, or all telemetry if there is none.
+        telemetry: Telemetry from the first to the last measured step, or all telemetry if none was recorded in
+            between.
         steps_s: Durations of all measured steps.
         typical_s: Durations of steps after the first epoch or the warm-up if all steps do the same work; otherwise
             empty.
@@ -77,7 +78,7 @@ class Evidence:
 
     @property
     def is_alone(self) -> bool:
-        """Whether other programs are known to have hardly used the CPU."""
+        """Whether other programs are known to have barely used the CPU."""
         others_pct = self.telemetry.values("other_cpu_pct") if self.telemetry.is_within else []
         return bool(others_pct) and statistics.fmean(others_pct) < _IDLE_PCT
 
@@ -103,7 +104,7 @@ class Rule:
     alone: str = ""
 
     def reason(self, evidence: Evidence) -> events.Reason | None:
-        """Return the reason if the rule applies to a run, otherwise None."""
+        """Return the reason if the rule applies to a run; otherwise None."""
         said = self.find(evidence)
         if said is None:
             return None
@@ -141,7 +142,8 @@ def gpu_index(device: str) -> int | None:
 def used_gpu(run: Run) -> int | None:
     """Return the index of the GPU that a run used; None for the CPU, UNKNOWN_GPU if unclear or if it used several.
 
-    If a variable hides GPUs, TensorFlow renumbers them. The name is then used, provided that it is unique.
+    If an environment variable hides GPUs, TensorFlow renumbers the others. The GPU is then identified by its name
+    if this is unique.
     """
     environment = run.environment
     index = gpu_index(environment.device) if environment is not None else None
@@ -154,7 +156,7 @@ def used_gpu(run: Run) -> int | None:
 
 
 def shared_part_of(evidence: Evidence) -> Shared | None:
-    """Return which resource of a run's device may be shared with other users; None if none is detected."""
+    """Return the resource of a run's device that may be shared with other users; None if none is detected."""
     run, window = evidence.run, evidence.telemetry
     busy_pct = window.gpu_values("utilization_pct") if window.is_within else []
     return shared_part(

@@ -139,7 +139,7 @@ def energy_used(run: RunSummary) -> Message | None:
 
 
 def _mean_w(run: Run, curve: EnergyCurve | None) -> float | None:
-    """Return the mean power draw from the first timed step to the last; None if it isn't known for all of them."""
+    """Return the mean power draw from the first timed step to the last; None unless known for all these steps."""
     span = timed_span(run)
     if span is None or curve is None:
         return None

@@ -52,7 +52,7 @@ class JudgedRun:
 
     @cached_property
     def bottleneck(self) -> str:
-        """What limited the run, as a sentence; "" if unknown or not applicable."""
+        """A sentence about what limited the run; "" if unknown or not applicable."""
         return bottleneck_text(self.run)
 
     @cached_property

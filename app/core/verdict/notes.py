@@ -22,7 +22,7 @@ SLOW_GPU_PCT = 90.0
 
 
 def derived_epoch(run: RunSummary) -> Message | None:
-    """Return the duration of an epoch if the headline is a different quantity; None without epochs."""
+    """Return the duration of an epoch if the headline is a different quantity; None if there are no epochs."""
     if run.metric == "seconds_per_epoch_s" or not run.samples_per_epoch:
         return None
     duration_s = run.seconds_per_epoch_s
@@ -63,7 +63,7 @@ def _exchange(exchange: Exchange | None) -> Message | None:
 
 
 def power_limit(run: RunSummary) -> Message | None:
-    """Describe a changed power limit, which is a fact because the owner has chosen it; None for the default."""
+    """Describe a changed power limit in a note, not a caution, because the owner chose it; None if unchanged."""
     at = changed_limit(run)
     code = "note.power_limit" if is_gpu(run) else "note.cpu_power_limit"
     return None if at is None else message(code, **at.arguments)
@@ -134,7 +134,7 @@ def _gpu_numbers(run: Run) -> Sequence[int]:
 
 
 def _gpu_names(run: Run, numbers: Collection[int]) -> dict[int, str]:
-    """Return the names of GPUs by their numbers; empty if a variable hides and renumbers GPUs."""
+    """Return the names of GPUs by their numbers; empty if an environment variable hides and renumbers GPUs."""
     environment = run.environment
     if environment is None or "CUDA_VISIBLE_DEVICES" in (environment.variables or ()):
         return {}

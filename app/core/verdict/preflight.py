@@ -1,4 +1,4 @@
-"""Checks for conditions before a run that could distort its result. These conditions don't prevent the run."""
+"""Checks, before a run, for conditions that could distort its result. These conditions don't prevent the run."""
 
 from collections.abc import Iterator, Sequence
 
@@ -51,13 +51,13 @@ def has_busy_programs(telemetry: Sequence[Telemetry]) -> bool:
 
 
 def passing(telemetry: Sequence[Telemetry], programs: Sequence[str] = ()) -> tuple[events.Reason, ...]:
-    """Return the cautions whose causes may pass before a run, except those about GPUs."""
+    """Return the cautions whose causes may disappear before a run starts, except those about GPUs."""
     cautions = (caution for caution in _conditions(telemetry, None) if caution.code in _PASSING)
     return tuple(_naming(caution, programs) for caution in cautions)
 
 
 def may_vary(spec: RunSpec, machine: Machine, variant: str | None) -> bool:
-    """Return whether the next runs may differ because others use the CPU of the run as well."""
+    """Return whether the next runs may differ because other users share the run's CPU."""
     gpu = likely_gpu(spec, machine, variant)
     return gpu is None and shared_part(machine, "cpu") is not None
 
@@ -85,7 +85,7 @@ def _conditions(telemetry: Sequence[Telemetry], gpu: int | None) -> Iterator[eve
 
 
 def _naming(caution: events.Reason, programs: Sequence[str]) -> events.Reason:
-    """Return a caution about busy programs with their names."""
+    """Return a caution about busy programs that contains their names."""
     if caution.code not in _OF_PROGRAMS or caution.said is None or not programs:
         return caution
     said = message(f"preflight.{caution.code}_named", **caution.said.arguments, programs=list(programs))

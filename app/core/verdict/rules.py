@@ -286,7 +286,7 @@ def _half_interval_pct(evidence: Evidence) -> float | None:
 
 
 def _is_precise(half_pct: float) -> bool:
-    """Return whether the rounded ± is within the target, so that a displayed value of 3.0 % passes."""
+    """Return whether the rounded uncertainty is within the target, so that a displayed value of 3.0 % passes."""
     return round(half_pct, 1) <= INTERVAL_PCT
 
 

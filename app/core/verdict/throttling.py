@@ -92,7 +92,7 @@ def _held_down(record: Telemetry, gpu: int | None) -> str | None:
 
 
 def _clocks_mhz(window: TelemetryWindow) -> list[tuple[float, float]]:
-    """Return times and clocks of the run's device after the clock has settled."""
+    """Return the times and clock speeds of the run's device after its clock has settled."""
     clocks = []
     for at_s, record in zip(window.times_s, window.records, strict=True):
         clock_mhz = record.cpu_clock_mhz if window.gpu is None else None
@@ -104,7 +104,7 @@ def _clocks_mhz(window: TelemetryWindow) -> list[tuple[float, float]]:
 
 
 def _fallen_mhz(evidence: Evidence) -> tuple[float, float] | None:
-    """Return the median clocks of the first and last third if the clock fell; otherwise None."""
+    """Return the median clock speeds of the first and last thirds if the clock fell; otherwise None."""
     clocks_mhz = [clock_mhz for _, clock_mhz in _clocks_mhz(evidence.telemetry)]
     third = len(clocks_mhz) // 3
     if third < _THIRD_AT_LEAST:
@@ -142,7 +142,7 @@ def _slow_clock(evidence: Evidence) -> Message | None:
 
 
 def too_hot(window: TelemetryWindow) -> dict[str, Any] | None:
-    """Return {} (no value to show) if heat currently limits a clock, otherwise None."""
+    """Return {} (no value to show) if heat currently limits a clock; otherwise None."""
     temperatures_c = window.values("cpu_temperature_c")
     is_hot = bool(temperatures_c) and min(temperatures_c) >= HOT_C
     held = [_held_down(record, gpu) for record in window.records for gpu in {None, window.gpu}]

@@ -52,7 +52,7 @@ MOVE_MS = 300
 
 
 def fitting_remarks(remarks: Sequence[str], metrics: QFontMetricsF, room_px: float) -> str:
-    """Return as many complete remarks as fit, or else the start of the first one. The tooltip has all of them."""
+    """Return as many complete remarks as fit, but at least the start of the first. The tooltip shows them all."""
     words = remarks[0].split() if remarks else []
     shorter = [" · ".join(remarks[:count]) for count in range(len(remarks), 0, -1)]
     shorter += [f"{' '.join(words[:count]).rstrip(',;:')} …" for count in range(len(words) - 1, 0, -1)]
@@ -120,7 +120,7 @@ class BarList(QWidget):
         slot: tuple[str, str] | None = None,
         slot_opens: bool = True,
     ) -> None:
-        """Show bars, and animate those that change their rank.
+        """Show bars, and animate those whose rank changes.
 
         Args:
             bars: The bars, fastest first.

@@ -28,7 +28,7 @@ _FILLS = {
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Maps values to a share of the bar width, 0 to 1. Logarithmic from a power of ten, or linear from 0."""
+    """Maps values to a share of the bar width, 0 to 1, logarithmically from a power of ten or linearly from 0."""
 
     origin: float
     top: float

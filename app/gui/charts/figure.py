@@ -82,7 +82,7 @@ def paint_figure(painter: QPainter, rect: QRectF, figure: Figure, look: ChartSty
 
 
 def figure_height(figure: Figure, width: float, look: ChartStyle) -> float:
-    """Return the minimum height in pixels for a chart to be readable."""
+    """Return the minimum height in pixels at which a chart is readable."""
     line = look.label_px * 1.6
     legend = len(_legend_lines(_entries(figure, look), width, look)) * line
     if figure.kind == "lines":
@@ -101,7 +101,7 @@ def largest_height(figure: Figure, width: float, look: ChartStyle) -> float | No
 
 
 def _colour(figure: Figure, series: Series, tokens: Tokens) -> str:
-    """Return the colour of a series: the accent for this computer's only series, muted for ideal lines."""
+    """Return the colour of a series: accent if it is this computer's only one, muted for ideal lines."""
     own = [each for each in figure.series if each.is_own and not each.is_dashed]
     if series.is_dashed:
         return tokens.muted

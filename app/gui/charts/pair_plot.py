@@ -169,7 +169,7 @@ class PairPlot(QWidget):
         )
 
     def _paint_scale(self, painter: QPainter, plot: QRectF, scale: RatioScale) -> None:
-        """Paint a line at the ratio 1, the faster side in each direction, and round ratios below."""
+        """Paint lines at round ratios, with the ratios below and the faster side for each direction above."""
         tokens = self._theme.tokens
         one_px = self._x(plot, scale, 1.0)
         foot = QRectF(plot.left(), plot.bottom(), plot.width(), FOOT_PX)

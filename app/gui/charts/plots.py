@@ -255,7 +255,7 @@ class Line:
         self.item.setPen(self._smooth if self._is_smooth else self._thin)
 
     def show(self, curve: Curve, *, smooth: bool = False) -> None:
-        """Replace the points of the line. None is a gap.
+        """Replace the points of the line. A value of None leaves a gap.
 
         Args:
             curve: The points.

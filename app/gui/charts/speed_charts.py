@@ -78,7 +78,7 @@ class EstimateChart(Plot):
         self.band.setBrush(band)
 
     def _look_at(self, value: Curve, low: Curve, high: Curve) -> None:
-        """Zoom to the estimates and intervals of the last three quarters, but keep a view that still fits well."""
+        """Zoom to the last three quarters of the estimates and intervals, but keep a view that still fits well."""
         begin_s = value.x[0] + (value.x[-1] - value.x[0]) * EARLY_SHARE
         later = [
             y for curve in (value, low, high) for x, y in zip(curve.x, curve.y, strict=True) if x >= begin_s and y
@@ -115,7 +115,7 @@ class EstimateChart(Plot):
 
 
 class SustainedChart(DoublePlot):
-    """Speed and clock in percent of their initial values, with temperature on the right axis.
+    """Speed and clock as percentages of their initial values, with temperature on the right axis.
 
     Attributes:
         entries: Legend entries: colour, text and whether the line is dashed.

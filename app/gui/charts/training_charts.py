@@ -31,7 +31,7 @@ DESCRIBED = 20  # number of epochs in the description for screen readers
 
 
 class Legend(QWidget):
-    """A legend that shows a stroke in each line's colour before its name, on as many lines as needed."""
+    """A legend that shows a stroke in each line's colour before its name, wrapped if necessary."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -125,8 +125,8 @@ class EpochChart(Plot):
             current_s: Duration of the current epoch so far; None between epochs.
             median_s: Median that is marked; None to compute it.
             whole: Whether these are full epochs. The median of shortened epochs is meaningless.
-            apart: Whether the first value is set apart. If False, the values are of runs instead of epochs,
-                and may have any unit.
+            apart: Whether the first value is set apart. If False, the values are from runs instead of epochs, and
+                may have any unit.
             live: Whether more epochs may follow.
         """
         shown = (tuple(durations_s), planned, current_s, median_s, whole, apart, live)
@@ -185,7 +185,7 @@ class EpochChart(Plot):
 
 
 def _medians(values: Sequence[float], each: int) -> list[float]:
-    """Return the median of every `each` values.
+    """Return the median of each group of `each` consecutive values.
 
     For 10^5 values, sorting with NumPy halves the time. NumPy's median function would import a package first,
     which takes 15 ms.

@@ -33,7 +33,7 @@ _LASTING = frozenset({"advice.repeat", "advice.share_or_repeat", "advice.varies"
 
 
 class ResultActions:
-    """Saves and copies results, and notifies the user about the outcome."""
+    """Saves and copies results, and notifies the user of the outcome."""
 
     def __init__(self, services: Services, window: QWidget) -> None:
         self._services = services
@@ -50,8 +50,8 @@ class ResultActions:
     ) -> None:
         """Save the share picture in the current theme.
 
-        If `path` is None, ask for a file. After a caution, open the share dialog instead if the run can be
-        repeated by calling `again`.
+        If `path` is None, ask for a file. If the run has a caution and can be repeated by calling `again`, open
+        the share dialog instead.
         """
         from app.core.plans.registry import kind_of
         from app.core.report.share import check_shown
@@ -253,8 +253,8 @@ class ResultActions:
     def _ask(self, title: str, name: str, kinds: str, place: QStandardPaths.StandardLocation) -> Path | None:
         """Ask for a file, and add the suffix of the selected type. Returns None if the user cancels.
 
-        The dialog starts in the most recently used folder, or else in the usual folder for such files. Not every
-        home folder has one, and Qt would then start in the current folder.
+        The dialog starts in the most recently used folder or, if there is none, in the usual folder for such
+        files. Not every home folder has one, and Qt would then start in the current folder.
         """
         usual = (self._services.preferences.settings.save_folder, QStandardPaths.writableLocation(place))
         folder = next((each for each in usual if each and Path(each).is_dir()), QDir.homePath())

@@ -1,4 +1,4 @@
-"""A table that shows the result of comparing engines: the fastest ones for each workload."""
+"""A table that shows the results of a comparison of engines, fastest first for each workload."""
 
 from collections.abc import Sequence
 
@@ -80,7 +80,7 @@ def _rounds(row: Row, cell: Cell) -> str:
 
 
 def _factor(cell: Cell) -> str:
-    """Describe how many times as long as the fastest engine an engine takes, with the interval if there is one."""
+    """Describe how many times as long an engine takes as the fastest one, with the interval if there is one."""
     against = cell.against_fastest
     if cell.is_fastest:
         return sentence("engine_page.fastest")

@@ -119,7 +119,7 @@ class HeadlineCard(Card):
             self.progress_bar.setValue(round(PROGRESS_STEPS * (progress.fraction or 0.0)))
 
     def show_waiting(self, text: str) -> None:
-        """Show that the next run hasn't started yet, and the reason."""
+        """Show that the next run hasn't started yet, and why."""
         self.progress_text.show_text(text)
         self.remaining.setText("")
         self._where.place()
@@ -310,7 +310,7 @@ def _of_all(group: Group) -> tuple[Sequence[str], Tone]:
 
 
 def _advice(verdict: events.Judged) -> str:
-    """Return what to do about the most important reason for a verdict. The dialog shows all reasons."""
+    """Return the advice for the most important reason for a verdict. The dialog shows all reasons."""
     reason = next((each for each in verdict.reasons if each.level == verdict.level), None)
     return "" if reason is None else reason.advice or _sentence(reason.text)
 

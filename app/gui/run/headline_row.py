@@ -37,7 +37,7 @@ class VerdictPill(QWidget):
 
         Args:
             texts: Texts from longest to shortest; empty to hide the pill.
-            tone: Tone of its level.
+            tone: Tone of the verdict's level.
         """
         self._texts, self.tone = tuple(texts) or ("",), tone
         self.setVisible(bool(self.whole_text))
@@ -77,7 +77,7 @@ class VerdictPill(QWidget):
 
 
 class HeadlineRow(QWidget):
-    """A row of value, unit and verdict. The verdict is shortened before the value is made smaller."""
+    """A row with the value, unit and verdict. The verdict is shortened before the value is made smaller."""
 
     def __init__(self, theme: Theme, button: Button | None = None) -> None:
         super().__init__()
@@ -176,7 +176,7 @@ def _number_font(size_px: int) -> QFont:
 
 
 def _font_within(text: str, room_px: int) -> QFont:
-    """Return the largest font in which a text fits, or else the smallest font."""
+    """Return the largest font in which a text fits; the smallest font if none does."""
     size_px = HEADLINE_PX
     while size_px > SMALLEST_PX and QFontMetricsF(_number_font(size_px)).horizontalAdvance(text) > room_px:
         size_px -= 2

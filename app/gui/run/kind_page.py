@@ -59,7 +59,7 @@ class KindPage(PlanPage[PlanReport]):
         headline: The first sentence about the plan, or a widget that replaces it.
         more: The other sentences about the plan.
         view: Displays the chart selected with `charts`.
-        table: A row for each run, configuration or test. Empty columns are hidden.
+        table: Contains a row for each run, configuration or test. Empty columns are hidden.
     """
 
     foot: PlanProgress
@@ -221,14 +221,14 @@ class KindPage(PlanPage[PlanReport]):
         self.foot.show_plan(bridge, current, bridge.left_s())
 
     def _show_wait(self, text: str, command: str) -> None:
-        """Replace the sentences about the plan with what the user has to do, because the foot is narrow."""
+        """Replace the sentences about the plan with what the user must do, which doesn't fit in the foot."""
         if isinstance(self.headline, QLabel):
             self.headline.setText(safe_text(text))
             self.more.setText(safe_text(command))
             self.more.show()
 
     def _show_charts(self, figures: Sequence[Figure]) -> None:
-        """Offer the given charts, and show the one with the same name as before or, without one, the first."""
+        """Offer the given charts, and show the one with the same name as before; if there is none, the first."""
         self._figures = figures
         shown = self.charts.currentText()
         self.charts.clear()

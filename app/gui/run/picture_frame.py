@@ -56,7 +56,7 @@ def code_edge_px(text: str) -> int:
 
 
 def code_below_px(text: str) -> int:
-    """Return the space below the QR code for a text. The chart needs most of it if the code is very large."""
+    """Return the space below the QR code for a text. It is smaller for a very large code, so the chart fits."""
     return _CODE_BELOW_PX if code_edge_px(text) <= _LARGE_CODE_PX else _LARGE_CODE_BELOW_PX
 
 
@@ -173,7 +173,7 @@ def write_within(
 
 
 def write(painter: QPainter, place: QPointF, text: str, chosen: QFont, colour: str) -> None:
-    """Draw a line of text with its baseline at `place`, as outlines because fonts render differently by system."""
+    """Draw a line of text with its baseline at `place`, as outlines, because systems render fonts differently."""
     shapes = QPainterPath()
     shapes.addText(place, chosen, text)
     # Compensate for the left bearing of the first letter, which is visible in large type.

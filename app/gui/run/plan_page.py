@@ -79,8 +79,8 @@ class PlanPage(QWidget, Generic[Result]):
 
     Attributes:
         code: Name of the page's package in app/gui/pages.
-        running: Message code for a plan of this page that is in progress.
-        foot: Displays the progress, with a text about the current run that its class defines.
+        running: Code of the message that a plan of this page is in progress.
+        foot: Displays the progress. Its class defines the text about the current run.
         history: Box for selecting stored plans.
         share_button: Shares the displayed plan. Subclasses lay it out.
 
@@ -179,7 +179,7 @@ class PlanPage(QWidget, Generic[Result]):
             self._show_progress()
 
     def refresh(self, choose: int | None = None) -> None:
-        """Reload the stored plans, and show the one with the number `choose`, or else the newest."""
+        """Reload the stored plans, and show the one with the number `choose` or, if there is none, the newest."""
         wanted = choose or self.history.currentData()
 
         def look(database: Database) -> tuple[list[Result], Any]:

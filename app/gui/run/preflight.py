@@ -159,7 +159,7 @@ class PreflightLine(QWidget):
         set_tone(self.text, "caution" if self.cautions else "")
 
     def _shorter(self) -> list[str]:
-        """Return versions from longest to shortest: without advice, then with fewer cautions."""
+        """Return versions of the text from longest to shortest: without advice, then with fewer cautions."""
         texts = [reason.text for reason in self.cautions]
         fewer = [
             " ".join([*texts[:count], sentence("preflight.more", count=len(texts) - count)])

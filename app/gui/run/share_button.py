@@ -1,4 +1,4 @@
-"""The button that shares a result: it opens the preview, and its menu saves and copies without it."""
+"""The button that shares a result: it opens the preview, and its menu saves and copies without a preview."""
 
 from typing import Protocol
 

@@ -27,12 +27,12 @@ ReportSaved = Callable[[str, Path], None]
 
 
 class ShareDialog(QDialog):
-    """Previews what will be shared, and lets the user exclude fields.
+    """Previews the content to share, and lets the user exclude fields.
 
     Args:
         services: Services of the app.
         parent: Parent window.
-        load: Returns what is shared, given the `database` and the names of the `hidden` fields.
+        load: Returns the shared content, given the `database` and the names of the `hidden` fields.
         ask: Asks for a file, given title, suffix and types. Returns None if the user cancels.
         report_saved: Notifies the user that a file was saved.
         again: Repeats the run; None if this isn't offered.

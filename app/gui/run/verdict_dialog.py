@@ -108,7 +108,7 @@ class VerdictDialog(QDialog):
 
 
 def advice_once(reasons: Sequence[events.Reason]) -> list[events.Reason]:
-    """Return reasons that keep each advice only at the last reason that shares it."""
+    """Return the reasons. If several share the same advice, only the last one keeps it."""
     last = {reason.advice: number for number, reason in enumerate(reasons)}
     return [
         reason if last[reason.advice] == number else replace(reason, advice="")

@@ -134,7 +134,7 @@ class RunView(QWidget):
         self.refresh()
 
     def _on_advanced(self, kinds: set[type[events.Event]]) -> None:
-        """Update texts at most four times per second, and charts once. More would slow down the measurement."""
+        """Update texts at most four times per second, and charts once, so as not to slow down the measurement."""
         bridge = self._bridge
         if bridge is None or bridge.state is None or bridge.has_own_page or not self.isVisible():
             return

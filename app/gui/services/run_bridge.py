@@ -139,7 +139,7 @@ class RunBridge(QObject):
 
     @property
     def busy_text(self) -> str:
-        """What is running and must end before anything else can start, as a sentence; "" if nothing is."""
+        """A sentence about what is running and must end before anything else can start; "" if nothing is."""
         return sentence(f"benchmark.{self.page}_running") if self.is_running else ""
 
     @property
@@ -202,8 +202,8 @@ class RunBridge(QObject):
         Args:
             plan: The plan.
             machine: The computer to store with the results.
-            allow_concurrent: Whether to run even if another instance of Epochmark is measuring. If not, this is
-                refused with BusyError, but checked only before the first run.
+            allow_concurrent: Whether to run even if another instance of Epochmark is measuring. If not, the plan
+                is refused with BusyError. This is checked only before the first run.
             resumed: A stored group and its remaining runs; None for a new plan.
             when_quiet: Whether a new plan first waits for a quiet computer, for a limited time.
         """

@@ -1,4 +1,4 @@
-"""The dialog that asks what should change, and leads to the A/B test, study or page that compares it."""
+"""The dialog that asks what should change, and leads to the A/B test, study or page for comparing it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -46,7 +46,7 @@ def task_bar(window: QWidget, system: str = sys.platform) -> TaskBar | None:
 def notify(window: QWidget, title: str, text: str, system: str = sys.platform) -> None:
     """Show a notification, and highlight the app in the taskbar until it is focused.
 
-    On Linux, notify-send is used, because all major desktops include it; otherwise, the system tray.
+    On Linux, notify-send is used, because all major desktops include it; otherwise, the system tray is used.
     """
     QApplication.alert(window)
     if system.startswith("linux") and (program := shutil.which("notify-send")) is not None:
@@ -63,7 +63,7 @@ def notify(window: QWidget, title: str, text: str, system: str = sys.platform) -
 
 
 class LauncherEntry:
-    """The launcher entry on Linux. Uses Unity's signal, which the docks of KDE, Ubuntu and others support."""
+    """The launcher entry on Linux. Uses Unity's signal, which KDE's, Ubuntu's and other docks support."""
 
     def __init__(self) -> None:
         from PySide6.QtDBus import QDBusConnection, QDBusMessage

@@ -1,4 +1,4 @@
-"""Checks whether a window can be opened before starting Qt. Otherwise, Qt would abort the process."""
+"""Checks, before Qt starts, whether a window can be opened. If not, Qt would abort the process."""
 
 import contextlib
 import ctypes

@@ -63,7 +63,7 @@ class AbResult:
 
 
 class AbActions(QStackedWidget):
-    """Shows the progress, a question asking the user to set up a side, or the available actions.
+    """Shows the progress, a request to set up a side, or the available actions.
 
     The page connects the buttons, and adds those for a finished A/B test to `done`.
     """

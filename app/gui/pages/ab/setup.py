@@ -46,7 +46,7 @@ class AbSetup(PlanSetup):
 
     Attributes:
         what: What differs: the name of a setting, `SEVERAL` settings, something changed `BY_HAND`, or `NOTHING`.
-        held: Names settings of both sides that aren't the defaults and aren't shown.
+        held: Label that lists hidden settings of both sides that differ from the defaults.
     """
 
     def __init__(self, services: Services) -> None:
@@ -132,11 +132,11 @@ class AbSetup(PlanSetup):
         self._choose(self._differing(plan))
 
     def vary(self, what: str, spec: RunSpec | None) -> None:
-        """Choose what differs, and give side B another value.
+        """Choose what differs, and give side B a different value.
 
         Args:
             what: One of the values of `what`; "" for several settings.
-            spec: Spec to fill both sides with; None to keep them.
+            spec: Spec to fill both sides with; None to keep their values.
         """
         if spec is not None:
             self.refill(ab_plan((spec, spec), self.pairs.value(), ("A", "B")))
@@ -153,7 +153,7 @@ class AbSetup(PlanSetup):
             self.run_requested.emit(self.plan(), machine)
 
     def _differing(self, plan: Plan) -> str:
-        """Return what differs between the sides of a plan."""
+        """Return the value of `what` that describes how the sides of a plan differ."""
         a, b = plan.specs[:2]
         apart = [setting.name for setting in side_settings() if setting.of(a) != setting.of(b)]
         if apart == ["engine", "jit"] and all(spec.jit == compiles_always(spec.engine) for spec in (a, b)):
@@ -179,7 +179,7 @@ class AbSetup(PlanSetup):
         self._show_held()
 
     def _on_what(self) -> None:
-        """Make the sides equal except for what should differ."""
+        """Give both sides the same values, except where they should differ."""
         a, b = self.sides
         what = self.what.currentData()
         self._choose(what)

@@ -86,7 +86,7 @@ class SideForm(QObject):
                 set_edited(editor, edited_value(other.editors[name]))
 
     def differ(self, name: str, other: "SideForm") -> None:
-        """Choose another value for a setting than the other side's, if there is one."""
+        """Choose a value that differs from the other side's for a setting, if there is one."""
         editor, counterpart = self.editors[name], other.editors[name]
         if editor is self.engine:
             self.engine.select_other(other.engine.engine)

@@ -18,7 +18,8 @@ class DeviceRow(QWidget):
     """Shows a hint if a graphics card would be idle.
 
     Attributes:
-        list: Lets the user select engine and device. This list is among the other settings, apart from the hint.
+        list: Lets the user select an engine and a device. The list is among the other settings, separate from the
+            hint.
 
     Signals:
         changed: The choice has changed.

@@ -54,7 +54,7 @@ class GpuBoxes(QWidget):
         return {} if self.checked in ((), (self.listed,)) else gpu_settings(self.checked)
 
     def offer(self, gpus: Mapping[int, Gpu], listed: int | None, least: int) -> None:
-        """List GPUs. If this changes anything, the device list's GPU is checked, and the next ones if necessary.
+        """List GPUs. If this changes anything, the device list's GPU is checked and, if necessary, the next ones.
 
         Args:
             gpus: GPUs that may train together, by number.

@@ -213,7 +213,7 @@ class BenchmarkPage(QWidget):
         self.state_changed.emit()
 
     def _remember(self, workload_id: str) -> None:
-        """Add a workload to the recently used ones. Failing to save this isn't reported."""
+        """Add a workload to the recently used ones. A failure to save this isn't reported."""
         preferences = self._services.preferences
         recent = with_recent(preferences.settings, workload_id)
         if recent != preferences.settings.recent_workloads:

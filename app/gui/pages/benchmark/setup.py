@@ -144,7 +144,7 @@ class SetupView(QWidget):
         return self._spec(next(name for name in PRESETS if self.presets[name].isChecked()))
 
     def refresh(self) -> None:
-        """Reload what may have changed: data sets, engines and durations of runs."""
+        """Reload anything that may have changed: data sets, engines and durations of runs."""
         self._services.engines.look()
         self.dataset.show_dataset(self.chosen_workload.dataset)
         self.known.refresh()
@@ -186,7 +186,7 @@ class SetupView(QWidget):
             self.gpus.check(spec.gpus_from(first))
 
     def choose(self, workload_id: str) -> None:
-        """Select a workload. The offered current network gets the settings of its published results."""
+        """Select a workload. For the suggested current network, apply its published results' settings, too."""
         if self._current is not None and workload_id == self._current.workload:
             self._on_current()
         else:
@@ -215,7 +215,7 @@ class SetupView(QWidget):
         self._estimate_soon()
 
     def _choose_device(self, spec: RunSpec) -> None:
-        """Select engine and device. "Automatic" is kept if it resolves to the same engine."""
+        """Select an engine and a device. "Automatic" is kept if it resolves to the same engine."""
         if spec.device != "auto":
             self.device.select(spec.engine, spec.device)
             return
@@ -339,7 +339,7 @@ class SetupView(QWidget):
             self.form.set_value(name, getattr(spec, name))
 
     def _show_network(self) -> None:
-        """Mark the offered network that is selected. Other networks are shown by name."""
+        """Mark the suggested network that is selected. Any other network is shown by name."""
         machine, choice = self._services.finder.machine, self.device.choice
         if machine is not None:
             # Without an engine, the one to be installed may be any.
@@ -529,7 +529,7 @@ def _field(code: str, *items: QWidget) -> QVBoxLayout:
 
 
 def _description(workload: Workload) -> str:
-    """Return what a workload does and, if it is timed by epochs, what an epoch is."""
+    """Return a description of a workload and, if it is timed by epochs, of an epoch."""
     parts = [text(workload.summary)]
     if workload.metric == "seconds_per_epoch_s" and workload.epoch_text is not None:
         parts.append(sentence("setup.epoch", epoch=text(workload.epoch_text)))

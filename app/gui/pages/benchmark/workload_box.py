@@ -102,7 +102,7 @@ class Star(Button):
 
 
 def workload_groups(settings: Settings, *others: str) -> list[tuple[str, list[str]]]:
-    """Group workloads into favourites, recent and others, each with the message code of its heading.
+    """Group workloads into favourites, recent ones and others, each with the message code of its heading.
 
     Duplicates and workloads missing from the catalogue are omitted. The standard workload is always included.
     """

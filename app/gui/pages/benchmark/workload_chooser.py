@@ -54,7 +54,7 @@ class WorkloadModel(TableModel):
     def show_entries(
         self, entries: Sequence[WorkloadEstimate], probed_s: Mapping[tuple[str, str, str], float]
     ) -> None:
-        """Set the workloads to list. `probed_s` contains durations from probes by `probe_key`."""
+        """Set the workloads to list. `probed_s` contains durations from probes, by `probe_key`."""
         self._entries, self._probed_s = entries, probed_s
         self._filter()
 

@@ -158,7 +158,7 @@ class ComparePage(QWidget):
         self.refresh()
 
     def _fill_limits(self) -> None:
-        """Offer how many runs to show, including the selected runs if there are any."""
+        """Offer choices for the number of runs to show, including the selected runs if there are any."""
         items: list[tuple[str, object]] = [(sentence("compare_page.best_and_latest"), BEST_AND_LATEST)]
         items += [(sentence("compare_page.number_of_own", count=number), number) for number in OWN_LIMITS]
         if self._selected:
@@ -378,7 +378,7 @@ class ComparePage(QWidget):
 
 
 def _workload_sections() -> dict[str, list[tuple[str, object]]]:
-    """Return the titles and IDs of the workloads by their newest published hardware, newest first."""
+    """Return the titles and IDs of the workloads, sorted by their newest published hardware, newest first."""
     names = [name for name, workload in CATALOGUE.items() if not workload.is_demo]
     cards = {name: current_card(name) for name in names}
     sections: dict[str, list[tuple[str, object]]] = {

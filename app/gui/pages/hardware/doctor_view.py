@@ -1,4 +1,4 @@
-"""Shows whether engines can use this computer's devices and how to fix problems. Also explains logs."""
+"""Shows whether engines can use this computer's devices and how to fix problems. Also explains log files."""
 
 import threading
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ _FINDING_TONES: dict[str, Tone] = {"fault": "invalid", "caution": "caution", "ha
 
 @dataclass(frozen=True)
 class _Found:
-    """Findings under a heading. `system` is the system for which to give advice; None to give no advice."""
+    """Findings under a heading. `system` is the operating system for which to give advice; None to give none."""
 
     heading: str
     findings: Sequence[LogFinding]

@@ -71,7 +71,7 @@ class LiveView(QWidget):
             self._timer.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop reading telemetry in the background, because a driver may hang."""
+        """Stop reading telemetry. Do so in the background, because a driver may hang."""
         super().hideEvent(event)
         self._timer.stop()
         monitor, self._monitor = self._monitor, None
@@ -229,7 +229,7 @@ class Section:
     Attributes:
         name: Name of the GPU; "" for the computer.
         memory: Size of the memory as text; "" if unknown.
-        figures: Message code of the label and value as text, for each quantity.
+        figures: Message code of the label, and the value as text, for each quantity.
     """
 
     name: str

@@ -122,7 +122,7 @@ class ColumnFitter:
         self.fit()
 
     def show_contents(self, workloads: frozenset[str], *, has_groups: bool) -> None:
-        """Fit the columns to the workloads in the table and to whether there are groups."""
+        """Fit the columns to the workloads in the table, and to groups if it has any."""
         self._workloads, self._has_groups = workloads, has_groups
         self.fit()
 

@@ -20,7 +20,7 @@ class Filters(QWidget):
 
     Signals:
         changed: The filters have changed. While the user types, this is delayed.
-        source_chosen: The user chose to show own, imported or all results.
+        source_chosen: The user chose to show their own, imported or all results.
     """
 
     changed = Signal()
@@ -47,7 +47,7 @@ class Filters(QWidget):
         self.setLayout(layout)
 
     def values(self) -> dict[str, str | None]:
-        """Return the filters for own runs, by the names of the query's fields."""
+        """Return the filters for the user's own runs, by the names of the query's fields."""
         return {
             "text": self.search.text(),
             "workload": self.workload.currentData(),

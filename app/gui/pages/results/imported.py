@@ -124,7 +124,7 @@ class ImportedCard(Card):
         return self._results
 
     def refresh(self) -> None:
-        """Reload the results that match the filters. Hide the card if only own runs are wanted."""
+        """Reload the results that match the filters. Hide the card if only the user's own runs are wanted."""
         is_wanted = self._filters.source.currentData() != OWN
         self.setVisible(is_wanted)
         if not is_wanted:

@@ -48,7 +48,7 @@ class RunsModel(TableModel):
         failed: The database couldn't be read or written. The argument is the AppError.
 
     Attributes:
-        shown: Answer to the latest query.
+        shown: Result of the latest query.
         rows: The number of a run, or the negated number of a group. An expanded group is followed by its runs.
         has_imported: Whether there are imported results. Imported results never have rows in this model.
         is_typed_in: Returns whether a comment is being edited. Changing the rows would discard the comment.

@@ -50,7 +50,7 @@ class TrendView(QWidget):
     """Compares a run with the user's earlier runs, in a sentence and a chart that marks changes to the computer.
 
     Attributes:
-        line: The sentence, shown elsewhere, which compares the run with the best and the latest.
+        line: The sentence, shown elsewhere, which compares the run with the best and latest runs.
         trend: The displayed trend; None until it is loaded.
     """
 
@@ -249,7 +249,7 @@ class RunDetail(QWidget):
         fill_items(self.telemetry_table, telemetry_rows(self.judged))
 
     def _on_escape(self) -> None:
-        """Undo unsaved changes to the name, or else go back."""
+        """Undo unsaved changes to the name or, if there are none, go back."""
         before = (self.run.summary.comment or "") if self.run is not None else ""
         if self.comment.hasFocus() and self.comment.text() != before:
             self.comment.setText(before)

@@ -120,7 +120,7 @@ class EnginesCard(Card):
         open_dialog(dialog)
 
     def install(self, engine: str, source: Path | None) -> None:
-        """Install the selected build of an engine, from a folder or else the package index, in the background."""
+        """Install the selected build of an engine, from a folder or from the package index, in the background."""
         offer = self.rows[engine].offer
         if offer is None:
             return

@@ -117,7 +117,7 @@ class PricesDialog(QDialog):
 def _editor(
     field: tuple[str, float, int, float], value: float | None, text: str, otherwise: str = ""
 ) -> QDoubleSpinBox:
-    """Return an editor for an amount, whose minimum means "unknown" or, if given, `otherwise`."""
+    """Return an editor for an amount. Its minimum means "unknown" or, if given, `otherwise`."""
     name, most, decimals, step = field
     editor = indented(QDoubleSpinBox(maximum=most, decimals=decimals, singleStep=step))
     if name in _ALWAYS_KNOWN:
