@@ -150,8 +150,8 @@ VARIANTS: tuple[Variant, ...] = (
         vendor="nvidia",
         oldest_driver=_CUDA_13,
         capabilities=(7.5, 99),
-        download_bytes=2_775_000_000,
-        disk_bytes=4_879_000_000,
+        download_bytes=3_034_000_000,
+        disk_bytes=5_572_000_000,
     ),
     Variant(
         engine="torch",

@@ -360,8 +360,8 @@ def plain_verdict(judged: events.Judged, *, to_share: bool, of_one_run: bool = T
 
     Args:
         judged: A verdict with cautions.
-        to_share: Whether the text is for other people. The number of further reasons is meaningless to them, because
-            they can't look up those reasons.
+        to_share: Whether the text is for other people. The number of further reasons is meaningless to them,
+            because they can't look up those reasons.
         of_one_run: Whether the result comes from one run, which other people need to know.
     """
     codes = [each.code for each in judged.reasons if each.level == judged.level]

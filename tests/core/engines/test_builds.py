@@ -138,14 +138,19 @@ def test_locks_hold_for_each_architecture_of_their_variants() -> None:
             assert lacking == [], variant
 
 
-def test_triton_for_windows_is_the_version_that_pytorch_brings_on_linux() -> None:
+# The version of Triton that PyTorch requires on Linux, by PyTorch's version.
+TRITON = {"2.13.0": "3.7.1", "2.15.0": "3.9.0"}
+
+
+def test_triton_for_windows_is_the_version_that_the_same_pytorch_requires_on_linux() -> None:
     linux, windows = (
         {pin.name: pin.version for pin in read_lock(LOCKS / lock)}
         for lock in ("torch-cuda.txt", "torch-cuda-windows.txt")
     )
-    assert windows["triton-windows"].partition(".post")[0] == linux["triton"]
+    assert linux["triton"] == TRITON[linux["torch"]]
     cards = [
         each for each in VARIANTS if (each.engine, each.system, each.vendor) == ("torch", "Windows", "nvidia")
     ]
     assert {variant.lock for variant in cards} == {"torch-cuda-windows.txt"}
-    assert all(f"torch=={linux['torch']}" == variant.pins[0].partition("+")[0] for variant in cards)
+    versions = {pin.partition("==")[2].partition("+")[0] for variant in cards for pin in variant.pins}
+    assert {TRITON[version] for version in versions} == {windows["triton-windows"].partition(".post")[0]}
