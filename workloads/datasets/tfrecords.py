@@ -31,7 +31,7 @@ _INSIDE, _KEY, _VALUE, _BYTES_LIST, _INT64_LIST = 1, 1, 2, 1, 3
 
 
 class RecordWriter:
-    """Writes a record file. Use it as a context manager."""
+    """Writes a record file. Use this class as a context manager."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("wb", _BUFFER_BYTES)
