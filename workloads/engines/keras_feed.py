@@ -23,7 +23,7 @@ class Batches:
     Attributes:
         make: Returns a new iterator of batches.
         count: Number of batches per pass; None if endless.
-        others: Returns one batch of each form whose length or shape differs from the first batch's.
+        others: Returns one batch of each form that differs from the first batch in length or shape.
         rows: The underlying examples; None if they aren't an array.
     """
 
@@ -167,7 +167,7 @@ def _pass(x: Any, y: Any, size: int, order: Any) -> Iterator[Batch]:
 
 
 def part_of(batch: Batch, rank: int, count: int) -> Batch:
-    """Return one of equal parts of a batch."""
+    """Return one of several equal parts of a batch."""
     x, y = batch
     size = len(x) // count
     rows = slice(rank * size, (rank + 1) * size)

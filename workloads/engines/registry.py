@@ -16,7 +16,7 @@ class EngineEntry:
     Attributes:
         module: Module that defines ENGINE. Importing it doesn't import the engine.
         packages_folder: Name of its folder inside the engines folder.
-        included_as: Package that shows that the engine is included in Epochmark; None if it never is.
+        included_as: Package whose presence shows that the engine is included in Epochmark; None if it never is.
     """
 
     module: str

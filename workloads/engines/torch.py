@@ -74,7 +74,7 @@ class Torch(KerasFeed):
         return None
 
     def start(self, spec: RunSpec) -> Started:
-        """Import PyTorch, then set device and threads. Keras is imported later and uses this device."""
+        """Import PyTorch, then set the device and threads. Keras is imported later and uses this device."""
         import torch
 
         if spec.threads is not None:

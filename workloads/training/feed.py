@@ -14,7 +14,8 @@ class Feed:
     Attributes:
         x: Array of examples or, if y is None, an iterable of whole batches (the engine's own, or a PyDataset). The
             optional attribute `rows` is the array of the underlying examples.
-        validation: Arrays (x, y) or finite batches to validate with after each epoch; None for no validation.
+        validation: Arrays (x, y) or a finite number of batches for validation after each epoch; None for no
+            validation.
         test: Arrays (x, y) to evaluate once after training; None for no evaluation.
         shuffle: Whether `fit` shuffles before each epoch (arrays only).
         samples: Number of training examples.

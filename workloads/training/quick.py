@@ -1,4 +1,4 @@
-"""The Quick preset: times steps until the parent has enough or time is up, then the other parts of an epoch."""
+"""The Quick preset: times steps until the parent has enough data or time is up, then the rest of an epoch."""
 
 import time
 from collections import deque

@@ -33,7 +33,7 @@ class Training(Workload):
 
     Attributes:
         predicted_examples: Number of test examples to predict after training, as in the study.
-        inference_parameters_count: Parameter count without layers used only in training; None if there are none.
+        inference_parameters_count: Parameter count without layers used only in training; None without such layers.
     """
 
     trains = True
