@@ -66,7 +66,7 @@ class Setting:
 
     @property
     def is_choice(self) -> bool:
-        """Whether there is anything to choose from. For example, there isn't with a single engine."""
+        """Whether there is anything to choose from. With a single engine, for example, there isn't."""
         return self.choices is None or len(self.allowed()) > 1
 
     @property
@@ -362,7 +362,7 @@ def settings_by_key() -> dict[str, Setting]:
 
 
 def split_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert values by setting name to RunSpec fields. Values without their own field are put into `settings`."""
+    """Convert values by setting name to RunSpec fields. Values without a field are put into `settings`."""
     fields = {name: value for name, value in values.items() if name in RunSpec.__struct_fields__}
     others = {setting.name: setting for setting in all_settings() if setting.name not in RunSpec.__struct_fields__}
     extra = {

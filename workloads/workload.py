@@ -31,7 +31,7 @@ HeadlineKey = Literal[
 
 
 def unknown_parameter(workload: "Workload", name: str) -> Message:
-    """Return the error message for an unknown parameter, which lists the known ones."""
+    """Return the error message for an unknown parameter. The message lists the known ones."""
     names = [parameter.name for parameter in workload.parameters]
     code = "workload.other_parameters" if names else "workload.no_parameters"
     return message(code, workload=workload.id, name=repr(name[:60]), known=names or None)
@@ -100,7 +100,7 @@ class Workload:
 
     Attributes:
         version: Incremented by changes that make new results incomparable with old ones.
-        study: The published study that it reproduces, "000" to "004"; "" if there is none.
+        study: The published study that the workload reproduces, "000" to "004"; "" if there is none.
         source: Publication that describes the network.
         epoch_text: Short definition of an epoch; None for the demo.
         meaning: What the result means for networks, as a sentence; None for networks.
@@ -123,8 +123,8 @@ class Workload:
         engines: Names of the engines that support the workload; None for all.
         is_demo: Whether the times are unrelated to the computer's speed.
         trains: Whether the workload trains, and therefore has losses.
-        divides_batches: Whether several devices can share its batches.
-        least_devices: Minimum number of devices, and the default.
+        divides_batches: Whether several devices can share the workload's batches.
+        least_devices: Minimum number of devices, which is also the default.
         has_epochs: Whether the workload runs in epochs or rounds. If not, it determines its own duration.
         can_sustain: Whether the workload can run for a specified time.
         counts_steps: Whether a Standard run must execute exactly the requested number of steps.

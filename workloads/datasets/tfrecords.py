@@ -78,7 +78,7 @@ def _record(file: BinaryIO, length: int, path: Path) -> bytes:
 
 
 def read_examples(path: Path, name: str, limit_bytes: int = RECORD_LIMIT_BYTES) -> Iterator[tuple[bytes, int]]:
-    """Yield the given bytes feature and the "label" of each record.
+    """Yield the bytes feature of this name and the "label" of each record.
 
     Raises:
         OSError: As for `read_records`, or a record lacks these features.

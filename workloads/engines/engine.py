@@ -87,7 +87,7 @@ class Engine:
         has_process_per_device: Whether training on several devices requires a process for each device.
         listens_everywhere: Whether the engine accepts connections on all of a computer's addresses while it trains
             on several computers.
-        has_equal_parts: Whether all devices need equally large parts of each batch.
+        has_equal_parts: Whether all devices need equal-sized parts of each batch.
         leads: Whether this process reports the run and decides when to stop.
     """
 
@@ -290,7 +290,7 @@ class Engine:
     # Data
 
     def shared(self, array: Any) -> Any:
-        """Return an array in the engine's own type, sharing its memory where possible."""
+        """Return an array as the engine's own type, sharing its memory where possible."""
         return array
 
     def one_hot(self, numbers: Any, classes: int) -> Any:
@@ -328,7 +328,7 @@ class Engine:
 
         Args:
             make: Returns a new iterator of batches.
-            others: Returns one batch for each further shape, for engines that compile a step per shape.
+            others: Returns one batch for each additional shape, for engines that compile a step per shape.
         """
         return make()
 

@@ -58,8 +58,8 @@ class Pictures:
 
     Args:
         feed: Returns batches for the engine's `fit`. Called with a function that returns a new iterator of
-            batches, the number of batches (None if endless), and a function that returns one batch for each other
-            length.
+            batches, the number of batches (None if endless), and a function that returns one batch for each
+            additional length.
     """
 
     def __init__(self, feed: Feed) -> None:

@@ -147,7 +147,7 @@ class Jax(KerasFeed):
         return max((int(peak) for peak in peaks if peak is not None), default=None)
 
     def warm_up(self, model: Any, trained: Sequence[Batch], validated: Sequence[Batch]) -> None:
-        """Compile the steps for further batch shapes, using a copy of the model's state."""
+        """Compile the steps for additional batch shapes, using a copy of the model's state."""
         import jax
 
         def state(**parts: bool) -> Any:

@@ -45,7 +45,7 @@ class KerasFeed(Engine):
     def part(self, batches: Batches) -> Batches:
         """Return this process's part of the batches for `fit` and `evaluate`.
 
-        If one process leads, it calls `evaluate` alone, with all of the data.
+        If one process leads, it alone calls `evaluate`, with all of the data.
         """
         return batches
 
@@ -175,5 +175,5 @@ def part_of(batch: Batch, rank: int, count: int) -> Batch:
 
 
 def _rows(y: Any, rows: Any) -> Any:
-    """Return some rows from one array, or from each of several arrays."""
+    """Return the selected rows of one array, or of each of several arrays."""
     return [part[rows] for part in y] if isinstance(y, list | tuple) else y[rows]

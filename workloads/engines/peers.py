@@ -55,12 +55,12 @@ def not_connected(error: Exception) -> WorkloadError:
 def peers(
     line: bytes, count: int, lost: Callable[[WorkloadError], object], place: Place | None = None
 ) -> Iterator[None]:
-    """Start a run's other processes on this computer, and end them with the context.
+    """Start a run's other processes on this computer, and end them when the context exits.
 
     Args:
         line: The job, as read from standard input.
         count: Number of processes on this computer, including this one. No process is started if this is 1, or if
-            this process is itself one of the others.
+            this process was itself started in this way.
         lost: Called in a thread if another process is suspended or stuck, or if this process is still waiting for
             one a few seconds after it failed, for example because it failed before joining.
         place: This computer's place among several; None for a single computer.

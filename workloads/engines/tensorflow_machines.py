@@ -102,7 +102,7 @@ def _on_each_device(strategy: Any, function: Any) -> Any:
 
 
 def decisions() -> Decisions:
-    """Return the decisions of rank 0, which TensorFlow's coordination service passes on."""
+    """Return the decisions of rank 0, as passed on by TensorFlow's coordination service."""
     return Decisions(_Store())
 
 

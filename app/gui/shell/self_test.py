@@ -1,6 +1,6 @@
 """Checks an installation: imports every module, trains in real workers, and opens every page and chart offscreen.
 
-Packages leave out parts of Qt and Python, so a packaged program that starts may still fail on some page.
+Packages leave out parts of Qt and Python, so a packaged program that starts may still fail on certain pages.
 """
 
 import os
