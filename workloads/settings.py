@@ -169,7 +169,7 @@ class Setting:
 
         Args:
             usual: The workload's default, if it has one.
-            most: The workload's maximum, if it differs.
+            most: The workload's maximum, if it differs from the setting's.
         """
         default = usual if self.default is None else self.default
         if self.kind == "int":

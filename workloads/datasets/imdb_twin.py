@@ -1,4 +1,4 @@
-"""Synthetic reviews that match the real ones in number, lengths, and frequencies of words and word pairs."""
+"""Synthetic reviews that match the real ones in number, length, and frequency of words and word pairs."""
 
 from typing import TYPE_CHECKING
 

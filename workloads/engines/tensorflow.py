@@ -142,7 +142,7 @@ class TensorFlow(Engine):
     def shared(self, array: Any) -> Any:
         """Return a float32 array as a tensor that shares its memory. Anything else is returned unchanged.
 
-        Otherwise, `fit` would copy the array twice during conversion.
+        Without this, `fit` would copy the array twice during conversion.
         """
         import numpy as np
         import tensorflow as tf

@@ -13,7 +13,7 @@ Record = TypeVar("Record")
 
 
 def decode_leniently(plain: object, kind: type[Record], **otherwise: Any) -> Record:
-    """Build a record from the valid values of a dictionary. Others are set from `otherwise` or to defaults.
+    """Build a record from a dictionary's valid values. Other fields are set from `otherwise` or to defaults.
 
     The same applies to records in lists.
 

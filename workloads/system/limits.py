@@ -157,7 +157,7 @@ class HostToDevice(Limit):
 
 
 class AllReduce(Limit):
-    """Sums across devices, which combine their gradients in each training step."""
+    """Sums across devices, as used to combine the gradients in each training step."""
 
     fixed_duration_s = 15.0
 

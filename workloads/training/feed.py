@@ -47,7 +47,7 @@ class Feed:
         return len({zlib.crc32(row.data) for row in array.reshape(len(array), -1).view(np.uint8)})
 
     def cut(self, examples: int) -> "Feed":
-        """Return a feed with only this many first examples, so that all epochs are short (arrays only).
+        """Return a feed with only the first `examples` examples, so that all epochs are short (arrays only).
 
         Limiting the steps of `fit` isn't enough, because the next epoch would continue where the last one stopped,
         and the data would run out in the middle of an epoch.

@@ -1,4 +1,4 @@
-"""Times repeated calls. Workloads that don't train use it as their main loop."""
+"""Times repeated calls. Workloads that don't train use this as their main loop."""
 
 import math
 import time

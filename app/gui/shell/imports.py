@@ -42,7 +42,7 @@ class ResultImports(QObject):
         suite_wanted: The user wants to see the imported score of a suite.
         run_wanted: The user wants to see their own run with this ID.
         changed: Results were added. The argument is the workload ID of the newest one.
-        dragged: Files are being dragged over the window (True), or no longer are (False).
+        dragged: The user started (True) or stopped (False) dragging files over the window.
     """
 
     compare_wanted = Signal(str)

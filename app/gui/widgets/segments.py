@@ -70,7 +70,7 @@ class Tiles(QWidget):
         self._arrange()
 
     def minimumSizeHint(self) -> QSize:
-        """Return the current height, and the width of the widest button, because the buttons can be stacked."""
+        """Return the minimum size. It is as wide as the widest button, because the buttons can be stacked."""
         return QSize(max(self._widths_px()), super().minimumSizeHint().height())
 
     def _arrange(self) -> None:
