@@ -1,7 +1,7 @@
 """The run settings, which apply to runs of any workload.
 
-Forms, command-line options, A/B keys, labels, records and comparisons are generated from these declarations. A
-setting without a field in RunSpec is stored in `RunSpec.settings`, which the engines read.
+Forms, command-line options, A/B test keys, labels, records and comparisons are generated from these declarations.
+A setting without a field in RunSpec is stored in `RunSpec.settings`, which the engines read.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -37,9 +37,9 @@ class Setting:
         zero_is_named: For an "int", whether 0 has a special meaning in a form, such as "all".
         may_be_auto: Whether None is allowed, which lets the engine choose.
         comparability: How results with different values are compared: not at all ("must_match"), with a remark
-            ("noted"), or without ("ignored").
-        in_form, in_ab: Whether the run form and the sides of an A/B include the setting.
-        also: Additional keys in an A/B.
+            ("noted"), or without one ("ignored").
+        in_form, in_ab: Whether the run form and the sides of an A/B test include the setting.
+        also: Additional keys in an A/B test.
         title: Returns the display title of a "choice", if it differs from the value.
     """
 
@@ -66,7 +66,7 @@ class Setting:
 
     @property
     def is_choice(self) -> bool:
-        """Whether there is anything to choose from. For example, a single engine isn't shown."""
+        """Whether there is anything to choose from. With a single engine, for example, there isn't."""
         return self.choices is None or len(self.allowed()) > 1
 
     @property
@@ -169,7 +169,7 @@ class Setting:
 
         Args:
             usual: The workload's default, if it has one.
-            most: The workload's maximum, if it differs.
+            most: The workload's maximum, if it differs from the setting's.
         """
         default = usual if self.default is None else self.default
         if self.kind == "int":
@@ -357,12 +357,12 @@ def all_settings() -> tuple[Setting, ...]:
 
 
 def settings_by_key() -> dict[str, Setting]:
-    """Return the settings in which A/B sides and study configurations may differ, by key."""
+    """Return the settings in which the sides of an A/B test or a study's configurations may differ, by key."""
     return {key: setting for setting in all_settings() if setting.in_ab for key in (setting.key, *setting.also)}
 
 
 def split_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert values by setting name to RunSpec fields. Values without their own field are put into `settings`."""
+    """Convert values by setting name to RunSpec fields. Values without a field are put into `settings`."""
     fields = {name: value for name, value in values.items() if name in RunSpec.__struct_fields__}
     others = {setting.name: setting for setting in all_settings() if setting.name not in RunSpec.__struct_fields__}
     extra = {
@@ -374,7 +374,7 @@ def split_values(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def gpu_settings(numbers: Iterable[int]) -> dict[str, Value]:
-    """Return the run settings for training on these GPUs. `numbers` are at least one, each only once."""
+    """Return the run settings for training on these GPUs. `numbers` has at least one element and no duplicates."""
     gpus = sorted(numbers)
     settings: dict[str, Value] = {"device": f"gpu:{gpus[0]}", "devices": len(gpus)}
     if gpus[-1] - gpus[0] >= len(gpus):

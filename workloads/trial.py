@@ -38,7 +38,7 @@ def list_devices(engine: str, send: Tell) -> None:
 
 
 def try_device(engine: str, device: str, send: Tell) -> bool:
-    """Run each test on a device, report whether its result is correct, and return whether all are."""
+    """Run each test on a device, report whether its result is correct, and return whether all results are."""
     trial = _imported(engine, send)
     good = True
     for step, work in trial.steps(device).items():

@@ -31,7 +31,7 @@ HeadlineKey = Literal[
 
 
 def unknown_parameter(workload: "Workload", name: str) -> Message:
-    """Return the error message for an unknown parameter, which lists the known ones."""
+    """Return the error message for an unknown parameter. The message lists the known ones."""
     names = [parameter.name for parameter in workload.parameters]
     code = "workload.other_parameters" if names else "workload.no_parameters"
     return message(code, workload=workload.id, name=repr(name[:60]), known=names or None)
@@ -43,7 +43,7 @@ LEARNING_STEPS = 20
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Expected losses that prove training, for the default batch size and network on any device.
+    """Expected losses as proof of training, for the default batch size and network on any device.
 
     Attributes:
         steps: Number of training steps, from the first one, over which the loss is averaged.
@@ -100,7 +100,7 @@ class Workload:
 
     Attributes:
         version: Incremented by changes that make new results incomparable with old ones.
-        study: The published study that it reproduces, "000" to "004"; "" if there is none.
+        study: The published study that the workload reproduces, "000" to "004"; "" if there is none.
         source: Publication that describes the network.
         epoch_text: Short definition of an epoch; None for the demo.
         meaning: What the result means for networks, as a sentence; None for networks.
@@ -110,8 +110,8 @@ class Workload:
         steps: Default length of an epoch in steps, if a full epoch takes too long or doesn't exist; None for full
             epochs.
         units_per_example: Number of units per example, such as words per sequence, for speeds.
-        published_differ: Settings in which published results may differ from a run next to them. Each bar is then
-            labelled with its own value.
+        published_differ: Settings in which published results may differ from a run shown next to them. Each bar is
+            then labelled with its own value.
         parameters_count: Parameter count of the default variant; None if it is known only after building.
         loss_band: Expected range of the training loss after the first full epoch; None if unknown.
         proof: Expected losses of the first steps; None if there are no losses or they were never measured.
@@ -123,8 +123,8 @@ class Workload:
         engines: Names of the engines that support the workload; None for all.
         is_demo: Whether the times are unrelated to the computer's speed.
         trains: Whether the workload trains, and therefore has losses.
-        divides_batches: Whether several devices can share its batches.
-        least_devices: Minimum number of devices, and the default.
+        divides_batches: Whether several devices can share the workload's batches.
+        least_devices: Minimum number of devices, which is also the default.
         has_epochs: Whether the workload runs in epochs or rounds. If not, it determines its own duration.
         can_sustain: Whether the workload can run for a specified time.
         counts_steps: Whether a Standard run must execute exactly the requested number of steps.
@@ -291,7 +291,7 @@ class Workload:
             raise WorkloadError("bad_parameters", message("workload.not_sustained", workload=self.id))
 
     def setting_parameters(self) -> tuple[Parameter, ...]:
-        """Return the run settings of a form, with the limits and defaults of this workload."""
+        """Return the run settings for a form, with the limits and defaults of this workload."""
         most = {"batch_size": self.samples_per_epoch or None}
         return tuple(
             setting.parameter(getattr(self, setting.name, None), most.get(setting.name))
@@ -309,7 +309,7 @@ class Workload:
         return -(-self.samples_per_epoch // spec.batch_size)
 
     def after_steps_s(self, example_s: float) -> float:
-        """Return the approximate duration of a run after its steps, given the time per example (large batch)."""
+        """Return the approximate duration of a run after its steps, from the time per example in a large batch."""
         return 0.0
 
     @property

@@ -74,7 +74,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether the checksum file and all six files of the right size exist."""
+    """Return whether the checksum file and all six data files exist, and the data files have the right size."""
     return source.are_there(folder, FILES, FILE_BYTES)
 
 

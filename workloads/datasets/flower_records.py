@@ -1,4 +1,4 @@
-"""Packs flower photos into sixteen record files, once per image size, which training then reads."""
+"""Packs flower photos, once per image size, into sixteen record files that training then reads."""
 
 import contextlib
 import os

@@ -185,7 +185,7 @@ def _digest(folder: Path, names: list[str]) -> str:
 
 
 def _twin(size: int) -> "tuple[NDArray[np.uint8], NDArray[np.int32], str]":
-    """Return images, labels and checksum. Each image is noise with a blob in the colour of its class."""
+    """Return the images, labels and checksum. Each image is noise with a blob in the colour of its class."""
     import numpy as np
 
     kinds = np.repeat(np.arange(len(CLASSES), dtype=np.int32), _PICTURES)

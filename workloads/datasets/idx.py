@@ -58,8 +58,8 @@ def install(files: Mapping[str, Path], folder: Path, contents: Mapping[str, str]
     """Unpack and check the four files. `contents` maps their names to the SHA-256 of the unpacked data.
 
     Raises:
-        HostileArchiveError: A file is damaged, not an IDX file, has the wrong shape or checksum, or contains a
-            label above 9.
+        HostileArchiveError: A file is damaged or not an IDX file, has the wrong shape or checksum, or contains
+            a label above 9.
     """
     for name, shape in SHAPES.items():
         raw = gunzip(files[name], name, header_bytes(shape) + math.prod(shape))
@@ -74,7 +74,7 @@ def install(files: Mapping[str, Path], folder: Path, contents: Mapping[str, str]
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether the checksum file and all four files of the right size exist."""
+    """Return whether the checksum file and all four data files exist, and the data files have the right size."""
     try:
         sizes = all(
             (folder / stored_name(name)).stat().st_size == header_bytes(shape) + math.prod(shape)
@@ -94,7 +94,7 @@ def load(folder: Path | None, title: str, twin: int) -> Arrays:
         twin: Number of the twin to generate.
 
     Raises:
-        MissingDataError: A file is missing, modified, has the wrong shape, or contains an invalid label.
+        MissingDataError: A file is missing or modified, has the wrong shape, or contains an invalid label.
     """
     import numpy as np
 

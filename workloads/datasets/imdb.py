@@ -179,7 +179,7 @@ def words_of(text: str) -> list[str]:
 def _pairs(
     ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]"
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """Encode each pair of adjacent words as one integer, and return the pairs and their count per sequence."""
+    """Encode each pair of adjacent words as one integer, and return the pairs and their number per sequence."""
     import numpy as np
 
     if ids.size < 2:

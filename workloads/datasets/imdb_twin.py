@@ -1,4 +1,4 @@
-"""Synthetic reviews that match the real ones in number, lengths, and frequencies of words and word pairs."""
+"""Synthetic reviews that match the real ones in number, length, and frequency of words and word pairs."""
 
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,7 @@ def make_split(split: int, count: int) -> "tuple[NDArray[np.int32], NDArray[np.i
 
 
 def _phrase_counts(raw: "NDArray[np.uint64]") -> "NDArray[np.int64]":
-    """Return review lengths in phrases. Few reviews are short, most have 100 to 250 words, some over 1,000."""
+    """Return review lengths in phrases. A few reviews are short, most have 100 to 250 words, some over 1,000."""
     import numpy as np
 
     draw = (raw >> np.uint64(54)).astype(np.int64)

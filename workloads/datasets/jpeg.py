@@ -10,7 +10,7 @@ _START, _END, _SCAN = 0xD8, 0xD9, 0xDA
 
 
 def jpeg_size(data: bytes) -> tuple[int, int]:
-    """Return width and height in pixels, read from the frame header.
+    """Return the width and height in pixels, read from the frame header.
 
     Raises:
         UnfitError: The file isn't a JPEG, or it is truncated or damaged before the frame header.
@@ -36,7 +36,7 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
 
 
 def _frame_size(header: bytes) -> tuple[int, int]:
-    """Parse the frame header (length, precision, height and width) and return width and height."""
+    """Parse the frame header (length, precision, height and width) and return the width and height."""
     if len(header) < 7:
         raise UnfitError(message("jpeg.cut"))
     height, width = int.from_bytes(header[3:5], "big"), int.from_bytes(header[5:7], "big")

@@ -65,7 +65,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether the checksum file and a text of the right size exist."""
+    """Return whether the checksum file and the text exist, and the text has the right size."""
     return source.are_there(folder, [FILE], FILE_BYTES)
 
 

@@ -1,4 +1,4 @@
-"""Penn Treebank as word ids, from the user's copy, and its synthetic twin. Reads local files only."""
+"""The Penn Treebank as word ids, from the user's copy, and its synthetic twin. Reads local files only."""
 
 import hashlib
 from collections import Counter

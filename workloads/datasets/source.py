@@ -92,7 +92,7 @@ class StoredFiles:
         self._names = frozenset([*names, _CHECKSUM_FILE])
 
     def contents(self, folder: Path) -> frozenset[str]:
-        """Return the names of the files that `install` stored in a folder, according to the data set's lists."""
+        """Return the names of the files that `install` stored in a folder, as listed by the data set."""
         return self._names
 
     def owns(self, name: str, noted: Collection[str] | None) -> bool:
@@ -160,7 +160,7 @@ def write_checksum(folder: Path, names: Iterable[str]) -> None:
 
 
 def are_there(folder: Path, names: Iterable[str], size_bytes: int | None = None) -> bool:
-    """Return whether the files and their checksum file exist, and all files have the given size."""
+    """Return whether the files and their checksum file exist, and all files have this size, if one is given."""
     try:
         sizes = [(folder / name).stat().st_size for name in names]
         return (folder / _CHECKSUM_FILE).is_file() and (size_bytes is None or set(sizes) == {size_bytes})

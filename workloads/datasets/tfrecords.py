@@ -31,7 +31,7 @@ _INSIDE, _KEY, _VALUE, _BYTES_LIST, _INT64_LIST = 1, 1, 2, 1, 3
 
 
 class RecordWriter:
-    """Writes a record file. Use it as a context manager."""
+    """Writes a record file. Use this class as a context manager."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("wb", _BUFFER_BYTES)
@@ -78,7 +78,7 @@ def _record(file: BinaryIO, length: int, path: Path) -> bytes:
 
 
 def read_examples(path: Path, name: str, limit_bytes: int = RECORD_LIMIT_BYTES) -> Iterator[tuple[bytes, int]]:
-    """Yield the given bytes feature and the "label" of each record.
+    """Yield the bytes feature of this name and the "label" of each record.
 
     Raises:
         OSError: As for `read_records`, or a record lacks these features.

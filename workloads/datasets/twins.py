@@ -1,8 +1,8 @@
 """Building blocks of synthetic twins: learnable images and words that are identical on every computer.
 
-Only raw PCG64 output and integer arithmetic are used, because NumPy guarantees this stream in all versions (NEP
-19), but not its distributions. Every value depends on a twin's constants. If you change them, increment the first
-number of the twin's seed and update the checksum in its test.
+Only raw PCG64 output and integer arithmetic are used. NumPy guarantees that this stream is the same in all
+versions (NEP 19), but doesn't guarantee this for its distributions. Every value depends on a twin's constants. If
+you change them, increment the first number of the twin's seed and update the checksum in its test.
 """
 
 from typing import TYPE_CHECKING

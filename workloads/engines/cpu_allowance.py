@@ -30,7 +30,7 @@ def can_limit_cpus() -> bool:
 
 
 def limit_cpus(count: int) -> bool:
-    """Limit this process to `count` logical CPUs, and return whether this succeeded. Fewer may be available.
+    """Limit this process to `count` logical CPUs, and return whether this succeeded. Fewer CPUs may be available.
 
     Call this before starting threads, because threads inherit the limit.
     """
@@ -75,7 +75,7 @@ def cpus_in_masks(process_mask: int, group_mask: int, cpus: int | None, is_sprea
     """Return the number of logical CPUs that a Windows process may use, from its affinity masks.
 
     Args:
-        process_mask: CPUs of the process; 0 if unknown or in several groups.
+        process_mask: CPUs of the process; 0 if unknown or spread over several groups.
         group_mask: All CPUs of the process's group.
         cpus: Number of CPUs in all groups; None if unknown.
         is_spread: Whether a process without an affinity limit may use the CPUs of all groups.
@@ -146,7 +146,7 @@ def _windows_masks() -> tuple[int, int]:
 
 
 def _windows_group() -> int:
-    """Return this thread's group, which is the process's until threads start in other groups; 0 if unknown."""
+    """Return this thread's group, which is the process's group until threads start in others; 0 if unknown."""
     kernel, _ = _windows_process()
     kernel.GetCurrentThread.restype = ctypes.c_void_p
     affinity = ctypes.create_string_buffer(16)  # a GROUP_AFFINITY: mask, group, reserved
@@ -156,7 +156,7 @@ def _windows_group() -> int:
 
 
 def _windows_process() -> tuple[Any, ctypes.c_void_p]:
-    """Return kernel32 and a handle of this process."""
+    """Return kernel32 and a handle to this process."""
     windows: Any = ctypes  # these names exist only on Windows
     kernel = windows.WinDLL("kernel32", use_last_error=True)
     kernel.GetCurrentProcess.restype = ctypes.c_void_p
@@ -174,7 +174,7 @@ def cpu_quota(root: Path = Path("/")) -> float | None:
 
 
 def cgroup_folders(root: Path) -> list[Path]:
-    """Return the folders of all control groups that may limit this process's CPU time: its own and all parents."""
+    """Return the folders of the control groups that may limit this process's CPU time: its own and all parents."""
     folders = []
     for line in _read_text(root / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")

@@ -11,7 +11,7 @@ _KEPT = 2
 
 
 class Store(Protocol):
-    """A key-value store shared by the processes of a run, as engines provide it."""
+    """A key-value store shared by the processes of a run, as provided by engines."""
 
     def put(self, key: str, value: str, /) -> object:
         """Set the value of a new key."""
@@ -34,7 +34,7 @@ class Decisions:
         self._count = 0
 
     def agreed(self, decision: bool) -> bool:
-        """Return the decision of rank 0. All processes must call this method equally often."""
+        """Return the decision of rank 0. All processes must call this method the same number of times."""
         self._count += 1
         if rank():
             return self._store.wait_for(_key(self._count), _WAITS_S) == "1"

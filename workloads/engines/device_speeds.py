@@ -23,7 +23,7 @@ def device_speeds(engine: Engine, spec: RunSpec) -> tuple[float, ...] | None:
     """Return the speed of each device in FLOP/s, at the run's precision.
 
     Args:
-        engine: The engine after its start. If it has a process per device, all of them must call this function.
+        engine: The started engine. If it has a process per device, all of them must call this function.
         spec: Spec of the run.
 
     Returns:

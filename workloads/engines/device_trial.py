@@ -29,7 +29,7 @@ class DeviceTrial:
         raise NotImplementedError
 
     def steps(self, device: str) -> dict[str, Work]:
-        """Return test computations for a device, by name, which return the device's result and NumPy's."""
+        """Return test computations for a device, by name. Each returns the device's result and NumPy's."""
         raise NotImplementedError
 
 

@@ -78,16 +78,16 @@ class Engine:
         title: Official name.
         backend: Name of the Keras backend.
         vendors: Vendors of supported GPUs, given the right system and driver.
-        reads: Prefixes of the names of environment variables that affect it.
-        settings: Engine-specific run settings that it supports.
-        capabilities: Range of supported NVIDIA compute capabilities, excluding the upper bound; None if it depends
-            on the installed build.
+        reads: Prefixes of the names of environment variables that affect the engine.
+        settings: Engine-specific run settings that the engine supports.
+        capabilities: Range of supported NVIDIA compute capabilities, excluding the upper bound; None if the
+            range depends on the installed build.
         compiler: Name of the compiler used for steps if compilation is requested.
         compiles_always: Whether steps are always compiled.
         has_process_per_device: Whether training on several devices requires a process for each device.
         listens_everywhere: Whether the engine accepts connections on all of a computer's addresses while it trains
             on several computers.
-        has_equal_parts: Whether all devices need equally large parts of each batch.
+        has_equal_parts: Whether all devices need equal-sized parts of each batch.
         leads: Whether this process reports the run and decides when to stop.
     """
 
@@ -140,7 +140,7 @@ class Engine:
     # Worker only
 
     def start(self, spec: RunSpec) -> Started:
-        """Import the engine and set device and threads. Call this before the first operation.
+        """Import the engine, and set the device and the number of threads. Call this before the first operation.
 
         Raises:
             ImportError: The engine isn't installed or can't be loaded.
@@ -213,9 +213,9 @@ class Engine:
         return [nullcontext()]
 
     def of_all_devices(self, numbers: list[float]) -> list[float]:
-        """Return the numbers of all the run's devices on a single computer, given those of this process.
+        """Return one number per device of the run, such as its speed, given the numbers of this process's devices.
 
-        All processes must call this method.
+        All processes must call this method. The run must use a single computer.
         """
         return numbers
 
@@ -227,7 +227,7 @@ class Engine:
         """Disconnect from the run's other processes after the work is done. May wait for them."""
 
     def agreed(self, decision: bool) -> bool:
-        """Return the decision of rank 0. All processes that lead must call this method equally often."""
+        """Return the decision of rank 0. All leading processes must call this method the same number of times."""
         return decision
 
     def compile(self, model: Any, spec: RunSpec, *, watched: bool = True, **options: Any) -> None:
@@ -245,7 +245,7 @@ class Engine:
         self._watched = None if watch is None else (model, watch)
 
     def step_watch(self, model: Any, spec: RunSpec) -> StepWatch | None:
-        """Watch the training steps of a compiled model that `fit` hasn't built yet; None if not supported."""
+        """Return a watch for the training steps of a model that `fit` hasn't built yet; None if not supported."""
         return None
 
     def fit(self, model: Any, **arguments: Any) -> None:
@@ -275,7 +275,7 @@ class Engine:
         return self._watched[1] if self._watched is not None and self._watched[0] is model else None
 
     def evaluate(self, model: Any, x: Any, y: Any, **arguments: Any) -> dict[str, float]:
-        """Evaluate like `model.evaluate`, and return losses and metrics by name."""
+        """Evaluate like `model.evaluate`, and return the losses and metrics by name."""
         logs: dict[str, float] = model.evaluate(self.shared(x), y, return_dict=True, **arguments)
         return logs
 
@@ -290,7 +290,7 @@ class Engine:
     # Data
 
     def shared(self, array: Any) -> Any:
-        """Return an array in the engine's own type, sharing its memory where possible."""
+        """Return an array as the engine's own type, sharing its memory where possible."""
         return array
 
     def one_hot(self, numbers: Any, classes: int) -> Any:
@@ -308,7 +308,7 @@ class Engine:
         return _Batches(x, y, batch_size)
 
     def shuffled(self, x: Any, y: Any, batch_size: int, seed: int) -> Any:
-        """Return endless batches from arrays, reshuffled for each pass."""
+        """Return an endless stream of batches from arrays, reshuffled for each pass."""
         return self.with_rows(self.generated(lambda: _shuffled(x, y, batch_size, seed)), x)
 
     def pieces(self, x: Any, y: Any) -> Any:
@@ -324,11 +324,11 @@ class Engine:
         make: Callable[[], Iterator[tuple[Any, Any]]],
         others: Callable[[], Iterable[tuple[Any, Any]]] = tuple,
     ) -> Any:
-        """Return endless batches that are generated during training.
+        """Return an endless stream of batches that are generated during training.
 
         Args:
             make: Returns a new iterator of batches.
-            others: Returns one batch for each further shape, for engines that compile a step per shape.
+            others: Returns one batch for each additional shape, for engines that compile a step per shape.
         """
         return make()
 
@@ -339,7 +339,7 @@ class Engine:
     # Operations
 
     def response_normalisation(self, x: Any) -> Any:
-        """Normalise each channel by its five neighbouring channels (including itself), as in Caffe."""
+        """Normalise each channel across five neighbouring channels (including itself), as in Caffe."""
         from keras import ops
 
         squares = ops.pad(x * x, ((0, 0), (0, 0), (0, 0), (2, 2)))
@@ -361,14 +361,14 @@ class Engine:
         raise NotImplementedError
 
     def all_reduce_step(self, size_bytes: int) -> Callable[[], float]:
-        """Return a function that adds float32 arrays of this size, one from each device, so that all have the sum.
+        """Return a function that adds float32 arrays of this size, one per device.
 
-        The function blocks until the sum is ready, and returns how many arrays were added.
+        The function blocks until all devices have the sum, and returns how many arrays were added.
         """
         raise NotImplementedError
 
     def together(self, call: Callable[[], object], lead: Callable[[], object]) -> None:
-        """Run `lead`, which repeats `call`. If each device has its own process, the others repeat each call."""
+        """Run `lead`, which repeats `call`. With one process per device, the other processes repeat each call."""
         lead()
 
     def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
@@ -377,7 +377,7 @@ class Engine:
 
 
 def copy_of(model: Any, weights: Any) -> Any:
-    """Return a copy of a model with these weights, which isn't distributed unless the current scope is."""
+    """Return a copy of a model, with these weights. The copy is distributed only if the current scope is."""
     import keras
 
     copy = keras.models.clone_model(model)

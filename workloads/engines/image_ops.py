@@ -1,4 +1,4 @@
-"""Image operations with Pillow and NumPy that match TensorFlow's, for engines without their own."""
+"""Image operations with Pillow and NumPy that match TensorFlow's, for engines that have none."""
 
 import errno
 import io

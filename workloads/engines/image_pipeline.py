@@ -58,8 +58,8 @@ class Pictures:
 
     Args:
         feed: Returns batches for the engine's `fit`. Called with a function that returns a new iterator of
-            batches, the number of batches (None if endless), and a function that returns one batch for each other
-            length.
+            batches, the number of batches (None if endless), and a function that returns one batch for each
+            additional length.
     """
 
     def __init__(self, feed: Feed) -> None:
@@ -96,7 +96,7 @@ class Pictures:
 
     @contextmanager
     def working_in(self, folder: Path) -> Iterator[None]:
-        """Convert the engine's errors about files in a folder to OSError, and stop reading from them at exit."""
+        """Convert the engine's errors about files in a folder to OSError, and stop reading the files at exit."""
         try:
             yield
         finally:
@@ -111,7 +111,7 @@ class Pictures:
         return _Made(lambda: calls)
 
     def from_records(self, paths: Sequence[Path], packed_px: int, side_px: int) -> Any:
-        """Return records, with features "image" and "label", resized to squares and alternating between files."""
+        """Return the images of records ("image" and "label"), resized to squares and alternating between files."""
         return _Made(lambda: _unpacking(paths, packed_px, side_px))
 
     def cached(self, data: Any) -> Any:
@@ -127,7 +127,7 @@ class Pictures:
         return images  # type: ignore[no-any-return]
 
     def varied(self, examples: Examples, batch_size: int, seed: int) -> Any:
-        """Return endless batches for `fit`, with randomly varied photos, reshuffled for each pass."""
+        """Return an endless stream of batches for `fit`, with randomly varied photos, reshuffled for each pass."""
         return self._feed(lambda: _in_batches(_varied(examples, seed), batch_size, examples.classes), None, tuple)
 
     def in_order(self, examples: Examples, batch_size: int) -> Any:
@@ -237,7 +237,7 @@ def _unpacking(paths: Sequence[Path], packed_px: int, side_px: int) -> Iterator[
 
 
 def _varied(examples: Examples, seed: int) -> Iterator[Callable[[], Example]]:
-    """Yield endless calls. Each call decodes and varies a photo."""
+    """Yield calls endlessly. Each call decodes and varies a photo."""
     import math
 
     import numpy as np

@@ -147,7 +147,7 @@ class Jax(KerasFeed):
         return max((int(peak) for peak in peaks if peak is not None), default=None)
 
     def warm_up(self, model: Any, trained: Sequence[Batch], validated: Sequence[Batch]) -> None:
-        """Compile the steps for further batch shapes, using a copy of the model's state."""
+        """Compile the steps for additional batch shapes, using a copy of the model's state."""
         import jax
 
         def state(**parts: bool) -> Any:
@@ -256,9 +256,10 @@ def _join(jax: Any, machines: int) -> None:
 
 
 def _use_own_address(endpoint: str) -> None:
-    """Let CPUs exchange data through an address of the run. By itself, JAX uses the one of the computer's name.
+    """Make CPUs exchange data through one of the run's addresses.
 
-    On Debian, for example, that is the loopback interface's, which other computers can't reach.
+    By default, JAX uses the address that the computer's name resolves to. On Debian, for example, this is a
+    loopback address, which other computers can't reach.
     """
     from jax._src.lib import _jax
 

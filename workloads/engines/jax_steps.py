@@ -1,4 +1,4 @@
-"""Watches Keras's training steps in the programs that JAX traces, to find the examples and operations used."""
+"""Watches Keras's training steps in the programs that JAX traces, to count the examples and operations used."""
 
 import logging
 import math
@@ -163,7 +163,7 @@ def matrix_operations(program: Any) -> Counter[str]:
 
 
 def _convolution(equation: Any) -> int:
-    """Count a multiplication and an addition for each pair of a convolution's weight and an actual input.
+    """Count a multiplication and an addition for each pair of a convolution weight and an actual input.
 
     The gradient of a strided convolution convolves numbers interleaved with zeros. The zeros aren't counted.
     """

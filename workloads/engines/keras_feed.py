@@ -23,7 +23,7 @@ class Batches:
     Attributes:
         make: Returns a new iterator of batches.
         count: Number of batches per pass; None if endless.
-        others: Returns one batch of each form whose length or shape differs from the first batch's.
+        others: Returns one batch of each form that differs from the first batch in length or shape.
         rows: The underlying examples; None if they aren't an array.
     """
 
@@ -45,7 +45,7 @@ class KerasFeed(Engine):
     def part(self, batches: Batches) -> Batches:
         """Return this process's part of the batches for `fit` and `evaluate`.
 
-        If one process leads, it calls `evaluate` alone, with all of the data.
+        If one process leads, it alone calls `evaluate`, with all of the data.
         """
         return batches
 
@@ -167,7 +167,7 @@ def _pass(x: Any, y: Any, size: int, order: Any) -> Iterator[Batch]:
 
 
 def part_of(batch: Batch, rank: int, count: int) -> Batch:
-    """Return one of equal parts of a batch."""
+    """Return one of several equal parts of a batch."""
     x, y = batch
     size = len(x) // count
     rows = slice(rank * size, (rank + 1) * size)
@@ -175,5 +175,5 @@ def part_of(batch: Batch, rank: int, count: int) -> Batch:
 
 
 def _rows(y: Any, rows: Any) -> Any:
-    """Return some rows from one array, or from each of several arrays."""
+    """Return the selected rows of one array, or of each of several arrays."""
     return [part[rows] for part in y] if isinstance(y, list | tuple) else y[rows]

@@ -1,4 +1,4 @@
-"""Starts the further processes of a run whose engine trains with one process per device.
+"""Starts the additional processes of a run whose engine trains with one process per device.
 
 These processes are workers with the same command line and job as the first one, and end when it closes their
 standard input or exits. RANK, LOCAL_RANK and WORLD_SIZE are the variables of PyTorch's own launcher.
@@ -55,14 +55,14 @@ def not_connected(error: Exception) -> WorkloadError:
 def peers(
     line: bytes, count: int, lost: Callable[[WorkloadError], object], place: Place | None = None
 ) -> Iterator[None]:
-    """Start a run's other processes on this computer, and end them with the context.
+    """Start a run's other processes on this computer, and end them when the context exits.
 
     Args:
         line: The job, as read from standard input.
         count: Number of processes on this computer, including this one. No process is started if this is 1, or if
-            this process is itself one of the others.
-        lost: Called in a thread if another process is suspended or stuck, or if this process still waits for one
-            some seconds after it failed, as when it failed before joining.
+            this process was itself started in this way.
+        lost: Called in a thread if another process is suspended or stuck, or if this process is still waiting for
+            one a few seconds after it failed, for example because it failed before joining.
         place: This computer's place among several; None for a single computer.
 
     Raises:
@@ -142,7 +142,7 @@ class _Peer:
         return WorkloadError("crashed", said)
 
     def finish(self) -> None:
-        """Wait some seconds until the process ends, because it may still send results to another computer."""
+        """Wait a few seconds for the process to end, because it may still send results to another computer."""
         self._is_over.set()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_ENDS_WITHIN_S)

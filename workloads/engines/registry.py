@@ -16,7 +16,7 @@ class EngineEntry:
     Attributes:
         module: Module that defines ENGINE. Importing it doesn't import the engine.
         packages_folder: Name of its folder inside the engines folder.
-        included_as: Package that shows that the engine is included in Epochmark; None if it never is.
+        included_as: Package whose presence shows that the engine is included in Epochmark; None if it never is.
     """
 
     module: str
@@ -49,7 +49,7 @@ def engine_named(name: str) -> Engine:
 
 
 def is_included(name: str) -> bool:
-    """Return whether an engine is installed with Epochmark itself; if not, it can be installed and removed."""
+    """Return whether an engine is included in Epochmark itself. If not, it can be installed and removed."""
     package = ENGINES[name].included_as
     return package is not None and importlib.util.find_spec(package) is not None
 

@@ -26,7 +26,7 @@ _VARIABLES_TOLD = 50
 
 
 def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
-    """Import the engine, set device, precision, threads and seed, and report the environment.
+    """Import the engine, set the device, precision, threads and seed, and report the environment.
 
     Raises:
         WorkloadError: engine_missing or device_unavailable.

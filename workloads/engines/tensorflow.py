@@ -142,7 +142,7 @@ class TensorFlow(Engine):
     def shared(self, array: Any) -> Any:
         """Return a float32 array as a tensor that shares its memory. Anything else is returned unchanged.
 
-        Otherwise, `fit` would copy the array twice during conversion.
+        Without this, `fit` would copy the array twice during conversion.
         """
         import numpy as np
         import tensorflow as tf
@@ -173,7 +173,7 @@ class TensorFlow(Engine):
         return rows.batch(batch_size).cache().prefetch(tf.data.AUTOTUNE)
 
     def shuffled(self, x: Any, y: Any, batch_size: int, seed: int) -> Any:
-        """Return endless prefetched batches, reshuffled for each pass."""
+        """Return an endless stream of prefetched batches, reshuffled for each pass."""
         import tensorflow as tf
 
         rows = tf.data.Dataset.from_tensor_slices((self.shared(x), y)).cache()
@@ -310,7 +310,7 @@ def _untuned(get_tf_dataset: Any) -> Any:
 
 
 def _choose_devices(tf: Any, spec: RunSpec) -> tuple[str, str | None, list[str]]:
-    """Return the first device's name in specs and its own name, and all devices' names in TensorFlow."""
+    """Return the first device's name in specs and its product name, and the names of all devices in TensorFlow."""
     gpus = tf.config.list_physical_devices("GPU")
     indices = ENGINE.gpu_indices(spec, len(gpus))
     if indices is None:

@@ -1,7 +1,8 @@
-"""Connects TensorFlow's processes on several computers, and lets Keras train in them.
+"""Connects TensorFlow's processes on several computers, and lets Keras train with them.
 
-In Keras 3, `fit` fails with MultiWorkerMirroredStrategy because it averages the first batch and the metrics over
-the computers. Neither is necessary: any batch shows the shapes, and metrics are already sums over all computers.
+In Keras 3, `fit` fails with MultiWorkerMirroredStrategy because Keras averages the first batch and the metrics
+over the computers. Neither is necessary. Any batch shows the shapes, and metrics are already sums over all
+computers.
 """
 
 import json
@@ -27,7 +28,7 @@ def connected(tf: Any, devices: list[str]) -> Any:
         devices: This computer's devices, as named by TensorFlow.
 
     Raises:
-        WorkloadError: The others can't be reached.
+        WorkloadError: The other computers can't be reached.
     """
     from tensorflow.compiler.xla.tsl.protobuf.coordination_config_pb2 import CoordinatedJob
     from tensorflow.python.eager import context
@@ -70,7 +71,7 @@ def prepare(strategy: Any, model: Any) -> None:
 
 
 def total(strategy: Any, numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the sums of numbers over all computers. All of them must call this function."""
+    """Return the sums of numbers over all computers. All computers must call this function."""
     import tensorflow as tf
 
     sums = _on_each_device(
@@ -101,7 +102,7 @@ def _on_each_device(strategy: Any, function: Any) -> Any:
 
 
 def decisions() -> Decisions:
-    """Return the decisions of rank 0, which TensorFlow's coordination service passes on."""
+    """Return the decisions of rank 0, as passed on by TensorFlow's coordination service."""
     return Decisions(_Store())
 
 
@@ -120,7 +121,7 @@ class _Store:
 
 
 def _use_all_parts(count: int) -> None:
-    """Let the strategy use all parts of a divided CPU. By itself, it uses only the first one."""
+    """Let the strategy use all parts of a divided CPU. By default, it uses only the first one."""
     from tensorflow.python.distribute.collective_all_reduce_strategy import CollectiveAllReduceExtended
 
     usual = CollectiveAllReduceExtended._initialize_local_devices

@@ -120,7 +120,7 @@ class TensorFlowPictures(Pictures):
         return result
 
     def varied(self, examples: Examples, batch_size: int, seed: int) -> Any:
-        """Return endless batches for `fit`, varied by Keras's preprocessing layers."""
+        """Return an endless stream of batches for `fit`, varied by Keras's preprocessing layers."""
         import tensorflow as tf
 
         photos = _jpegs(examples).shuffle(SHUFFLED, seed=seed).repeat()

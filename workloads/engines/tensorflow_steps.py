@@ -1,4 +1,4 @@
-"""Watches Keras's training steps in TensorFlow's graphs, to find the examples and operations used."""
+"""Watches Keras's training steps in TensorFlow's graphs, to count the examples and operations used."""
 
 import logging
 from collections import Counter
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 class StepWatch:
     """Counts the examples of each training step, and records the graphs traced for it.
 
-    The step counts by itself, with one integer addition where the optimizer updates the weights.
+    The step itself does the counting, with one integer addition where the optimizer updates the weights.
 
     Args:
         model: A compiled model.

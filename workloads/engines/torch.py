@@ -58,7 +58,7 @@ class Torch(KerasFeed):
         return ours
 
     def may_use(self, vendor: str, os_name: str) -> bool:
-        """Return whether PyTorch can use a vendor's GPUs: on macOS only Apple's, on other systems all others."""
+        """Return whether PyTorch can use a vendor's GPUs: on macOS only Apple's, elsewhere all except Apple's."""
         return vendor in self.vendors and (vendor == "apple") == os_name.startswith("macOS")
 
     def refusal(self, spec: RunSpec) -> Message | None:
@@ -74,7 +74,7 @@ class Torch(KerasFeed):
         return None
 
     def start(self, spec: RunSpec) -> Started:
-        """Import PyTorch, then set device and threads. Keras is imported later and uses this device."""
+        """Import PyTorch, then set the device and threads. Keras is imported later and uses this device."""
         import torch
 
         if spec.threads is not None:
@@ -205,7 +205,7 @@ class Torch(KerasFeed):
         return tensor(x), [tensor(part) for part in y] if isinstance(y, list | tuple) else tensor(y)
 
     def warm_up(self, model: Any, trained: Sequence[Batch], validated: Sequence[Batch]) -> None:
-        """Compile the steps for further batch shapes, then restore the model's state."""
+        """Compile the steps for additional batch shapes, then restore the model's state."""
         import torch
 
         if not model.jit_compile:
@@ -322,7 +322,7 @@ def _same_random_numbers(torch: Any, device: str) -> Any:
 
 
 def _compile_each_shape(torch: Any) -> None:
-    """Make PyTorch compile a step for each batch shape, as XLA does, instead of one for any shape."""
+    """Make PyTorch compile a step for each batch shape, as XLA does, instead of one step for all shapes."""
     torch._dynamo.config.automatic_dynamic_shapes = False
     torch._dynamo.config.recompile_limit = _SHAPES
 

@@ -1,7 +1,7 @@
 """Trains a Keras model in several processes, one per device, with PyTorch's DistributedDataParallel.
 
-All processes run the same workload. The first one leads: only it stops, starts a validation and reports. It sends
-a command to the others before each step.
+All processes run the same workload. The first one is the leader. It alone stops the training, starts validations
+and reports. Before each step, it sends a command to the others.
 """
 
 import datetime as dt
@@ -64,7 +64,7 @@ class Ranks:
         return part_of(batch, self._rank, self._size)
 
     def share(self, model: Any) -> None:
-        """Make a compiled model average its gradients with the other processes."""
+        """Make a compiled model average its gradients across all processes."""
         index = None if self._device == "cpu" else [self._torch.device(self._device).index]
         distributed = self._torch.nn.parallel.DistributedDataParallel(model, device_ids=index)
         step, caller = type(model).train_step, _Caller(model, distributed)
@@ -123,14 +123,14 @@ class Ranks:
         return sum(self._torch.equal(sums, all_sums[0]) for sums in all_sums)
 
     def of_all(self, numbers: list[float]) -> list[float]:
-        """Return the numbers of all processes, by rank. All processes must call this method."""
+        """Collect numbers from all processes, and return them by rank. All processes must call this method."""
         mine = self._torch.tensor(numbers, dtype=self._torch.float64)
         of_each = [self._torch.empty_like(mine) for _ in range(self._size)]
         self._distributed.all_gather(of_each, mine)
         return [number for each in of_each for number in each.tolist()]
 
     def all_reduce_step(self, size_bytes: int) -> Callable[[], float]:
-        """Return a function that adds float32 arrays of all processes, and returns the factor by which they grew.
+        """Return a function that adds the float32 arrays of all processes, and returns how many arrays were added.
 
         The other processes wait for the leader before each sum.
         """
@@ -208,7 +208,7 @@ class Ranks:
         return tuple(seen.tolist())
 
     def _add_metrics(self) -> None:
-        """Add the sums and counts behind the metrics of all processes."""
+        """Add up the sums and counts of all processes from which the metrics are computed."""
         values = [variable.value for variable in self._model.metrics_variables]
         sums = self._torch.stack([value.detach().to("cpu", self._torch.float64) for value in values])
         self._distributed.all_reduce(sums)

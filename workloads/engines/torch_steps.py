@@ -1,4 +1,4 @@
-"""Watches Keras's training steps in PyTorch, to find the examples and operations used."""
+"""Watches Keras's training steps in PyTorch, to count the examples and operations used."""
 
 import math
 import random

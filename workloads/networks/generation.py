@@ -117,7 +117,7 @@ class Writer:
     """Continues a batch of prompts, and measures the time to read the prompts.
 
     Attributes:
-        prefills_s: Duration of each reading of the prompts, in seconds.
+        prefills_s: Duration of each pass over the prompts, in seconds.
     """
 
     def __init__(self, engine: Engine, model: Any, prompt: Any) -> None:

@@ -1,4 +1,4 @@
-"""Language models that predict the next token: three GPTs from Languini Kitchen, and nanoGPT with characters."""
+"""Language models that predict the next token: three GPTs from Languini Kitchen, and a character-level nanoGPT."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,12 +34,12 @@ class _Language(Training):
         return int(self.values_of(variant)["sequence"])
 
     def feed(self, spec: RunSpec, pieces: Any, **facts: Any) -> Feed:
-        """Return endless batches of sequences, with the token after each position as targets.
+        """Return an endless stream of batches of sequences. The target at each position is the next token.
 
         Args:
             spec: Spec of the run.
             pieces: Returns a batch of sequences, one token longer than the input, given a random number generator.
-            facts: Additional arguments of Feed.
+            facts: Additional arguments for Feed.
         """
         import numpy as np
 

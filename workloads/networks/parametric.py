@@ -1,4 +1,4 @@
-"""Networks whose depth and width are parameters, to find which hardware suits which size (ParaDnn, 2019)."""
+"""Networks whose depth and width are parameters, to find out which hardware suits which size (ParaDnn, 2019)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -161,7 +161,7 @@ class RnnParametric(_Parametric):
         )
 
     def examples(self, random: Any, spec: RunSpec) -> "tuple[NDArray[Any], NDArray[Any]]":
-        """Return random sequences, with the token after each position as targets."""
+        """Return random sequences. The target at each position is the next token."""
         *_, sequence = self.sizes(spec)
         tokens = random.integers(_VOCABULARY, size=(spec.batch_size, sequence + 1), dtype="int32")
         return tokens[:, :-1].copy(), tokens[:, 1:].copy()

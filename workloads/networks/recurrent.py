@@ -24,7 +24,7 @@ class Recurrent(Training):
     )
 
     def check(self, spec: RunSpec) -> None:
-        """Check the spec, and reject compiled fused layers if the engine would silently not fuse them."""
+        """Check the spec, and reject compiled fused layers if the engine would silently fail to fuse them."""
         super().check(spec)
         if _is_fused(spec) and spec.jit and not compiles_always(spec.engine):
             said = message("engine.not_fused_and_compiled", engine=engine_title(spec.engine))
@@ -48,7 +48,7 @@ def lstm(spec: RunSpec, units: int, *, gates: Any = None, **options: Any) -> Any
         spec: Spec of the run.
         units: Size of the state.
         gates: Activation of the gates; None for the default of Keras 2. Fused layers always use the sigmoid.
-        options: Additional arguments of the layer.
+        options: Additional arguments for the layer.
     """
     from keras import layers
 

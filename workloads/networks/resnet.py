@@ -43,7 +43,7 @@ class ResNet50S(DlBench, ConstantBatch):
 
 
 class ResNet50(ImageNet):
-    """ResNet-50 without weight decay. Study 001 specifies neither batch size nor solver."""
+    """ResNet-50 without weight decay. Study 001 specifies neither the batch size nor the solver."""
 
     id = "resnet_50"
     batch_size = 64

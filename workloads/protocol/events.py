@@ -2,8 +2,8 @@
 
 Every event has a `type`, a `seq` that counts from 0, and `t_s`, the monotonic time in seconds since the worker
 started. Unavailable values are null, never 0. Unknown types and fields are ignored, so an older reader can process
-events from a newer worker. If `hello` contains another protocol number, the reader rejects the stream. The parent
-adds `run`, `sample`, `estimate`, `verdict` and `result` to the same stream.
+events from a newer worker. If `hello` contains a different protocol number, the reader rejects the stream. The
+parent adds `run`, `sample`, `estimate`, `verdict` and `result` to the same stream.
 """
 
 from typing import Annotated, Literal, TypeAlias

@@ -61,7 +61,7 @@ class Parameter:
         return self.check(text)
 
     def check(self, value: ParameterValue) -> ParameterValue:
-        """Return the value if it is valid. Otherwise, raises WorkloadError with a message for the user."""
+        """Return the value if it is valid. Otherwise, raise WorkloadError with a message for the user."""
         allowed: bool
         if self.kind == "choice":
             allowed = value in self.choices

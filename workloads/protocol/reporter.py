@@ -28,7 +28,7 @@ class Emitter:
         self._seq = 0
 
     def send(self, event: events.Event) -> None:
-        """Send the event immediately. Raises OSError if the stream's reader is gone."""
+        """Send the event immediately. Raises OSError if the other end of the stream is closed."""
         with self._lock:
             now_s = self._clock() - self._start_s
             stamped = msgspec.structs.replace(event, seq=self._seq, t_s=now_s)

@@ -34,7 +34,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         engine: Name of the engine, as in workloads.engines.registry.
         onednn: Whether TensorFlow uses oneDNN kernels on the CPU; None lets TensorFlow choose.
         parameters: Values of the parameters that the workload declares.
-        settings: Run settings without their own field (see workloads.settings) that differ from their defaults.
+        settings: Run settings that have no field here (see workloads.settings) and differ from their defaults.
     """
 
     workload: str
@@ -94,7 +94,7 @@ def used_gpus(first: int, count: int, listed: object = None) -> Sequence[int]:
     Args:
         first: Number of the first GPU.
         count: Number of GPUs.
-        listed: Value of the setting `gpus`, which may be invalid. GPUs are consecutive without a matching list.
+        listed: Value of the setting `gpus`, which may be invalid. Without a matching list, GPUs are consecutive.
     """
     numbers = listed_gpus(listed)
     is_matching = len(numbers) == count and numbers[0] == first

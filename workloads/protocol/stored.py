@@ -13,9 +13,9 @@ Record = TypeVar("Record")
 
 
 def decode_leniently(plain: object, kind: type[Record], **otherwise: Any) -> Record:
-    """Build a record from the valid values of a dictionary. Other fields come from `otherwise` or are defaults.
+    """Build a record from a dictionary's valid values. Other fields are set from `otherwise` or to defaults.
 
-    The same applies to the records in lists.
+    The same applies to records in lists.
 
     Raises:
         TypeError: `plain` isn't a dictionary, or a required value is invalid.

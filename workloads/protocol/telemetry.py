@@ -1,4 +1,4 @@
-"""Records for telemetry at one point in time."""
+"""Records of telemetry at one point in time."""
 
 from dataclasses import dataclass
 from typing import Annotated

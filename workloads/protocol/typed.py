@@ -1,7 +1,7 @@
-"""Decodes and converts to declared types, in any thread.
+"""Decodes and converts values to declared types, in any thread.
 
-msgspec 0.22 crashes the process if two threads use a type for the first time at once, because the second one finds
-a description that isn't complete yet. Therefore, types are described here, one at a time.
+msgspec 0.22 crashes the process if two threads use a type for the first time simultaneously, because the second
+thread finds an incomplete description of the type. Therefore, this module describes types one at a time.
 """
 
 import threading
@@ -40,7 +40,7 @@ def decoder(kind: type[Kind]) -> msgspec.json.Decoder[Kind]: ...
 @overload
 def decoder(kind: Any) -> msgspec.json.Decoder[Any]: ...
 def decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    """Return a decoder of JSON for a type that is used often."""
+    """Return a JSON decoder for a frequently used type."""
     with _describing:
         return msgspec.json.Decoder(kind)
 

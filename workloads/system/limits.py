@@ -1,4 +1,4 @@
-"""Measures the computer's limits: matrix products, memory, transfers to the GPU, and sums between devices."""
+"""Measures the computer's limits: matrix products, memory, transfers to the GPU, and sums across devices."""
 
 import statistics
 from collections.abc import Callable
@@ -157,7 +157,7 @@ class HostToDevice(Limit):
 
 
 class AllReduce(Limit):
-    """Sums between devices, by which they share the gradients of a training step."""
+    """Sums across devices, as used to combine the gradients in each training step."""
 
     fixed_duration_s = 15.0
 
@@ -172,9 +172,9 @@ class AllReduce(Limit):
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
         """Add large arrays for the bandwidth, a study's gradients, and small arrays for the latency.
 
-        The bandwidth is the bytes of an array per second, times 2 (n - 1) / n for n devices. The result is what
-        each device sends and receives if the work is shared equally, and so doesn't depend on the number of
-        devices.
+        The bandwidth is the array's size in bytes divided by the duration, times 2 (n - 1) / n for n devices. This
+        is the rate at which each device sends and receives if the work is shared equally, so it doesn't depend on
+        the number of devices.
         """
         count, steps = job.spec.device_count, job.spec.steps or self.steps
         sizes_bytes = {"bytes_per_s": BANDWIDTH_BYTES, "fcn_r_sum_s": FCN_R_BYTES, "sum_latency_s": LATENCY_BYTES}

@@ -204,7 +204,7 @@ class _Measurement:
     def _pass(
         self, data: Iterable[Any], use: Use, steps: int | None, budget_s: float = math.inf
     ) -> tuple[int, float]:
-        """Use batches until the time is up. Return image count and seconds, including the pipeline's start."""
+        """Use batches until time is up. Return the image count and the seconds, including the pipeline's start."""
         self._reporter.epoch_begin(self._case)
         images, duration_s = 0, 0.0
         # Don't assign the iterator to a variable. It must be released, and its files closed, before the files

@@ -115,7 +115,7 @@ def flush(path: Path) -> None:
 
 
 def drop_from_memory(paths: Sequence[Path], check_cancel: Callable[[], None]) -> Dropped:
-    """Ask the system to drop files from memory, so that they are read from the drive. Return whether it did."""
+    """Ask the system to drop files from memory, so that they are read from the drive. Return their state."""
     if sys.platform != "linux":
         return "kept"
     for number, path in enumerate(paths):

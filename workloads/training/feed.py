@@ -14,7 +14,8 @@ class Feed:
     Attributes:
         x: Array of examples or, if y is None, an iterable of whole batches (the engine's own, or a PyDataset). The
             optional attribute `rows` is the array of the underlying examples.
-        validation: Arrays (x, y) or finite batches to validate with after each epoch; None for no validation.
+        validation: Arrays (x, y) or a finite number of batches for validation after each epoch; None for no
+            validation.
         test: Arrays (x, y) to evaluate once after training; None for no evaluation.
         shuffle: Whether `fit` shuffles before each epoch (arrays only).
         samples: Number of training examples.
@@ -46,10 +47,10 @@ class Feed:
         return len({zlib.crc32(row.data) for row in array.reshape(len(array), -1).view(np.uint8)})
 
     def cut(self, examples: int) -> "Feed":
-        """Return a feed with only the first examples, so that all epochs are equally short (arrays only).
+        """Return a feed with only the first `examples` examples, so that all epochs are short (arrays only).
 
-        Limiting the steps of `fit` isn't enough: the next epoch would continue where the last one stopped, and the
-        data would run out in the middle of an epoch.
+        Limiting the steps of `fit` isn't enough, because the next epoch would continue where the last one stopped,
+        and the data would run out in the middle of an epoch.
         """
         if self.y is None:
             return self

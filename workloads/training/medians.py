@@ -1,4 +1,4 @@
-"""Confidence intervals of medians, without assumptions about the distribution."""
+"""Confidence intervals for medians, without assumptions about the distribution."""
 
 import math
 import statistics
@@ -9,18 +9,18 @@ RELATED_AT_LEAST = 6
 
 
 def median_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
-    """Return a distribution-free confidence interval of the median, and its confidence level in percent.
+    """Return a distribution-free confidence interval for the median, and its confidence level in percent.
 
     The interval is the narrowest pair of order statistics that covers the median with at least 95 % confidence,
     according to the binomial distribution (Conover, Practical nonparametric statistics, 3rd ed. (1999), section
     3.2). With fewer than six values, it is the full range, at a lower confidence level. With fewer than two
-    values, all are None.
+    values, all results are None.
     """
     return _interval(values, len(values))
 
 
 def related_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
-    """Return the confidence interval of a time series' median, and its level; None with fewer than two values.
+    """Return the confidence interval for a time series' median, and its level; None with fewer than two values.
 
     Autocorrelated values contain as much information as fewer independent values (Bayley and Hammersley, The
     effective number of independent observations in an autocorrelated time series, J. R. Stat. Soc. Suppl. 8 (1946)

@@ -16,7 +16,7 @@ class TrainingEvidence:
         self._weights = _weights(model)
 
     def report(self, model: Any, spec: RunSpec, reporter: Reporter) -> None:
-        """Report the number of weight updates by the optimizer, and the change of the output layer's weights.
+        """Report the number of weight updates by the optimizer, and the change in the output layer's weights.
 
         `updates_done` must equal `updates_asked`, the number of timed steps. Both metrics are omitted for float16,
         which skips gradients that overflow. `weights_changed` is the norm of the change divided by the norm of the

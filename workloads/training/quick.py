@@ -1,4 +1,4 @@
-"""The Quick preset: times steps until the parent has enough or time is up, then the other parts of an epoch."""
+"""The Quick preset: times steps until the parent has enough data or time is up, then the rest of an epoch."""
 
 import time
 from collections import deque
@@ -34,7 +34,7 @@ class Budget:
     Args:
         reporter: Its `enough` event is set when the parent has measured enough.
         end_s: Time by which the result is due, according to time.perf_counter.
-        after_steps: Duration of the remaining work, in typical steps.
+        after_steps: Duration of the remaining work, expressed in typical steps.
     """
 
     def __init__(self, reporter: Reporter, end_s: float, after_steps: float) -> None:

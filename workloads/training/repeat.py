@@ -1,4 +1,4 @@
-"""Times repeated calls. Workloads that don't train use it as their main loop."""
+"""Times repeated calls. Workloads that don't train use this as their main loop."""
 
 import math
 import time
@@ -26,8 +26,8 @@ def repeat(
         steps: Maximum number of calls.
         budget_s: Stop after this many seconds. If finite, also stop when the parent has measured enough.
         steps_at_least: Minimum number of calls, regardless of `budget_s`.
-        agreed: Called after each call with whether to stop, if `budget_s` is finite. Returns the decision of all
-            processes of the run.
+        agreed: If `budget_s` is finite, called after each call with this process's decision whether to stop.
+            Returns the decision for all processes of the run.
     """
     durations_s: list[float] = []
     reporter.epoch_begin(index)

@@ -33,7 +33,8 @@ class Training(Workload):
 
     Attributes:
         predicted_examples: Number of test examples to predict after training, as in the study.
-        inference_parameters_count: Parameter count without layers used only in training; None if there are none.
+        inference_parameters_count: Parameter count without layers used only in training; None if there are no such
+            layers.
     """
 
     trains = True

@@ -1,4 +1,4 @@
-"""Imports other people's results by dropping, choosing or pasting files, or by typing a short form."""
+"""Imports other people's results from dropped, chosen or pasted files, or from a typed short form."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -35,14 +35,14 @@ class ResultImports(QObject):
     Args:
         services: Services of the app.
         window: Window that accepts dropped files.
-        is_compared: Returns whether the Compare page is shown, which shows new results at once.
+        is_compared: Returns whether the Compare page is open, where new results appear immediately.
 
     Signals:
         compare_wanted: The user wants to see the results of the workload with this ID.
         suite_wanted: The user wants to see the imported score of a suite.
         run_wanted: The user wants to see their own run with this ID.
-        changed: Results were added. The argument is the ID of the newest one's workload.
-        dragged: Files are dragged over the window (True), or no longer (False).
+        changed: Results were added. The argument is the workload ID of the newest one.
+        dragged: The user started (True) or stopped (False) dragging files over the window.
     """
 
     compare_wanted = Signal(str)
@@ -107,7 +107,7 @@ class ResultImports(QObject):
             self._services.notify(sentence("imports_page.nothing_to_paste"), "caution", "", None)
 
     def start(self, paths: Sequence[Path], details: "LogDetails | None" = None) -> None:
-        """Import files and folders. For a single epoch log without `details`, ask for them."""
+        """Import files and folders. If `details` are missing for a single epoch log, ask for them."""
         from app.core.exchange.epoch_log import LogDetails
         from app.core.exchange.importing import import_files
 
@@ -176,7 +176,7 @@ class ResultImports(QObject):
 
 
 def _workloads_of(database: Database, outcomes: "Sequence[Outcome]") -> list[str]:
-    """Return the workloads of the newest results, or of those already present; at most `_LOOKED_AT` of them."""
+    """Return the workloads of the last `_LOOKED_AT` new results or, if none is new, of the last duplicates."""
     from app.core.storage.imported_results import load_result
 
     added = [outcome.added for outcome in outcomes]
@@ -189,7 +189,7 @@ def _workloads_of(database: Database, outcomes: "Sequence[Outcome]") -> list[str
 
 
 def _is_suite(workloads: "Sequence[str]") -> bool:
-    """Return whether there is a result for each test of a suite."""
+    """Return whether there is a result for every test in a suite."""
     from app.core.plans.suite.definition import DEMO, SUITES
 
     suites = [definition for number, definition in SUITES.items() if number != DEMO.number]

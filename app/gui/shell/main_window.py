@@ -1,4 +1,4 @@
-"""The main window, which has the sidebar, pages, menu and messages, and asks before closing during a run."""
+"""The main window, with sidebar, pages, menu and messages. Asks for confirmation before closing during a run."""
 
 import logging
 from collections.abc import Callable
@@ -136,7 +136,7 @@ class MainWindow(QMainWindow):
         super().resizeEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """If a run is in progress, ask the user, and close the window after the run has ended."""
+        """If a run is in progress, ask for confirmation, and close the window after the run has ended."""
         if self._services.bridge.is_running:
             event.ignore()
             if not self._closing and self._ask_to_cancel():
@@ -171,7 +171,7 @@ class MainWindow(QMainWindow):
 
     @property
     def ab(self) -> "AbPage":
-        """The A/B page, created on first use."""
+        """The A/B test page, created on first use."""
         return cast("AbPage", self._made("ab"))
 
     @property
@@ -298,7 +298,7 @@ class MainWindow(QMainWindow):
         return action
 
     def _on_page_chosen(self, code: str) -> None:
-        """Show a page. Results starts with its list, even if a run is open."""
+        """Show a page. The Results page starts with its list, even if a run is open."""
         self.show_page(code)
         if code == "results":
             self.results.show_list()
@@ -351,7 +351,7 @@ class MainWindow(QMainWindow):
         self.compare.show_runs(ids)
 
     def _on_change_wanted(self, spec: RunSpec | None = None) -> None:
-        """Ask what should change, starting from a run's spec if there is one, and open the page that compares."""
+        """Ask what to vary, starting from a run's spec if there is one, and open the page for this comparison."""
         from app.gui.shell.change_dialog import ChangeDialog  # opening the window doesn't need it
 
         dialog = ChangeDialog(self._services, self)
@@ -370,7 +370,7 @@ class MainWindow(QMainWindow):
         self.compare.show_workload(workload)
 
     def _on_imported(self, workload: str) -> None:
-        """Show imported results on the Compare page, immediately if it is the current page."""
+        """Refresh the Compare page after an import. If it is the current page, show the imported workload."""
         if self._code == "compare":
             self.compare.show_workload(workload)
         self.compare.refresh()
@@ -422,7 +422,7 @@ class MainWindow(QMainWindow):
         return self.results if self._code == "results" else self._result_page(self._code)
 
     def _result_page(self, code: str) -> "BenchmarkPage | PlanPage[Any]":
-        """Return a page that runs plans; for other codes, the Benchmark page."""
+        """Return the plan page with this code; for any other code, the Benchmark page."""
         return cast("PlanPage[Any]", self._made(code)) if _entry(code).has_plans else self.benchmark
 
     def _on_run(self) -> None:
@@ -469,5 +469,5 @@ class MainWindow(QMainWindow):
 
 
 def _entry(code: str) -> PageEntry:
-    """Return the entry of a page."""
+    """Return the entry for a page."""
     return next(entry for entry in PAGES if entry.code == code)

@@ -1,4 +1,4 @@
-"""The position and size of the window, which are stored on closing and always fit the screen."""
+"""The position and size of the window, which are stored on closing and adjusted to fit the screen."""
 
 import logging
 

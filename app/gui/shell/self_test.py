@@ -1,6 +1,6 @@
 """Checks an installation: imports every module, trains in real workers, and opens every page and chart offscreen.
 
-Packages leave out parts of Qt and Python, so a packaged program that starts may still fail on some page.
+Packages leave out parts of Qt and Python, so a packaged program that starts may still fail on certain pages.
 """
 
 import os
@@ -49,7 +49,7 @@ class _BrokenError(Exception):
 
 
 def run_self_test(say: Callable[[str], None]) -> int:
-    """Run all checks, report each one, and return 0 if all passed, otherwise 1. The runs aren't kept.
+    """Run all checks, report each one, and return 0 if all of them passed, otherwise 1. The runs aren't kept.
 
     Args:
         say: Prints a line.
@@ -161,7 +161,7 @@ def _wait(is_over: Callable[[], bool], limit_s: float) -> None:
 
 @contextmanager
 def _raised_in_slots() -> Iterator[list[BaseException]]:
-    """Collect exceptions raised in slots, which PySide passes to the hook instead of the caller."""
+    """Collect exceptions raised in slots, which PySide passes to the hook instead of to the caller."""
     raised: list[BaseException] = []
     before, sys.excepthook = sys.excepthook, lambda _kind, error, _trace: raised.append(error)
     try:

@@ -70,7 +70,7 @@ class SideBar(QFrame):
         self._show_titles()
 
     def fit(self, window_px: int) -> bool:
-        """Show titles in a wide window, or icons with tooltips in a narrow one. Return whether this changed."""
+        """Show titles in a wide window, icons with tooltips in a narrow one. Return whether the mode changed."""
         is_narrow = window_px < WIDE_WINDOW_PX
         if is_narrow == self._is_narrow:
             return False

@@ -39,7 +39,7 @@ def label(
     muted: bool = False,
     wrap: bool = False,
 ) -> QLabel:
-    """Return a label in the bundled font, whose text is never interpreted as HTML."""
+    """Return a label in the bundled font. Its text is never interpreted as HTML."""
     result = QLabel(text)
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setFont(font(size_px, weight))
@@ -178,7 +178,7 @@ class ClampedLabel(QLabel):
             self.setText(shown)
 
     def _fitting(self, word: str) -> str:
-        """Elide a word to the width, because Qt breaks lines only between words."""
+        """Elide a word to fit the width, because Qt breaks lines only between words."""
         return self.fontMetrics().elidedText(word, Qt.TextElideMode.ElideMiddle, max(_WORD_PX, self.width()))
 
     def _wanted_px(self, text: str) -> int:
@@ -269,7 +269,7 @@ class Button(QPushButton):
         return super().sizeHint() + QSize(self._text_px() if self._is_brief else 0, 0)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the size without the text if it may be hidden."""
+        """Return the minimum size, which excludes the text if it may be hidden."""
         whole = self.sizeHint()
         return whole - QSize(self._text_px(), 0) if self._can_be_brief() else whole
 
@@ -333,7 +333,7 @@ def give_way(combo: QComboBox) -> None:
 
 
 class WheelGuard(QObject):
-    """Lets the mouse wheel change an editor only if it has the focus. Otherwise, the wheel scrolls."""
+    """Lets the mouse wheel change an editor only if the editor has the focus. Otherwise, the wheel scrolls."""
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Pass wheel events on to the parent, unless the editor has the focus."""
@@ -380,7 +380,7 @@ def column(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QVBoxL
 
 
 def instructions(heading: str, steps: Iterable[tuple[str, str]], below: QWidget | None = None) -> QWidget:
-    """Return the content of an empty page: a heading, steps with an icon each, and a widget if there is one."""
+    """Return the content of an empty page: a heading, steps with one icon each, and an optional widget."""
     lines = []
     for sign_text, step_text in steps:
         sign = label(sign_text, TITLE_PX, QFont.Weight.DemiBold)

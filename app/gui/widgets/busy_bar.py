@@ -1,4 +1,4 @@
-"""A progress bar whose busy state is one piece that moves to and fro. Qt's piece is cut in two at the ends."""
+"""A progress bar that shows a piece moving back and forth while busy. Qt's piece is cut in two at the ends."""
 
 from PySide6.QtCore import QElapsedTimer, QRect, Qt
 from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QShowEvent
@@ -38,7 +38,7 @@ class BusyBar(QProgressBar):
         self._move()
 
     def piece(self, elapsed_ms: int) -> QRect:
-        """Return the position of the moving piece at a time."""
+        """Return the moving piece's rectangle at a given time."""
         sweeps, in_sweep_ms = divmod(elapsed_ms, SWEEP_MS)
         share = in_sweep_ms / SWEEP_MS if sweeps % 2 == 0 else 1 - in_sweep_ms / SWEEP_MS
         width = round(PIECE_SHARE * self.width())
@@ -58,12 +58,12 @@ class BusyBar(QProgressBar):
         painter.end()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Start to move if the bar is busy."""
+        """Start the animation if the bar is busy."""
         super().showEvent(event)
         self._move()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop moving."""
+        """Stop the animation."""
         super().hideEvent(event)
         self._move()
 

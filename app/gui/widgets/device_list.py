@@ -33,19 +33,19 @@ class DeviceList(ChoiceBox):
 
     @property
     def choice(self) -> Choice | None:
-        """The choice that would run, even if "Automatic" is selected; None until the computer is known."""
+        """The choice that a run would use, even if "Automatic" is selected; None until the devices are known."""
         number = self.currentIndex()
         return self._choices[number - 1] if number > 0 else automatic_choice(self._choices, self._first_engine)
 
     @property
     def engine(self) -> str | None:
-        """The selected engine; None until the computer is known."""
+        """The selected engine; None until the devices are known."""
         choice = self.choice
         return None if choice is None else choice.engine
 
     @property
     def device(self) -> str | None:
-        """The selected device as in a spec; None until the computer is known."""
+        """The selected device as written in a spec; None until the devices are known."""
         choice = self.choice
         if choice is None or self.currentIndex() > 0:
             return None if choice is None else choice.device
@@ -61,7 +61,7 @@ class DeviceList(ChoiceBox):
 
     @property
     def name(self) -> str:
-        """The name of the device that would run, with its engine if there are several; "" until it is known."""
+        """The name of the device that a run would use, and its engine if there are several; "" until known."""
         return "" if self.choice is None else self._text(self.choice, with_number=False)
 
     def offer(self, choices: Sequence[Choice]) -> None:

@@ -45,7 +45,7 @@ def button_box(buttons: QDialogButtonBox.StandardButton) -> QDialogButtonBox:
 def question(
     parent: QWidget, title: str, text: str, action: str, keep: str = ""
 ) -> tuple[QMessageBox, QPushButton]:
-    """Return a dialog that asks whether to do something, and its button for that.
+    """Return a dialog that asks whether to do something, and the button that confirms it.
 
     Args:
         parent: Window that the dialog belongs to.
@@ -64,7 +64,7 @@ def question(
 
 
 def ask(parent: QWidget, title: str, text: str, action: str, keep: str = "") -> bool:
-    """Ask whether to do something, and return the answer. Arguments are as in `question`."""
+    """Ask whether to do something, and return the answer. The arguments are the same as for `question`."""
     box, do = question(parent, title, text, action, keep)
     box.exec()
     is_wanted = box.clickedButton() is do
@@ -160,7 +160,7 @@ class FaultDialog(QDialog):
 
 
 def fault_report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> str:
-    """Return the report of a bug, with versions and traceback but without the user's paths."""
+    """Return a bug report, with versions and traceback but without the user's paths."""
     lines = "".join(traceback.format_exception(kind, error, trace))
     return hide(f"{report_head()}\n\n{lines}", private_texts()) or report_head()
 

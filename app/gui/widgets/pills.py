@@ -75,7 +75,7 @@ class PillRow(QWidget):
         set_tip(self, " · ".join(self._facts) if shown < len(self._pills) else "")
 
     def _wanted_px(self, count: int) -> int:
-        """Return the width of this many pills, including the one with the number of hidden facts."""
+        """Return the width of this many pills, including the one that shows the number of hidden facts."""
         self._more.setText(f"+{len(self._pills) - count}")
         pills = [*self._pills[:count], *([self._more] if count < len(self._pills) else [])]
         return sum(pill.sizeHint().width() + GAP_PX for pill in pills) - GAP_PX

@@ -49,7 +49,7 @@ class Segments(QWidget):
 
 
 class Tiles(QWidget):
-    """A group of two-line buttons, one of which is checked, side by side if there is room."""
+    """A group of two-line buttons, one of which is checked, arranged side by side if there is room."""
 
     def __init__(self, theme: Theme, names: Sequence[str]) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class Tiles(QWidget):
         self._arrange()
 
     def minimumSizeHint(self) -> QSize:
-        """Return the size of the arrangement, with the width of a single button."""
+        """Return the minimum size. It is as wide as the widest button, because the buttons can be stacked."""
         return QSize(max(self._widths_px()), super().minimumSizeHint().height())
 
     def _arrange(self) -> None:

@@ -23,7 +23,7 @@ def bring_into_view(widget: QWidget) -> None:
 
 
 def _stops(widget: QWidget) -> Iterator[QWidget]:
-    """Yield the tab stops in the order of the layouts, followed by those outside of layouts."""
+    """Yield the tab stops in the order of the layouts, followed by tab stops outside layouts."""
     if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.focusProxy() is None:
         yield widget
     placed = list(_placed(widget.layout()))

@@ -156,9 +156,9 @@ class FittingTable(QTableView):
 
 
 class TextTable(QTableWidget):
-    """A table of a few rows of text that shows all rows. The surrounding area scrolls.
+    """A table with a few rows of text, all of them visible. The surrounding area scrolls.
 
-    In a narrow window, it hides columns of numbers, the last ones first, except for the first column of numbers.
+    In a narrow window, it hides columns of numbers, starting with the last one. The first one is always visible.
 
     Args:
         name: Name for screen readers.

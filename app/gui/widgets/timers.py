@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, QTimer
 def timer(parent: QObject, interval_ms: int, *, once: bool = False) -> QTimer:
     """Return a timer that hasn't been started.
 
-    The function avoids QTimer(parent, interval=...), because PySide derives "setInterval" with the C library's
-    upper-case "i", which is a different letter in Turkish.
+    The function avoids QTimer(parent, interval=...), because PySide uses the C library to capitalise "i" in
+    "setInterval", which yields a different letter in a Turkish locale.
     """
     made = QTimer(parent, singleShot=once)
     made.setInterval(interval_ms)
