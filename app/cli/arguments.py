@@ -26,7 +26,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return the parser. The attribute `verb` of its result is the function to call."""
+    """Return the parser. The `verb` attribute of its result is the function to call."""
     parser = Parser(
         prog=started_as(),
         description=sentence("help.app"),

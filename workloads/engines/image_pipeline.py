@@ -237,7 +237,7 @@ def _unpacking(paths: Sequence[Path], packed_px: int, side_px: int) -> Iterator[
 
 
 def _varied(examples: Examples, seed: int) -> Iterator[Callable[[], Example]]:
-    """Yield calls endlessly. Each call decodes and varies a photo."""
+    """Yield calls endlessly. Each call decodes and augments a photo."""
     import math
 
     import numpy as np

@@ -94,7 +94,7 @@ def used_gpus(first: int, count: int, listed: object = None) -> Sequence[int]:
     Args:
         first: Number of the first GPU.
         count: Number of GPUs.
-        listed: Value of the setting `gpus`, which may be invalid. Without a matching list, GPUs are consecutive.
+        listed: Value of the `gpus` setting, which may be invalid. Without a matching list, GPUs are consecutive.
     """
     numbers = listed_gpus(listed)
     is_matching = len(numbers) == count and numbers[0] == first

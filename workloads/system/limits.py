@@ -49,7 +49,7 @@ class Limit(Workload):
     without: tuple[str, ...] = ("epochs", "batch_size", "jit", "precision")
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
-        """Measure and report. The headline is the metric named by the attribute `metric`."""
+        """Measure and report. The headline is the metric named by the `metric` attribute."""
         raise NotImplementedError
 
     def check(self, spec: RunSpec) -> None:

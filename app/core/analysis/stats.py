@@ -89,7 +89,7 @@ def estimate_epoch(
     Args:
         steps: The timed steps.
         steps_per_epoch: Number of steps of a whole epoch.
-        validation_batches: Number of batches of a whole validation pass.
+        validation_batches: Number of batches in a whole validation pass.
         rest_s: Time that an epoch spends outside its steps and validation.
     """
     estimation = steps.estimation()

@@ -4,7 +4,7 @@ A sentence in the catalogue is a format string with the message's arguments. In 
 can use those in FORMATS ("{need_bytes:memory}"). A list is joined by its format ("{names:, }"; by default, a
 comma), and a message as an argument is converted to its own sentence. The placeholders in COMMANDS need no
 argument; they are replaced by the command that started Epochmark. If a code has two sentences, the first is used
-if the argument `count` is 1, otherwise the second. A translation is another catalogue with the same codes.
+if the `count` argument is 1, otherwise the second. A translation is another catalogue with the same codes.
 """
 
 import string

@@ -263,7 +263,7 @@ def add_functions(connection: sqlite3.Connection) -> None:
 
 
 def _log_as_result(workload: bytes, name: bytes, durations_s: bytes) -> str | None:
-    """Convert a row of the table `logs` to the document of an imported result; None if it is unreadable."""
+    """Convert a row of the `logs` table to the document of an imported result; None if it is unreadable."""
     import msgspec  # imported late, because it is rarely needed
 
     from app.core.analysis.epoch_log import log_result

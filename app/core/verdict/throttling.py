@@ -45,7 +45,7 @@ def _throttled(evidence: Evidence) -> Message | None:
 
 @dataclass(frozen=True, slots=True)
 class Throttling:
-    """The limitation of a device's clock during a run.
+    """Throttling of a device's clock during a run.
 
     Attributes:
         after_s: Time from the start of the measurement in seconds.

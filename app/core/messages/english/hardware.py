@@ -100,7 +100,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "unknown.other_instruction_sets": "Windows reports only AVX2 and AVX-512.",
     "unknown.other_instruction_sets_arm": "Windows reports only NEON.",
     "unknown.power_plan_linux": "This kernel has no cpufreq policies, so no power plan slows down the CPU.",
-    "unknown.power_plan_macos": "This Mac has no low power mode, or pmset doesn't report it.",
+    "unknown.power_plan_macos": "This Mac has no Low Power Mode, or pmset doesn't report it.",
     "unknown.power_source": "There's no battery.",
     "unknown.virtual": "The host of this virtual machine doesn't expose it.",
     "unknown.virtual_machine": "Neither the CPU nor the firmware reports it.",
