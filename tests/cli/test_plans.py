@@ -39,7 +39,7 @@ def test_a_study_runs_each_point_and_says_what_it_found(epochmark: CommandLine) 
     assert done.returncode == 0, done.stderr
     assert said("studies.value_twice", value="100", axis="batch").is_in(sentence_of(done))
     assert said("cli.study_title", count="2").is_in(done.stdout)
-    assert said("studies.fastest_rate", point="100").is_in(done.stdout)
+    assert said("studies.fastest_rate", point=sentence("studies.batch_of", batch=100)).is_in(done.stdout)
     plain = shown(epochmark)
     assert plain["is_finished"] is True
     points = only(list, plain["points"])

@@ -21,6 +21,7 @@ from app.core.analysis.published import (
     says_precision,
     short_name,
 )
+from app.core.clock import now_text
 from app.core.errors import UsageError
 from app.core.external_results import CommunityRow, ImportedResult
 from app.core.formats import format_ratio
@@ -43,6 +44,8 @@ _PRECISIONS = {
 _REASONS = 3
 # Largest ratio between batch sizes that are still ranked together. The value is a judgement call.
 LIKE_BATCH_TIMES = 4
+# Frameworks became noticeably faster within this time, so it deserves a note. The value is a judgement call.
+OLD_SOFTWARE_YEARS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,11 +425,23 @@ def chart_note(metric: str, chart: Iterable[Bar], baseline: Bar | None = None) -
     if years:
         span = {"first": years[0], "last": years[-1], "count": 1 + years[-1] - years[0]}
         said = message("compare.scale_of_years", quantity=kind.quantity, better=better, **span)
+    if baseline is None and has_older_software(chart):
+        said = message("compare.with_software", said=said, software=message("compare.older_software"))
     if baseline is not None and any(bar.kind == "you" and bar.times_as_fast(baseline) for bar in chart):
         factor = message("compare_page.times_as_fast", baseline=_with_year(baseline))
         said = message("compare.with_factor", said=said, factor=factor)
     unlike = unlike_note(chart)
     return text(message("compare.with_unlike", said=said, unlike=unlike) if unlike is not None else said)
+
+
+def has_older_software(chart: Iterable[Bar]) -> bool:
+    """Return whether a published result's software is so much older than the user's run that it may be slower."""
+    chart = list(chart)
+    # A shared result may come without its date.
+    dates = [bar.run.started_at or now_text() for bar in chart if bar.kind == "you" and bar.run is not None]
+    ran = [int(date[:4]) for date in dates if date[:4].isdecimal()]
+    years = [bar.row.year for bar in chart if bar.row is not None and bar.row.year is not None]
+    return bool(ran and years) and max(ran) - min(years) >= OLD_SOFTWARE_YEARS
 
 
 def unlike_note(chart: Iterable[Bar]) -> Message | None:

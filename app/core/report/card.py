@@ -14,10 +14,12 @@ class Bars:
     Attributes:
         bars: Bars, best first.
         axis: Title of the axis.
+        note: Remark about the comparison; "" if there is none.
     """
 
     bars: tuple[Bar, ...]
     axis: str
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

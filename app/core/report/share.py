@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.core.analysis.comparability import engine_name, unusual_settings
-from app.core.analysis.compare import Bar, bars, factor, position, rank_text
+from app.core.analysis.compare import Bar, bars, factor, has_older_software, position, rank_text
 from app.core.analysis.headline import half_interval_pct, is_even
 from app.core.analysis.power import is_gpu, work_per_joule
 from app.core.analysis.published import PublishedRow, short_name
@@ -66,7 +66,11 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
         details=tuple(filter(None, (_machine_details(summary), _engine_details(run.run), _facts(summary)))),
         badge=_badge(run) if several is None else several.badge,
         level=run.verdict.level if several is None else several.level,
-        chart=Bars(tuple(map(_marked, chart)), _axis(chart, summary.metric)),
+        chart=Bars(
+            tuple(map(_marked, chart)),
+            _axis(chart, summary.metric),
+            sentence("compare.older_software") if has_older_software(chart) else "",
+        ),
         footer=" · ".join(part for part in footer if part),
         short_form=short,
     )

@@ -234,15 +234,18 @@ def _interval_wide(evidence: Evidence) -> Message | None:
     half_pct = _half_interval_pct(evidence)
     if evidence.run.summary.basis != "estimate" or half_pct is None:
         return None
+    if not _is_uncertain_itself(evidence):
+        return None
+    return message(f"verdict.interval_wide{'_by_warmup' if _is_by_warmup(evidence) else ''}", half_pct=half_pct)
+
+
+def _is_uncertain_itself(evidence: Evidence) -> bool:
+    """Return whether the run's own steps, rather than a shared host, cause most of an estimate's uncertainty."""
     own_pct = _own_half_pct(evidence)
     if own_pct is None or _is_precise(own_pct):
-        return None
-    code = "verdict.interval_wide"
-    if _is_by_warmup(evidence):
-        code = "verdict.interval_wide_by_warmup"
-    elif shared_part_of(evidence) is not None and own_pct < BETWEEN_RUNS_HALF_PCT:
-        code = "verdict.interval_wide_shared"
-    return message(code, half_pct=half_pct)
+        return False
+    is_shared = shared_part_of(evidence) is not None
+    return not is_shared or own_pct >= BETWEEN_RUNS_HALF_PCT or _is_by_warmup(evidence)
 
 
 def _shared_host(evidence: Evidence) -> Message | None:
@@ -254,8 +257,7 @@ def _shared_host(evidence: Evidence) -> Message | None:
         return None
     if half_pct is None or (run.confidence_pct or 0.0) < _INTERVAL_CONFIDENCE_PCT:  # a range, from few epochs
         return message("verdict.shared_at_least", half_pct=max(half_pct or 0.0, BETWEEN_RUNS_HALF_PCT))
-    is_its_own = run.basis == "estimate" and not _is_precise(_own_half_pct(evidence) or 0.0)
-    if _is_precise(half_pct) or is_its_own:
+    if _is_precise(half_pct) or (run.basis == "estimate" and _is_uncertain_itself(evidence)):
         return None
     return message(f"verdict.shared_{part}", half_pct=half_pct)
 
@@ -377,11 +379,7 @@ RULES = (
         "advice.quiet",
         at_end=True,
         alone="advice.varies",
-        # Closing other programs wouldn't help.
-        instead={
-            "verdict.interval_wide_by_warmup": "advice.whole_run",
-            "verdict.interval_wide_shared": "advice.share_or_repeat",
-        },
+        instead={"verdict.interval_wide_by_warmup": "advice.whole_run"},  # closing other programs wouldn't help
     ),
     Rule(SHARED_HOST, "caution", _shared_host, "advice.repeat", at_end=True),
     Rule("no_interval", "caution", _no_interval, "advice.more_epochs", at_end=True),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from app.core.report.formats.export_format import ExportFormat, PlanTable
 
 # Advice after cautions that another run may well have, too.
-_LASTING = frozenset({"advice.repeat", "advice.share_or_repeat", "advice.varies"})
+_LASTING = frozenset({"advice.repeat", "advice.varies"})
 
 
 class ResultActions:

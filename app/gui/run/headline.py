@@ -269,9 +269,9 @@ def _step_duration(step_s: float) -> tuple[str, str]:
     return f"{1000 * step_s:.1f}", sentence("run.ms_per_step")
 
 
-def _verdict(verdict: events.Judged) -> Sequence[str]:
-    """Return a verdict for the pill. The numbers behind cautions are in the verdict dialog."""
-    return plain_verdict(verdict, to_share=False) if verdict.level == "caution" else verdict_texts(verdict)
+def _verdict(verdict: events.Judged, *, is_over: bool) -> Sequence[str]:
+    """Return a verdict for the pill, at the end as on the picture. The numbers are in the verdict dialog."""
+    return plain_verdict(verdict, to_share=is_over) if verdict.level == "caution" else verdict_texts(verdict)
 
 
 def _so_far(verdict: events.Judged | None) -> tuple[Sequence[str], Tone]:
@@ -279,7 +279,7 @@ def _so_far(verdict: events.Judged | None) -> tuple[Sequence[str], Tone]:
     if verdict is None:
         return (), ""
     if any(reason.level != "fact" for reason in verdict.reasons):
-        return _verdict(verdict), verdict.level
+        return _verdict(verdict, is_over=False), verdict.level
     if stalls := len(verdict.interrupted_t_s):
         return (sentence("run.pauses_so_far", count=stalls),), ""
     return (sentence("run.no_problems"),), "valid"
@@ -288,7 +288,7 @@ def _so_far(verdict: events.Judged | None) -> tuple[Sequence[str], Tone]:
 def _ending(run: RunSummary, verdict: events.Judged) -> tuple[Sequence[str], Tone]:
     """Return the pill's texts and tone for a finished run: its verdict, or why it has none."""
     if run.status == "completed":
-        return _verdict(verdict), verdict.level
+        return _verdict(verdict, is_over=True), verdict.level
     code, tone = _ENDINGS.get(run.status, ("", ""))
     short = sentence(code) if code else status_title(run.status)
     if run.status == "failed":

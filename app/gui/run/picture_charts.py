@@ -23,7 +23,7 @@ from app.gui.run.picture_frame import SMALLEST_PX, fitting, paint_card, type_of,
 from app.gui.style.tokens import Tokens
 
 BARS_LIMIT, ROW_MIN_PX, ROW_MAX_PX = 12, 21.0, 96.0
-_TICKS_PX = 24
+_TICKS_PX, _LINE_PX = 24, 20
 _SIDE_MAX_PX, _NAME_PX, _BAR_PX, _CAP_PX, _GAP_PX = 84.0, 34, 26, 7, 14
 
 
@@ -35,9 +35,11 @@ def paint_chart(painter: QPainter, box: QRectF, chart: Bars | Sides | Figure, to
         paint_figure(painter, box.adjusted(24, 14, -24, -12), chart, look)
         return
     inside = box.adjusted(24, 20, -24, -20) if isinstance(chart, Bars) else box.adjusted(24, 14, -24, -16)
-    write_within(
-        painter, inside.bottomLeft(), chart.axis, type_of(SMALLEST_PX), tokens.muted, width=inside.width()
-    )
+    small = type_of(SMALLEST_PX)
+    if isinstance(chart, Bars) and chart.note:
+        write_within(painter, inside.bottomLeft(), chart.note, small, tokens.muted, width=inside.width())
+        inside = inside.adjusted(0, 0, 0, -_LINE_PX)
+    write_within(painter, inside.bottomLeft(), chart.axis, small, tokens.muted, width=inside.width())
     if isinstance(chart, Bars):
         _paint_bars(painter, inside.adjusted(0, 0, 0, -30), chart.bars, tokens)
     else:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import app
-from app.core.analysis.compare import bars
+from app.core.analysis.compare import bars, chart_note
 from app.core.analysis.published import reference_rows
 from app.core.errors import UsageError
 from app.core.messages import sentence
@@ -66,6 +66,15 @@ def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     assert only(Bars, card.chart).axis == f"{years} · {sentence('share.likely_cpu')}"
     code = sentence("share.result_code", checksum=short_code(result_of(stored_run).digest or ""))
     assert card.footer == " · ".join(("2026-11-20", MADE_BY, code)), "the factor is shown once"
+
+
+@pytest.mark.parametrize(("started_at", "is_noted"), [("2026-11-20", True), ("", True), ("2020-01-01", False)])
+def test_a_picture_notes_that_the_software_of_published_results_is_older(
+    stored_run: Run, started_at: str, is_noted: bool
+) -> None:
+    chart = only(Bars, share_card(JudgedRun(changed(stored_run, started_at=started_at))).chart)
+    assert chart.note == (sentence("compare.older_software") if is_noted else "")
+    assert chart_note("seconds_per_epoch_s", chart.bars).endswith(f". {chart.note}") == is_noted
 
 
 def test_a_gpu_run_names_the_gpu_first_and_the_cpu_beside_its_cores(stored_run: Run) -> None:

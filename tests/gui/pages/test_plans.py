@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication
 
+from app.core.messages import sentence
 from app.core.plans.suite.definition import DEMO
 from app.gui.pages.studies.page import StudiesPage
 from app.gui.pages.studies.setup import OWN
@@ -38,11 +39,12 @@ def open_studies(driver: Driver) -> StudiesPage:
 def check_study(page: Page, notice: tuple[str, str]) -> str:
     """Check what is shown of a finished study; return what is in its text."""
     assert isinstance(page, StudiesPage)
-    assert page.headline.text().startswith("Fastest at 200: ")
+    fastest = sentence("studies.batch_of", batch=200)
+    assert said("studies.fastest_rate", point=fastest).begins(page.headline.text())
     assert [row[0] for row in suite.rows(page)] == ["50", "80", "200"]
     assert page.view.figure is not None
     assert "200: " in page.view.accessibleDescription()
-    return "Fastest at 200: "
+    return fastest
 
 
 def check_suite(page: Page, notice: tuple[str, str]) -> str:

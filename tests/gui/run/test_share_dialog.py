@@ -97,7 +97,7 @@ def test_running_again_is_not_offered_for_what_would_recur(
     actions = ResultActions(driver.services, driver.window)
     for advice, saving in (
         ("advice.varies", "file"),
-        ("advice.share_or_repeat", "file"),
+        ("advice.repeat", "file"),
         ("advice.quiet", "preview"),
     ):
         run = JudgedRun(stored)

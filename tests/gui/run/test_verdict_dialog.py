@@ -191,7 +191,7 @@ def test_the_card_shows_the_verdict_in_a_few_words_and_opens_the_rest(
     card.show_stored(JudgedRun(run))
     assert (card.pill.whole_text, card.pill.tone) == (sentence("short.valid_for_s", duration_s=64), "valid")
     card.show_stored(JudgedRun(disturbed(run)))
-    assert card.pill.whole_text == f"Caution: on battery; {sentence('plain.other_load')}"
+    assert card.pill.whole_text == sentence("result.one_run", causes=f"on battery; {sentence('plain.other_load')}")
     assert card.pill.tone == "caution"
     assert said("advice.plug_in").is_all_of(card.message.whole_text)
     card.why_button.click()

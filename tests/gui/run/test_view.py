@@ -164,7 +164,7 @@ def test_after_the_end(
     assert headline.value.text() == share_card(JudgedRun(run)).headline
     assert said("position.between", slower="i5-8250U", faster="MX150").is_in(headline.rank.whole_text)
     assert said("advice.varies").is_in(headline.message.whole_text)
-    assert headline.pill.whole_text.startswith("Caution: ")
+    assert said("result.one_run").is_all_of(headline.pill.whole_text)
     assert sentence("plain.spread") in headline.pill.whole_text
     assert driver.view.charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
     driver.page.share_button.entries["button.copy_result"].trigger()
