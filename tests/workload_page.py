@@ -129,7 +129,7 @@ GENERATION = """
 `gpt_small_generation` reads a prompt of 128 random tokens and generates 128 tokens with a key-value cache, always
 choosing the most likely token. The headline figure is the number of tokens generated per second. The speed of
 reading the prompt is listed among the measurements. A batch size of 1 corresponds to a chat, and `--batch 8` to
-a small server. No results have been published for these weights.
+a small server. No comparable results have been published.
 """
 MACHINE = """
 These workloads test the hardware itself. `matmul` measures the computer's peak. Once it has been run, every
