@@ -29,10 +29,10 @@ Current networks aren't based on a study. For most of these networks, there are 
 cards up to 2026:
 
 - `gpt_mini`, `gpt_tiny` and `gpt_small` are defined and timed as in Languini Kitchen, and `nanogpt_char` as in
-  nanoGPT. The headline figure of these four workloads is tokens per second. The GPTs read random tokens, from
-  which nothing can be learned. The loss of the GPTs is therefore always near ln 16,384 = 9.70.
+  nanoGPT. The headline figure of these four workloads is in tokens per second. The GPTs read random tokens,
+  from which nothing can be learned. Their loss is therefore always near ln 16,384 = 9.70.
 - `vit_tiny_224`, `resnet50_224`, `convnext_tiny_224`, `efficientnet_b0_224` and `mobilenetv3_large_224` are
-  defined and timed as in timm. The headline figure of these five workloads is images per second.
+  defined and timed as in timm. The headline figure of these five workloads is in images per second.
 - `fc_parametric`, `cnn_parametric` and `rnn_parametric` have adjustable depth and width, as in ParaDnn. For
   example, `study run --workload fc_parametric --axis width=256,1024,4096 --axis device=cpu,gpu:0` shows the width
   above which a GPU is faster than the CPU.
@@ -45,8 +45,8 @@ shows its own precision and batch size.
 READING = """
 How to read the tables:
 
-- **An epoch** is defined as in the study. If epochs are shortened or don't exist, a run consists of rounds
-  of steps. The first round is the warm-up.
+- **An epoch** is defined as in the study. If the epochs are shortened, or if the workload has none, a run
+  consists of rounds of steps. The first round is the warm-up.
 - **Loss** is the expected range after the first whole epoch. The range is based either on runs with the synthetic
   twin or on the loss of random guessing. If the loss of a run is outside this range, a warning is shown.
 - **Memory** is the peak memory (resident set size) of the worker process at the default batch size, measured on a
@@ -104,7 +104,7 @@ DIFFERENCES = """
   batches, and truncates sentences after 60 words. The result of a partial epoch can be off by up to 15 %, as a
   message points out.
 - `resnet_50`, `vgg16` and `inception_v3` use gradient descent with a learning rate of 0.01 and a momentum of 0.9,
-  because {study_001} doesn't state a solver. Weight decay is applied as in Keras, separately from the
+  because {study_001} doesn't specify a solver. Weight decay is applied as in Keras, separately from the
   gradient.
 - `fcn_s` has the three hidden layers that the study measured, although its paper describes four.
 - The flower networks start from random weights instead of weights trained on ImageNet, which makes a download
@@ -118,9 +118,9 @@ DIFFERENCES = """
 INFERENCE = """
 ## Inference
 
-These workloads use untrained networks to predict on generated images, with a batch size of 64. The results are
-images per second, and the latency (median and 95th percentile) for 1 image and for 16 images. The networks from
-{study_002} also classify 160 images, 16 at a time.
+These workloads use untrained networks to make predictions for generated images, with a batch size of 64. The
+results are the number of images per second, and the latency (median and 95th percentile) for 1 image and for 16
+images. The networks from {study_002} also classify 160 images, 16 at a time.
 
 """
 GENERATION = """
@@ -129,7 +129,7 @@ GENERATION = """
 `gpt_small_generation` reads a prompt of 128 random tokens and generates 128 tokens with a key-value cache, always
 choosing the most likely token. The headline figure is the number of tokens generated per second. The speed of
 reading the prompt is listed among the measurements. A batch size of 1 corresponds to a chat, and `--batch 8` to
-a small server. No results have been published for these weights.
+a small server. No comparable results have been published.
 """
 MACHINE = """
 These workloads test the hardware itself. `matmul` measures the computer's peak. Once it has been run, every
