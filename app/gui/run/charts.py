@@ -96,7 +96,7 @@ class RunCharts(QWidget):
         self.limit = ClampedLabel(lines=2, muted=False, kept=2)
         self._rate_card.body.addWidget(self.limit)
         self.bars_card = _card(sentence("chart.against_known"), self.bars)
-        self.scale = ClampedLabel(lines=2, size_px=LABEL_PX)
+        self.scale = ClampedLabel(lines=3, size_px=LABEL_PX)
         self.bars_card.body.addWidget(self.scale)
         loss_legend = Legend(theme)
         loss_legend.show_entries([(colour, sentence(code), dashed) for colour, code, dashed in LossChart.ENTRIES])
