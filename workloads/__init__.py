@@ -1,4 +1,4 @@
-"""The catalogue of workloads and the worker process that runs them, without importing the app, Qt or a database.
+"""The catalogue of workloads and the worker process that runs them. Neither imports the app, Qt or a database.
 
 None of the modules imported by this one imports an engine, so the GUI and the CLI can read `CATALOGUE`
 immediately.

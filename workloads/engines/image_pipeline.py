@@ -168,7 +168,7 @@ class _Cached:
 
 
 class _Batches:
-    """Batches of images, prefetched by a thread until they are no longer needed."""
+    """Batches of images, prefetched by a thread until no more are needed."""
 
     def __init__(
         self,

@@ -346,7 +346,7 @@ class _Count(Reach):
         return sum(each.type in _PRODUCTS for each in reached.operations)
 
     def _trips(self, graph: Any, limit: Any) -> int:
-        """Return a loop's number of iterations. Keras sets it when the loop starts."""
+        """Return the number of iterations of a loop. Keras sets it when the loop starts."""
         try:
             with self._tf.compat.v1.Session(graph=graph) as session:
                 trips = int(session.run(limit))

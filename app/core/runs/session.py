@@ -60,8 +60,8 @@ class Limits:
             may take a long time.
         slow_s, slow_steps: Silence before a warning if several computers take part, as seconds and as a number of
             typical steps; the longer one applies.
-        start_s: Silence before the first step after which a worker counts as hung. NVIDIA states up to 30 minutes
-            for compiling kernels for a GPU without prebuilt code.
+        start_s: Silence before the first step after which a worker counts as hung. According to NVIDIA,
+            compiling kernels for a GPU without prebuilt code can take up to 30 minutes.
         unheard_s: Silence after which a worker that regularly sends `alive` counts as hung.
         loads_s: The same as `unheard_s`, but until the engine has been imported.
         hung_s, hung_steps: Silence after which a worker counts as hung once the first step is done, as seconds and

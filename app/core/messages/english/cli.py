@@ -138,7 +138,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.usage": "epochmark: {problem}. See `{command} --help`.",
     "cli.use_start_py": "Use `{start_py}` instead.",
     "cli.value_with_spread": "{value}, spread {spread_pct:.1f} %",
-    "cli.waiting_for_other": "Waiting until another instance of Epochmark has finished with {dataset} (Ctrl-C to cancel).",
+    "cli.waiting_for_other": "Waiting for another instance of Epochmark to finish with {dataset} (Ctrl-C to cancel).",
     "column.accuracy": "accuracy",
     "column.batch": "batch",
     "column.begun": "started",

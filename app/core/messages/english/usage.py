@@ -107,7 +107,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.prices_electricity": "US dollars per kWh",
     "help.prices_hours": "hours of training per month, over which the purchase price is spread",
     "help.prices_lifetime": "years of use",
-    "help.prices_power": "watts that the whole computer draws while training (on the given device, if any); “unknown” clears it",
+    "help.prices_power": "power in watts that the whole computer draws while training (on the given device, if any); “unknown” clears the value",
     "help.prices_purchase": "price of the computer or device in US dollars; “unknown” clears it",
     "help.study": "Answer questions that take several runs, for example about batch size, software or cost",
     "help.study_axis": "vary this setting, parameter or workload, instead of naming a STUDY; repeat for a grid",
