@@ -464,7 +464,7 @@ def doubts(bar: Bar) -> tuple[str, ...]:
 
 
 def rank_text(chart: Sequence[Bar]) -> str:
-    """Return the rank of the user's device as text; "" if the device is missing, the only one, or has no valid result.
+    """Return the rank of the user's device as text; "" if it is missing, the only one, or without a valid result.
 
     Each device counts once, as drawn. Other people's results and bars that aren't similar to the run don't count.
     """
