@@ -81,7 +81,7 @@ class PublishedRow:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the value contradicts what the device is known for, because it likely ran on the host's CPU."""
+        """Whether the value is implausible for the device, probably because the work ran on the host's CPU."""
         return "anomaly" in self.notes
 
     @property

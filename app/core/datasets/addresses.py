@@ -33,7 +33,7 @@ def split_login(url: str) -> Address:
 
 
 def shown(url: str) -> str:
-    """Return an address for display, without user, password and query, because these may be secret."""
+    """Return an address for display, without the user, password or query, because these may be secret."""
     scheme, mark, rest = url.partition("://")
     if not mark:
         scheme, rest = "", url

@@ -83,7 +83,7 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     by_engine: dict[str, Remedy] = {}
 
     def of(self, engine: str | None) -> "Signal":
-        """Return the row with its texts for an engine; None for an unknown engine."""
+        """Return the row with its texts for an engine. `engine` is None if it is unknown."""
         own = self.by_engine.get(engine or "", Remedy())
         return msgspec.structs.replace(
             self,

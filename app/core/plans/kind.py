@@ -198,7 +198,7 @@ class PlanKind:
         return ()
 
     def spread_pct(self, group: Group) -> float | None:
-        """Return the spread between runs of the same work in percent; None for other kinds."""
+        """Return the spread, in percent, between runs of the same work; None for other kinds."""
         del group
         return None
 

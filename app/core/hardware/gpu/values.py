@@ -1,4 +1,4 @@
-"""Helpers for all sources of GPU values: plausible ranges, clean text, vendors, energy counters."""
+"""Helpers for all sources of GPU values: plausible ranges, clean text, vendors and energy counters."""
 
 import re
 from pathlib import Path
