@@ -151,7 +151,7 @@ def rows_of_usual_batch(workload: str) -> list[PublishedRow]:
 
 
 def _rows(path: Path) -> list[PublishedRow]:
-    """Parse the rows of a file. Parsing must be fast, because the window waits for it when it opens."""
+    """Parse the rows of a file. Parsing must be fast, because the window waits for the rows when it opens."""
     with path.open(encoding="utf-8", newline="") as file:
         lines = csv.reader(file)
         head = next(lines)

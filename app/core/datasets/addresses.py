@@ -23,7 +23,7 @@ class Address:
 
 
 def split_login(url: str) -> Address:
-    """Remove user and password from an address, so that they don't appear in requests or logs."""
+    """Remove the user and password from an address, so that they don't appear in requests or logs."""
     scheme, mark, rest = url.partition("://")
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     user, at, host = authority.rpartition("@")

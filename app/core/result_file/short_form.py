@@ -176,7 +176,7 @@ def rounded(value: float) -> float:
 def may_be(whole: Result, code: Result) -> bool:
     """Return whether `code`, a result parsed from a short form, may be the same result as `whole`.
 
-    Names of components may be missing in one of them, provided that an interval identifies the run.
+    Names of components may be missing from one of them, provided that an interval identifies the run.
     """
     theirs, ours = (short_form(each).split(":")[: _NAMES.stop] for each in (code, whole))
     if len(theirs) != len(ours) or len(ours) < _NAMES.stop or theirs[: _NAMES.start] != ours[: _NAMES.start]:
@@ -189,7 +189,7 @@ def may_be(whole: Result, code: Result) -> bool:
 def is_run_of(whole: Result, code: Result) -> bool:
     """Return whether `code`, a result parsed from a suite's short form, may be the same run as `whole`.
 
-    Names of components may be missing in one of them.
+    Names of components may be missing from one of them.
     """
     if not math.isclose(whole.statistics.value, code.statistics.value, rel_tol=SUITE_ROUNDED_BY):
         return False
