@@ -60,7 +60,7 @@ def _descent(all_places: Sequence[Place]) -> str:
 
 
 def _shell_head() -> list[str]:
-    """Return a definition of the command for bash and zsh, unless it is installed."""
+    """Return a shell function that defines the command in bash and zsh, unless the command is installed."""
     words = shlex.join(_program())
     return [f'{NAME}() {{ {VARIABLE}={NAME} {words} "$@"; }}'] if words else []
 

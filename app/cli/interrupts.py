@@ -94,7 +94,7 @@ class Stoppable(Protocol):
 
 
 class Interrupts:
-    """Handles Ctrl-C and SIGTERM during runs: the first cancels the run, the second kills its worker.
+    """Handles Ctrl-C and SIGTERM during runs: the first signal cancels the run, and the second kills its worker.
 
     The signal handlers do nothing, because they may run between any two instructions, even while the main thread
     holds a lock. Python itself writes each signal's number to a socket, which a thread of this class reads. This

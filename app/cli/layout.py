@@ -216,7 +216,7 @@ def _remarks(bar: Bar, baseline: Bar | None) -> list[str]:
 
 
 def _apart(bar: Bar, remarks: Sequence[str]) -> str:
-    """Return the first remarks, as many as needed to distinguish bars with the same name; "" if none are."""
+    """Return the first few remarks, as needed to distinguish bars with the same name; "" if none are needed."""
     return " · ".join(remarks[: len(remarks) - len(bar.remarks) + bar.apart]) if bar.apart else ""
 
 

@@ -22,7 +22,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A price setting: its option without dashes, its field in the settings, and its range."""
+    """A price setting: its option's name without dashes, its field in the settings, and its range."""
 
     option: str
     field: str

@@ -76,7 +76,7 @@ class Colors:
         self._are_on = is_wanted
 
     def paint(self, safe: str, ink: Ink | None) -> str:
-        """Return text in its colour if colours are on. The text must already be safe for terminals."""
+        """Return text in the colour of its ink if colours are on. The text must already be safe for terminals."""
         return f"\x1b[{ink.value}m{safe}\x1b[0m" if self._are_on and ink is not None and safe else safe
 
 

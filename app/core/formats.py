@@ -29,7 +29,7 @@ def format_ratio(ratio: float | None) -> str:
 
 
 def format_rate(per_s: float | None) -> str:
-    """Format a rate with one decimal, or two significant digits below 1: "2.8", "0.27" or "0.015"."""
+    """Format a rate with one decimal place, or two significant digits below 1: "2.8", "0.27" or "0.015"."""
     if per_s is None:
         return "n/a"
     return f"{per_s:,.1f}" if per_s >= 0.995 or per_s <= 0 else format_ratio(per_s).removesuffix("×")

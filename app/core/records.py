@@ -52,7 +52,7 @@ class Headline:
         confidence_pct: Confidence level of the interval; below 95 with too few epochs.
         value_mean: Arithmetic mean including interruptions.
         warmup_steps: Number of steps excluded from an estimate.
-        interruptions, interruptions_s: Number of interruptions, and the total time lost in seconds.
+        interruptions, interruptions_s: Number of interruptions, and the total time lost, in seconds.
         sustained_pct: For a Sustained run, the speed in the last third as a percentage of the speed in the first
             third.
     """

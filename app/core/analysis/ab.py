@@ -249,7 +249,7 @@ def between_runs(values: Sequence[float], within_spread_pct: Sequence[float | No
 
 
 def pairs_of(group: Group) -> list[Pair]:
-    """Return the pairs of an A/B test in plan order, omitting pairs without any run."""
+    """Return the pairs of an A/B test in plan order, omitting pairs without any runs."""
     pairs: dict[int, dict[str | None, RunSummary]] = {}
     for number, run in group.numbered:
         pairs.setdefault((number - 1) // 2, {})[run.side] = run
@@ -288,7 +288,7 @@ def is_positive(value: float | None) -> TypeGuard[float]:
 
 
 def percent_text(value_pct: float) -> str:
-    """Format a percentage with one decimal, with none from 10 upwards, and with more if it would be zero."""
+    """Format a percentage with one decimal place, none from 10 upwards, or more if it would otherwise be 0."""
     if value_pct >= 10:
         return f"{value_pct:,.0f}"
     digits = next((digits for digits in (1, 2, 3) if round(value_pct, digits) > 0), 4)
@@ -300,7 +300,7 @@ def _exp(log: float) -> float:
 
 
 def _in_percent(first: str, second: str, ratio: float, low: float, high: float) -> str:
-    """Return the first side's advantage in percent, with a ± value or with both ends of an asymmetric interval."""
+    """Return the first side's advantage in percent, with a margin of error or an asymmetric interval's ends."""
     pct, low_pct, high_pct = (100 * (each - 1) for each in (ratio, low, high))
     half_pct = (high_pct - low_pct) / 2
     shown = [each for each in (pct, half_pct) if each > 0]
@@ -319,7 +319,7 @@ def _quoted(label: str) -> str:
 
 
 def _times(ratio: float, digits: int) -> str:
-    """Format a ratio with `digits` decimals, fewer from 10 upwards, or two significant digits below 0.1."""
+    """Format a ratio with `digits` decimal places, fewer from 10 upwards, or two significant digits below 0.1."""
     if ratio >= 100:
         return f"{ratio:,.0f}"
     if ratio >= 10:
@@ -328,7 +328,7 @@ def _times(ratio: float, digits: int) -> str:
 
 
 def _digits(low: float, high: float, *, apart: bool) -> int:
-    """Return the number of decimals, at least two, that distinguishes the ends (if `apart`, also from 1)."""
+    """Return the number of decimal places, at least two, at which the ends differ (if `apart`, also from 1)."""
     for digits in (2, 3):
         ends = {f"{value:.{digits}f}" for value in (low, high)}
         if len(ends) == 2 and not (apart and f"{1:.{digits}f}" in ends):

@@ -272,7 +272,7 @@ def several_count(workload: str, run: RunSummary | None) -> int:
 def left_out(run: RunSummary, *, with_several: bool = False) -> list[tuple[str, str]]:
     """Return the published results that can't be drawn next to the run, with the reasons.
 
-    Devices with more than _REASONS excluded results get one entry: the first reason and the number of others.
+    Devices with more than _REASONS excluded results get one entry: the first reason and a count of the rest.
     """
     rows = [row for row in comparable_rows(run.workload) if with_several or not row.has_several]
     reasons: dict[str, list[str]] = {}
@@ -405,12 +405,12 @@ def _with_year(bar: Bar) -> Message:
 
 
 def baseline_name(bar: Bar) -> str:
-    """Return a bar's name, with its software's year, for labels such as "4.8× the …"."""
+    """Return a bar's name with the year of its software, for labels such as "4.8× the …"."""
     return text(_with_year(bar))
 
 
 def chart_note(metric: str, chart: Iterable[Bar], baseline: Bar | None = None) -> str:
-    """Return the note below a chart: metric, whether higher or lower is better, years of the published results.
+    """Return the note below a chart: its metric, which direction is better, and the years of published results.
 
     Args:
         metric: Metric of the bars.
@@ -435,7 +435,7 @@ def chart_note(metric: str, chart: Iterable[Bar], baseline: Bar | None = None) -
 
 
 def has_older_software(chart: Iterable[Bar]) -> bool:
-    """Return whether a published result's software is so much older than the user's run that it may be slower."""
+    """Return whether a published result's software is so old, relative to the user's run, that it may be slow."""
     chart = list(chart)
     # A shared result may come without its date.
     dates = [bar.run.started_at or now_text() for bar in chart if bar.kind == "you" and bar.run is not None]
@@ -464,7 +464,7 @@ def doubts(bar: Bar) -> tuple[str, ...]:
 
 
 def rank_text(chart: Sequence[Bar]) -> str:
-    """Return the rank of the user's device as text; "" if it is missing, the only one, or without a valid result.
+    """Return the rank of the user's device as text; "" if it is missing or the only one, or has no valid result.
 
     Each device counts once, as drawn. Other people's results and bars that aren't similar to the run don't count.
     """
@@ -477,7 +477,7 @@ def rank_text(chart: Sequence[Bar]) -> str:
 
 
 def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary | None = None) -> list[Bar]:
-    """Return [bar] for a run, [] without a headline. With `reference`, the remarks list only the differences."""
+    """Return [bar] for a run, or [] without a headline. With `reference`, the remarks list only differences."""
     if run.value is None:
         return []
     name = sentence("compare.you")  # `_with_times` names the user's other runs

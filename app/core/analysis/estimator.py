@@ -1,4 +1,4 @@
-"""Estimates the typical step from timed steps: warm-up, interruptions and confidence interval.
+"""Estimates the typical step, its confidence interval, the warm-up and interruptions from timed steps.
 
 Pure functions; docs/measurement.md explains the method. Sources:
 - end of the warm-up (MSER): White, An effective truncation heuristic for bias reduction in simulation output,

@@ -242,7 +242,7 @@ def half_interval_pct(metric: str, value: float | None, low: float | None, high:
 
 
 def is_even(value: float | None, low: float | None, high: float | None) -> bool:
-    """Return whether a single ± value describes both ends of an interval. True without an interval."""
+    """Return whether a single margin of error describes both ends of an interval. True without an interval."""
     if value is None or low is None or high is None:
         return True
     nearer, farther = sorted((high - value, value - low))

@@ -81,7 +81,7 @@ class PublishedRow:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the value contradicts what the device is known for, because it likely ran on the host's CPU."""
+        """Whether the value is implausible for the device, probably because the work ran on the host's CPU."""
         return "anomaly" in self.notes
 
     @property
@@ -151,7 +151,7 @@ def rows_of_usual_batch(workload: str) -> list[PublishedRow]:
 
 
 def _rows(path: Path) -> list[PublishedRow]:
-    """Parse the rows of a file. Parsing must be fast, because the window waits for it when it opens."""
+    """Parse the rows of a file. Parsing must be fast, because the window waits for the rows when it opens."""
     with path.open(encoding="utf-8", newline="") as file:
         lines = csv.reader(file)
         head = next(lines)

@@ -100,7 +100,7 @@ def trend_of(run: RunSummary, past: Iterable[PastRun]) -> Trend:
 
 
 def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:
-    """Compare a run with the best and the latest similar ones; "" without a usable result."""
+    """Compare a run with the best and the latest similar run; "" without a usable result."""
     if not is_usable(run):
         return ""
     like = [other for other in others if other.id != run.id and _belongs(run, other)]
@@ -170,7 +170,7 @@ def _belongs(run: RunSummary, other: RunSummary) -> bool:
 
 
 def _is_level(run: RunSummary, other: RunSummary) -> bool:
-    """Return whether two runs are indistinguishable, because their intervals overlap or results hardly differ."""
+    """Return whether two runs are indistinguishable: their intervals overlap or their results hardly differ."""
     if run.value_low is None or run.value_high is None or other.value_low is None or other.value_high is None:
         return abs(_times_as_fast(run, other) - 1) < LEVEL_SHARE
     return run.value_low <= other.value_high and other.value_low <= run.value_high

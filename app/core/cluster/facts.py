@@ -1,4 +1,4 @@
-"""The facts that the computers of a run must agree on, as short texts by name."""
+"""The facts that the computers of a run must agree on, as short strings by name."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,7 @@ def difference(ours: Mapping[str, str], theirs: Mapping[str, str], rank: int) ->
 
 
 def data_text(event: events.Dataset) -> str:
-    """Return a text that identifies the data that a worker has read."""
+    """Return a string that identifies the data that a worker has read."""
     return f"{event.name}, {event.source}, {event.samples}, {event.checksum or '-'}"[:_FACT_LIMIT]
 
 

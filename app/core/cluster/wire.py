@@ -140,7 +140,7 @@ def new_key() -> str:
 
 
 def new_nonce() -> str:
-    """Return a random text that hasn't been used for any proof."""
+    """Return a random string that hasn't been used for any proof."""
     return secrets.token_hex(16)
 
 

@@ -23,7 +23,7 @@ class Address:
 
 
 def split_login(url: str) -> Address:
-    """Remove user and password from an address, so that they don't appear in requests or logs."""
+    """Remove the user and password from an address, so that they don't appear in requests or logs."""
     scheme, mark, rest = url.partition("://")
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     user, at, host = authority.rpartition("@")
@@ -33,7 +33,7 @@ def split_login(url: str) -> Address:
 
 
 def shown(url: str) -> str:
-    """Return an address for display, without user, password and query, because these may be secret."""
+    """Return an address for display, without the user, password or query, because these may be secret."""
     scheme, mark, rest = url.partition("://")
     if not mark:
         scheme, rest = "", url

@@ -155,7 +155,7 @@ class DataFolder:
             _log.info("%s cannot be removed (%s).", one_line(str(folder), 300), error.strerror)
 
     def _put_in_place(self, fresh: Path) -> None:
-        """Move the old folder aside and the new one into place, so that one of them exists at any moment."""
+        """Move the old folder aside and the new one into place, so that one of them always exists."""
         self._check_replaceable()  # again, because unpacking may have taken minutes
         aside: Path | None = None
         try:

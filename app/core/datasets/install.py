@@ -210,7 +210,7 @@ def _lock_place(paths: Paths, source: DatasetSource) -> Path:
 
 
 def _put_back(paths: Paths) -> None:
-    """Restore data sets after a killed replacement, unless another process is working on them."""
+    """Restore data sets after an interrupted replacement, unless another process is working on them."""
     for module in DATASETS.values():
         place = DataFolder(paths.datasets, module)
         if place.is_cut_off() and paths.locks.is_dir():

@@ -44,7 +44,7 @@ class Found:
 
 
 def find(folder: Path, module: Dataset, *, is_ours: bool = False) -> Found:
-    """Split a folder's contents into our files and others. Raises OSError if the folder can't be read.
+    """Split a folder's contents into our files and other files. Raises OSError if the folder can't be read.
 
     Args:
         folder: The folder.
@@ -111,7 +111,7 @@ def _read(path: Path) -> dict[str, object] | None:
 
 
 def named(names: Collection[str]) -> str:
-    """Return the first three names as text, with the number of the remaining ones."""
+    """Return the first three names as text, with the number of remaining names."""
     some = [one_line(name, 60) for name in sorted(names)[:3]]
     more = len(names) - len(some)
     return sentence("dataset.names_and_more", names=some, more=more) if more else ", ".join(some)

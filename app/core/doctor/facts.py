@@ -1,4 +1,4 @@
-"""Facts about GPUs that can be collected without an engine: driver, devices, libraries, packages, environment.
+"""Facts about GPUs that can be collected without an engine: driver, devices, libraries, packages and environment.
 
 Each query has a time limit; values that can't be determined are None. No path, user name, serial number or
 address is kept.

@@ -30,7 +30,7 @@ class Commands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     macos: tuple[_Text, ...] = ()
 
     def filled(self, engine: str | None) -> "Commands":
-        """Replace the {placeholders} with an engine's names; for an unknown engine, omit commands with them."""
+        """Replace the {placeholders} with an engine's names; for an unknown one, omit commands that have any."""
         return Commands(
             **{
                 system: tuple(_filled(command, engine) for command in commands if engine or "{" not in command)
@@ -83,7 +83,7 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     by_engine: dict[str, Remedy] = {}
 
     def of(self, engine: str | None) -> "Signal":
-        """Return the row with its texts for an engine; None for an unknown engine."""
+        """Return the row with its texts for an engine. `engine` is None if it is unknown."""
         own = self.by_engine.get(engine or "", Remedy())
         return msgspec.structs.replace(
             self,

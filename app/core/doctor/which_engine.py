@@ -71,7 +71,7 @@ class Mentions:
         self._engines = [engine for _, engine in named]
 
     def nearest(self, index: int) -> str | None:
-        """Return the engine named closest to a line, or the one before it in a tie; None if there is none."""
+        """Return the engine named closest to a line (in a tie, the one named before it); None if none is named."""
         after = bisect_left(self._indexes, index)
         places = [place for place in (after - 1, after) if 0 <= place < len(self._indexes)]
         place = min(places, key=lambda each: abs(self._indexes[each] - index), default=None)

@@ -38,7 +38,7 @@ class Seen:
     """The state of an engine's folder.
 
     Attributes:
-        state: The state; "other_python" if it was installed for a different Python from the one running Epochmark.
+        state: The state; "other_python" if it was installed for a Python other than the one running Epochmark.
         stamp: The stamp; None if there is no valid one.
         problem: Reason why it isn't ready; None if it is ready or absent.
     """

@@ -27,7 +27,7 @@ def engine_folder(paths: Paths, engine: str) -> EngineFolder:
 
 
 def put_back(paths: Paths, engine: str) -> None:
-    """Restore an engine after a killed replacement, unless another process is working on it."""
+    """Restore an engine after an interrupted replacement, unless another process is working on it."""
     place = engine_folder(paths, engine)
     if place.is_cut_off() and paths.locks.is_dir():
         with contextlib.suppress(AppError), exclusive(paths, engine):

@@ -118,7 +118,7 @@ def _failed_pages(details: Path) -> str:
 
 
 def run_child(command: CommandLine, check: CancelCheck, *, closes_input: bool = True) -> tuple[int, str]:
-    """Run a process to its end; return its exit code and output. If `check` raises, it is terminated.
+    """Run a process to its end; return its exit code and output. If `check` raises, the process is terminated.
 
     Args:
         command: The command.

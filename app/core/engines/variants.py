@@ -30,7 +30,7 @@ class Variant:
         system: Prefix of `Machine.os_name` on the supported system.
         architectures: Supported processor architectures.
         lock: File in `LOCKS` with versions and hashes of packages from the default package index.
-        pins: Packages available only from another index, without locked hashes: "torch==2.13.0+cpu".
+        pins: Packages available only from another index, without locked hashes, such as "torch==2.13.0+cpu".
         index: Address of that index.
         asks_for_more: Whether the dependencies of `pins` are also installed from that index.
         is_alone: Whether that index is the only source of `pins` and their dependencies.

@@ -1,4 +1,4 @@
-"""Imports epoch logs such as study 000's: CSV files with a row per epoch that don't name the workload or computer.
+"""Imports epoch logs such as study 000's: CSV files with a row per epoch, without names of workload or computer.
 
 The columns are epoch (from 0), elapsed (seconds of the epoch), loss, acc, val_loss and val_acc; all but the first
 two may be missing or empty. Source: callback of the scripts in

@@ -93,7 +93,7 @@ def read_text(text: str) -> tuple[Result, ...]:
 
 
 def read_code(text: str) -> tuple[Result, ...]:
-    """Return the results contained in the text of a QR code: those of runs, or of a suite. Raises UsageError."""
+    """Return the results of runs or of a suite from the text of a QR code. Raises UsageError."""
     if is_suite_form(text):
         return read_suite_form(text)
     try:

@@ -75,7 +75,7 @@ class SharedResult:
 def shared_result(
     database: Database, run: JudgedRun, group: Group | None = None, hidden: Collection[str] = ()
 ) -> SharedResult:
-    """Return a run, repetitions or an A/B test in the form in which they are shared.
+    """Return a run, repetitions or an A/B test in the form in which each is shared.
 
     Args:
         database: Database that contains the runs of the group.
@@ -177,7 +177,7 @@ def _result_without(run: Run, hidden: Collection[str]) -> Result | None:
 
 
 def _fields(results: Sequence[Result]) -> tuple[Field, ...]:
-    """Return the fields of several results. Fields that differ show the first value and the number of others."""
+    """Return several results' fields. Fields that differ show the first value and the number of other values."""
     texts: dict[str, list[Field]] = {}
     for result in results:
         for field in preview(result):

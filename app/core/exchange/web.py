@@ -17,7 +17,7 @@ def read_in_time(address: str, limit_bytes: int, limit_s: float, advice: Message
         address: An http or https address.
         limit_bytes: Largest accepted response.
         limit_s: Time limit for the whole response in seconds.
-        advice: What the user can do if it fails.
+        advice: What the user can do if the download fails.
 
     Raises:
         AppError: The file can't be downloaded in time.

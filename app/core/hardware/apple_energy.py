@@ -1,7 +1,7 @@
 """Reads the energy counters of Apple's chips through zeus-apple-silicon, without administrator rights.
 
 macOS estimates the energy from utilisation, clock speed and voltage (IOReport, "Energy Model"). Depending on the
-chip, a counter is updated at each read or only every two seconds. In the first versions of macOS 27, the CPU's
+chip, a counter is updated on each read or only every two seconds. In the first versions of macOS 27, the CPU's
 counter may stop until the next restart (vladkens/macmon#76). Therefore, if a counter hasn't changed, the energy is
 considered unknown, not zero.
 """

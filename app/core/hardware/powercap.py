@@ -23,7 +23,7 @@ class LimitFile:
     path: Path
 
     def read_uw(self) -> int | None:
-        """Return the limit in force in microwatts; None if there is none or it can't be read."""
+        """Return the limit in force, in microwatts; None if there is none or it can't be read."""
         is_on = read_word(self.path.with_name("enabled")) == "1"
         return (read_count(self.path) or None) if is_on else None
 

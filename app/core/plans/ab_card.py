@@ -140,7 +140,7 @@ def _side_line(side: Side, unit: str) -> str:
 
 
 def _common(runs: Sequence[RunSummary]) -> list[str]:
-    """Return the workload of both sides and, if equal, their batch size, network and precision."""
+    """Return the workload of both sides, and their batch size, network and precision if these are the same."""
     parts = [
         workload_title(runs[0].workload),
         *_same(runs, lambda run: sentence("share.batch", batch_size=run.batch_size)),

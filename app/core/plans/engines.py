@@ -125,7 +125,7 @@ class Cell:
         values: Value of each round, in the unit of the row's metric; None without a usable result.
         against_fastest: Speed relative to the fastest engine, paired by round.
         is_fastest: Whether the engine has the best median.
-        is_level: Whether the engine is indistinguishable from the fastest; False with fewer than two rounds.
+        is_level: Whether the engine is indistinguishable from the fastest one; False with fewer than two rounds.
     """
 
     engine: str
@@ -250,7 +250,7 @@ def engine_specs(
 
 
 def specs_with(spec: RunSpec, engines: Iterable[str]) -> tuple[RunSpec, ...]:
-    """Return the spec for each of the named engines that supports it.
+    """Return a version of the spec for each named engine that can run it.
 
     If the CPU was chosen, all runs use it; otherwise, each engine uses its best device. Settings that an engine
     doesn't support are reset to their defaults.

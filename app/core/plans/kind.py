@@ -154,7 +154,7 @@ class PlanKind:
 
         Args:
             group: Group of any kind.
-            with_interval: Whether to include the interval of the median. Omit it if it is shown elsewhere.
+            with_interval: Whether to include the interval of the median; False if it is shown elsewhere.
         """
         remarks = [remark for remark in self.limits(group, with_interval=with_interval) if remark]
         if left_out := self._left_out(group):
@@ -198,7 +198,7 @@ class PlanKind:
         return ()
 
     def spread_pct(self, group: Group) -> float | None:
-        """Return the spread between runs of the same work in percent; None for other kinds."""
+        """Return the spread, in percent, between runs of the same work; None for other kinds."""
         del group
         return None
 

@@ -1,1 +1,1 @@
-"""Removes anything that identifies a computer or its owner from texts."""
+"""Removes from texts anything that identifies a computer or its owner."""

@@ -1,4 +1,4 @@
-"""Removes anything that identifies the owner from text: paths, names, serial numbers and addresses."""
+"""Removes from text anything that identifies the owner: paths, names, serial numbers and addresses."""
 
 import re
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ _RULES: tuple[tuple[str, str], ...] = (
 
 
 def scrub(text: str, private: Mapping[str, str] | None = None) -> str:
-    """Remove everything that identifies a computer or its owner from a text.
+    """Remove from a text everything that identifies a computer or its owner.
 
     Args:
         text: Any text, such as a log from another computer.

@@ -159,7 +159,7 @@ def _epoch(epoch: events.Epoch) -> dict[str, Any]:
 
 
 def _steps(blocks: Sequence[events.Steps]) -> dict[str, Any] | None:
-    """Return the timed steps, with their durations unless there are too many; None if there are none."""
+    """Return the timed steps, with their durations unless there are too many; None without timed steps."""
     durations_s = tuple(itertools.chain.from_iterable(block.durations_s for block in blocks))
     if not durations_s:
         return None

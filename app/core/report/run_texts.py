@@ -457,7 +457,7 @@ def _trained_on(run: RunSummary) -> str:
 
 
 def made_by(version: str, moment: str) -> str:
-    """Return the last line of a text, which contains the version and, unless it is "", the date."""
+    """Return the last line of a text, which contains the version and, unless `moment` is "", the date."""
     if not moment:
         return sentence("share.version", version=version)
     return sentence("result.text_footer", version=version, date=moment[:10])

@@ -35,7 +35,7 @@ def computer_parts(run: RunSummary) -> list[str]:
 
 
 def device_kind(run: RunSummary) -> str:
-    """Return a text stating whether the run used a CPU or a GPU."""
+    """Return text that states whether the run used a CPU or a GPU."""
     return sentence("share.gpu_run" if is_gpu(run) else "share.cpu_run")
 
 

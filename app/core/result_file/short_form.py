@@ -127,12 +127,12 @@ def read_short_form(typed: str) -> Result:
 
 
 def normalized(typed: str) -> str:
-    """Return the start of a typed text in capitals, with single spaces. Short forms are never longer than it."""
+    """Return a typed text in capitals with single spaces, truncated if it is too long for short forms."""
     return " ".join(typed[: _LONGEST + 1].upper().split())
 
 
 def fields_of(text: str, limit: int) -> list[str]:
-    """Return the fields of a normalized text of at most `limit` characters, without the checksum.
+    """Return the fields of a normalised text of at most `limit` characters, without the checksum.
 
     Raises:
         UsageError: The text is too long, or the checksum is wrong.
@@ -176,7 +176,7 @@ def rounded(value: float) -> float:
 def may_be(whole: Result, code: Result) -> bool:
     """Return whether `code`, a result parsed from a short form, may be the same result as `whole`.
 
-    Names of components may be missing in one of them, provided that an interval identifies the run.
+    Names of components may be missing from one of them, provided that an interval identifies the run.
     """
     theirs, ours = (short_form(each).split(":")[: _NAMES.stop] for each in (code, whole))
     if len(theirs) != len(ours) or len(ours) < _NAMES.stop or theirs[: _NAMES.start] != ours[: _NAMES.start]:
@@ -189,7 +189,7 @@ def may_be(whole: Result, code: Result) -> bool:
 def is_run_of(whole: Result, code: Result) -> bool:
     """Return whether `code`, a result parsed from a suite's short form, may be the same run as `whole`.
 
-    Names of components may be missing in one of them.
+    Names of components may be missing from one of them.
     """
     if not math.isclose(whole.statistics.value, code.statistics.value, rel_tol=SUITE_ROUNDED_BY):
         return False
@@ -292,13 +292,13 @@ def read_token(part: str) -> str:
 
 
 def written_name(name: str | None) -> str:
-    """Return a name without brackets and the clock speed, truncated to the limit; "" for None."""
+    """Return a name without brackets or the clock speed, truncated to the limit; "" for None."""
     words = re.sub(r"\(.*?\)|@.*", " ", name or "").split()
     return " ".join(words)[:_NAME_LIMIT].strip()
 
 
 def written_number(value: float, digits: int = 4) -> str:
-    """Return a number with at most this number of digits, without superfluous characters."""
+    """Return a number with at most this many significant digits and without superfluous characters."""
     return f"{value:.{digits}g}".upper().replace("E+", "E")
 
 

@@ -59,7 +59,7 @@ def filled_batch(spec: RunSpec, runs: Iterable[tuple[RunSpec, RunSummary]]) -> i
 
     Args:
         spec: Spec of the run.
-        runs: Earlier runs with their specs. Only runs whose spec is otherwise the same count.
+        runs: Earlier runs with their specs. Only runs whose spec differs at most in the batch size are used.
     """
     sizes = [other.batch_size for other, run in runs if _has_filled(run) and _is_smaller(other, spec)]
     return min(sizes, default=None)

@@ -190,7 +190,7 @@ class PlanSession:
         return "completed"
 
     def _wait(self, planned: PlannedRun) -> CooledStart | None:
-        """Wait for a quiet computer, for the power limit of a run, then for its device to cool down."""
+        """Wait for a quiet computer, for the power limit of a run, and then for its device to cool down."""
         on_waiting = partial(self._callbacks.on_waiting, planned)
         quiet_wait, self._quiet_wait = self._quiet_wait, None
         if quiet_wait is not None:

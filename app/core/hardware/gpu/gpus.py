@@ -64,7 +64,7 @@ def list_gpus(root: Path = Path("/")) -> tuple[Gpu, ...]:
 
 
 class GpuReader:
-    """Reads all GPUs repeatedly from one thread. Drivers are loaded at the first read.
+    """Reads all GPUs repeatedly from one thread. Drivers are loaded on the first read.
 
     Args:
         root: Folder that contains Linux's proc and sys.

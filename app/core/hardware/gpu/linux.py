@@ -221,7 +221,7 @@ def _known_awake(card: Card, gpu: Gpu) -> Gpu:
 
 
 def power_limit_w(card: Card, *names: str) -> float | None:
-    """Return the first plausible power limit of a card in watts; None if there is none.
+    """Return the first plausible power limit of a card, in watts; None if there is none.
 
     Args:
         card: The card.

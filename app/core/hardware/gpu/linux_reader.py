@@ -203,7 +203,7 @@ def client_from(text: str) -> tuple[str, Client] | None:
 
 
 def busiest_pct(before: Mapping[str, Client], after: Mapping[str, Client], elapsed_s: float) -> float | None:
-    """Return the busiest engine's utilisation between two reads in percent; None if no client is in both."""
+    """Return the busiest engine's utilisation, in percent, between two reads; None if no client is in both."""
     shares: dict[str, float] = {}
     for number, client in after.items():
         old = before.get(number)

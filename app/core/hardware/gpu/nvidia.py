@@ -293,7 +293,7 @@ def other_memory_bytes(
     own_pids: Collection[int],
     is_here: Callable[[int], bool] = psutil.pid_exists,
 ) -> int | None:
-    """Return the GPU memory used by other processes in bytes; None if unknown.
+    """Return the GPU memory, in bytes, used by other processes; None if unknown.
 
     Args:
         held: Process IDs with memory sizes. A process that both computes and renders is listed twice.

@@ -74,6 +74,6 @@ def amdgpu_name(ids: bytes, device_id: int, revision: int) -> str | None:
 
 
 def bracketed(name: str) -> str:
-    """Return the product name, which is in the last pair of brackets, or the whole name if there are none."""
+    """Return the product name, which is in the last pair of brackets. A name without brackets is unchanged."""
     head, opening, tail = name.rpartition("[")
     return tail.partition("]")[0].strip() or head.strip() if opening else name

@@ -1,4 +1,4 @@
-"""Helpers for all sources of GPU values: plausible ranges, clean text, vendors, energy counters."""
+"""Helpers for all sources of GPU values: plausible ranges, clean text, vendors and energy counters."""
 
 import re
 from pathlib import Path
@@ -53,14 +53,14 @@ class EnergyMeter:
 
 
 def within(value: object, low: float, high: float) -> float | None:
-    """Return a plausible value; None if it is missing, NaN or out of range, or has all bits set."""
+    """Return a value if it is plausible; None if it is missing, NaN or out of range, or has all bits set."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
         return None
     return float(value)
 
 
 def whole(value: object, low: int, high: int) -> int | None:
-    """Return a plausible value as an integer; None if it isn't plausible."""
+    """Return a value as an integer; None if it isn't plausible."""
     return None if within(value, low, high) is None or not isinstance(value, int | float) else int(value)
 
 

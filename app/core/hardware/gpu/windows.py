@@ -94,7 +94,7 @@ class WindowsGpus:
         self._opened, self._counters = False, None
 
     def _spilled(self, place: int, ours: Mapping[int, float]) -> int | None:
-        """Return how much computer memory the run uses through a card that has its own memory; None if unknown."""
+        """Return the computer memory that a run uses through a card with its own memory; None if unknown."""
         entry, adapter = self._cards[place]
         if adapter is None or shares_memory(vendor_of(entry.vendor_id), entry.name) is not False:
             return None

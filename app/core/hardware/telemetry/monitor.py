@@ -121,7 +121,7 @@ class TelemetryReader:
         )
 
     def _read_energy(self, elapsed_s: float) -> tuple[float | None, float | None]:
-        """Return the CPU's energy since the first read in joules and mean power since the last read in watts."""
+        """Return the CPU's energy in joules since the first read and mean power in watts since the last read."""
         if self._apple is not None and self._apple.is_there:
             return self._apple.read()
         before_j, self._energy_j = self._energy_j, self._energy.read_j(elapsed_s)
@@ -314,7 +314,7 @@ def are_believable(
     """Return whether CPU times are plausible: the CPUs can't have been busy for less time than our own processes.
 
     Args:
-        before_s: CPU times from psutil at the previous read.
+        before_s: CPU times from psutil as of the previous read.
         after_s: CPU times from psutil now.
         own_s: CPU time of the run's own processes between these reads; None if unknown.
         process_s: CPU time of this process since it started.

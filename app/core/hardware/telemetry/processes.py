@@ -45,11 +45,11 @@ class OwnProcesses:
 
     @property
     def pids(self) -> frozenset[int] | None:
-        """The process IDs at the latest read; None if the worker is unknown."""
+        """The process IDs as of the latest read; None if the worker is unknown."""
         return None if self._used is None else frozenset(self._used)
 
     def spent_s(self) -> float | None:
-        """Return the CPU time in seconds since the previous read; None at the first read or without a worker."""
+        """Return the CPU time in seconds since the previous read; None on the first read or without a worker."""
         before, self._used = self._used, self._look()
         return None if before is None or self._used is None else spent_s(before, self._used)
 

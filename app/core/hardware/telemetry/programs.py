@@ -34,7 +34,7 @@ def busy_programs(duration_s: float = 0.5, stop: threading.Event | None = None) 
 def busiest(
     before: Mapping[tuple[int, str], float], after: Mapping[tuple[int, str], float], elapsed_s: float
 ) -> tuple[str, ...]:
-    """Return the busiest programs, given two readings of CPU times in seconds by process ID and name."""
+    """Return the busiest programs, given two readings of CPU times, in seconds, by process ID and name."""
     used_s: defaultdict[str, float] = defaultdict(float)
     for process, total_s in after.items():
         used_s[process[1]] += total_s - before.get(process, total_s)  # a process that is new isn't counted

@@ -1,4 +1,4 @@
-"""Clocks for measuring how long the computer slept: one stops during sleep, the other continues.
+"""Clocks for measuring how long the computer slept: one that stops during sleep, and one that continues.
 
 - Linux: CLOCK_MONOTONIC, CLOCK_BOOTTIME.
 - Windows: the unbiased interrupt time, which excludes sleep, and the milliseconds since startup (Microsoft,

@@ -147,7 +147,7 @@ def read_clocks(clock: Clock | None = None, sleepless: Clock | None = None) -> C
 
 
 def clock_changes(before: Clocks, after: Clocks) -> tuple[float, float | None]:
-    """Return by how many seconds the wall clock was adjusted between two reads, and the seconds of sleep.
+    """Return the adjustment of the wall clock between two reads and the duration of sleep, both in seconds.
 
     Without a clock that includes sleep, sleep looks like an adjustment of the wall clock.
     """

@@ -1,4 +1,4 @@
-"""Data sets: downloads, imports, installed files."""
+"""Data sets: downloads, imports and installed files."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "dataset.choose_other_folder": "Choose another folder for data sets.",

@@ -1,4 +1,4 @@
-"""The Results page, the history."""
+"""The Results page and the trends of repeated runs."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "results_page.all_results": "All results",

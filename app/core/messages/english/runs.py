@@ -1,4 +1,4 @@
-"""Runs: why one can't start, what its worker did, how it ended."""
+"""Runs: why one can't start, what its worker did, and how it ended."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "again.busy": "A benchmark is running. Wait for it to finish, or cancel it.",

@@ -1,4 +1,4 @@
-"""Stored results: the database, groups of runs, imported results."""
+"""Stored results: the database, groups of runs, and imported results."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "database.bad_header": "invalid header",

@@ -1,4 +1,4 @@
-"""Workers and workloads: unsupported runs, errors, facts about a run."""
+"""Workers and workloads: unsupported runs, errors, and facts about a run."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "data.none_real": "{workload} always uses generated data, as the study did. Choose --data synthetic.",

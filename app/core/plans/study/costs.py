@@ -255,7 +255,7 @@ def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True
     Args:
         result: A study of costs.
         costs: The user's prices.
-        with_advice: Whether to mention missing prices. Omit this in shared texts.
+        with_advice: Whether to mention missing prices; False for shared texts.
     """
     done = [point for point in result.done if point.metric == "seconds_per_epoch_s" and point.value]
     if not done:

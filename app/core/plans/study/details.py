@@ -40,7 +40,7 @@ NO_DETAILS = Details()
 def wants_epochs(result: StudyResult) -> bool:
     """Return whether a study shows the progress of training.
 
-    Such studies are "convergence", and studies of several epochs on several devices or of custom axes.
+    These are "convergence" and, if their runs have several epochs, studies with several devices or custom axes.
     """
     if result.study.preset not in ("", *_ON_SEVERAL):
         return result.study.preset == CONVERGENCE

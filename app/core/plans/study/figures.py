@@ -129,7 +129,7 @@ def _lines(result: StudyResult, done: Sequence[Point]) -> Figure:
 
 
 def _phase(result: StudyResult, done: Sequence[Point], case: str, details: Details) -> Figure:
-    """Return a chart of a phase's speed: a line over CPUs for each folder, or a bar for each configuration."""
+    """Return a chart of a phase's speed: a line over CPU counts for each folder, or a bar per configuration."""
     points = [
         replace(point, value=statistics.median(rates), low=min(rates), high=max(rates))
         for point in done
@@ -166,7 +166,7 @@ def _work(result: StudyResult, done: Sequence[Point]) -> Figure:
 
 
 def published_lines(workloads: Sequence[str], axis: str, unit: Unit) -> list[Series]:
-    """Return published results as lines over batch sizes or CPUs, one for each pair of device and software."""
+    """Return published results as lines over batch sizes or CPU counts, one per pair of device and software."""
     lines: dict[tuple[str, str], dict[float, float]] = {}
     for workload in workloads[:1]:
         for row in comparable_rows(workload):

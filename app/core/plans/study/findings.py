@@ -263,7 +263,7 @@ def _phases(result: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _few_images(points: list[Point]) -> list[str]:
-    """Return sentences about the configuration with the shortest latency for one image and for 16 images."""
+    """Return sentences about the configurations with the shortest latency for one image and for 16 images."""
     lines = []
     for count, key in ((1, "latency_1_median_s"), (16, "latency_16_median_s")):
         timed = [point for point in points if key in point.metrics]

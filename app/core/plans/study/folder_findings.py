@@ -22,7 +22,7 @@ CLOSE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
-    """Speed of a configuration in one phase in images per second: the median and range of its rounds."""
+    """Speed, in images per second, of a configuration in one phase: the median and range of its rounds."""
 
     cpus: int
     folder: str
@@ -104,7 +104,7 @@ def _limit(case: str, spots: Sequence[_Spot]) -> str:
 
 
 def _gain(best: _Spot, other: _Spot) -> float:
-    """Return how many times as fast as the other configuration the best one is; 1.0 if their ranges overlap."""
+    """Return the ratio of the best configuration's speed to the other one's; 1.0 if their ranges overlap."""
     return best.rate / other.rate if best.low > other.high else 1.0
 
 

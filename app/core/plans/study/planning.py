@@ -52,7 +52,7 @@ def plan_preset(
         folders: Folders to read from, used as values of an additional axis; () if there are none.
 
     Raises:
-        UsageError: The study or a workload doesn't exist, or this computer can run no configuration.
+        UsageError: The study or a workload doesn't exist, or this computer can't run any configuration.
     """
     study = study_preset(key)
     folders = [str(each) for text in folders for each in folders_of(text)]

@@ -126,7 +126,7 @@ class Point:
 
     @property
     def energy_per_epoch_j(self) -> float | None:
-        """Energy used by CPU and GPU per epoch in joules, as far as known; None if neither is known."""
+        """Energy, in joules, used by CPU and GPU per epoch, as far as known; None if neither is known."""
         run = self.best_run
         parts = (run.cpu_energy_per_epoch_j, run.gpu_energy_per_epoch_j) if run is not None else ()
         there = [part for part in parts if part is not None]
@@ -194,7 +194,7 @@ def name_in_sentence(study: Study, point: Point) -> str:
 
 
 def name_in_legend(study: Study, point: Point) -> str:
-    """Return a configuration's name that says what it is: "batch 400" instead of "400"."""
+    """Return a self-explanatory name of a configuration: "batch 400" instead of "400"."""
     is_number = len(study.axes) == 1 and point.name.replace(",", "").isdecimal()
     return (is_number and axis_phrase(study.axes[0], point.spec)) or titled_name(study, point.name)
 

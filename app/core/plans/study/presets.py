@@ -136,7 +136,10 @@ def cpu_counts(place: Place) -> list[int]:
 
 
 def software(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return specs for each engine on the CPU: with defaults and, if supported, without oneDNN and compiled."""
+    """Return specs for each engine on the CPU.
+
+    Each engine has a spec with default settings and, if supported, one without oneDNN and one that is compiled.
+    """
     (workload,) = workloads
     specs = []
     for choice in place.choices(workload):

@@ -30,7 +30,7 @@ class KnownScore:
         name: Label of the computer.
         engine: Engine and its version.
         verdict: Worst verdict of the tests.
-        is_community: Whether the score is from a community table, in which each test's value is a median over
+        is_community: Whether the score is from a community table, in which each test's value is a median across
             computers.
     """
 

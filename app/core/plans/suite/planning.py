@@ -24,7 +24,7 @@ def plan_suite(runner: Runner, engine: str = AUTO, device: str = AUTO, number: i
         number: Number of the suite.
 
     Raises:
-        UsageError: The suite, engine or device doesn't exist, or this computer can run no test.
+        UsageError: The suite, engine or device doesn't exist, or this computer can't run any test.
     """
     definition = definition_of(number)
     chosen = _choice(definition, runner, engine, device)

@@ -95,7 +95,7 @@ class SuiteResult:
         return min(counted, default=0)
 
     def mean(self, purpose: Purpose | None) -> Score | None:
-        """Return the geometric mean of the tests' scores. If `purpose` isn't None, only tests with it count.
+        """Return the geometric mean of the tests' scores, counting only tests with `purpose` unless it is None.
 
         None while a test has no points, or if the runs used different computers or engine versions.
         """
@@ -105,7 +105,7 @@ class SuiteResult:
 
     @property
     def mean_of_fitting(self) -> Score | None:
-        """Geometric mean of the tests with more than 0 points; None if there are none, or no total score."""
+        """Geometric mean of the tests with more than 0 points; None without such tests or a total score."""
         fitting = [each for each in self.parts if each.score is None or each.score.points > 0]
         return mean_of_parts(fitting, self.parts) if fitting and self.total is not None else None
 

@@ -222,7 +222,7 @@ def _best_first(places: Sequence[tuple[str, Score, bool]]) -> list[tuple[str, Sc
 
 
 def _others(elsewhere: Sequence[KnownScore], definition: Definition, engine: str) -> list[tuple[str, Score, bool]]:
-    """Return names and scores of the reference and other computers. The name of this engine is omitted."""
+    """Return names and scores of the reference and other computers. `engine` is omitted from the names."""
     software = definition.software.split(",")[0]  # without the precision, which is on the axis
 
     def name(*parts: str) -> str:

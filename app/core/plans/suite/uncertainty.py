@@ -79,7 +79,7 @@ def geometric_mean(scores: Sequence[Score]) -> Score:
 
 
 def _together(rounds: Sequence[Sequence[float]], shared: float) -> float | None:
-    """Return half of the 95 % interval of the error common to all tests, on a log scale; None if unknown."""
+    """Return half the width of the 95 % interval of the error common to all tests, on a log scale, or None."""
     host, freedom = shared * BETWEEN_RUNS_PCT / 100, _HOSTS_FREEDOM if shared else 0
     if any(len(each) < _TWO_ROUNDS for each in rounds):
         return shared * BETWEEN_RUNS_HALF_PCT / 100 if shared else None

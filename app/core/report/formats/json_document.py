@@ -75,7 +75,7 @@ def _without_steps(run: Run, private: Mapping[str, str] | None) -> dict[str, Any
 
 
 def _limit(run: Run) -> str:
-    """Return a text that states what limited a run's speed; "" if unknown or not applicable."""
+    """Return text that states what limited a run's speed; "" if unknown or not applicable."""
     try:
         explanation = explain(run)
     except Exception:  # noqa: BLE001 - one unexpected record must not stop the export of the others
