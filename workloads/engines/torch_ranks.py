@@ -208,7 +208,7 @@ class Ranks:
         return tuple(seen.tolist())
 
     def _add_metrics(self) -> None:
-        """Add up the sums and counts of all processes from which the metrics are computed."""
+        """Add up, over all processes, the sums and counts from which the metrics are computed."""
         values = [variable.value for variable in self._model.metrics_variables]
         sums = self._torch.stack([value.detach().to("cpu", self._torch.float64) for value in values])
         self._distributed.all_reduce(sums)

@@ -1,4 +1,4 @@
-"""Measures the effect of the drive: writes, prepares, reads and trains on the same images in several folders."""
+"""Measures the effect of the drive: writes, prepares and reads images in several folders, and trains on them."""
 
 import math
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""Files of the storage test: checks free space, writes files, drops them from memory and removes them."""
+"""Handles the storage test's files: checks free space, writes files, drops them from memory and removes them."""
 
 import json
 import os
@@ -94,7 +94,7 @@ def remove_leftovers(parent: Path) -> None:
 
 
 def write_pictures(folder: Path, pictures: Sequence[bytes], images: int, reporter: Reporter) -> list[Path]:
-    """Write `images` files, repeating the images, and wait until all are on the drive."""
+    """Write `images` files, repeating the pictures if necessary, and wait until all are on the drive."""
     paths = [folder / PICTURES / f"{number:06d}.jpg" for number in range(images)]
     steps = [range(start, min(start + FILES_PER_STEP, images)) for start in range(0, images, FILES_PER_STEP)]
     for step in steps:
@@ -156,7 +156,7 @@ def _remove_own(folder: Path, warn: Callable[[Message], None]) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove only files created by the test, with the marker last, so that an interrupted removal can resume."""
+    """Remove only files created by the test, the marker last, so that an interrupted removal can be resumed."""
     for name in (PICTURES, SHARDS):
         with suppress(FileNotFoundError):
             shutil.rmtree(folder / name)  # doesn't follow links

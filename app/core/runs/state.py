@@ -22,7 +22,7 @@ class RunState:
         summary: Stored record, including the engine and data used; None before the run is stored.
         progress: Progress and remaining time.
         series: Epochs, curves, metrics, warnings, estimate and verdict.
-        steps: All timed steps; None if they aren't kept, because a long run has millions.
+        steps: All timed steps; None if they aren't kept. A long run has millions of steps.
 
     Args:
         spec: Spec of the run.

@@ -96,7 +96,7 @@ def recover_runs(database: Database) -> list[int]:
 
 
 def running_on(database: Database, engine: str) -> list[int]:
-    """Return the ids of all runs in progress with an engine. Call `recover_runs` first."""
+    """Return the ids of all runs in progress that use an engine. Call `recover_runs` first."""
     with database.complaints():
         sql = "SELECT id FROM runs WHERE status = 'running' AND engine = ? ORDER BY id"
         return [row[0] for row in database.connection.execute(sql, (engine,))]

@@ -142,8 +142,8 @@ def gpu_index(device: str) -> int | None:
 def used_gpu(run: Run) -> int | None:
     """Return the index of the GPU that a run used; None for the CPU, UNKNOWN_GPU if unclear or if it used several.
 
-    If an environment variable hides GPUs, TensorFlow renumbers the others. The GPU is then identified by its name
-    if this is unique.
+    If an environment variable hides GPUs, TensorFlow renumbers the others. The GPU is then identified by its name,
+    if unique.
     """
     environment = run.environment
     index = gpu_index(environment.device) if environment is not None else None

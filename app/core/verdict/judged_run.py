@@ -27,7 +27,7 @@ class JudgedRun:
 
     @property
     def summary(self) -> RunSummary:
-        """The run's row with its headline."""
+        """The run's row, including its headline."""
         return self.run.summary
 
     @cached_property

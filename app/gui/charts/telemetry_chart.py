@@ -58,7 +58,7 @@ class TelemetryChart(DoublePlot):
     Attributes:
         entries: Legend entries: colour, name with the current value (or the median, for a finished run), and
             whether the line is dashed.
-        has_right: Whether there are degrees or watts.
+        has_right: Whether any curve uses the right axis, for degrees or watts.
     """
 
     def __init__(self, theme: Theme) -> None:

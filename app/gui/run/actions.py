@@ -254,7 +254,7 @@ class ResultActions:
         """Ask for a file, and add the suffix of the selected type. Returns None if the user cancels.
 
         The dialog starts in the most recently used folder or, if there is none, in the usual folder for such
-        files. Not every home folder has one, and Qt would then start in the current folder.
+        files. Not every home folder has one; without it, Qt would start in the current folder.
         """
         usual = (self._services.preferences.settings.save_folder, QStandardPaths.writableLocation(place))
         folder = next((each for each in usual if each and Path(each).is_dir()), QDir.homePath())

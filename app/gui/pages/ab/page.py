@@ -283,7 +283,7 @@ class AbPage(PlanPage[AbResult]):
         self.foot.show_live(bridge, self._left_s(count - len(bridge.done)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Adapt the text size of the ratio to the window's width."""
+        """Adapt the font size of the ratio to the window's width."""
         super().resizeEvent(event)
         size_px = HEADLINE_PX * 2 // 3 if is_narrow(self) else HEADLINE_PX
         self.value.setFont(tabular_font(size_px, QFont.Weight.Bold))
