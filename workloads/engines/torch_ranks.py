@@ -92,7 +92,7 @@ class Ranks:
 
         Args:
             model: The model, which is about to be trained.
-            own: Validates with a follower's part; None for the leader, or without validation.
+            own: Validates with a follower's part; None for the leader, or if there is no validation.
         """
         self._validation = own
         if not self.leads:

@@ -1,4 +1,4 @@
-"""Image networks as defined and timed by timm, on one generated batch. Same parameters, random weights."""
+"""Image networks as defined and timed by timm, on one generated batch and with random weights."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Measures the effect of the drive: writes, prepares and reads images in several folders, and trains on them."""
+"""Measures the effect of the drive: writes, prepares and reads the same images in several folders, then trains."""
 
 import math
 from collections.abc import Callable, Iterable

@@ -45,7 +45,7 @@ def check_space(parent: Path, images: int) -> None:
 
 
 def trouble(parent: Path, error: OSError) -> WorkloadError:
-    """Return the error to raise if a folder fails during the measurement."""
+    """Return the error to raise if a folder can't be used during the measurement."""
     reason = error.strerror or str(error)
     is_there = False
     with suppress(OSError):
@@ -67,7 +67,7 @@ def own_folder(parent: Path, warn: Callable[[Message], None]) -> Iterator[Path]:
         warn: Called if the files can't be removed.
 
     Raises:
-        WorkloadError: The folder failed. The error contains a message for the user.
+        WorkloadError: The folder can't be used. The error contains a message for the user.
     """
     try:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))

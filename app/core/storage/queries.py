@@ -161,7 +161,7 @@ def restore_runs(database: Database, ids: Sequence[int]) -> int:
 
 
 def purge_trash(database: Database, ids: Sequence[int] | None = None, older_than_s: float = 0.0) -> int:
-    """Permanently delete runs in the trash, optionally limited to given runs or to those trashed long enough ago.
+    """Permanently delete the runs in the trash: all, only the given ones, or only those trashed long enough ago.
 
     Returns:
         Number of deleted runs.

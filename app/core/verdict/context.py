@@ -31,7 +31,7 @@ class TelemetryWindow:
         records: Records of telemetry in order.
         times_s: Time of each record in seconds since the start of the measurement.
         gpu: Index of the GPU used by the run; None if it used none, UNKNOWN_GPU if unclear or if it used several.
-        is_within: Whether the records were taken during the measurement. If there were none, all records are used.
+        is_within: Whether the records were taken during the measurement. If none were, all records are used.
         earlier: Records of the first seconds, before the run computed anything.
     """
 

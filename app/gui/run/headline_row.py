@@ -94,7 +94,10 @@ class HeadlineRow(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_number(self, value: str, unit: str, *, muted: bool) -> None:
-        """Show a value. `muted` marks it as doubtful. A dash has no unit, above which it would seem to float."""
+        """Show a value. `muted` marks it as doubtful.
+
+        A dash is shown without a unit, because it would seem to float above the unit.
+        """
         unit = "" if value == "–" else unit
         if (value, unit) != (self.value.text(), self.unit.text()):
             self.value.setText(value)

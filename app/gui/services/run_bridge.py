@@ -139,7 +139,7 @@ class RunBridge(QObject):
 
     @property
     def busy_text(self) -> str:
-        """A sentence about what is running and must end before anything else can start; "" if nothing is."""
+        """A sentence about the plan that must end before anything else can start; "" if none is running."""
         return sentence(f"benchmark.{self.page}_running") if self.is_running else ""
 
     @property
@@ -181,7 +181,7 @@ class RunBridge(QObject):
         return group, self._asked_of
 
     def left_s(self) -> float | None:
-        """Estimate the time of the remaining runs in seconds from the finished runs; None if there are none."""
+        """Estimate the remaining runs' time in seconds from the finished runs; None if no run has finished."""
         finished_s = [run.wall_s for run in self.done if run.wall_s is not None]
         if not finished_s:
             return None

@@ -289,7 +289,7 @@ class AbPage(PlanPage[AbResult]):
         self.value.setFont(tabular_font(size_px, QFont.Weight.Bold))
 
     def _left_s(self, runs: int) -> float | None:
-        """Estimate the time of the remaining runs in seconds from the finished runs; None if there are none."""
+        """Estimate the remaining runs' time in seconds from the finished runs; None if no run has finished."""
         if not self._runs_s:
             return None
         mean_s = sum(self._runs_s) / len(self._runs_s)
