@@ -1,4 +1,4 @@
-"""Image networks as defined and timed by timm, on one generated batch and with random weights."""
+"""Image networks as defined and timed by timm: same parameters, random weights, one generated batch."""
 
 from typing import Any
 

@@ -34,7 +34,7 @@ NEAR_LIMIT = 4
 
 
 class Runner:
-    """Starts runs. Results are meaningful only if one run is in progress at a time, but this isn't enforced.
+    """Starts runs. Results are meaningful only if runs don't overlap, but this isn't enforced.
 
     Args:
         paths: The app's folders, for results, data sets and engines.

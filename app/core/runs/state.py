@@ -1,4 +1,4 @@
-"""Tracks the state of a run from its events, for the window, the command line and the live verdict."""
+"""Derives the state of a run from its events, for the window, the command line and the live verdict."""
 
 from dataclasses import replace
 from typing import Literal

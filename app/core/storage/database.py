@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class DatabaseError(AppError):
-    """The database can't be used now. The caller keeps any data that hasn't been written."""
+    """The database can't be used at the moment. The caller keeps any data that hasn't been written."""
 
 
 def storable(value: object) -> object:

@@ -65,6 +65,6 @@ class JudgedRun:
         self.run = replace(self.run, summary=replace(self.run.summary, comment=comment or None))
 
     def prepared(self) -> "JudgedRun":
-        """Compute all derived data, and return the run itself."""
+        """Compute all derived data, and return this object."""
         _ = self.verdict, self.position, self.series.later_median_s, self.bottleneck, self.energies
         return self

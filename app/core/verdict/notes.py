@@ -48,7 +48,7 @@ def peak_share(share: PeakShare | None) -> Message | None:
 
 
 def _exchange(exchange: Exchange | None) -> Message | None:
-    """Describe how long the devices take to add up their gradients; None on a single device."""
+    """Describe the time that the devices take to add up their gradients; None on a single device."""
     if exchange is None:
         return None
     if exchange.duration_s is None:

@@ -116,7 +116,7 @@ def value_texts(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> tupl
 
 
 def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> float:
-    """Return the width to reserve for texts, so that each text fits after its bar.
+    """Return the width to reserve for texts so that each text fits after its bar.
 
     Args:
         room: Total width of bars and texts.

@@ -251,7 +251,7 @@ class ResultActions:
         return self._ask(title, name, kinds, QStandardPaths.StandardLocation.DocumentsLocation)
 
     def _ask(self, title: str, name: str, kinds: str, place: QStandardPaths.StandardLocation) -> Path | None:
-        """Ask for a file, and add the suffix of the selected type. Returns None if the user cancels.
+        """Ask for a file, and add the suffix of the selected type; None if the user cancels.
 
         The dialog starts in the most recently used folder or, if there is none, in the usual folder for such
         files. Not every home folder has one; without it, Qt would start in the current folder.
@@ -313,7 +313,7 @@ def _endings(kinds: str) -> list[str]:
 
 
 def _write(target: Path, database: Database, ids: Sequence[int]) -> int:
-    """Write runs to a file in the format indicated by its suffix, and return how many were written."""
+    """Write runs to a file in the format indicated by its suffix, and return the number of runs."""
     from app.core.report.export import format_of, write_lines
     from app.core.report.formats.result_document import FORMAT as RESULT_FILE
     from app.core.report.formats.result_document import results_of

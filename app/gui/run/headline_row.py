@@ -179,7 +179,7 @@ def _number_font(size_px: int) -> QFont:
 
 
 def _font_within(text: str, room_px: int) -> QFont:
-    """Return the largest font in which a text fits; the smallest font if none does."""
+    """Return the largest font in which a text fits; the smallest font if it fits in none."""
     size_px = HEADLINE_PX
     while size_px > SMALLEST_PX and QFontMetricsF(_number_font(size_px)).horizontalAdvance(text) > room_px:
         size_px -= 2

@@ -68,7 +68,7 @@ class RunBridge(QObject):
         group_id: Number of the plan's stored group; None until it is stored, and for single runs.
 
     Signals:
-        started: A plan was started. `state` is new.
+        started: A plan was started. `state` is a new object.
         moved_on: A run has started or ended, or `asks` has changed. Each run has a new `state`.
         advanced: Events have arrived. The argument is the set of their types; empty if only `waiting` has changed.
         ended: The plan has ended. The argument is the number of its last run, or 0 if there was none. If `trouble`
