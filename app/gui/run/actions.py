@@ -251,7 +251,7 @@ class ResultActions:
         return self._ask(title, name, kinds, QStandardPaths.StandardLocation.DocumentsLocation)
 
     def _ask(self, title: str, name: str, kinds: str, place: QStandardPaths.StandardLocation) -> Path | None:
-        """Ask for a file, and add the suffix of the selected type; None if the user cancels.
+        """Ask for a file, and add the suffix of the selected type. Returns None if the user cancels.
 
         The dialog starts in the most recently used folder or, if there is none, in the usual folder for such
         files. Not every home folder has one; without it, Qt would start in the current folder.
