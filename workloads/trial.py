@@ -1,4 +1,4 @@
-"""A disposable process for the doctor, which lists an engine's devices or tests one with real computations.
+"""A disposable process that lists an engine's devices, or tests one with real computations, for the doctor.
 
     python -m workloads.trial tensorflow list            build and devices
     python -m workloads.trial tensorflow device gpu:0    a matrix product, a convolution and gradients

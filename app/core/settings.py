@@ -54,7 +54,7 @@ class OwnComputer(msgspec.Struct, frozen=True, kw_only=True):
         purchase_usd: Price of the computer.
         lifetime_years: Expected years of use.
         hours_per_month: Hours of training per month, over which the purchase price is spread.
-        devices: Costs of devices that differ from the computer's, by device name.
+        devices: Costs of devices, where they differ from the computer's, by device name.
     """
 
     power_w: Amount | None = None
@@ -131,7 +131,7 @@ class _Zoom(msgspec.Struct, frozen=True):
 
 
 def stored_zoom_pct(path: Path) -> int:
-    """Return the stored zoom in percent without reporting problems with the file; 100 if there is none."""
+    """Return the stored zoom in percent, or 100 if none can be read. Problems with the file aren't reported."""
     try:
         return typed.decode(read_regular(path, _SIZE_LIMIT_BYTES), _Zoom).zoom_pct
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):

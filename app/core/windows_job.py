@@ -41,7 +41,7 @@ class Job:
     """A Job object that only this process has open. Windows ends its processes when this process ends.
 
     Args:
-        process: Handle of the process to add. Processes that it starts later are added, too.
+        process: Handle of the process to add. Processes that it starts later are also added.
 
     Raises:
         OSError: The Job object can't be created or used.

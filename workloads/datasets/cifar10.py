@@ -54,8 +54,8 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
     """Extract only the six data files from the archive, and write their checksum to the same folder.
 
     Raises:
-        HostileArchiveError: The archive isn't a tar.gz, or a data file is missing, duplicated, not a regular file
-            or the wrong size.
+        HostileArchiveError: The archive isn't a tar.gz, or a data file is missing or duplicated, isn't a regular
+            file, or has the wrong size.
     """
     wanted = {f"{_FOLDER_IN_ARCHIVE}/{name}": name for name in FILES}
     seen: set[str] = set()
@@ -85,7 +85,7 @@ def load(folder: Path | None, *, scale: float = 255) -> Arrays:
     generated. Images are converted to float32 one file at a time, to avoid holding a second full copy in memory.
 
     Raises:
-        MissingDataError: A file is missing, modified or the wrong size, or contains an invalid label.
+        MissingDataError: A file is missing or modified, has the wrong size, or contains an invalid label.
     """
     import numpy as np
 

@@ -120,7 +120,7 @@ def _fresh_folder(parent: Path, name: str, shards: Sequence[Path]) -> Iterator[P
 
 
 def _remove_leftovers(parent: Path, name: str, shards: Sequence[Path]) -> None:
-    """Delete temporary folders of killed packing runs. Skip folders that are in use or belong to the user."""
+    """Delete temporary folders left by killed processes. Skip folders that are in use or belong to the user."""
     from filelock import FileLock
 
     for leftover in parent.iterdir():

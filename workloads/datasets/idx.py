@@ -41,7 +41,7 @@ def header_bytes(shape: tuple[int, ...]) -> int:
 
 
 def parse_shape(raw: bytes) -> tuple[int, ...]:
-    """Return the shape from the header of an IDX file of bytes.
+    """Return the shape from the header of an IDX file whose values are bytes.
 
     Raises:
         UnfitError: The header is invalid or truncated.

@@ -1,4 +1,4 @@
-"""Trials of an engine's devices, used by the doctor: real forward and backward passes, compared with NumPy."""
+"""Trials of an engine's devices, used by the doctor: real forward and backward passes, compared with NumPy's."""
 
 from collections.abc import Callable
 from functools import cache

@@ -121,7 +121,7 @@ class Engine:
         return vendor in self.vendors
 
     def refusal(self, spec: RunSpec) -> Message | None:
-        """Explain which setting of a run the engine doesn't support; None if it supports all."""
+        """Explain that the engine doesn't support one of a run's settings; None if it supports them all."""
         for name, usual in (("jit", False), ("onednn", None)):
             if name not in self.settings and getattr(spec, name) != usual:
                 return Message("engine.without_setting", {"engine": self.title, "setting": name})
@@ -213,7 +213,7 @@ class Engine:
         return [nullcontext()]
 
     def of_all_devices(self, numbers: list[float]) -> list[float]:
-        """Return one number per device of the run, such as its speed, given the numbers of this process's devices.
+        """Return one number per device of the run, such as its speed, given those for this process's devices.
 
         All processes must call this method. The run must use a single computer.
         """
@@ -290,7 +290,7 @@ class Engine:
     # Data
 
     def shared(self, array: Any) -> Any:
-        """Return an array as the engine's own type, sharing its memory where possible."""
+        """Convert an array to the engine's own type, sharing its memory where possible."""
         return array
 
     def one_hot(self, numbers: Any, classes: int) -> Any:

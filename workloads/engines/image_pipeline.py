@@ -301,7 +301,7 @@ def usable_cpus() -> int:
 
 
 def made(calls: Iterable[Callable[[], _Item]], threads: int) -> Iterator[_Item]:
-    """Yield the results of calls in order, working ahead by two calls per thread.
+    """Yield the results of calls in order, working ahead by up to two calls per thread.
 
     Args:
         calls: Calls, consumed one at a time in the caller's thread.

@@ -103,7 +103,7 @@ class StepWatch:
         self._forms.append(_Form(pruned, given, self._counted))
 
     def _remember(self, *arguments: Any, **named: Any) -> Any:
-        """Compute the loss, and record how many examples the network predicted."""
+        """Compute the loss, and record the number of examples that the network predicted."""
         self._predicted = _length(named["y_pred"] if "y_pred" in named else arguments[2])
         return self._compute_loss(*arguments, **named)
 

@@ -61,8 +61,8 @@ def peers(
         line: The job, as read from standard input.
         count: Number of processes on this computer, including this one. No process is started if this is 1, or if
             this process was itself started in this way.
-        lost: Called in a thread if another process is suspended or stuck, or if this process is still waiting for
-            one a few seconds after it failed, for example because it failed before joining.
+        lost: Called in a thread if another process is suspended or stuck, or if another process has failed (for
+            example, before joining) and this process is still waiting for it a few seconds later.
         place: This computer's place among several; None for a single computer.
 
     Raises:

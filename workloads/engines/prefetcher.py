@@ -20,8 +20,8 @@ class Prefetcher(Generic[_Batch]):
         make: Returns a new iterator of batches. Only the thread uses it.
         depth: Maximum number of batches ready or in preparation.
         stop: Called from the thread that closes the iterator, to abort a batch in preparation.
-        patience_s: Maximum time to wait for a batch in preparation on closing, in seconds. After that, the thread
-            ends on its own.
+        patience_s: Maximum time, in seconds, to wait for a batch in preparation when closing. After that, the
+            thread ends on its own.
     """
 
     def __init__(

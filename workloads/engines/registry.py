@@ -15,7 +15,7 @@ class EngineEntry:
 
     Attributes:
         module: Module that defines ENGINE. Importing it doesn't import the engine.
-        packages_folder: Name of its folder inside the engines folder.
+        packages_folder: Name of the engine's folder inside the engines folder.
         included_as: Package whose presence shows that the engine is included in Epochmark; None if it never is.
     """
 
@@ -65,7 +65,7 @@ def engine_title(name: str) -> str:
 
 
 def compiler_name(engine: str) -> str:
-    """Return the name of an engine's compiler; "XLA", as in older records, if it is unknown or broken."""
+    """Return the name of an engine's compiler; "XLA", as in older records, if the engine is unknown or broken."""
     try:
         return engine_named(engine).compiler
     except (KeyError, WorkloadError):
@@ -73,7 +73,7 @@ def compiler_name(engine: str) -> str:
 
 
 def compiles_always(engine: str) -> bool:
-    """Return whether an engine always compiles steps; False if it is unknown or broken."""
+    """Return whether an engine always compiles steps; False if the engine is unknown or broken."""
     try:
         return engine_named(engine).compiles_always
     except (KeyError, WorkloadError):

@@ -128,7 +128,7 @@ def report_memory(engine: Engine, reporter: Reporter) -> None:
 
 
 def peak_bytes() -> int | None:
-    """Return the peak memory use of this process so far in bytes; None if unknown."""
+    """Return this process's peak memory use so far, in bytes; None if unknown."""
     if sys.platform == "win32":
         try:
             import psutil  # may be missing from a worker's Python

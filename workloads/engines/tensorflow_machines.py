@@ -82,7 +82,7 @@ def total(strategy: Any, numbers: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def alike(strategy: Any, weights: list[Any]) -> int:
-    """Return how many devices, on all computers, have the same weights as the first one."""
+    """Return the number of devices, on all computers, that have the same weights as the first one."""
     import tensorflow as tf
 
     def table(device: Any) -> Any:

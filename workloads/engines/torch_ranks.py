@@ -92,7 +92,7 @@ class Ranks:
 
         Args:
             model: The model, which is about to be trained.
-            own: Validates with a follower's part; None for the leader, or without validation.
+            own: Validates with a follower's part; None for the leader, or if there is no validation.
         """
         self._validation = own
         if not self.leads:
@@ -208,7 +208,7 @@ class Ranks:
         return tuple(seen.tolist())
 
     def _add_metrics(self) -> None:
-        """Add up the sums and counts of all processes from which the metrics are computed."""
+        """Add up, over all processes, the sums and counts from which the metrics are computed."""
         values = [variable.value for variable in self._model.metrics_variables]
         sums = self._torch.stack([value.detach().to("cpu", self._torch.float64) for value in values])
         self._distributed.all_reduce(sums)

@@ -70,7 +70,7 @@ class StepWatch:
         return result
 
     def _remember(self, *arguments: Any, **named: Any) -> Any:
-        """Compute the loss, and record how many examples the network predicted."""
+        """Compute the loss, and record the number of examples that the network predicted."""
         if self._model.training:
             # Don't keep the predictions. They would occupy memory until the next step.
             self._predicted = _length(named["y_pred"] if "y_pred" in named else arguments[2])

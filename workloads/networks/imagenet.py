@@ -1,4 +1,4 @@
-"""ImageNet networks that study 001 timed in the cloud, on generated images."""
+"""ImageNet networks that study 001 timed in the cloud. Here, they train on generated images."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Image networks as defined and timed by timm, on one generated batch. Same parameters, random weights."""
+"""Image networks as defined and timed by timm: same parameters, random weights, one generated batch."""
 
 from typing import Any
 
@@ -210,7 +210,7 @@ def _narrow_block(
 
 
 def convolution(x: Any, filters: int | None, size: int, stride: int = 1, activation: str | None = None) -> Any:
-    """Apply a convolution without bias, batch normalisation and an activation; depthwise if `filters` is None.
+    """Apply a convolution (without bias), batch normalisation and an activation; depthwise if `filters` is None.
 
     The padding is symmetric, as in PyTorch. With strides, Keras would pad two sides more than the others.
     """

@@ -53,8 +53,8 @@ def beat(emitter: Emitter, every_s: float = events.BEAT_S) -> None:
 class Reporter:
     """Times a training run. Any training loop can call it.
 
-    Each call reads the clock first and sends events afterwards. Sending takes only a few microseconds, about ten
-    times per second.
+    Each call reads the clock first and sends events afterwards. Events are sent about ten times per second, which
+    takes only a few microseconds each time.
     """
 
     def __init__(self, emitter: Emitter, clock: Callable[[], float] = time.perf_counter) -> None:

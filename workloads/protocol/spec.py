@@ -28,7 +28,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         steps: Number of training steps in a shortened epoch; None for full epochs.
         duration_s: Minimum training time of Sustained, or maximum time of Quick after the engine has started; None
             for the preset's default.
-        measure_s: Duration of a probe in seconds. Probes time steps without validation. None for a normal run.
+        measure_s: Duration of a probe in seconds. A probe times steps without validation. None for a normal run.
         threads: Threads within one operation; None lets the engine choose.
         jit: Whether XLA compiles the training step. The studies ran without it.
         engine: Name of the engine, as in workloads.engines.registry.
@@ -80,7 +80,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def listed_gpus(value: object) -> tuple[int, ...]:
-    """Return the GPU numbers in a setting such as "0,2"; () if it isn't an ascending list with a gap."""
+    """Return the GPU numbers in a setting such as "0,2"; () unless it is an ascending list with a gap."""
     if not isinstance(value, str) or _GPU_LIST.fullmatch(value) is None:
         return ()
     numbers = tuple(map(int, value.split(",")))

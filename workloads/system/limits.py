@@ -91,7 +91,7 @@ class Matmul(Limit):
     meaning = message("meaning.matmul")
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
-        """Multiply square matrices, then study 003's matrices, with the second one plain and transposed."""
+        """Multiply square matrices, then study 003's matrices, both without and with transposing the second."""
         cases = [(f"matmul_{size}_flop_per_s", size, size, size, False) for size in SQUARE_SIZES]
         cases.append(("matmul_study_003_flop_per_s", ROWS, INNER, COLUMNS, False))
         cases.append(("matmul_study_003_transposed_flop_per_s", ROWS, INNER, COLUMNS, True))
@@ -201,7 +201,7 @@ def _checked(step: Callable[[], float], count: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Typical:
-    """Median duration of repeated calls in seconds, and its 95 % interval; None if there are too few calls."""
+    """Median duration, in seconds, of repeated calls, and its 95 % interval; None if there are too few calls."""
 
     median_s: float
     low_s: float | None

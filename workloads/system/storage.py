@@ -1,4 +1,4 @@
-"""Measures the effect of the drive: writes, prepares, reads and trains on the same images in several folders."""
+"""Measures the effect of the drive: writes, prepares and reads the same images in several folders, then trains."""
 
 import math
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""Files of the storage test: checks free space, writes files, drops them from memory and removes them."""
+"""Handles the storage test's files: checks free space, writes files, drops them from memory and removes them."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def check_space(parent: Path, images: int) -> None:
 
 
 def trouble(parent: Path, error: OSError) -> WorkloadError:
-    """Return the error to raise if a folder fails during the measurement."""
+    """Return the error to raise if a folder can't be used during the measurement."""
     reason = error.strerror or str(error)
     is_there = False
     with suppress(OSError):
@@ -67,7 +67,7 @@ def own_folder(parent: Path, warn: Callable[[Message], None]) -> Iterator[Path]:
         warn: Called if the files can't be removed.
 
     Raises:
-        WorkloadError: The folder failed. The error contains a message for the user.
+        WorkloadError: The folder can't be used. The error contains a message for the user.
     """
     try:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
@@ -94,7 +94,7 @@ def remove_leftovers(parent: Path) -> None:
 
 
 def write_pictures(folder: Path, pictures: Sequence[bytes], images: int, reporter: Reporter) -> list[Path]:
-    """Write `images` files, repeating the images, and wait until all are on the drive."""
+    """Write `images` files, repeating the pictures if necessary, and wait until all are on the drive."""
     paths = [folder / PICTURES / f"{number:06d}.jpg" for number in range(images)]
     steps = [range(start, min(start + FILES_PER_STEP, images)) for start in range(0, images, FILES_PER_STEP)]
     for step in steps:
@@ -156,7 +156,7 @@ def _remove_own(folder: Path, warn: Callable[[Message], None]) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove only files created by the test, with the marker last, so that an interrupted removal can resume."""
+    """Remove only files created by the test, the marker last, so that an interrupted removal can be resumed."""
     for name in (PICTURES, SHARDS):
         with suppress(FileNotFoundError):
             shutil.rmtree(folder / name)  # doesn't follow links

@@ -16,8 +16,8 @@ are based on their twins and on other data (Fashion-MNIST in colour, other Engli
 Memory: peak resident memory of the worker on a CPU, measured at two batch sizes with TensorFlow 2.21, PyTorch 2.13
 and JAX 0.10, and interpolated linearly (`python -m tests.benchmarks.workloads`). At half the default batch size,
 which wasn't used for the fit, four networks needed 0.91 to 1.04 times the predicted memory with PyTorch and JAX.
-GPTs and timm's networks were measured only at small batch sizes, up to a quarter to three eighths of the default,
-so their requirements at the default batch size are extrapolated.
+The largest batch sizes at which GPTs and timm's networks were measured are only a quarter to three eighths of the
+default, so their requirements at the default batch size are extrapolated.
 
 Operations: products and convolutions that the gradients depend on, counted in the graphs traced by TensorFlow
 2.21, with a multiplication and an addition as two operations (`python -m tests.benchmarks.operations`). The counts

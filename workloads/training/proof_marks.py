@@ -19,8 +19,8 @@ class TrainingEvidence:
         """Report the number of weight updates by the optimizer, and the change in the output layer's weights.
 
         `updates_done` must equal `updates_asked`, the number of timed steps. Both metrics are omitted for float16,
-        which skips gradients that overflow. `weights_changed` is the norm of the change divided by the norm of the
-        original weights; it is 0 for a learning rate of zero.
+        because updates whose gradients overflow are skipped. `weights_changed` is the norm of the change divided
+        by the norm of the original weights; it is 0 for a learning rate of zero.
         """
         import numpy as np
 

@@ -27,7 +27,7 @@ def stopwatch(
         reporter: Receives the progress of epochs, steps and validation.
         is_over: Called after each training step. Returns whether to stop training.
         proof_steps: Number of steps in the first epoch after which the mean loss is reported; None to skip this.
-        loss_band: Expected range of the first epoch's loss. Other losses trigger a warning; None for no range.
+        loss_band: Expected range of the first epoch's loss. Any other loss triggers a warning. None for no range.
     """
     from keras.callbacks import Callback
 

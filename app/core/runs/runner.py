@@ -34,7 +34,7 @@ NEAR_LIMIT = 4
 
 
 class Runner:
-    """Starts runs. Meaningful results require one run at a time, but this isn't enforced.
+    """Starts runs. Results are meaningful only if runs don't overlap, but this isn't enforced.
 
     Args:
         paths: The app's folders, for results, data sets and engines.
@@ -103,7 +103,7 @@ class Runner:
         return session
 
     def is_there(self, engine: str) -> bool:
-        """Return whether an engine is installed, even if incompletely."""
+        """Return whether an engine is installed, at least in part."""
         return is_included(engine) or engine_folder(self.paths, engine).look().state != "absent"
 
     def check(self, spec: RunSpec) -> Workload:
@@ -176,7 +176,7 @@ def checked_workload(spec: RunSpec) -> Workload:
 
 
 def exact_spec(spec: RunSpec) -> RunSpec:
-    """Check a spec, and return it with fields of the declared types. Raises UsageError if a value is invalid."""
+    """Check a spec, and convert its fields to the declared types. Raises UsageError if a value is invalid."""
     checked_workload(spec)
     try:
         return typed.convert(msgspec.to_builtins(spec), RunSpec)
@@ -194,7 +194,7 @@ def _near(typed: str) -> list[str]:
 
 
 def known_workload(workload_id: str) -> Workload:
-    """Return a workload by id. Raises UsageError with similar names if it doesn't exist."""
+    """Return a workload by id. If it doesn't exist, raises UsageError and suggests similar names."""
     if workload_id in CATALOGUE:
         return CATALOGUE[workload_id]
     near = _near(workload_id)

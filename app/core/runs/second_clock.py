@@ -25,7 +25,7 @@ class SecondClock:
     was blocked by a full queue, a slow database or a pause.
 
     Args:
-        clock: Function that returns the time in seconds on the same kind of clock as the worker's.
+        clock: Function that returns the time in seconds, from the same kind of clock as the worker's.
     """
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
@@ -54,7 +54,7 @@ class SecondClock:
         self._arrivals.append((sent_s, arrived_s))
 
     def metrics(self) -> dict[str, float]:
-        """Return the time between the first and last quarters on each clock; empty if arrivals are too few."""
+        """Return the time between the first and last quarters on each clock; empty after too few arrivals."""
         if len(self._arrivals) < ARRIVALS_AT_LEAST:
             return {}
         quarter = len(self._arrivals) // 4

@@ -58,13 +58,13 @@ class Limits:
     Attributes:
         silence_s: Silence before a warning. The run isn't ended before `start_s`, because compiling the first step
             may take a long time.
-        slow_s, slow_steps: Silence before a warning if several computers take part, as seconds and as a number of
+        slow_s, slow_steps: Silence before a warning if several computers take part, in seconds and as a number of
             typical steps; the longer one applies.
-        start_s: Silence before the first step after which a worker counts as hung. According to NVIDIA,
-            compiling kernels for a GPU without prebuilt code can take up to 30 minutes.
+        start_s: Silence after which a worker counts as hung if it hasn't completed the first step. According to
+            NVIDIA, compiling kernels for a GPU without prebuilt code can take up to 30 minutes.
         unheard_s: Silence after which a worker that regularly sends `alive` counts as hung.
         loads_s: The same as `unheard_s`, but until the engine has been imported.
-        hung_s, hung_steps: Silence after which a worker counts as hung once the first step is done, as seconds and
+        hung_s, hung_steps: Silence after which a worker counts as hung once the first step is done, in seconds and
             as a number of typical steps; the longer one applies.
         cancel_s: Time between asking a worker to stop and terminating it.
         terminate_s: Time between terminating a worker and killing it.

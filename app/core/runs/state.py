@@ -1,4 +1,4 @@
-"""Tracks the state of a run from its events, for the window, the command line and the live verdict."""
+"""Derives the state of a run from its events, for the window, the command line and the live verdict."""
 
 from dataclasses import replace
 from typing import Literal
@@ -22,7 +22,7 @@ class RunState:
         summary: Stored record, including the engine and data used; None before the run is stored.
         progress: Progress and remaining time.
         series: Epochs, curves, metrics, warnings, estimate and verdict.
-        steps: All timed steps; None if they aren't kept, because a long run has millions.
+        steps: All timed steps; None if they aren't kept. A long run has millions of steps.
 
     Args:
         spec: Spec of the run.

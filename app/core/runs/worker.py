@@ -153,7 +153,7 @@ def _parse(line: bytes) -> WorkerMessage:
 
 
 def explain_exit(code: int | None) -> Message:
-    """Describe how a worker ended without reporting it, as a predicate such as "crashed (SIGSEGV)"."""
+    """Describe the unreported end of a worker, as a predicate such as "crashed (SIGSEGV)"."""
     if code is None:
         return message("exit.had_to_be_killed")
     if code in _EXITS:

@@ -39,7 +39,7 @@ class WorkerCommand:
 
 
 def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] = os.environ) -> WorkerCommand:
-    """Return the command for a worker. Few of the user's environment variables are passed on."""
+    """Return the command for a worker. Only a few of the user's environment variables are passed on."""
     clean = _clean_environment(paths, environment) | engine_named(spec.engine).run_variables(spec)
     packages = packages_of(spec.engine, paths)
     if packages is not None and not packages.is_dir() and CATALOGUE[spec.workload].is_demo:
@@ -50,7 +50,7 @@ def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] =
 def trial_command(
     trial: tuple[str, ...], paths: Paths, environment: Mapping[str, str] = os.environ, engine: str = DEFAULT_ENGINE
 ) -> WorkerCommand:
-    """Return the command for a trial of the doctor: like a worker's, but with the engine's full logging."""
+    """Return the command for one of the doctor's trials: like a worker's, but with full logging by the engine."""
     clean = (
         _clean_environment(paths, environment) | engine_named(engine).variables() | {"TF_CPP_MIN_LOG_LEVEL": "0"}
     )

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class DatabaseError(AppError):
-    """The database can't be used now. The caller keeps any data that hasn't been written."""
+    """The database can't be used at the moment. The caller keeps any data that hasn't been written."""
 
 
 def storable(value: object) -> object:
@@ -42,7 +42,7 @@ class Database:
     Args:
         path: Path of the file; created if missing. A damaged file is renamed (never deleted), and its readable
             contents are copied to a new file.
-        busy_timeout_s: How long to wait for another instance of Epochmark that is writing, in seconds.
+        busy_timeout_s: How long, in seconds, to wait while another instance of Epochmark is writing.
 
     Raises:
         DatabaseError: The file is from a newer version of Epochmark, is locked, or is on a disk that is full or
@@ -279,7 +279,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _suspicion(path: Path) -> Path:
-    """Return the marker file that requests a check when the file is next opened."""
+    """Return the path of the marker file that requests a check when the database is next opened."""
     return path.with_name(path.name + ".suspect")
 
 

@@ -125,7 +125,7 @@ def _read_plan(row: Mapping[str, Any]) -> Plan:
 
 
 def _numbers(database: Database, group_ids: Sequence[int]) -> dict[int, dict[int, int]]:
-    """Return runs' numbers in their plans, by group id and run id. Without a number, the position is used."""
+    """Return runs' numbers in their plans, by group id and run id. Runs without a number get their position."""
     numbers: dict[int, dict[int, int]] = {group_id: {} for group_id in group_ids}
     sql = (
         "SELECT id, group_id, plan_number FROM runs WHERE group_id IN (SELECT value FROM json_each(?)) ORDER BY id"

@@ -1,4 +1,4 @@
-"""Stores results from other computers separately from the user's runs. Statistics include only these runs."""
+"""Stores results from other computers separately. Statistics include only the user's own runs."""
 
 # ruff: noqa: S608 - SQL is built from our own texts, never from values
 import json
@@ -66,7 +66,7 @@ class Added:
     Attributes:
         imported: Ids of new results.
         duplicates: Ids of results that had been imported before, from any kind of file or a QR code.
-        upgraded: Ids of results that were imported from a QR code and replaced by the full result.
+        upgraded: Ids of results that had been imported from a QR code and were replaced by full results.
         own_runs: Ids of the user's own runs among the results.
     """
 
@@ -130,7 +130,7 @@ def _add_suite(
 
 
 def _store(connection: sqlite3.Connection, entry: dict[str, Any], number: int | None = None) -> int:
-    """Store a result and return its id. It replaces the result with this number and any with the same digest."""
+    """Store a result and return its id. Any result with the id `number` or the same digest is replaced."""
     stored = connection.execute(_STORE, entry | {"id": number}).lastrowid
     assert stored is not None
     return stored
@@ -143,7 +143,7 @@ def _remove(connection: sqlite3.Connection, ids: Iterable[int]) -> None:
 def _earlier(
     connection: sqlite3.Connection, result: Result, entry: dict[str, Any], codes: dict[int, Result]
 ) -> int | None:
-    """Return the id of an earlier import of the result; None if there is none or only a QR import to upgrade."""
+    """Return the id of an earlier import of the result; None if there is none, or only a QR import to upgrade."""
     # A QR import is upgraded even if its few digits happen to be all digits of the headline.
     rows = connection.execute(IMPORTED_AGAIN, entry)
     earlier = next((row[0] for row in rows if not (entry["is_exact"] and row[0] in codes)), None)
@@ -157,7 +157,7 @@ def add_log(database: Database, log: Result, source: str, *, by_name: bool) -> A
         database: Database of the results.
         log: Result created from the log.
         source: File name without the folder.
-        by_name: Whether logs with the same epochs but different names are different logs.
+        by_name: Whether logs with the same epochs but different names count as different logs.
     """
     label = log.machine.cpu_name  # entered by the user, or the name of a folder or file
     entry = _entry(log, is_one_of_many=False) | {
@@ -279,7 +279,7 @@ def list_results(
 
 
 def results_of_whole_files(database: Database, workloads: Sequence[str]) -> list[ImportedResult]:
-    """Return the results of these workloads from files that contain all of them, newest first.
+    """Return the results of these workloads from files that contain all of these workloads, newest first.
 
     A file is identified by its name and the time of its import.
     """

@@ -1,6 +1,7 @@
 """Recognises suites from QR codes, whose results have fewer digits than results in files.
 
-Two suites are the same if each test has a run in both. A user may have removed some of the results.
+Two suites count as the same if they share at least one run of each test, because a user may have removed some of
+the results.
 """
 
 import bisect
@@ -83,11 +84,11 @@ def known_suite(connection: sqlite3.Connection, code: Sequence[Result]) -> Known
 
 
 def suites_of_file(connection: sqlite3.Connection, results: Sequence[Result]) -> tuple[dict[int, int], set[int]]:
-    """Find the suites from QR codes that a file contains.
+    """Find suites that were imported from QR codes and are also contained in a file.
 
     Returns:
-        The ids of the results to replace, by the index of the result in the file that replaces them; and the ids
-        of all results of these suites.
+        The ids of the results to replace, by the index of their replacement in the file; and the ids of all
+        results of these suites.
     """
     if len(results) < 2:
         return {}, set()

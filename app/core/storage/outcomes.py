@@ -72,7 +72,7 @@ def _store_outcome(database: Database, run_id: int, status: str, error: events.E
 
 
 def recover_runs(database: Database) -> list[int]:
-    """Mark runs whose owner no longer exists as interrupted, keeping their epochs; return the ids of these runs.
+    """Mark as interrupted all runs whose owner no longer exists, keeping their epochs; return the runs' ids.
 
     Runs are processed separately. If a run can't be ended now, the attempt is repeated at the next start.
     """
@@ -96,7 +96,7 @@ def recover_runs(database: Database) -> list[int]:
 
 
 def running_on(database: Database, engine: str) -> list[int]:
-    """Return the ids of all runs in progress with an engine. Call `recover_runs` first."""
+    """Return the ids of all runs in progress that use an engine. Call `recover_runs` first."""
     with database.complaints():
         sql = "SELECT id FROM runs WHERE status = 'running' AND engine = ? ORDER BY id"
         return [row[0] for row in database.connection.execute(sql, (engine,))]

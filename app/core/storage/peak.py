@@ -24,7 +24,7 @@ def peak_share(database: Database, run: RunSummary, model: Model | None) -> Peak
 
 
 def exchange(database: Database, run: RunSummary, model: Model | None) -> Exchange | None:
-    """Return how long a run's devices take to exchange a step's gradients; None on one device or if unknown.
+    """Describe the exchange of a step's gradients between a run's devices; None on one device or if unknown.
 
     Args:
         database: Database with the other runs of this computer.

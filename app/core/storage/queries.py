@@ -58,7 +58,8 @@ class Query:
     Attributes:
         text: Words that must all occur, ignoring case, in a run's comment, workload (id or title), CPU, device,
             status, preset, data source, engine, id or day (UTC, as stored), or at the beginning of its verdict.
-        sort: One of SORT_KEYS. Runs without a value are last in both directions; equal values are sorted by id.
+        sort: One of SORT_KEYS. Runs without a value come last in both directions; runs with equal values are
+            sorted by id.
     """
 
     text: str = ""
@@ -160,7 +161,7 @@ def restore_runs(database: Database, ids: Sequence[int]) -> int:
 
 
 def purge_trash(database: Database, ids: Sequence[int] | None = None, older_than_s: float = 0.0) -> int:
-    """Permanently delete runs in the trash, optionally limited to given runs or to those trashed long enough ago.
+    """Permanently delete the runs in the trash: all, only the given ones, or only those trashed long enough ago.
 
     Returns:
         Number of deleted runs.
@@ -189,7 +190,7 @@ def own_runs(database: Database, workload: str, limit: int) -> list[RunSummary]:
 
 
 def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> float | None:
-    """Return the expected training time on this computer in seconds, based on comparable completed runs.
+    """Return the expected training time on this computer, in seconds, based on comparable completed runs.
 
     Returns None if there is no comparable run, and for Quick runs, which have a time limit.
     """
@@ -277,7 +278,7 @@ def _order(query: Query) -> str:
 
 
 def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
-    """Return the ids of runs that contain all words. Strings that many runs share are searched only once."""
+    """Return the ids of runs that match all words. Strings that many runs share are searched only once."""
     cpu_names = dict(connection.execute(_CPU_NAMES).fetchall())
     sql = f"SELECT id, comment FROM {_LISTED} WHERE comment IS NOT NULL"
     comments = {row[0]: str(row[1]).casefold() for row in connection.execute(sql)}

@@ -58,7 +58,7 @@ def stored_rows(connection: sqlite3.Connection, table: str, run_id: int) -> Iter
 
 
 def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSummary:
-    """Convert the row of a run to a record. The row's values may be anything.
+    """Convert the row of a run to a record. The values may be of any type.
 
     Args:
         row: Values in the order of RUN_COLUMNS, with the JSON of the message as `error_message`.

@@ -54,7 +54,7 @@ def list_runs(
 def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield plain rows in the order of RUN_COLUMNS and then EpochColumns, oldest first.
 
-    Without ids, all runs are included.
+    If no ids are given, all runs are included.
     """
     sql, values = _select(ids or None, oldest_first=True)
     chosen = " WHERE run_id IN (SELECT value FROM json_each(?))" if ids else ""
@@ -143,7 +143,7 @@ def load_run(database: Database, run_id: int, *, with_peak: bool = True) -> Run:
 
 
 def load_runs(database: Database, ids: Iterable[int]) -> Iterator[Run]:
-    """Yield runs one at a time, as stored at the time of the first one. Missing runs are skipped."""
+    """Yield runs one at a time, as stored when the first one is read. Missing runs are skipped."""
     with database.snapshot():
         for run_id in ids:
             try:

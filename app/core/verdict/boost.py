@@ -1,4 +1,4 @@
-"""Detects devices that may be slower a minute later, because they are boosting or warming up."""
+"""Detects devices that may become slower after a minute, because they are boosting or warming up."""
 
 import re
 import statistics
@@ -30,7 +30,7 @@ def is_burstable_instance(root: Path = Path("/")) -> bool:
 
 
 def may_slow_down(machine: Machine, window: TelemetryWindow, *, is_burstable: bool) -> bool:
-    """Return whether the device may be boosting or warming up, so that Quick should use its full minute.
+    """Return whether the device may be boosting or warming up, in which case Quick should use its full minute.
 
     A CPU's power limit may end its boost after 56 s without warning. Therefore a CPU counts as settled only at its
     base clock, or in a virtual machine, where the host controls the clock.

@@ -221,9 +221,9 @@ def _is_small(run: Run) -> bool:
 
 
 def _try_batch(run: Run, busy_pct: float) -> Message | None:
-    """Suggest a batch size, as a power of two, that uses the remaining capacity; None if there is none.
+    """Suggest a batch size (a power of two) that uses the remaining capacity; None if there is none.
 
-    The batch size must fit on most computers and not exceed the number of examples.
+    A batch must fit into the memory of most computers and not exceed the number of examples.
     """
     summary = run.summary
     factor = min(_BATCH_FACTOR_MOST / 2, max(1.5, 100 / max(busy_pct, 1.0)))  # rounding up may double it

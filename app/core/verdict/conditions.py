@@ -154,7 +154,7 @@ CONDITIONS = (
 
 
 def _gpu_busy_before(evidence: Evidence) -> Message | None:
-    """Return a caution if the GPU was busy at the start of the run, unless other programs' use is known."""
+    """Return a caution if the GPU was busy at the start of the run, unless its use by other programs is known."""
     window = evidence.telemetry
     if window.gpu_values("other_utilization_pct"):
         return None
@@ -176,7 +176,7 @@ def _memory_spilled(evidence: Evidence) -> Message | None:
 
 
 def _shared_bytes(evidence: Evidence, capacity_bytes: float) -> float:
-    """Return how much of the computer's memory Windows used for the run because the GPU's memory was full."""
+    """Return the amount of system memory that Windows used for the run because the GPU's memory was full."""
     shared = evidence.telemetry.gpu_values("own_shared_bytes")
     used = evidence.telemetry.gpu_values("memory_used_bytes")
     if not shared or (used and 100 * statistics.median(used) < GPU_FULL_PCT * capacity_bytes):
@@ -186,7 +186,7 @@ def _shared_bytes(evidence: Evidence, capacity_bytes: float) -> float:
 
 
 def _excess_bytes(evidence: Evidence, capacity_bytes: float) -> float:
-    """Return by how much the memory reserved by the engine exceeded the GPU memory not used by other programs."""
+    """Return the amount by which the engine reserved more GPU memory than other programs had left unused."""
     reserved_bytes = evidence.run.metrics.get("peak_gpu_reserved_bytes") or 0.0
     others = evidence.telemetry.gpu_values("other_memory_bytes")
     return reserved_bytes - max(0.0, capacity_bytes - min(others, default=0.0))

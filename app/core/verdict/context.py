@@ -31,7 +31,7 @@ class TelemetryWindow:
         records: Records of telemetry in order.
         times_s: Time of each record in seconds since the start of the measurement.
         gpu: Index of the GPU used by the run; None if it used none, UNKNOWN_GPU if unclear or if it used several.
-        is_within: Whether the records were taken during the measurement. If there were none, all records are used.
+        is_within: Whether the records were taken during the measurement. If none were, all records are used.
         earlier: Records of the first seconds, before the run computed anything.
     """
 
@@ -142,8 +142,8 @@ def gpu_index(device: str) -> int | None:
 def used_gpu(run: Run) -> int | None:
     """Return the index of the GPU that a run used; None for the CPU, UNKNOWN_GPU if unclear or if it used several.
 
-    If an environment variable hides GPUs, TensorFlow renumbers the others. The GPU is then identified by its name
-    if this is unique.
+    If an environment variable hides GPUs, TensorFlow renumbers the others. The GPU is then identified by its name,
+    if unique.
     """
     environment = run.environment
     index = gpu_index(environment.device) if environment is not None else None

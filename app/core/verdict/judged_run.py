@@ -27,7 +27,7 @@ class JudgedRun:
 
     @property
     def summary(self) -> RunSummary:
-        """The run's row with its headline."""
+        """The run's row, including its headline."""
         return self.run.summary
 
     @cached_property
@@ -65,6 +65,6 @@ class JudgedRun:
         self.run = replace(self.run, summary=replace(self.run.summary, comment=comment or None))
 
     def prepared(self) -> "JudgedRun":
-        """Compute all derived data, and return the run itself."""
+        """Compute all derived data, and return this object."""
         _ = self.verdict, self.position, self.series.later_median_s, self.bottleneck, self.energies
         return self

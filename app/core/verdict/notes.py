@@ -48,7 +48,7 @@ def peak_share(share: PeakShare | None) -> Message | None:
 
 
 def _exchange(exchange: Exchange | None) -> Message | None:
-    """Describe how long the devices take to add up their gradients; None on a single device."""
+    """Describe the time that the devices take to add up their gradients; None on a single device."""
     if exchange is None:
         return None
     if exchange.duration_s is None:
@@ -112,7 +112,7 @@ def _divided_cpu(evidence: Evidence) -> Message | None:
 
 
 def _unequal_gpus(evidence: Evidence) -> Message | None:
-    """Name the slowest GPU of a run on several GPUs or, if no speeds were measured, GPUs that differ."""
+    """Name a run's slow GPU or, if no GPU is known to be slow, the different models of its GPUs."""
     numbers = _gpu_numbers(evidence.run)
     names = _gpu_names(evidence.run, numbers)
     slowest = _slowest_gpu(evidence.run, numbers)
@@ -126,7 +126,7 @@ def _unequal_gpus(evidence: Evidence) -> Message | None:
 
 
 def _gpu_numbers(run: Run) -> Sequence[int]:
-    """Return the numbers of this computer's GPUs in a run; empty on a CPU or a single GPU."""
+    """Return the numbers of this computer's GPUs that a run uses; empty for a CPU or a single GPU."""
     count, first = run.summary.device_count // run.summary.machine_count, gpu_index(run.summary.device or "")
     if count == 1 or first is None:
         return ()
@@ -144,7 +144,7 @@ def _gpu_names(run: Run, numbers: Collection[int]) -> dict[int, str]:
 
 
 def _slowest_gpu(run: Run, numbers: Sequence[int]) -> tuple[int, float] | None:
-    """Return the number of a slow GPU, and its share of the fastest GPU's speed in percent.
+    """Return the number of a slow GPU, and its speed as a percentage of the fastest GPU's.
 
     None if no GPU is slow, if their speeds are unknown, or if the run doesn't train.
     """

@@ -85,7 +85,7 @@ def _conditions(telemetry: Sequence[Telemetry], gpu: int | None) -> Iterator[eve
 
 
 def _naming(caution: events.Reason, programs: Sequence[str]) -> events.Reason:
-    """Return a caution about busy programs that contains their names."""
+    """Add the names of busy programs to a caution about them. Other cautions are returned unchanged."""
     if caution.code not in _OF_PROGRAMS or caution.said is None or not programs:
         return caution
     said = message(f"preflight.{caution.code}_named", **caution.said.arguments, programs=list(programs))

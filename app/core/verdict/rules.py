@@ -249,7 +249,7 @@ def _is_uncertain_itself(evidence: Evidence) -> bool:
 
 
 def _shared_host(evidence: Evidence) -> Message | None:
-    """Return a caution stating how much the next run may differ, unless this run's own uncertainty is larger."""
+    """Return a caution stating how much the next run may differ, unless the uncertainty of this run is larger."""
     part, run, half_pct = shared_part_of(evidence), evidence.run.summary, _half_interval_pct(evidence)
     if part is None or run.value is None or run.basis == "first_epoch":
         return None

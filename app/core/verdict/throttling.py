@@ -50,7 +50,7 @@ class Throttling:
     Attributes:
         after_s: Time from the start of the measurement in seconds.
         said: Description of the observation, as a clause.
-        is_heat: Whether heat is the cause. If not, it may also be a power limit.
+        is_heat: Whether heat is known to be the cause. If not, the cause may be a power limit or unknown.
     """
 
     after_s: float
@@ -59,7 +59,7 @@ class Throttling:
 
 
 def throttling(evidence: Evidence) -> Throttling | None:
-    """Return how the clock of the run's device was limited; None if it wasn't, or only briefly."""
+    """Return the throttling of the run's device; None if there was none or it was brief."""
     window = evidence.telemetry
     held = [_held_down(record, window.gpu) for record in window.records]
     readable = [word for word in held if word is not None]
@@ -82,7 +82,7 @@ def throttling(evidence: Evidence) -> Throttling | None:
 
 
 def _held_down(record: Telemetry, gpu: int | None) -> str | None:
-    """Return why a device's clock was limited; "" if it wasn't, None if unknown."""
+    """Return the reason why a device's clock was limited; "" if it wasn't, None if unknown."""
     if gpu is None:
         count = record.throttle_count
         return None if count is None else "thermal" if count > 0 else ""

@@ -30,7 +30,7 @@ def proof_lines(run: Run) -> list[tuple[str, str]]:
 
 
 def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield the work in the steps as counted by the engine, and their duration according to two clocks."""
+    """Yield the work done in the steps, as counted by the engine, and their duration according to two clocks."""
     metrics = run.metrics
     done, asked = metrics.get("examples_done"), metrics.get("examples_asked")
     if done is not None and asked is not None:
@@ -51,7 +51,7 @@ def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _says_what_is_counted(run: Run) -> bool:
-    """Return whether a run's record states what was counted; False for runs of older versions."""
+    """Return whether a run's record states what was counted; False for runs from older versions."""
     return "steps_counted" in run.metrics
 
 

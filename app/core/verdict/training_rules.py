@@ -39,7 +39,7 @@ def _examples_repeated(evidence: Evidence) -> Message | None:
 
 
 def _not_counted(evidence: Evidence) -> Message | None:
-    """Return a caution if the engine couldn't count the work in the steps; None for records of older versions."""
+    """Return a caution if the engine couldn't count the work done in the steps; None for older records."""
     metrics = evidence.run.metrics
     is_uncounted = metrics.get("steps_counted") == 0 and metrics.get("examples_done") is None
     return message("verdict.not_counted") if is_uncounted else None

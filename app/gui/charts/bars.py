@@ -110,13 +110,13 @@ def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
 
 
 def value_texts(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> tuple[str, ...]:
-    """Return the text of `value_text` and, unless all bars show ratios, the value alone for limited space."""
+    """Return the text of `value_text` and, unless all bars show ratios, a shorter text with only the value."""
     whole = value_text(bar, baseline, ratios=ratios)
     return (whole,) if ratios or whole == bar.text else (whole, bar.text)
 
 
 def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> float:
-    """Return the width to reserve for texts, so that each text fits after its bar.
+    """Return the width to reserve for texts so that each text fits after its bar.
 
     Args:
         room: Total width of bars and texts.
@@ -130,13 +130,13 @@ def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> f
 
 
 def name_font(look: RowLook, bar: Bar | None) -> QFont:
-    """Return the font for a bar's name. The user's own name is bold."""
+    """Return the font for a bar's name. It is bold for the user's own bar."""
     chosen = font(look.text_px, _weight(bar))
     return unhinted(chosen) if look.outlined else chosen
 
 
 def name_within(bar: Bar, metrics: QFontMetricsF, width: float) -> str:
-    """Return the name of a bar, or its brief name if the whole one doesn't fit into the width."""
+    """Return the name of a bar, or its brief name if the full name doesn't fit within the width."""
     name = safe_text(bar.name)
     return name if not bar.brief or metrics.horizontalAdvance(name) <= width else safe_text(bar.brief)
 
@@ -153,7 +153,7 @@ def _weight(bar: Bar | None) -> QFont.Weight:
 
 
 def unhinted(chosen: QFont) -> QFont:
-    """Disable hinting, so that letters have their designed widths instead of whole screen pixels."""
+    """Disable hinting, so that letters have their designed widths instead of widths in whole screen pixels."""
     chosen.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
     return chosen
 

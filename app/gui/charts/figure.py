@@ -28,7 +28,7 @@ class ChartStyle:
     """The style of a figure.
 
     Attributes:
-        text_px, label_px: Text sizes of names and values, and of axes and legend.
+        text_px, label_px: Text size of names and values, and text size of axes and legend.
         row_max_px: Maximum row height.
         outlined: Whether to paint text as outlines, so that it looks the same on all systems.
     """
@@ -101,7 +101,7 @@ def largest_height(figure: Figure, width: float, look: ChartStyle) -> float | No
 
 
 def _colour(figure: Figure, series: Series, tokens: Tokens) -> str:
-    """Return the colour of a series: accent if it is this computer's only one, muted for ideal lines."""
+    """Return a series' colour: accent if it is the only one of this computer, muted for ideal lines."""
     own = [each for each in figure.series if each.is_own and not each.is_dashed]
     if series.is_dashed:
         return tokens.muted

@@ -50,7 +50,7 @@ class Axis:
 
 
 def value_axis(figure: Figure) -> Axis:
-    """Return the value axis, which starts at 0 unless it is logarithmic or for losses and accuracies."""
+    """Return the value axis, which starts at 0 unless it is logarithmic or shows losses or accuracies."""
     spots = [spot for spot in _spots(figure) if math.isfinite(spot.value)]
     values = [spot.value for spot in spots] or [1.0]
     # Ignore intervals so wide that nothing else would be visible.

@@ -1,6 +1,7 @@
 """Base classes of live charts: plots in the theme's colours that are created once and then updated.
 
-Import this module late, because it imports pyqtgraph and NumPy, which takes longer than the rest of the GUI.
+Import this module late, because it imports pyqtgraph and NumPy, which takes longer than importing the rest of the
+GUI.
 """
 
 import contextlib
@@ -259,7 +260,8 @@ class Line:
 
         Args:
             curve: The points.
-            smooth: Whether expensive drawing is acceptable, because there are few points or they are drawn once.
+            smooth: Whether expensive drawing is acceptable, because there are few points or they are drawn only
+                once.
         """
         import numpy as np
 
@@ -275,7 +277,7 @@ class _LineItem(pyqtgraph.PlotCurveItem):  # type: ignore[misc]
     """A curve in a view whose ranges are fixed."""
 
     def boundingRect(self) -> QRectF:
-        """Return the whole view, because exact bounds are expensive and not needed."""
+        """Return the whole view, because exact bounds are expensive to compute and not needed."""
         box = self.getViewBox()
         if box is None or self.xData is None or not len(self.xData):
             return QRectF()

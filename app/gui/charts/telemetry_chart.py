@@ -19,7 +19,7 @@ BLUE, ORANGE, GREEN, PINK, DEEP_BLUE, RED = SERIES
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """How to draw a telemetry curve.
+    """The quantity shown by a telemetry curve, and the style of the curve.
 
     Attributes:
         label: Name in the legend, followed by the value.
@@ -58,7 +58,7 @@ class TelemetryChart(DoublePlot):
     Attributes:
         entries: Legend entries: colour, name with the current value (or the median, for a finished run), and
             whether the line is dashed.
-        has_right: Whether there are degrees or watts.
+        has_right: Whether any curve uses the right axis, for degrees or watts.
     """
 
     def __init__(self, theme: Theme) -> None:
@@ -126,7 +126,7 @@ class TelemetryChart(DoublePlot):
 
 
 def _quantity(name: str, curve: Curve) -> Quantity | None:
-    """Return how to draw a curve; None for curves that shouldn't be drawn."""
+    """Return the quantity and style of a curve; None for curves that shouldn't be drawn."""
     gpu = name.startswith("gpu")
     key = name.partition("_")[2] if gpu else name
     if gpu and key == "memory_used_bytes":

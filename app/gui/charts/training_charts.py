@@ -123,7 +123,7 @@ class EpochChart(Plot):
             durations_s: Durations of the finished epochs.
             planned: Total number of epochs.
             current_s: Duration of the current epoch so far; None between epochs.
-            median_s: Median that is marked; None to compute it.
+            median_s: Median to mark; None to compute it.
             whole: Whether these are full epochs. The median of shortened epochs is meaningless.
             apart: Whether the first value is set apart. If False, the values are from runs instead of epochs, and
                 may have any unit.
@@ -282,7 +282,7 @@ class ThroughputChart(DoublePlot):
         self.setAccessibleDescription(sentence(code, now=last, highest=highest, count=len(interrupted_t_s)))
 
     def minimumSizeHint(self) -> QSize:
-        """Return a lower height, because there are no time labels."""
+        """Return a smaller height, because there are no time labels."""
         return super().minimumSizeHint() - QSize(0, AXIS_HEIGHT_PX - _HALF_LABEL_PX)
 
     def colour(self) -> None:

@@ -94,7 +94,7 @@ class _DateAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         self.dates: list[str] = []
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
-        """Return the number of runs between labels at which dates don't overlap."""
+        """Return the number of runs between labels that keeps the dates from overlapping."""
         room = max(1.0, size / DATE_PX)
         return [(float(max(1, -(-int(high - low + 1) // int(room)))), 0.0)]
 

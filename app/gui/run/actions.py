@@ -254,7 +254,7 @@ class ResultActions:
         """Ask for a file, and add the suffix of the selected type. Returns None if the user cancels.
 
         The dialog starts in the most recently used folder or, if there is none, in the usual folder for such
-        files. Not every home folder has one, and Qt would then start in the current folder.
+        files. Not every home folder has one; without it, Qt would start in the current folder.
         """
         usual = (self._services.preferences.settings.save_folder, QStandardPaths.writableLocation(place))
         folder = next((each for each in usual if each and Path(each).is_dir()), QDir.homePath())
@@ -313,7 +313,7 @@ def _endings(kinds: str) -> list[str]:
 
 
 def _write(target: Path, database: Database, ids: Sequence[int]) -> int:
-    """Write runs to a file in the format indicated by its suffix, and return how many were written."""
+    """Write runs to a file in the format indicated by its suffix, and return the number of runs."""
     from app.core.report.export import format_of, write_lines
     from app.core.report.formats.result_document import FORMAT as RESULT_FILE
     from app.core.report.formats.result_document import results_of

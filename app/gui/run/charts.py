@@ -149,7 +149,7 @@ class RunCharts(QWidget):
         return self._with_speed(EngineTable())
 
     def fit_into(self, height_px: int) -> None:
-        """Limit the bars to this height, and allow slightly lower charts if this avoids scrolling."""
+        """Limit the bars to this height, and slightly reduce the height of the charts if this avoids scrolling."""
         self._least_px = LOWEST_PX if TIGHT_PX <= height_px < ROOMY_PX else LOW_PX
         for plot in self.findChildren(Plot):
             plot.allow_height(self._least_px)
@@ -166,7 +166,7 @@ class RunCharts(QWidget):
             series: Series of the run.
             summary: Summary of the run so far.
             memory_bytes: Memory of the computer that ran it; None if unknown.
-            live: Whether the run is in progress, so that time axes grow in large steps.
+            live: Whether the run is in progress, in which case time axes grow in large steps.
         """
         self._show_kind(summary)
         self.figures.show_metrics(series.metrics)
@@ -221,7 +221,7 @@ class RunCharts(QWidget):
             bars: The bars, best first.
             baseline: The bar that the run is compared with.
             rank: The rank as text.
-            live: Whether the run is in progress, so that no sentence above the chart names the baseline.
+            live: Whether the run is in progress, in which case no sentence above the chart names the baseline.
         """
         self.bars.show_bars(bars, baseline)
         self.bars_card.note.show_text(rank)

@@ -80,7 +80,7 @@ def _rounds(row: Row, cell: Cell) -> str:
 
 
 def _factor(cell: Cell) -> str:
-    """Describe how many times as long an engine takes as the fastest one, with the interval if there is one."""
+    """Describe an engine's time as a multiple of the fastest engine's, with the interval if there is one."""
     against = cell.against_fastest
     if cell.is_fastest:
         return sentence("engine_page.fastest")

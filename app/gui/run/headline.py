@@ -258,7 +258,7 @@ def _facts(run: RunSummary) -> str:
 
 
 def _note(run: RunSummary, measured_s: float | None = None) -> str:
-    """Return the headline's note without information shown elsewhere: first epoch and spread."""
+    """Return the headline's note without the first epoch and the spread, which are shown elsewhere."""
     return headline_note(run, with_first_epoch=False, with_spread=False, measured_s=measured_s)
 
 
@@ -270,7 +270,7 @@ def _step_duration(step_s: float) -> tuple[str, str]:
 
 
 def _verdict(verdict: events.Judged, *, is_over: bool) -> Sequence[str]:
-    """Return a verdict for the pill, at the end as on the picture. The numbers are in the verdict dialog."""
+    """Return the pill's texts for a verdict; after the run, as on the picture. The dialog shows the numbers."""
     return plain_verdict(verdict, to_share=is_over) if verdict.level == "caution" else verdict_texts(verdict)
 
 

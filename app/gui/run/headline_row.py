@@ -94,7 +94,10 @@ class HeadlineRow(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_number(self, value: str, unit: str, *, muted: bool) -> None:
-        """Show a value. `muted` marks it as doubtful. A dash has no unit, above which it would seem to float."""
+        """Show a value. `muted` marks it as doubtful.
+
+        A dash is shown without a unit, because it would seem to float above the unit.
+        """
         unit = "" if value == "–" else unit
         if (value, unit) != (self.value.text(), self.unit.text()):
             self.value.setText(value)
@@ -176,7 +179,7 @@ def _number_font(size_px: int) -> QFont:
 
 
 def _font_within(text: str, room_px: int) -> QFont:
-    """Return the largest font in which a text fits; the smallest font if none does."""
+    """Return the largest font in which a text fits; the smallest font if it fits in none."""
     size_px = HEADLINE_PX
     while size_px > SMALLEST_PX and QFontMetricsF(_number_font(size_px)).horizontalAdvance(text) > room_px:
         size_px -= 2

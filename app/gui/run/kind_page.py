@@ -32,7 +32,7 @@ class PageTexts:
 
     Attributes:
         title, purpose: Title and purpose of the page.
-        running: Message stating that one of its plans is in progress.
+        running: Message stating that one of the page's plans is in progress.
         earlier: Name of the list of stored plans.
         table: Name of the table.
         nothing, steps: Heading of the instructions, and the icon and sentence for each step.
@@ -221,7 +221,7 @@ class KindPage(PlanPage[PlanReport]):
         self.foot.show_plan(bridge, current, bridge.left_s())
 
     def _show_wait(self, text: str, command: str) -> None:
-        """Replace the sentences about the plan with what the user must do, which doesn't fit in the foot."""
+        """Replace the sentences about the plan with the user's next task, which doesn't fit in the foot."""
         if isinstance(self.headline, QLabel):
             self.headline.setText(safe_text(text))
             self.more.setText(safe_text(command))

@@ -76,7 +76,7 @@ def _row_look(bars: Sequence[Bar], height: float, width: float) -> RowLook:
 
 
 def _paint_sides(painter: QPainter, room: QRectF, sides: tuple[Side, Side], tokens: Tokens) -> None:
-    """Paint both sides of an A/B test on a common scale from 0, so that their lengths are proportional."""
+    """Paint both sides of an A/B test on a common scale from 0, so that bar lengths are proportional."""
     height = min(_SIDE_MAX_PX, room.height() / 2)
     top = room.top() + (room.height() - 2 * height) / 2
     chosen = type_of(19, QFont.Weight.DemiBold)

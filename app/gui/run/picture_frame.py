@@ -56,7 +56,7 @@ def code_edge_px(text: str) -> int:
 
 
 def code_below_px(text: str) -> int:
-    """Return the space below the QR code for a text. It is smaller for a very large code, so the chart fits."""
+    """Return the space below the QR code for a text. It is smaller for a large QR code, so that the chart fits."""
     return _CODE_BELOW_PX if code_edge_px(text) <= _LARGE_CODE_PX else _LARGE_CODE_BELOW_PX
 
 
@@ -123,7 +123,7 @@ def paint_badge(
 
 
 def type_of(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
-    """Return the bundled font with proportional digits, because no number on a picture changes."""
+    """Return the bundled font with proportional digits, because the numbers on a picture don't change."""
     return unhinted(font(size_px, weight))
 
 

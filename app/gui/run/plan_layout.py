@@ -64,7 +64,7 @@ def lay_out_halves(
         head: Message codes of the title and purpose.
         setup: Widget on the left.
         result: Widget on the right.
-        shares: Relative widths of both.
+        shares: Relative widths of the two halves.
     """
     halves = QHBoxLayout()
     halves.setSpacing(2 * GAP_PX)

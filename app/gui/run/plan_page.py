@@ -79,7 +79,7 @@ class PlanPage(QWidget, Generic[Result]):
 
     Attributes:
         code: Name of the page's package in app/gui/pages.
-        running: Code of the message that a plan of this page is in progress.
+        running: Code of the message stating that one of this page's plans is in progress.
         foot: Displays the progress. Its class defines the text about the current run.
         history: Box for selecting stored plans.
         share_button: Shares the displayed plan. Subclasses lay it out.
@@ -152,7 +152,7 @@ class PlanPage(QWidget, Generic[Result]):
         raise NotImplementedError
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Reload the history, or show the progress of a plan that has run while the page was hidden."""
+        """Reload the history, or show the progress of a plan that ran while the page was hidden."""
         super().showEvent(event)
         if self.is_live:
             self._show_state()

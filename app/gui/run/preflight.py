@@ -32,7 +32,7 @@ class PreflightLine(QWidget):
     """Checks the computer every ten seconds while the line is visible and no run is in progress.
 
     GPUs aren't checked, because this would wake them up. Programs are named if they keep the CPU busy in two
-    readings in a row.
+    consecutive readings.
 
     Args:
         services: Services of the app.

@@ -139,7 +139,7 @@ def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width:
 
 
 def _paint_foot(painter: QPainter, card: ShareCard, tokens: Tokens, width: float) -> None:
-    """Paint the footer, and the caption of the QR code on the same line if it fits, or otherwise below it."""
+    """Paint the footer, with the caption of the QR code on the same line if it fits, otherwise on the next."""
     chosen, caption = type_of(18), _caption(card)
     of_caption = width_of(caption, chosen)
     is_beside = bool(caption) and width_of(card.footer, chosen) + of_caption + 2 * _GAP_PX <= width

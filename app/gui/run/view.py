@@ -82,7 +82,7 @@ class RunView(QWidget):
             pass
 
     def show_in_parts(self, run: JudgedRun, group: Group | None = None, own: str = "") -> Iterator[None]:
-        """Show a stored run like `show_run`, one part at each step, so that no step blocks the window for long."""
+        """Show a stored run as `show_run` does, but one part at each step, so that no step blocks the window."""
         parameters = run.run.model.parameters_count if run.run.model is not None else None
         self.charts.show()
         if group is None:
@@ -101,7 +101,7 @@ class RunView(QWidget):
         self.charts.show_limit(run.bottleneck)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Update the view if a run has continued while it was hidden."""
+        """Update the view if a run continued while the view was hidden."""
         super().showEvent(event)
         if self._bridge is not None and self._bridge.is_running:
             QTimer.singleShot(0, self.refresh)

@@ -68,7 +68,7 @@ class RunBridge(QObject):
         group_id: Number of the plan's stored group; None until it is stored, and for single runs.
 
     Signals:
-        started: A plan was started. `state` is new.
+        started: A plan was started. `state` is a new object.
         moved_on: A run has started or ended, or `asks` has changed. Each run has a new `state`.
         advanced: Events have arrived. The argument is the set of their types; empty if only `waiting` has changed.
         ended: The plan has ended. The argument is the number of its last run, or 0 if there was none. If `trouble`
@@ -139,7 +139,7 @@ class RunBridge(QObject):
 
     @property
     def busy_text(self) -> str:
-        """A sentence about what is running and must end before anything else can start; "" if nothing is."""
+        """A sentence about the plan that must end before anything else can start; "" if none is running."""
         return sentence(f"benchmark.{self.page}_running") if self.is_running else ""
 
     @property
@@ -181,7 +181,7 @@ class RunBridge(QObject):
         return group, self._asked_of
 
     def left_s(self) -> float | None:
-        """Estimate the time of the remaining runs in seconds from the finished runs; None if there are none."""
+        """Estimate the remaining runs' time in seconds from the finished runs; None if no run has finished."""
         finished_s = [run.wall_s for run in self.done if run.wall_s is not None]
         if not finished_s:
             return None

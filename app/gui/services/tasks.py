@@ -55,7 +55,7 @@ class Tasks(QObject):
         """Run `work` in a new thread, then call `done` or `failed` in the GUI thread.
 
         Exceptions other than AppError are bugs in Epochmark. Such exceptions are re-raised in the GUI thread after
-        calling `failed`.
+        `failed` has been called.
         """
 
         def run() -> None:

@@ -23,8 +23,8 @@ class Attention(QObject):
     """Follows the runs of a bridge on behalf of a window.
 
     Args:
-        every_s: Interval for updating the title and the taskbar, in seconds.
-        worth_telling_s: Minimum duration of a run for a notification at its end, in seconds.
+        every_s: Interval, in seconds, for updating the title and the taskbar.
+        worth_telling_s: Minimum duration, in seconds, of a run whose end triggers a notification.
     """
 
     def __init__(

@@ -58,7 +58,7 @@ class ChangeDialog(QDialog):
 
     Attributes:
         buttons, lines: The button of each question, and the line next to it, by key.
-        is_complete: Whether the questions that have no answer on this computer are disabled.
+        is_complete: Whether the questions that can't be answered on this computer have been disabled.
 
     Signals:
         chosen: The user chose a Question.

@@ -46,7 +46,8 @@ def task_bar(window: QWidget, system: str = sys.platform) -> TaskBar | None:
 def notify(window: QWidget, title: str, text: str, system: str = sys.platform) -> None:
     """Show a notification, and highlight the app in the taskbar until it is focused.
 
-    On Linux, notify-send is used, because all major desktops include it; otherwise, the system tray is used.
+    On Linux, notify-send is used, which all major desktops include. If it is missing, and on other systems, the
+    system tray is used.
     """
     QApplication.alert(window)
     if system.startswith("linux") and (program := shutil.which("notify-send")) is not None:

@@ -91,7 +91,7 @@ Editor = QSpinBox | QDoubleSpinBox | QCheckBox | QComboBox | FolderEdit
 
 
 def make_editor(parameter: Parameter, changed: SignalInstance) -> Editor:
-    """Return an editor for a parameter with its limits. `changed` is emitted whenever the value changes."""
+    """Return a parameter's editor, which enforces any limits. `changed` is emitted whenever the value changes."""
     if parameter.kind == "choice":
         combo = ChoiceBox()
         for choice in parameter.choices:

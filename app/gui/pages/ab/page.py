@@ -283,13 +283,13 @@ class AbPage(PlanPage[AbResult]):
         self.foot.show_live(bridge, self._left_s(count - len(bridge.done)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Adapt the text size of the ratio to the window's width."""
+        """Adapt the font size of the ratio to the window's width."""
         super().resizeEvent(event)
         size_px = HEADLINE_PX * 2 // 3 if is_narrow(self) else HEADLINE_PX
         self.value.setFont(tabular_font(size_px, QFont.Weight.Bold))
 
     def _left_s(self, runs: int) -> float | None:
-        """Estimate the time of the remaining runs in seconds from the finished runs; None if there are none."""
+        """Estimate the remaining runs' time in seconds from the finished runs; None if no run has finished."""
         if not self._runs_s:
             return None
         mean_s = sum(self._runs_s) / len(self._runs_s)

@@ -26,7 +26,7 @@ class SideForm(QObject):
     Attributes:
         name: Name of the side.
         editors: Editors of the run settings, by name.
-        engine, device, compiled: Three of the editors. These editors depend on each other.
+        engine, device, compiled: Three of the editors, which depend on each other.
 
     Signals:
         changed: A value has changed.
@@ -75,7 +75,7 @@ class SideForm(QObject):
                 set_edited(editor, in_editor(setting.of(spec), setting.parameter()))
 
     def copy(self, other: "SideForm") -> None:
-        """Choose the same values as the other side, as far as they are available."""
+        """Choose the same values as the other side, where they are available."""
         self.engine.select(other.engine.engine)
         if other.device.currentIndex():
             self.device.select(self.engine.engine, other.device.device or "")
@@ -86,7 +86,7 @@ class SideForm(QObject):
                 set_edited(editor, edited_value(other.editors[name]))
 
     def differ(self, name: str, other: "SideForm") -> None:
-        """Choose a value that differs from the other side's for a setting, if there is one."""
+        """For a setting, choose a value that differs from the other side's value, if there is one."""
         editor, counterpart = self.editors[name], other.editors[name]
         if editor is self.engine:
             self.engine.select_other(other.engine.engine)

@@ -73,7 +73,7 @@ class DeviceRow(QWidget):
         self.setVisible(self._help is not None or idle is not None)
 
     def _offer_first(self, machine: Machine, workload: Workload) -> None:
-        """Offer the engine that suits this computer, because none is installed."""
+        """Offer to install the engine that suits this computer, because none is installed."""
         best = engine_to_install(machine, workload.engines)
         if best is None:
             self._show(sentence("setup.no_engine_fits"), is_kept=False)

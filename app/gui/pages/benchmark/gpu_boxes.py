@@ -54,7 +54,7 @@ class GpuBoxes(QWidget):
         return {} if self.checked in ((), (self.listed,)) else gpu_settings(self.checked)
 
     def offer(self, gpus: Mapping[int, Gpu], listed: int | None, least: int) -> None:
-        """List GPUs. If this changes anything, the device list's GPU is checked and, if necessary, the next ones.
+        """List GPUs. After a change, check the device list's GPU and, if necessary, the next ones.
 
         Args:
             gpus: GPUs that may train together, by number.
@@ -71,7 +71,7 @@ class GpuBoxes(QWidget):
         self._show(following[:least])
 
     def check(self, numbers: Container[int]) -> None:
-        """Check only these GPUs, as if the user had done so. Ignored if too few of them are listed."""
+        """Check only these GPUs, as if the user had done so. Does nothing if too few of them are listed."""
         chosen = [number for number in self.boxes if number in numbers]
         if len(chosen) >= max(1, self._least):
             self._show(chosen)
@@ -107,7 +107,7 @@ class GpuBoxes(QWidget):
         self._lock()
 
     def _lock(self) -> None:
-        """Lock the checked boxes if no more can be cleared."""
+        """Lock the checked boxes if no more of them may be cleared."""
         checked = self.checked
         reason = sentence("setup.least_gpus", count=self._least) if len(checked) <= self._least else ""
         for number, box in self.boxes.items():

@@ -67,7 +67,7 @@ class KnownHardware(Card):
             self._draw()
 
     def allow_run(self, *, allowed: bool) -> None:
-        """Set whether a click on the empty slot runs the setup."""
+        """Set whether a click on the empty slot starts a run."""
         if allowed != self._can_run:
             self._can_run = allowed
             self._draw()

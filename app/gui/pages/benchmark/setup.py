@@ -186,7 +186,7 @@ class SetupView(QWidget):
             self.gpus.check(spec.gpus_from(first))
 
     def choose(self, workload_id: str) -> None:
-        """Select a workload. For the suggested current network, apply its published results' settings, too."""
+        """Select a workload. For the suggested current network, also apply its published results' settings."""
         if self._current is not None and workload_id == self._current.workload:
             self._on_current()
         else:
@@ -339,7 +339,7 @@ class SetupView(QWidget):
             self.form.set_value(name, getattr(spec, name))
 
     def _show_network(self) -> None:
-        """Mark the suggested network that is selected. Any other network is shown by name."""
+        """Mark the selected network if it is a suggested one; show any other network by name."""
         machine, choice = self._services.finder.machine, self.device.choice
         if machine is not None:
             # Without an engine, the one to be installed may be any.
@@ -465,7 +465,7 @@ class SetupView(QWidget):
     def _name(self, preset: Preset, code: str, brief: Message | str, **arguments: object) -> None:
         """Show the name of a preset with a brief note.
 
-        The whole note is shown below while the preset is selected.
+        The full note is shown below while the preset is selected.
         """
         name, note = sentence(f"preset.{preset}"), sentence(code, **arguments)
         short = brief and text(brief if isinstance(brief, Message) else message(brief))

@@ -1,4 +1,4 @@
-"""A box for selecting a workload from favourites and recent ones. The workload chooser lists all others."""
+"""A box for selecting a favourite or recently used workload. The workload chooser lists all workloads."""
 
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QFont, QStandardItemModel

@@ -161,7 +161,7 @@ def _software(bar: Bar) -> str:
 
 
 def _run_of(bar: Bar) -> RunSummary | None:
-    """Return the run or the imported run of a bar; None for published results."""
+    """Return a bar's run or imported run; None for published results."""
     if bar.community is not None:
         return bar.community.summary
     return bar.imported.summary if bar.imported is not None else bar.run

@@ -238,7 +238,7 @@ class Section:
 
 
 def figure_sections(telemetry: Telemetry, machine: Machine | None) -> list[Section]:
-    """Return the telemetry of the computer, followed by its GPUs."""
+    """Return the telemetry of the computer, followed by the telemetry of each GPU."""
     computer = (
         ("part.cpu", _number(telemetry.cpu_pct, "%")),
         ("live.clock", _clock(telemetry.cpu_clock_mhz)),

@@ -81,7 +81,7 @@ def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics, *, has_group
 
 
 def chosen_columns(stored: object) -> tuple[str, ...]:
-    """Return the columns to show, in the table's order. The stored setting may contain anything."""
+    """Return the columns to show, in the table's order. The stored setting may be invalid."""
     wanted = [key for key in KEYS if key in stored] if isinstance(stored, list | tuple) else []
     return tuple(key for key in KEYS if key in wanted or key in ALWAYS) if wanted else DEFAULT
 

@@ -229,7 +229,7 @@ class ResultsPage(QWidget):
             self.model.when_named(lambda: self.trash.delete(ids))
 
     def show_list(self) -> None:
-        """Close an open run or group, and show the list. The focus stays where it is."""
+        """Close an open run or group, and show the list without moving the focus."""
         self._wanted += 1
         self._stack.setCurrentIndex(0)
         self.state_changed.emit()

@@ -167,7 +167,7 @@ class RunDetail(QWidget):
             pass
 
     def show_in_parts(self, run: JudgedRun) -> Iterator[None]:
-        """Show a run like `show_run`, one part at each step, so that no step blocks the window for long."""
+        """Show a run as `show_run` does, one part at each step, so that no step blocks the window for long."""
         at = local_time(run.summary.started_at)
         self.place.show_text(sentence("results_page.run_at", run_id=run.summary.id, at=at))
         self.comment.setText(run.summary.comment or "")
@@ -242,7 +242,7 @@ class RunDetail(QWidget):
             self._fill_tables()
 
     def _fill_tables(self) -> None:
-        """Fill the tables when they are shown, because filling them iterates over all epochs and telemetry."""
+        """Fill the tables only when they are shown, because this iterates over all epochs and telemetry."""
         if self.pages.currentIndex() != 1 or self.judged is None:
             return
         self._fill_table(self.judged)

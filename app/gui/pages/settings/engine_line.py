@@ -144,7 +144,7 @@ class EngineLine(QWidget):
         return _offered(offer, is_other=is_other)
 
     def _fill_variants(self) -> None:
-        """List the builds for this computer, and select the installed or otherwise the recommended one."""
+        """List the builds for this computer, and select the installed one or, if none is, the recommended one."""
         offers = self.row.offers
         texts = [
             sentence("engines_card.recommended", variant=offer.variant.name)

@@ -1,1 +1,1 @@
-"""The Studies page: answers questions with several runs."""
+"""The Studies page: answers questions that require several runs."""

@@ -35,7 +35,8 @@ class SuitePage(KindPage):
     """Runs, resumes and displays suites.
 
     Attributes:
-        others: Displays the scores of other computers while this computer has none. Hidden if none are known.
+        others: Displays the scores of other computers while this computer has no score. Hidden if no scores are
+            known.
     """
 
     headline: HeadlineRow
@@ -60,7 +61,7 @@ class SuitePage(KindPage):
         self._services.query(look, self._latest_others.only(self._show_others))
 
     def show_known(self) -> None:
-        """Show the chart of known computers if this computer has a score."""
+        """Show the chart of known computers, which is available if this computer has a score."""
         place = self.charts.findText(sentence("suite.known_computers"))
         if place >= 0:
             self.charts.setCurrentIndex(place)
