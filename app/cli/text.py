@@ -95,7 +95,7 @@ def in_line(text: str) -> str:
 
 
 def complain(text: str) -> None:
-    """Print to standard error, wrapped between words on a terminal. Errors are ignored."""
+    """Print text to standard error, wrapped at word boundaries on a terminal. Errors are ignored."""
     try:
         _write(sys.stderr, "\n".join(_fitted(sys.stderr, text)) + "\n", flush=True)
     except (OSError, ValueError):

@@ -110,7 +110,7 @@ def shared_report(
     Args:
         database: Database that contains the runs of the plan.
         report: The plan with its results.
-        chart: Index of the chart on the picture.
+        chart: Index of the chart in the picture.
         hidden: Always empty.
 
     Raises:

@@ -104,7 +104,7 @@ class ResultActions:
         Args:
             report: The plan with its results.
             name: Suggested file name, without a suffix.
-            chart: Index of the chart on the picture.
+            chart: Index of the chart in the picture.
         """
         from app.core.exchange.sharing import shared_report
 

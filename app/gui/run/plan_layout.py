@@ -48,7 +48,7 @@ class ResultCard(Card):
 
 
 def name_box(box: QComboBox, code: str) -> None:
-    """Set the name of a box for screen readers and as its tooltip, and allow it to be narrow."""
+    """Set a box's tooltip and its name for screen readers, and allow the box to be narrow."""
     box.setAccessibleName(sentence(code))
     set_tip(box, sentence(code))
     give_way(box)

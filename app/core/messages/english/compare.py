@@ -205,7 +205,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare_page.table": "Comparison",
     "compare_page.times_as_fast": "×: times as fast as the {baseline}",
     "compare_page.times_as_this": "×: times as fast as this computer",
-    "compare_page.times_work_of_this": "×: times the work per joule of this computer",
+    "compare_page.times_work_of_this": "×: times this computer's work per joule",
     "compare_page.times_the_work": "×: times the work per joule of the {baseline}",
     "compare_page.tpus": "TPUs",
 }

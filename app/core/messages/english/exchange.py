@@ -170,7 +170,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "table.steps_too_long": "implausible: the steps of epoch {number} took {spent_s:g} s, longer than the epoch",
     "table.taken": "Accepted {place} ({verdict})",
     "table.try_later": "Your current table is unchanged. Try again later, or check the address.",
-    "table.too_large": "The table is too large: {count:,} rows, {size_bytes:file_size} (limits: {limit:,} rows, {limit_bytes:file_size}). Build smaller ones.",
+    "table.too_large": "The table is too large: {count:,} rows, {size_bytes:file_size} (limits: {limit:,} rows, {limit_bytes:file_size}). Build several smaller tables instead.",
     "table.twice": "it duplicates a result in {path}",
     "table.written": ("Wrote a table of {count:,} row to {path}.", "Wrote a table of {count:,} rows to {path}."),
     "updates.newer": "Epochmark {version} is available",

@@ -88,7 +88,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "proof.clock": "Clock check",
     "proof.clocks": "{worker_s:.1f} s in the training process and {parent_s:.1f} s in Epochmark, from an early to a late step",
     "proof.data": "Data set",
-    "proof.distinct_of": "{distinct:,.0f} different examples of {declared:,.0f} expected",
+    "proof.distinct_of": "{distinct:,.0f} different examples out of {declared:,.0f} expected",
     "proof.examples": "Examples trained on",
     "proof.examples_done": "{done:,.0f} in weight updates (at least {asked:,.0f} expected)",
     "proof.loss_text": "{loss:.4g} on average; {band}",

@@ -75,7 +75,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "summary.resnet_50": "50 layers with shortcut connections, on generated 224 × 224 images.",
     "summary.vgg16": "13 wide convolutional layers, on generated 224 × 224 images.",
     "summary.inception_v3": "Many narrow convolutional layers in parallel, on generated 299 × 299 images.",
-    "summary.ptb_lstm_mxnet": "Predicts the next word of whole sentences with two LSTMs of 200 units.",
+    "summary.ptb_lstm_mxnet": "Uses two LSTMs of 200 units to predict each next word in complete sentences.",
     "summary.flowers_xception_331": "Xception with random initial weights, on 331 × 331 photos of flowers.",
     "summary.flowers_resnet50_331": "ResNet-50 with random initial weights, on 331 × 331 photos of flowers.",
     "summary.flowers_vgg16_331": "VGG-16 with random initial weights, on 331 × 331 photos of flowers.",

@@ -113,7 +113,7 @@ class AbSetup(PlanSetup):
         return ab_plan((a, b), self.pairs.value(), names, by_hand=self.by_hand.isChecked())
 
     def refill(self, plan: Plan) -> None:
-        """Fill the form with a plan. Values without an editor, such as folders, are ignored."""
+        """Fill in the form from a plan. Values without an editor, such as folders, are ignored."""
         place = self.workload.findData(plan.specs[0].workload)
         if place < 0:
             return

@@ -158,7 +158,7 @@ class SetupView(QWidget):
         self.run_requested.emit(self.spec(), machine)
 
     def refill(self, plan: Plan) -> None:
-        """Fill the form with a plan's first run and number of runs. Values without an editor are ignored."""
+        """Fill in the form from a plan's first run and number of runs. Values without an editor are ignored."""
         spec = plan.specs[0]
         self.workload.choose(spec.workload)
         self.presets[spec.preset].setChecked(True)
