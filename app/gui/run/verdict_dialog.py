@@ -108,10 +108,15 @@ class VerdictDialog(QDialog):
 
 
 def advice_once(reasons: Sequence[events.Reason]) -> list[events.Reason]:
-    """Return the reasons. If several share the same advice, only the last one keeps it."""
-    last = {reason.advice: number for number, reason in enumerate(reasons)}
+    """Return the reasons without advice that is repeated below, or that is part of another reason's advice."""
+
+    def is_repeated(number: int, advice: str) -> bool:
+        return any(
+            advice in other.advice and (at > number or other.advice != advice) for at, other in enumerate(reasons)
+        )
+
     return [
-        reason if last[reason.advice] == number else replace(reason, advice="")
+        replace(reason, advice="") if is_repeated(number, reason.advice) else reason
         for number, reason in enumerate(reasons)
     ]
 
