@@ -54,7 +54,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "exchange.several_texts": "it contains {count} result files",
     "exchange.steps_of_both": "durations of {trained:,} training and {validated:,} validation steps",
     "exchange.steps": ("duration of {count:,} step", "durations of all {count:,} steps"),
-    "exchange.readings": "Telemetry during the run",
+    "exchange.readings": "Hardware readings during the run",
     "exchange.telemetry": "minimum, median and maximum of {names}",
     "exchange.text_too_large": "its result file is larger than {limit_bytes:file_size}",
     "exchange.too_many_chunks": "it has more than {limit:,} chunks",
