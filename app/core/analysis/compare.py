@@ -425,13 +425,14 @@ def chart_note(metric: str, chart: Iterable[Bar], baseline: Bar | None = None) -
     if years:
         span = {"first": years[0], "last": years[-1], "count": 1 + years[-1] - years[0]}
         said = message("compare.scale_of_years", quantity=kind.quantity, better=better, **span)
-    if baseline is None and has_older_software(chart):
-        said = message("compare.with_software", said=said, software=message("compare.older_software"))
     if baseline is not None and any(bar.kind == "you" and bar.times_as_fast(baseline) for bar in chart):
         factor = message("compare_page.times_as_fast", baseline=_with_year(baseline))
         said = message("compare.with_factor", said=said, factor=factor)
-    unlike = unlike_note(chart)
-    return text(message("compare.with_unlike", said=said, unlike=unlike) if unlike is not None else said)
+    if (unlike := unlike_note(chart)) is not None:
+        said = message("compare.with_unlike", said=said, unlike=unlike)
+    if baseline is None and has_older_software(chart):
+        said = message("compare.with_software", said=said, software=message("compare.older_software"))
+    return text(said)
 
 
 def has_older_software(chart: Iterable[Bar]) -> bool:
