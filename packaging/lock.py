@@ -25,6 +25,7 @@ SOURCES = {
     FOLDER / "app.txt": ["pyproject.toml"],  # what packages ship, and what start.py installs where TensorFlow lacks
     FOLDER / "dev.txt": ["--group=test", "--group=lint", "--group=lock"],
     FOLDER / "build.txt": ["-"],
+    FOLDER / "uv.txt": ["--group=lock"],
     **{
         ENGINES / f"{name}.txt": [f"--group=engine-{name}"]
         for name in (
@@ -34,8 +35,7 @@ SOURCES = {
         )
     },
 }
-# GPUtil ships no wheel; these build it, and are installed first.
-BUILD_TOOLS = "setuptools\nwheel\n"
+BUILD_TOOLS = "setuptools\nwheel\n"  # build GPUtil, which ships no wheel
 
 
 def fingerprint(pyproject: str) -> str:
