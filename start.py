@@ -41,12 +41,11 @@ OWN = ROOT / ".uv"
 LOG = OWN / "start.log"
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-PYTHON_WITHOUT_CONSOLE = VENV / "Scripts" / "pythonw.exe"
 STAMP = VENV / "start.json"  # written last: says what is in .venv
 
-OLDEST, NEWEST_WITH_TENSORFLOW = (3, 11), (3, 14)
-DOWNLOADED = "3.13"
+OLDEST, NEWEST = (3, 11), (3, 14)  # with builds of TensorFlow
 OLDEST_UV = (0, 9)
+DOWNLOADED = "3.13"
 MINOR = "{}.{}".format(*sys.version_info)
 # Profile -> gigabytes to download, gigabytes of disk.
 PROFILES = {"cpu": (0.8, 4), "cuda": (3.5, 9), "cuda-legacy": (3.5, 9)}
@@ -58,6 +57,7 @@ SETTINGS = {
     "index-url": "UV_DEFAULT_INDEX",
     "find-links": "UV_FIND_LINKS",
     "trusted-host": "UV_INSECURE_HOST",
+    "no-index": "PIP_NO_INDEX",  # uv has no variable for it
     "timeout": "UV_HTTP_TIMEOUT",
     "cert": "SSL_CERT_FILE",
     "proxy": "ALL_PROXY",
@@ -119,11 +119,6 @@ def answer_of(command: List[str], environment: Dict[str, str], timeout_s: float 
 # The graphics card
 
 
-def can_use_cuda() -> bool:
-    """Tell whether TensorFlow has a CUDA build for this computer."""
-    return sys.platform.startswith("linux") and platform.machine() == "x86_64"
-
-
 def ask_nvidia_smi(timeout_s: float = 5) -> List[float]:
     """Return the compute capability of each NVIDIA GPU, or nothing where the driver does not answer."""
     program = shutil.which("nvidia-smi") or NVIDIA_SMI_IN_WSL
@@ -134,8 +129,8 @@ def ask_nvidia_smi(timeout_s: float = 5) -> List[float]:
 
 def detect_profile() -> str:
     """Choose the packages that fit the graphics cards of this computer."""
-    if not can_use_cuda():
-        return "cpu"
+    if not sys.platform.startswith("linux") or platform.machine() != "x86_64":
+        return "cpu"  # TensorFlow has no other builds for CUDA
     capabilities = ask_nvidia_smi()
     if capabilities:
         return "cuda" if min(capabilities) >= OLDEST_CUDNN_CAPABILITY else "cuda-legacy"
@@ -147,8 +142,6 @@ def wanted_profile() -> str:
     wanted = os.environ.get("EPOCHMARK_ACCELERATOR", "")
     if wanted and wanted not in PROFILES:
         raise Fault(f"EPOCHMARK_ACCELERATOR is {wanted!r}; set it to cpu, cuda or cuda-legacy, or unset it.")
-    if wanted.startswith("cuda") and not can_use_cuda():
-        raise Fault("TensorFlow has CUDA builds for Linux on x86-64 only; unset EPOCHMARK_ACCELERATOR.")
     return wanted
 
 
@@ -223,7 +216,7 @@ def run(command: List[str], environment: Dict[str, str], lock: int) -> None:
     with child, contextlib.suppress(OSError):  # how a terminal ends
         for chunk in iter(lambda: os.read(reader, 65536), b""):
             output += chunk
-            if not re.search(rb"Installed \d|\berror\b", output):  # what follows is for the log
+            if not re.search(rb"(?i)Installed|\berror\b", output):  # what follows is for the log
                 sys.stderr.write(chunk.decode("utf-8", "replace"))
                 sys.stderr.flush()
     os.close(reader)
@@ -286,40 +279,38 @@ def find_uv(environment: Dict[str, str], lock: int) -> str:
     index = environment.get("UV_DEFAULT_INDEX") or environment.get("UV_INDEX_URL", "")
     draft = OWN / "draft"
     shutil.rmtree(str(draft), ignore_errors=True)
-    options = ["--no-user", "--no-input", "--only-binary=:all:", "--disable-pip-version-check", "-qqq"]
+    options = ["--no-user", "--no-input", "--only-binary=:all:", "--disable-pip-version-check", "-qq"]
     options += ["--require-hashes", "-r", str(LOCKS / "uv.txt"), "--target", str(draft)]
     for_pip = {name: value for name, value in environment.items() if name not in MISLEADING}
-    if index:
-        for_pip["PIP_INDEX_URL"] = index
+    for_pip.update({"PIP_REQUIRE_VIRTUALENV": "0", **({"PIP_INDEX_URL": index} if index else {})})
     run([*find_pip(index), "install", *options], for_pip, lock)
     shutil.rmtree(str(folder), ignore_errors=True)
     draft.replace(folder)
     return str(own)
 
 
-def is_suitable(version: Tuple[int, int]) -> bool:
+def is_suitable() -> bool:
     """Tell whether there are builds of the packages for this Python."""
     is_usual = platform.python_implementation() == "CPython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
-    return is_usual and version >= OLDEST
+    return is_usual and sys.version_info[:2] >= OLDEST
 
 
 def find_python(uv: str, environment: Dict[str, str], lock: int, may_download: bool) -> str:
     """Return the Python for .venv: this one, another one of this computer, or one to which the user agrees."""
-    if is_suitable(sys.version_info[:2]):
+    if is_suitable():
         # The base: start.py may run in the very .venv that is replaced.
         return getattr(sys, "_base_executable", sys.executable)
     find = [uv, "python", "find", "--system", "--no-project", "--no-python-downloads", ">=3.11,<3.15"]
     found = answer_of(find, environment)
     if found:
         return found
-    this = f"{platform.python_implementation()} {MINOR}"
+    need = f"Epochmark needs Python 3.11 to 3.14 and this is {platform.python_implementation()} {MINOR}"
+    command = f"py install {DOWNLOADED}" if os.name == "nt" else f"{typed_command()} --download-python"
+    if not may_download and not sys.stdin.isatty():
+        raise Fault(f"{need}; type: {command}")
     if not may_download:
-        if not sys.stdin.isatty():
-            advice = "py install " + DOWNLOADED if os.name == "nt" else f"{typed_command()} --download-python"
-            raise Fault(f"Epochmark needs Python 3.11 to 3.14 and this is {this}; type: {advice}")
         source = environment.get("UV_PYTHON_INSTALL_MIRROR") or "github.com/astral-sh/python-build-standalone"
-        say(f"Epochmark needs Python 3.11 to 3.14 and this is {this}. Download Python {DOWNLOADED} from {source}")
-        say(f"(about 35 MB, 110 MB on disk) to {OWN / 'python'}, for Epochmark alone? [y/N] ")
+        say(f"{need}. Download Python {DOWNLOADED} (about 35 MB, 110 MB on disk) from {source} to {OWN}? [y/N] ")
         if not input().strip().lower().startswith("y"):
             raise Fault(f"Install Python {DOWNLOADED} and start again with it.")
     run([uv, "python", "install", DOWNLOADED, "--no-bin", "--no-registry"], environment, lock)
@@ -329,14 +320,10 @@ def find_python(uv: str, environment: Dict[str, str], lock: int, may_download: b
 # The environment
 
 
-def lock_files(profile: str, dev: bool) -> List[Path]:
-    """Return the lock files of an installation."""
-    return [LOCKS / name for name in [profile + ".txt", *["dev.txt"] * dev]]
-
-
-def digest_locks(profile: str, dev: bool) -> str:
-    """Sum up the lock files of an installation."""
-    return hashlib.sha256(b"".join(path.read_bytes() for path in lock_files(profile, dev))).hexdigest()
+def read_locks(profile: str, dev: bool) -> Tuple[List[str], str]:
+    """Return the lock files of an installation, and a digest of them."""
+    paths = [LOCKS / name for name in [profile + ".txt", *["dev.txt"] * dev]]
+    return [str(path) for path in paths], hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
 
 
 def read_stamp() -> Dict[str, Any]:
@@ -365,15 +352,16 @@ def has_python() -> bool:
     return PYTHON.exists() and all(Path(home).is_dir() for home in homes)
 
 
-def is_current(stamp: Dict[str, Any], wanted: str) -> bool:
+def is_current(stamp: Dict[str, Any], wanted: str, dev: bool = False) -> bool:
     """Tell whether .venv holds what the lock files say, without starting anything."""
-    profile = stamp.get("profile")
+    profile, has_dev = stamp.get("profile"), bool(stamp.get("dev"))
     return (
         isinstance(profile, str)
         and profile in PROFILES
         and wanted in ("", profile)
         and stamp.get("python") == MINOR
-        and stamp.get("locks") == digest_locks(profile, bool(stamp.get("dev")))
+        and stamp.get("locks") == read_locks(profile, has_dev)[1]
+        and has_dev >= dev
         # A driver that came or went since: choose again.
         and stamp.get("driver") == NVIDIA_DRIVER.exists()
         and isinstance(stamp.get("qt"), list)
@@ -441,13 +429,12 @@ def install(old: Dict[str, Any], wanted: str, dev: bool, lock: int, may_download
     environment = uv_environment()
     uv = find_uv(environment, lock)
     python = find_python(uv, environment, lock, may_download)
-    if sys.version_info[:2] > NEWEST_WITH_TENSORFLOW:
+    if sys.version_info[:2] > NEWEST:
         say(f"TensorFlow has no build for Python {MINOR} yet; the window's Settings offer other engines.")
-    digest = digest_locks(profile, dev)
+    locks, digest = read_locks(profile, dev)
     run([uv, "venv", "--quiet", "--clear", "--no-project", "--python", python, str(VENV)], environment, lock)
     options = ["--require-hashes", "--only-binary=:all:", "--no-binary=gputil", "--compile-bytecode"]
-    options += ["--no-index"] * bool(environment.get("PIP_NO_INDEX"))
-    locks = [str(path) for path in lock_files(profile, dev)]
+    options += ["--no-index"] * (environment.get("PIP_NO_INDEX", "").lower() in ("1", "true", "yes", "on"))
     build = ["--build-constraints", str(LOCKS / "build.txt")]
     run([uv, "pip", "sync", "--python", str(PYTHON), *options, *build, *locks], environment, lock)
     # Makes `app` and `workloads` importable; relative, so that the folder can be moved.
@@ -465,16 +452,11 @@ def install(old: Dict[str, Any], wanted: str, dev: bool, lock: int, may_download
 
 def set_up(dev: bool, repair: bool, may_download: bool = False) -> Dict[str, Any]:
     """Return the stamp of a ready .venv; costs nothing when it is ready already."""
-    wanted = wanted_profile()
-
-    def is_ready(stamp: Dict[str, Any]) -> bool:
-        return is_current(stamp, wanted) and (bool(stamp.get("dev")) or not dev)
-
-    stamp = read_stamp()
-    if repair or not is_ready(stamp):
+    wanted, stamp = wanted_profile(), read_stamp()
+    if repair or not is_current(stamp, wanted, dev):
         with alone() as lock:
             stamp = read_stamp()
-            if repair or not is_ready(stamp):
+            if repair or not is_current(stamp, wanted, dev):
                 stamp = install(stamp, wanted, dev, lock, may_download)
     return stamp
 
@@ -523,7 +505,7 @@ def programs_in_console() -> List[str]:
 
 def leave_console(arguments: List[str], environment: Dict[str, str], watched_s: float = 5) -> int:
     """Open the window without a console, and return, so that ours closes, once it has not ended for a while."""
-    command, errors = [str(PYTHON_WITHOUT_CONSOLE), *arguments], VENV / "window.log"
+    command, errors = [str(PYTHON.with_name("pythonw.exe")), *arguments], VENV / "window.log"
     with errors.open("wb") as log:
         child = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log

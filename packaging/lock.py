@@ -22,7 +22,7 @@ SOURCES = {
     BASE: ["pyproject.toml", "--group=engine-tensorflow-cpu"],
     FOLDER / "cuda.txt": ["pyproject.toml", "--group=engine-tensorflow-cuda"],
     FOLDER / "cuda-legacy.txt": ["pyproject.toml", "--group=engine-tensorflow-cuda-legacy"],
-    FOLDER / "app.txt": ["pyproject.toml"],  # what packages ship, and what start.py installs where TensorFlow lacks
+    FOLDER / "app.txt": ["pyproject.toml"],  # what packages ship: no engine
     FOLDER / "dev.txt": ["--group=test", "--group=lint", "--group=lock"],
     FOLDER / "build.txt": ["-"],
     FOLDER / "uv.txt": ["--group=lock"],

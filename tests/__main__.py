@@ -44,9 +44,16 @@ def call(arguments: list[str]) -> int:
     return subprocess.call([sys.executable, *arguments])
 
 
+def become(arguments: list[str]) -> int:
+    """Go on as pytest where the system can: no process is left over."""
+    if os.name == "posix":
+        os.execv(sys.executable, [sys.executable, *arguments])
+    return call(arguments)
+
+
 def run_twice(arguments: list[str]) -> int:
     """Run pytest, then the few tests that failed once more, alone; return FAILED only if a test failed twice."""
-    code = call([*PYTEST, "--cache-clear", *arguments])
+    code = call(["-m", "pytest", "--cache-clear", *arguments])
     names = sorted(json.loads(CACHE.read_text(encoding="utf-8"))) if code == FAILED and CACHE.is_file() else []
     if not 0 < len(names) <= FEW:
         return code
@@ -65,7 +72,7 @@ def check() -> int:
         if call(arguments):
             failed.append(name)
     say("== pytest")
-    if run_twice(SELECTIONS["--all"]):
+    if run_twice([*PYTEST[2:], *SELECTIONS["--all"]]):
         failed.append("pytest")
     say("Failed: " + ", ".join(failed) if failed else "Everything passed.")
     return 1 if failed else 0
@@ -81,9 +88,7 @@ def main(verb: str, *arguments: str) -> int:
         return check()
     selection = [part for option in SELECTIONS if option in arguments for part in SELECTIONS[option]]
     command = [*PYTEST, *selection, *(argument for argument in arguments if argument not in SELECTIONS)]
-    if os.name == "posix":
-        os.execv(sys.executable, [sys.executable, *command])
-    return call(command)
+    return become(command)
 
 
 if __name__ == "__main__":
