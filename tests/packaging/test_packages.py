@@ -59,7 +59,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program with the Python of these tests, in a path that is hard to quote."""
-    if lacking := missing(["patchelf", "strip"]):
+    if lacking := missing(["patchelf", "readelf", "strip"]):
         pytest.skip(f"needs {', '.join(lacking)}")
     out = tmp_path_factory.mktemp("built") / "Époch mark"
     build.build("linux", out, Path(sys.base_prefix), with_tensorflow=False)
@@ -123,10 +123,22 @@ def test_the_self_test_misses_a_part(folder: Path, tmp_path: Path, part: str) ->
 
 
 @on_linux
+def test_a_python_that_needs_a_library_of_this_computer_is_refused(tmp_path: Path) -> None:
+    if lacking := missing(["patchelf", "readelf", "strip"]):
+        pytest.skip(f"needs {', '.join(lacking)}")
+    python = tmp_path / "python"
+    shutil.copytree(sys.base_prefix, python, ignore=shutil.ignore_patterns("site-packages", "test", "include"))
+    module = next(python.glob("lib/python3*/lib-dynload/_sqlite3.*"))
+    subprocess.run(["patchelf", "--replace-needed", "libc.so.6", "libmine.so.9", module], check=True)
+    with pytest.raises(SystemExit, match=r"libmine\.so\.9, needed by .*_sqlite3"):
+        build.build("linux", tmp_path / "out", python, with_tensorflow=False)
+
+
+@on_linux
 def test_the_deb_is_installed_run_and_removed(folder: Path, tmp_path: Path) -> None:
     if lacking := missing(["dpkg-deb", "lintian"]):
         pytest.skip(f"needs {', '.join(lacking)}")
-    deb = linux_packages.make_deb(folder, tmp_path, compression="gzip")
+    deb = linux_packages.make_deb(folder, tmp_path)
     checked = run("lintian", "--fail-on", "error", deb, home=tmp_path / "home")
     assert checked.returncode == 0, checked.stdout
     root = tmp_path / "root"
