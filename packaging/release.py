@@ -20,7 +20,16 @@ WINGET = ROOT / "packaging" / "windows" / "winget"
 
 def app_version(root: Path = ROOT) -> str:
     """Return the app's version."""
-    found = re.search(r'__version__ = "(.+)"', (root / "app" / "__init__.py").read_text(encoding="utf-8"))
+    return _constant("__version__", root)
+
+
+def project_url() -> str:
+    """Return the project's address; "" if it has none yet."""
+    return _constant("PROJECT_URL", ROOT)
+
+
+def _constant(name: str, root: Path) -> str:
+    found = re.search(rf'{name} = "(.*)"', (root / "app" / "__init__.py").read_text(encoding="utf-8"))
     assert found
     return found[1]
 
