@@ -28,7 +28,7 @@ COMPLETIONS = {
     "bash": "bash-completion/completions/epochmark",
     "fish": "fish/vendor_completions.d/epochmark.fish",
 }
-SCREENSHOTS = {"benchmark-finished-dark": ' type="default"', "compare-light": "", "verdict-dark": ""}
+SCREENSHOTS = ("benchmark-finished-dark.png", "compare-light.png", "verdict-dark.png")  # in docs/images
 METAINFO = "io.github.epochmark.Epochmark.metainfo.xml"
 # As fast as gzip, and 20 % smaller. The default level takes several times as long. lintian refuses zstd.
 COMPRESSION = ("-Zxz", "-z1")
@@ -80,15 +80,14 @@ def _filled(name: str) -> str:
 
 def metainfo(url: str) -> str:
     """Return the description for software centres, with the addresses of the project if it has one."""
-    pictures = "".join(
-        f"<screenshot{kind}><image>{url}/raw/v{app_version()}/docs/images/{name}.png</image></screenshot>"
-        for name, kind in SCREENSHOTS.items()
-    )
-    addresses = (
-        f'<url type="homepage">{url}</url><url type="bugtracker">{url}/issues</url>'
-        f"<screenshots>{pictures}</screenshots>"
-    )
-    return _filled(METAINFO).replace("<!-- addresses -->", addresses if url else "")
+    images = f"{url}/raw/v{app_version()}/docs/images"
+    pictures = [
+        f'<screenshot type="default"><image>{images}/{SCREENSHOTS[0]}</image></screenshot>',
+        *(f"<screenshot><image>{images}/{name}</image></screenshot>" for name in SCREENSHOTS[1:]),
+    ]
+    addresses = f'<url type="homepage">{url}</url><url type="bugtracker">{url}/issues</url>'
+    shown = f"{addresses}<screenshots>{''.join(pictures)}</screenshots>" if url else ""
+    return _filled(METAINFO).replace("<!-- addresses -->", shown)
 
 
 def make_deb(folder: Path, out: Path) -> Path:
