@@ -29,7 +29,7 @@ def project_url() -> str:
 
 
 def _constant(name: str, root: Path) -> str:
-    found = re.search(rf'{name} = "(.*)"', (root / "app" / "__init__.py").read_text(encoding="utf-8"))
+    found = re.search(rf'{name} = "([^"]*)"', (root / "app" / "__init__.py").read_text(encoding="utf-8"))
     assert found
     return found[1]
 

@@ -159,6 +159,8 @@ def test_the_deb_is_installed_run_and_removed(folder: Path, tmp_path: Path) -> N
     installed = run(*dpkg, "--install", deb, home=tmp_path / "home")
     assert installed.returncode == 0, installed.stderr
     assert {place for place in SHARED if not (root / "usr/share" / place).is_file()} == set()
+    described = (root / "usr/share/metainfo" / linux_packages.METAINFO).read_text(encoding="utf-8")
+    assert described == linux_packages.metainfo(app.PROJECT_URL)
     completed = run("bash", "-c", COMPLETE, "bash", root / "usr/share" / SHARED[0], home=tmp_path / "home")
     assert "doctor" in completed.stdout.split()
     program = root / "usr/bin/epochmark"
