@@ -17,13 +17,12 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = Path("packaging", "requirements")
 ENGINES = Path("resources", "engines")  # locks of packages that the app itself installs
 BASE = FOLDER / "cpu.txt"
-INCLUDED = ["pyproject.toml", "--extra=tensorflow"]  # what start.py installs
 # Lock -> what goes in. All others take their pins from cpu.txt: every installation runs the same versions.
 SOURCES = {
-    BASE: INCLUDED,
-    FOLDER / "app.txt": ["pyproject.toml"],  # what packages ship: no engine
-    FOLDER / "cuda.txt": [*INCLUDED, "--extra=cuda"],
-    FOLDER / "cuda-legacy.txt": [*INCLUDED, "--extra=cuda-legacy"],
+    BASE: ["pyproject.toml", "--group=engine-tensorflow-cpu"],
+    FOLDER / "cuda.txt": ["pyproject.toml", "--group=engine-tensorflow-cuda"],
+    FOLDER / "cuda-legacy.txt": ["pyproject.toml", "--group=engine-tensorflow-cuda-legacy"],
+    FOLDER / "app.txt": ["pyproject.toml"],  # what packages ship, and what start.py installs where TensorFlow lacks
     FOLDER / "dev.txt": ["--group=test", "--group=lint", "--group=lock"],
     FOLDER / "build.txt": ["-"],
     **{
