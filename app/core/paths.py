@@ -182,7 +182,8 @@ def check_datasets_folder(paths: Paths) -> None:
 def make_folder(folder: Path) -> None:
     """Create a folder and its parents. Raises UsageError if this fails."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not is_folder(folder):
+            folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
         where = next((place for place in (folder, *folder.parents) if _is_in_the_way(place)), folder)
         code = "folders.link_in_place" if where.is_symlink() else "folders.file_in_place"
