@@ -8,7 +8,6 @@ import copy
 import gc
 import io
 import json
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -406,8 +405,6 @@ class Case:
 
 
 SHORT = {"examples_missing", "operations_missing"}
-# What can compile steps on this computer, besides TensorFlow and JAX.
-COMPILING = ("torch",) if shutil.which("g++") else ()
 TINY, COMPILED = {"steps": 2, "batch_size": 4}, {"steps": 4, "jit": True}
 FLOAT16 = {"steps": 4, "precision": "mixed_float16"}
 CASES = {
@@ -446,7 +443,7 @@ CASES = {
     "few_examples": Case({"examples_repeated"}, few_examples),
     "few_in_stream": Case({"examples_repeated"}, few_in_stream, "mnist_cnn_nodropout_adam", TINY),
     "half_batch_float16": Case(SHORT, on_model(half_batch), asked=FLOAT16, engines=("tensorflow", "jax")),
-    "half_batch_compiled": Case({"not_counted"}, compiled_half, asked=COMPILED, engines=COMPILING),
+    "half_batch_compiled": Case({"not_counted"}, compiled_half, asked=COMPILED, engines=("torch",)),
     # The last one: it changes the whole process.
     "rewritten": Case({"precision_differs"}, rewritten),
 }
