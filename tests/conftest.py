@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +36,9 @@ for _name in ("COLUMNS", "NO_COLOR", "EPOCHMARK_STARTED_AS"):
 # A shell that started the tests in the background has Ctrl+C ignored, which all processes here would inherit.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# In a container, a user may have neither a name nor a home.
+if os.path.expanduser("~") == "~":  # noqa: PTH111 - Path's raises an error
+    os.environ["HOME"] = tempfile.gettempdir()
 # With it, each of the many processes would compile the app again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 

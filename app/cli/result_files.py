@@ -11,13 +11,18 @@ from app.core.report.export import write_lines
 from app.core.report.formats.result_document import results_of
 from app.core.result_file.canonical import file_bytes
 from app.core.storage.database import Database
+from workloads.protocol.folders import is_folder
 
 
 def check_place(path: Path) -> None:
     """Raise UsageError if a result file couldn't be written to this path after the run."""
     if path == STANDARD_OUTPUT:
         raise UsageError(message("cli.result_to_file"))
-    if not path.parent.is_dir() or path.is_dir():
+    try:
+        fits = is_folder(path.parent) and not is_folder(path)
+    except OSError:  # such as a name that is too long
+        fits = False
+    if not fits:
         raise UsageError(message("cli.no_place", path=str(path)), message("export.choose_another"))
 
 

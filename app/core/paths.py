@@ -11,6 +11,7 @@ import appdirs
 from app.core.errors import UsageError
 from app.core.messages import message
 from app.core.plain_text import one_line
+from workloads.protocol.folders import is_folder
 
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 _SHOWN_LIMIT = 300
@@ -165,7 +166,7 @@ def check_datasets_folder(paths: Paths) -> None:
     reason = None
     code = "folders.datasets_missing"
     try:
-        if folder.is_dir():
+        if is_folder(folder):
             return
         if folder.is_file():
             code = "folders.datasets_is_file"
@@ -181,7 +182,8 @@ def check_datasets_folder(paths: Paths) -> None:
 def make_folder(folder: Path) -> None:
     """Create a folder and its parents. Raises UsageError if this fails."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not is_folder(folder):
+            folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
         where = next((place for place in (folder, *folder.parents) if _is_in_the_way(place)), folder)
         code = "folders.link_in_place" if where.is_symlink() else "folders.file_in_place"

@@ -177,6 +177,26 @@ def test_wrong_use_ends_in_one_sentence_and_exit_code_2(
     assert (done.returncode, done.stdout) == (2, "")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["run", "demo", "--output"], "cli.no_place"),
+        (["results", "submit", "1", "--output"], "cli.no_place"),
+        (["import"], "files.unreadable"),
+        (["table", "check"], "files.unreadable"),
+        (["data", "import", "mnist"], "files.unreadable"),
+        (["engine", "install", "torch", "--from"], "engines.no_such_folder"),
+    ],
+    ids=" ".join,
+)
+def test_a_path_that_is_too_long_is_one_sentence(
+    epochmark: CommandLine, tmp_path: Path, arguments: list[str], code: str
+) -> None:
+    done = epochmark(*arguments, str(tmp_path / ("x" * 300)))
+    assert said(code).is_in(done.stderr)
+    assert done.stderr.count("\n") == 1
+
+
 def test_a_failed_run_has_exit_code_1_and_its_reason(epochmark: CommandLine) -> None:
     done = epochmark("run", "demo", "--set", "outcome=crash")
     assert done.returncode == 1

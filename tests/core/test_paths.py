@@ -193,6 +193,14 @@ def test_what_is_no_folder_is_named_itself(tmp_path: Path, kind: str, as_home: s
         check_datasets_folder(with_datasets_folder(default_paths({"EPOCHMARK_HOME": str(tmp_path)}), str(home)))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links")
+def test_a_link_that_cannot_be_followed_is_not_called_broken(tmp_path: Path) -> None:
+    (tmp_path / "data").symlink_to("x" * 300)
+    reason = os.strerror(errno.ENAMETOOLONG)
+    with pytest.raises(UsageError, match=said("folders.not_created", reason=reason).pattern):
+        default_paths({"EPOCHMARK_HOME": str(tmp_path)}).create()
+
+
 def test_a_home_in_a_deleted_folder_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def gone() -> str:
         raise FileNotFoundError(2, "No such file or directory")

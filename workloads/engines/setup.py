@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from workloads.engines.cpu_allowance import cpu_quota, visible_cpus
@@ -86,10 +85,7 @@ def is_gone(engine: Engine) -> bool:
     """Return whether files of an imported engine have been removed."""
     modules = [sys.modules.get(name) for name in ("keras", engine.backend)]
     files = [getattr(module, "__file__", None) for module in modules]
-    try:
-        return not all(Path(file).exists() for file in files if file is not None)
-    except OSError:  # the drive was disconnected
-        return True
+    return not all(os.path.exists(file) for file in files if file is not None)
 
 
 def _not_imported(engine: Engine, error: Exception) -> WorkloadError:

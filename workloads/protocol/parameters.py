@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from workloads.protocol.errors import WorkloadError
+from workloads.protocol.folders import is_folder
 from workloads.protocol.messages import Message, message, quoted
 from workloads.protocol.spec import ParameterValue
 
@@ -136,7 +137,7 @@ def _folder_problem(folder: Path) -> Message | None:
     if not folder.is_absolute():
         return message("folder.not_absolute", folder=name)
     try:
-        if not folder.is_dir():
+        if not is_folder(folder):
             return message("folder.missing", folder=name)
     except OSError as error:
         return message("folder.unreadable", folder=name, reason=str(error.strerror))

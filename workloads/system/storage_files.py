@@ -47,11 +47,8 @@ def check_space(parent: Path, images: int) -> None:
 def trouble(parent: Path, error: OSError) -> WorkloadError:
     """Return the error to raise if a folder can't be used during the measurement."""
     reason = error.strerror or str(error)
-    is_there = False
-    with suppress(OSError):
-        is_there = parent.is_dir()
     code = "storage.folder_failed"
-    if not is_there:
+    if not os.path.isdir(parent):
         code = "storage.folder_gone"
     elif isinstance(error, FileNotFoundError):
         code = "storage.files_gone"

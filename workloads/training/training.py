@@ -182,7 +182,7 @@ def real_folder(workload: Workload, job: Job, reporter: Reporter) -> Path | None
     folder = Path(os.fsdecode(job.datasets_folder)) / name
     if job.spec.data != "synthetic" and DATASETS[name].is_installed(folder):
         return folder
-    if job.spec.data == "auto" and _is_there(folder):
+    if job.spec.data == "auto" and os.path.exists(folder):
         said = message("warning.data_incomplete", dataset=name, command=_getting(name))
         reporter.send(events.Warn(code="data_incomplete", said=said))
     if job.spec.data == "real":
@@ -194,13 +194,6 @@ def real_folder(workload: Workload, job: Job, reporter: Reporter) -> Path | None
 def _getting(name: str) -> str:
     """Return the command that installs a data set, either by downloading it or from the user's files."""
     return f"data fetch {name}" if DATASETS[name].SOURCE.fetchable else f"data import {name} FOLDER"
-
-
-def _is_there(folder: Path) -> bool:
-    try:
-        return folder.exists()
-    except OSError:  # failing drive, or no read permission
-        return False
 
 
 def _load(workload: Training, folder: Path | None, spec: RunSpec) -> Feed:

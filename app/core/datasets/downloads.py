@@ -153,9 +153,12 @@ def broken_off(url: str, error: Exception) -> DownloadError:
     from ssl import SSLCertVerificationError
 
     reason = getattr(error, "reason", None) or error
+    if isinstance(reason, SSLCertVerificationError):
+        text = one_line(reason.verify_message, _REASON_LIMIT)
+        said = message("dataset.server_not_trusted", address=shown(url), reason=text)
+        return RefusedError(said, message("engines.check_date_and_proxy"))
     text = (isinstance(reason, OSError) and reason.strerror) or str(reason) or type(reason).__name__
-    kind = RefusedError if isinstance(reason, SSLCertVerificationError) else DownloadError
-    return kind(
+    return DownloadError(
         message("dataset.download_interrupted", address=shown(url), reason=one_line(text, _REASON_LIMIT)), _RESUME
     )
 

@@ -16,6 +16,7 @@ from app.core.paths import Paths, check_datasets_folder, make_folder
 from app.core.plain_text import one_line
 from workloads.datasets import DATASETS
 from workloads.datasets.source import Dataset, DatasetSource, HostileArchiveError, SourceFile
+from workloads.protocol.folders import is_folder
 
 Waits = Callable[[], None]  # called repeatedly while another instance works on it; may raise to cancel
 _LOOK_EVERY_S = 0.2
@@ -250,8 +251,9 @@ def _find(source: DatasetSource, places: Sequence[Path]) -> dict[str, Path]:
     for place in places:
         shown = one_line(str(place), 300)
         try:
-            if place.is_dir():
-                files |= {name: place / name for name in names if (place / name).exists()}
+            if is_folder(place):
+                there = {path.name for path in place.iterdir()}
+                files |= {name: place / name for name in names if name in there}
                 continue
         except OSError as error:
             raise UsageError(message("files.unreadable", path=shown, reason=error.strerror)) from error

@@ -164,11 +164,11 @@ def _linux_facts(root: Path, environment: Mapping[str, str]) -> dict[str, Any]:
     library_path = environment.get("LD_LIBRARY_PATH")
     return {
         "container": read_container(root) is not None,
-        "pci": pci_vendors(root) or (() if _exists(root / "sys/bus/pci/devices") else None),
+        "pci": pci_vendors(root) or (() if os.path.exists(root / "sys/bus/pci/devices") else None),
         "kernel_driver": version[1] if version else None,
         "device_nodes": len([node for node in root.glob("dev/nvidia*") if node.name[6:].isdigit()]),
-        "dxg": _exists(root / "dev/dxg") if wsl else None,
-        "wsl_libcuda": _exists(root / "usr/lib/wsl/lib/libcuda.so.1") if wsl else None,
+        "dxg": os.path.exists(root / "dev/dxg") if wsl else None,
+        "wsl_libcuda": os.path.exists(root / "usr/lib/wsl/lib/libcuda.so.1") if wsl else None,
         "libcuda": find_libcuda(root, environment),
         "nouveau": bool(modules & {"nouveau", "nova_core"}) if modules else None,
         "secure_boot": bool(secure[-1]) if len(secure) == 5 else None,
@@ -219,13 +219,6 @@ class _Look(Generic[_Value]):
 
     def _ask(self, call: Callable[[], _Value]) -> None:
         self._answers.append(call())
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:
-        return False
 
 
 def _read(path: Path) -> str:

@@ -6,6 +6,7 @@ installation remains usable.
 
 import contextlib
 import errno
+import os
 import shutil
 import sysconfig
 import zipfile
@@ -118,7 +119,7 @@ def install_engine(
             next attempt.
     """
     title, place = engine_title(variant.engine), engine_folder(paths, variant.engine)
-    if source is not None and not source.is_dir():
+    if source is not None and not os.path.isdir(source):
         raise UsageError(message("engines.no_such_folder", folder=one_line(str(source), 300)))
     _check_engines_folder(paths)
     with exclusive(paths, variant.engine), _explained(title, place, "files.not_installed"):
@@ -281,11 +282,7 @@ def _unpacked_bytes(path: Path) -> int:
 def _check_engines_folder(paths: Paths) -> None:
     """Raise UsageError if the user's own engines folder is missing, perhaps because its drive is unplugged."""
     folder = paths.engines_folder
-    try:
-        is_there = folder is None or folder.is_dir()
-    except OSError:
-        is_there = False
-    if not is_there:
+    if folder is not None and not os.path.isdir(folder):
         raise UsageError(
             message("engines.folder_is_gone", folder=one_line(str(folder), 300)), message("engines.connect_drive")
         )

@@ -123,7 +123,7 @@ def files_of(path: Path) -> Iterator[Path]:
     Raises:
         UsageError: A folder can't be read, or contains no such files or too many.
     """
-    if not path.is_dir():
+    if not os.path.isdir(path):
         yield path
         return
     count = 0

@@ -310,11 +310,8 @@ def _version(release: str) -> str | None:
 def read_container(root: Path) -> str | None:
     """Return the kind of container in which a Linux system runs; None outside containers."""
     for mark, kind in ((".dockerenv", "docker"), ("run/.containerenv", "podman")):
-        try:
-            if (root / mark).exists():
-                return kind
-        except OSError:  # no access to the folder
-            continue
+        if os.path.exists(root / mark):
+            return kind
     return container_kind(read_text(root / "proc/1/cgroup"))
 
 

@@ -1,6 +1,7 @@
 """Actions for stored results, available in all views: saving and copying pictures and text, and exporting."""
 
 import contextlib
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -264,7 +265,7 @@ class ResultActions:
             return Path(chosen) if chosen else None
         path = Path(chosen + _endings(kind or kinds)[0])
         # The dialog has only checked the name without the suffix.
-        return path if not path.exists() or self._may_overwrite(path) else None
+        return path if not os.path.exists(path) or self._may_overwrite(path) else None
 
     def _may_overwrite(self, path: Path) -> bool:
         text = sentence("file.ask_to_replace", name=path.name)
@@ -303,7 +304,7 @@ def _file_name(run: JudgedRun, group: Group | None) -> str:
 
 def _check_is_file(path: Path) -> None:
     """Raise UsageError for devices and pipes. Writing to them could block the GUI."""
-    if path.exists() and not path.is_file() and not path.is_dir():
+    if os.path.exists(path) and not path.is_file() and not path.is_dir():
         raise UsageError(message("file.is_device", name=path.name), message("export.choose_another"))
 
 

@@ -1,6 +1,7 @@
 """Imports other people's results from dropped, chosen or pasted files, or from a typed short form."""
 
 import logging
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -111,7 +112,7 @@ class ResultImports(QObject):
         from app.core.exchange.epoch_log import LogDetails
         from app.core.exchange.importing import import_files
 
-        is_alone = len(paths) == 1 and not paths[0].is_dir()
+        is_alone = len(paths) == 1 and not os.path.isdir(paths[0])
         logs = details or (None if is_alone else LogDetails())
         self._run(lambda database: list(import_files(database, paths, scan_file, logs)))
 

@@ -9,6 +9,7 @@ import pytest
 from app.core.hardware.device_limit import limit_command
 from app.core.hardware.gpu.gpus import list_gpus
 from tests.core.hardware.gpu.gpu_trees import plant
+from tests.systems import linux_names
 from workloads.protocol.machine import Gpu, Machine
 
 NVIDIA, AMD = Gpu("NVIDIA GeForce RTX 3090", "nvidia"), Gpu("AMD Radeon RX 6800 XT", "amd")
@@ -33,6 +34,7 @@ def test_other_cards_have_a_command_on_linux_only(
     assert limit_command(replace(machine, gpus=(AMD,)), 0, 230.0) is None
 
 
+@linux_names
 @pytest.mark.parametrize(
     ("tree", "name"), [("rx6800xt", "power1_cap"), ("arc_a770", "power1_max"), ("arc_b580", "power1_cap")]
 )

@@ -191,6 +191,7 @@ class Looking(QTimer):
 
     def look(self):
         if len(loaded()) == len(PAGES):
+            self.stop()
             print(*loaded())
             self.parent().close()
 

@@ -158,10 +158,11 @@ def test_jax_compiles_without_being_asked_and_cannot_do_without() -> None:
 
 def test_pytorch_compiles_only_with_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
+    compiled = asked("mnist_mlp", "torch", jit=True, device="cpu")
     with pytest.raises(UsageError, match=said("engine.no_compiler", engine="PyTorch").pattern):
-        checked_workload(asked("mnist_mlp", "torch", jit=True))
+        checked_workload(compiled)
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
-    checked_workload(asked("mnist_mlp", "torch", jit=True))
+    checked_workload(compiled)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def find_library(name: str, root: Path = Path("/"), environment: Mapping[str, st
     cached = [path.decode("utf-8", "replace") for path in folders]
     for folder in (*named, *cached, *_USUAL):
         # The cache also lists 32-bit libraries.
-        if not re.search(r"i386|lib32", folder) and _exists(root / folder.lstrip("/") / name):
+        if not re.search(r"i386|lib32", folder) and os.path.exists(root / folder.lstrip("/") / name):
             return folder
     return None
 
@@ -34,10 +34,3 @@ def _read(path: Path) -> bytes:
             return file.read(_MAX_CACHE_BYTES)
     except (OSError, ValueError):
         return b""
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False

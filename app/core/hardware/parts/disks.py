@@ -62,8 +62,7 @@ def read_storage(folder: Path, root: Path = Path("/")) -> Storage:
         if sys.platform.startswith("linux"):
             place = follow_links(folder.absolute(), read_text(root / "proc/self/mountinfo"))
             return linux_storage(place, root)
-        # Path.exists raises an exception for names that are too long.
-        there = (place for place in (folder, *folder.parents) if os.path.exists(place))  # noqa: PTH110
+        there = (place for place in (folder, *folder.parents) if os.path.exists(place))
         place = next(there, folder).resolve()
         return _windows_storage(place) if sys.platform == "win32" else _macos_storage(place)
     except (OSError, ValueError):

@@ -36,6 +36,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "dataset.not_downloadable": "{title} can't be downloaded because its licence ({licence}) forbids redistribution.",
     "dataset.not_one_of_its_files": "{path} isn't one of the {title} files.",
     "dataset.refused": "{file} was rejected: {reason}.",
+    "dataset.server_not_trusted": "The certificate of {address} isn't trusted ({reason}).",
     "dataset.server_redirects": "The server redirected {address} to an unusable address ({status}).",
     "dataset.server_refused": "The server rejected the request for {address} ({status} {reason}).",
     "dataset.server_sends_too_much": "The server sent more than the expected {size_bytes:,} bytes.",

@@ -39,7 +39,7 @@ def write_ioreg(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> Pat
     script = folder / "ioreg"
     script.write_text(f"#!/bin/sh\necho run >> '{folder}/runs'\n{body}\n")
     script.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", os.pathsep.join((str(folder), os.environ["PATH"], os.defpath)))
     return folder / "runs"
 
 

@@ -32,7 +32,7 @@ def smi_folder(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     driver.start_error = PYNVML.NVMLError_LibraryNotFound()
     folder = tmp_path / "bin"
     folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", os.pathsep.join((str(folder), os.environ["PATH"], os.defpath)))
     yield folder
     assert not [child for child in psutil.Process().children(recursive=True) if child.name() == "nvidia-smi"]
 

@@ -33,6 +33,7 @@ from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import RunSpec
+from workloads.protocol.telemetry import Telemetry
 
 CIFAR = CATALOGUE["cifar10_keras_cnn"]
 
@@ -193,11 +194,14 @@ def test_what_is_left_to_run_is_offered_whole_in_a_small_window(driver: Driver, 
     batches(driver, machine, runs=3)
     page = open_page(driver)
     driver.until(page.resume_button.isVisible)
+    page.setup.preflight.show_telemetry(
+        (Telemetry(other_cpu_pct=92.0),) * 2, ("python.exe", "a program with a long name", "another one")
+    )
     for size in ((1024, 600), (1024, 700)):
         driver.window.resize(*size)
         for _ in range(5):
             QApplication.processEvents()
-        assert clipped(driver.window, [page.setup.points]) == [], size
+        assert clipped(driver.window, [page.setup.points, page.setup.preflight.text]) == [], size
 
 
 def test_the_verdict_is_there_after_a_table_with_more_columns(driver: Driver, machine: Machine) -> None:
