@@ -13,6 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # there is a limit.
 CPUS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 PYTEST = ["-m", "pytest", "-n", str(min(CPUS + 1, 6)), "--dist", "loadfile", "--no-loadscope-reorder"]
+WITHOUT_WINDOW = "EPOCHMARK_TESTS_WITHOUT_WINDOW" in os.environ  # tests/conftest.py leaves its tests out
+PYTEST += ["-p", "no:pytest-qt", "-o", "required_plugins="] if WITHOUT_WINDOW else []
 # pyproject.toml leaves the marks `engines` and `long` out; what is said last counts.
 SELECTIONS = {
     "--fast": ["-m", "not (engine or engines or slow or long or packaging)"],
