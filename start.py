@@ -48,7 +48,7 @@ OLDEST_UV = (0, 9)
 DOWNLOADED = "3.13"
 MINOR = "{}.{}".format(*sys.version_info)
 # Profile -> gigabytes to download, gigabytes of disk.
-PROFILES = {"cpu": (0.8, 4), "cuda": (3.5, 9), "cuda-legacy": (3.5, 9)}
+PROFILES = {"cpu": (0.8, 3), "cuda": (3.5, 8), "cuda-legacy": (3.5, 8)}
 OLDEST_CUDNN_CAPABILITY = 7.5
 NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
 NVIDIA_SMI_IN_WSL = "/usr/lib/wsl/lib/nvidia-smi"
@@ -171,19 +171,14 @@ def read_pip_settings() -> Dict[str, str]:
     return {name: value for name, value in settings.items() if name in SETTINGS}
 
 
-def has_certificates() -> bool:
-    """Tell whether this system has certificates; without them, uv uses its own."""
-    paths = ssl.get_default_verify_paths()
-    return bool(os.name == "nt" or paths.cafile or (paths.capath and list(Path(paths.capath).iterdir())))
-
-
 def uv_environment() -> Dict[str, str]:
     """Return an environment for uv and pip, with the user's settings of both."""
     environment = {SETTINGS[name]: value for name, value in read_pip_settings().items()}
     if "UV_FIND_LINKS" in environment:
         environment["UV_FIND_LINKS"] = ",".join(environment["UV_FIND_LINKS"].split())
-    if has_certificates():
-        environment["UV_SYSTEM_CERTS"] = "1"
+    paths = ssl.get_default_verify_paths()
+    if os.name == "nt" or paths.cafile or (paths.capath and list(Path(paths.capath).iterdir())):
+        environment["UV_SYSTEM_CERTS"] = "1"  # uv's own don't know companies' proxies
     # Beside .venv, so that files are linked and not copied, and a read-only home doesn't matter.
     environment["UV_CACHE_DIR"] = str(OWN / "cache")
     environment["UV_PYTHON_INSTALL_DIR"] = str(OWN / "python")
@@ -507,9 +502,8 @@ def leave_console(arguments: List[str], environment: Dict[str, str], watched_s: 
     """Open the window without a console, and return, so that ours closes, once it has not ended for a while."""
     command, errors = [str(PYTHON.with_name("pythonw.exe")), *arguments], VENV / "window.log"
     with errors.open("wb") as log:
-        child = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log
-        )
+        null = subprocess.DEVNULL
+        child = subprocess.Popen(command, env=environment, stdin=null, stdout=null, stderr=log)
     with contextlib.suppress(subprocess.TimeoutExpired):
         code = child.wait(watched_s)
         say(errors.read_text(encoding="utf-8", errors="replace").strip())

@@ -188,7 +188,7 @@ def link_venv(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("cause", "words"),
     [
-        (fill_disk, "Setting up needs 4 GB of disk and 2.0 GB are free"),
+        (fill_disk, "Setting up needs 3 GB of disk and 2.0 GB are free"),
         (fail_with(errno.ENOSPC), r"\w \(pyvenv.cfg\); free some space"),
         (fail_with(errno.EDQUOT), r"\w \(pyvenv.cfg\); free some space"),
         (write_protect, r"\.uv\); make the folder writable or move it"),
