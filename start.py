@@ -578,7 +578,7 @@ def main(arguments: List[str]) -> int:
         is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         advice = "free some space" if is_full else "make the folder writable or move it"
         say(f"{error.strerror or error}{where}; {advice}, and start again.")
-    except KeyboardInterrupt:
+    except (EOFError, KeyboardInterrupt):
         say("Stopped; the next start goes on from here.")
         return 130
     return 2
