@@ -17,7 +17,7 @@ import configparser
 import contextlib
 import errno
 import hashlib
-import importlib.util
+import importlib.machinery
 import itertools
 import json
 import os
@@ -242,11 +242,14 @@ def fetch_pip(index: str) -> Path:
     return OWN / name
 
 
+find_module = importlib.machinery.PathFinder.find_spec  # without the hooks of setuptools
+
+
 def find_pip(index: str) -> List[str]:
     """Return a command that runs pip, be it from a wheel."""
-    if importlib.util.find_spec("pip"):
+    if find_module("pip"):
         return [sys.executable, "-m", "pip"]
-    spec = importlib.util.find_spec("ensurepip")
+    spec = find_module("ensurepip")
     folders = [Path(spec.origin).parent / "_bundled"] if spec and spec.origin else []
     folders.append(Path(sysconfig.get_config_var("WHEEL_PKG_DIR") or "/usr/share/python-wheels"))
     wheels = [wheel for folder in folders for wheel in folder.glob("pip-*.whl")]

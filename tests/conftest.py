@@ -55,7 +55,9 @@ MACHINE = Machine(
     virtual_machine=False,
 )
 WITHOUT_WINDOW = "EPOCHMARK_TESTS_WITHOUT_WINDOW" in os.environ  # start.py sets it
-NEEDS_QT = re.compile(r"\b(?:PySide6|qtbot|qapp|app\.gui|tests\.gui|tests\.camera|pyqtgraph)\b")
+NEEDS_QT = re.compile(
+    r"\b(?:PySide6|qtbot|qapp|app\.gui|pyqtgraph|tests\.(?:gui|camera|screenshots|study_images|golden_pictures))\b"
+)
 CommandLine = Callable[..., "subprocess.CompletedProcess[str]"]
 # What gives a test a real command line or a real start, which take a second each.
 SLOW_FIXTURES = {"epochmark", "first_start"}
@@ -73,9 +75,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave out what needs Qt where its libraries are missing."""
-    if not WITHOUT_WINDOW or collection_path.suffix != ".py":
+    if not WITHOUT_WINDOW:
         return None
-    return True if NEEDS_QT.search(collection_path.read_text(encoding="utf-8")) else None
+    is_test = collection_path.suffix == ".py"
+    needs_qt = is_test and NEEDS_QT.search(collection_path.read_text(encoding="utf-8"))
+    return True if needs_qt or collection_path == ROOT / "tests" / "gui" else None
 
 
 def pytest_configure(config: pytest.Config) -> None:

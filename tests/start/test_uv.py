@@ -55,8 +55,8 @@ def test_only_a_recent_uv_of_the_user_is_used(
 
 def hide(module: ModuleType, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Let a Python lack modules and Debian's wheels."""
-    find = module.importlib.util.find_spec
-    monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None if name in names else find(name))
+    find = module.find_module
+    monkeypatch.setattr(module, "find_module", lambda name: None if name in names else find(name))
     monkeypatch.setattr(module.sysconfig, "get_config_var", lambda name: "/nowhere")
 
 
@@ -64,11 +64,11 @@ def hide(module: ModuleType, monkeypatch: pytest.MonkeyPatch, *names: str) -> No
 def test_pip_comes_from_the_bundled_wheel_where_it_is_not_installed(
     bare: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if bare.importlib.util.find_spec("ensurepip") is None:
+    if bare.find_module("ensurepip") is None:
         pytest.skip("this Python has no ensurepip")
     assert bare.find_pip("") == [sys.executable, "-m", "pip"]
-    find = bare.importlib.util.find_spec
-    monkeypatch.setattr(bare.importlib.util, "find_spec", lambda name: None if name == "pip" else find(name))
+    find = bare.find_module
+    monkeypatch.setattr(bare, "find_module", lambda name: None if name == "pip" else find(name))
     command = bare.find_pip("")
     done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
     assert done.stdout.startswith("pip ")
