@@ -6,66 +6,95 @@
     python3 start.py test --all     the long ones too, and those with PyTorch and JAX, installed in .engines
     python3 start.py check          everything that CI checks: all tests, types and style
     python3 start.py --repair ...   builds .venv anew first
+    python3 start.py --download-python ...   if this Python is unsuitable, downloads another one without asking
 
 EPOCHMARK_ACCELERATOR=cpu|cuda|cuda-legacy overrides what is found out about the graphics card.
-The syntax stays that of Python 3.6, so that an old Python prints a sentence and not a SyntaxError.
+uv does the work; uv, its cache and a downloaded Python are in .uv. Indexes, proxies and certificates come from
+pip's and uv's settings. The syntax stays that of Python 3.6, so that an old Python can find a newer one.
 """
 
+import configparser
 import contextlib
 import errno
 import hashlib
 import importlib.util
+import itertools
 import json
 import os
 import platform
 import re
 import shlex
 import shutil
+import ssl
 import subprocess
 import sys
 import sysconfig
 import time
+import urllib.parse
+import urllib.request
 from pathlib import Path
-from typing import IO, Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 ROOT = Path(__file__).resolve().parent
 LOCKS = ROOT / "packaging" / "requirements"
+OWN = ROOT / ".uv"
+LOG = OWN / "start.log"
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-PYTHON_WITHOUT_CONSOLE = VENV / "Scripts" / "pythonw.exe"
-# Exists from the moment .venv is whole; says what is in it, or only the profile while packages are changing.
-STAMP = VENV / "start.json"
+STAMP = VENV / "start.json"  # written last: says what is in .venv
 
-OLDEST, NEWEST = (3, 11), (3, 13)
+OLDEST, NEWEST = (3, 11), (3, 14)  # with builds of TensorFlow
+OLDEST_UV = (0, 9)
+DOWNLOADED = "3.13"
 MINOR = "{}.{}".format(*sys.version_info)
-# Profile -> gigabytes to download, gigabytes of disk while installing (downloads, pip's cache, the packages).
-PROFILES = {"cpu": (0.8, 5), "cuda": (3.5, 14), "cuda-legacy": (3.5, 14)}
+# Profile -> gigabytes to download, gigabytes of disk.
+PROFILES = {"cpu": (0.8, 3), "cuda": (3.5, 8), "cuda-legacy": (3.5, 8)}
 OLDEST_CUDNN_CAPABILITY = 7.5
 NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
 NVIDIA_SMI_IN_WSL = "/usr/lib/wsl/lib/nvidia-smi"
-
-# A file of tests is one process's: what its tests share is made once.
-# Files in the order that tests/conftest.py gives them, not by their number of tests.
-# One process more than CPUs, as tests wait for a fifth of their time. Each may hold TensorFlow and a window, so
-# there is a limit.
-CPUS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-PYTEST = ["-m", "pytest", "-n", str(min(CPUS + 1, 6)), "--dist", "loadfile", "--no-loadscope-reorder"]
-# pyproject.toml leaves the marks `engines` and `long` out; what is said last counts.
-SELECTIONS = {
-    "--fast": ["-m", "not (engine or engines or slow or long or packaging)"],
-    "--all": ["-m", "not packaging"],
-    "--packaging": ["-m", "packaging"],
+# pip's settings, and the variables in which uv expects the same.
+SETTINGS = {
+    "index-url": "UV_DEFAULT_INDEX",
+    "find-links": "UV_FIND_LINKS",
+    "trusted-host": "UV_INSECURE_HOST",
+    "no-index": "PIP_NO_INDEX",  # uv has no variable for it
+    "timeout": "UV_HTTP_TIMEOUT",
+    "cert": "SSL_CERT_FILE",
+    "proxy": "ALL_PROXY",
 }
-# What .venv's Python runs before the tests.
-CHECKS = {
-    "ruff check": ["-m", "ruff", "check"],
-    "ruff format --check": ["-m", "ruff", "format", "--check"],
-    # NumPy's types for a newer Python cannot be read as the oldest one.
-    "mypy": ["-m", "mypy", "--python-version", MINOR],
-    "lint-imports": [
-        "-c",
-        "import sys; from importlinter.cli import lint_imports_command as c; sys.exit(c())",
-    ],
+# They would change where pip installs, and what it says.
+MISLEADING = [f"PIP_{name}" for name in ("DRY_RUN", "PREFIX", "PYTHON", "QUIET", "ROOT", "TARGET", "USER")]
+MANAGERS = {
+    "apt-get": f"apt-get install python{MINOR}-venv",
+    "dnf": "dnf install python3-pip",
+    "zypper": "zypper install python3-pip",
+    "pacman": "pacman -S python-pip",
+}
+# Patterns of uv's and pip's output, with the sentence for the user. The first match counts.
+FAULTS = {
+    r"No space left|os error 28\b|Errno 28\b|os error 112\b|Disk quota exceeded": (
+        "The disk became full; free some space and start again."
+    ),
+    "Hash mismatch|DO NOT MATCH THE HASHES": (
+        "A downloaded package differs from the one that was tested; start again, and if this comes back, a proxy"
+        " or mirror changes what it delivers."
+    ),
+    "(?i)certificate|SSLError": (
+        "No trusted connection to the package index; check this computer's date and its proxy, then start again."
+    ),
+    r"\b[45]\d\d (?:[A-Z][a-z]+ ?)+|HTTP error [45]\d\d": (
+        "The package index answered {found}; check its address and your access to it, then start again."
+    ),
+    "(?i)error sending request|connection|timed out|max retries|name resolution|failed to fetch": (
+        "The package index cannot be reached; check the internet connection and start again."
+    ),
+    r"Read-only file system|Permission denied|Access is denied|os error (?:5|13|32)\b": (
+        "A file in {root} cannot be written; close Epochmark if it is open, and start again."
+    ),
+    "(?i)no wheels|no usable wheels|only-binary|no version of|No matching distribution": (
+        "A package has no build for Python {minor} on {system}; needed are Python 3.11 to 3.14 and Linux with"
+        " glibc 2.34 (2021) or newer, Windows on x64, or macOS 14 or newer on Apple silicon."
+    ),
 }
 
 
@@ -78,70 +107,30 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def succeeds(command: List[str]) -> bool:
-    """Tell whether a command runs and ends with exit code 0; its output is dropped."""
-    try:
+def answer_of(command: List[str], environment: Dict[str, str], timeout_s: float = 60) -> str:
+    """Return what a command prints; "" if it fails or doesn't run."""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
         null = subprocess.DEVNULL
-        return subprocess.call(command, stdin=null, stdout=null, stderr=null, timeout=30) == 0
-    except (OSError, subprocess.SubprocessError):
-        return False
+        output = subprocess.check_output(command, env=environment, stdin=null, stderr=null, timeout=timeout_s)
+        return output.decode("utf-8", "replace").strip()
+    return ""
 
 
-def check_python(version: Tuple[int, int]) -> None:
-    """Stop on a Python for which the locked packages have no builds, and name a better one."""
-    if OLDEST <= version <= NEWEST:
-        return
-    names = ["python3.13", "python3.12", "python3.11"]
-    if os.name == "nt":
-        names = ["py -3.13", "py -3.12", "py -3.11"]
-    # A version manager may leave names on PATH that only complain.
-    working = [name for name in names if shutil.which(name.split()[0]) and succeeds([*name.split(), "-c", ""])]
-    advice = f"type: {working[0]} start.py" if working else "install Python 3.13 and start again with it."
-    raise Fault(f"Epochmark needs Python 3.11, 3.12 or 3.13 and this is {version[0]}.{version[1]}; {advice}")
-
-
-def check_platform(system: str, machine: str, build: str) -> None:
-    """Stop where TensorFlow has no builds for the processor, or for what this Python was built for."""
-    if system == "darwin" and machine != "arm64":
-        raise Fault("TensorFlow 2.21 has no build for Intel Macs; on Apple silicon, use a Python built for arm64.")
-    if build == "win-arm64":
-        raise Fault("TensorFlow 2.21 has no build for Windows on ARM; use WSL 2 or another computer.")
-    if build == "win32":
-        raise Fault("This is a 32-bit Python; install the 64-bit Python 3.13 and start again with it.")
-
-
-def read_capabilities(text: str) -> List[float]:
-    """Read the compute capabilities from nvidia-smi's answer, one a line; other text counts for nothing."""
-    return [float(line) for line in text.splitlines() if re.match(r"\s*\d+\.\d+\s*$", line)]
+# The graphics card
 
 
 def ask_nvidia_smi(timeout_s: float = 5) -> List[float]:
     """Return the compute capability of each NVIDIA GPU, or nothing where the driver does not answer."""
     program = shutil.which("nvidia-smi") or NVIDIA_SMI_IN_WSL
-    command = [program, "--query-gpu=compute_cap", "--format=csv,noheader"]
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=timeout_s,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return []
-    return read_capabilities(done.stdout.decode("utf-8", "replace"))
-
-
-def can_use_cuda() -> bool:
-    """Tell whether TensorFlow has a CUDA build for this computer."""
-    return sys.platform.startswith("linux") and platform.machine() == "x86_64"
+    query = [program, "--query-gpu=compute_cap", "--format=csv,noheader"]
+    text = answer_of(query, dict(os.environ), timeout_s)
+    return [float(line) for line in text.splitlines() if re.match(r"\s*\d+\.\d+\s*$", line)]
 
 
 def detect_profile() -> str:
     """Choose the packages that fit the graphics cards of this computer."""
-    if not can_use_cuda():
-        return "cpu"
+    if not sys.platform.startswith("linux") or platform.machine() != "x86_64":
+        return "cpu"  # TensorFlow has no other builds for CUDA
     capabilities = ask_nvidia_smi()
     if capabilities:
         return "cuda" if min(capabilities) >= OLDEST_CUDNN_CAPABILITY else "cuda-legacy"
@@ -153,26 +142,190 @@ def wanted_profile() -> str:
     wanted = os.environ.get("EPOCHMARK_ACCELERATOR", "")
     if wanted and wanted not in PROFILES:
         raise Fault(f"EPOCHMARK_ACCELERATOR is {wanted!r}; set it to cpu, cuda or cuda-legacy, or unset it.")
-    if wanted.startswith("cuda") and not can_use_cuda():
-        raise Fault("TensorFlow has CUDA builds for Linux on x86-64 only; unset EPOCHMARK_ACCELERATOR.")
     return wanted
 
 
-def lock_files(profile: str, dev: bool) -> List[Path]:
-    """Return the lock files of an installation; the tools that build the others come first."""
-    return [LOCKS / name for name in ["build.txt", profile + ".txt", *["dev.txt"] * dev]]
+# uv and Python
 
 
-def digest_locks(profile: str, dev: bool) -> str:
-    """Sum up the lock files of an installation."""
-    return hashlib.sha256(b"".join(path.read_bytes() for path in lock_files(profile, dev))).hexdigest()
+def child_environment() -> Dict[str, str]:
+    """Return the environment without what would lead .venv's Python to other packages."""
+    return {name: value for name, value in os.environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")}
+
+
+def read_pip_settings() -> Dict[str, str]:
+    """Return those of pip's settings that uv has too, by their names in pip's files."""
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 -- Path's fails for a user without a home
+    folders = [Path(os.environ[name], "pip") for name in ("PROGRAMDATA", "APPDATA") if name in os.environ]
+    folders += [Path("/etc"), Path("/etc/xdg/pip"), Path("/Library/Application Support/pip")]
+    folders += [home / ".pip", home / "pip", home / "Library" / "Application Support" / "pip"]
+    folders += [Path(os.environ.get("XDG_CONFIG_HOME", str(home / ".config")), "pip")]
+    files = [str(folder / name) for folder in folders for name in ("pip.conf", "pip.ini")]
+    parser = configparser.RawConfigParser()
+    with contextlib.suppress(configparser.Error, UnicodeDecodeError):  # pip would complain
+        parser.read([*files, os.environ.get("PIP_CONFIG_FILE", os.devnull)], encoding="utf-8")
+    settings = {}  # type: Dict[str, str]
+    for section in ("global", "install"):
+        settings.update(parser.items(section) if parser.has_section(section) else [])
+    settings.update({name[4:].lower().replace("_", "-"): value for name, value in os.environ.items() if value})
+    return {name: value for name, value in settings.items() if name in SETTINGS}
+
+
+def uv_environment() -> Dict[str, str]:
+    """Return an environment for uv and pip, with the user's settings of both."""
+    environment = {SETTINGS[name]: value for name, value in read_pip_settings().items()}
+    if "UV_FIND_LINKS" in environment:
+        environment["UV_FIND_LINKS"] = ",".join(environment["UV_FIND_LINKS"].split())
+    paths = ssl.get_default_verify_paths()
+    if os.name == "nt" or paths.cafile or (paths.capath and list(Path(paths.capath).iterdir())):
+        environment["UV_SYSTEM_CERTS"] = "1"  # uv's own don't know companies' proxies
+    # Beside .venv, so that files are linked and not copied, and a read-only home doesn't matter.
+    environment["UV_CACHE_DIR"] = str(OWN / "cache")
+    environment["UV_PYTHON_INSTALL_DIR"] = str(OWN / "python")
+    return {**environment, **child_environment()}
+
+
+def explain(output: str) -> str:
+    """Return the sentence for what uv or pip printed before it failed; "" for an unknown failure."""
+    for pattern, sentence in FAULTS.items():
+        match = re.search(pattern, output)
+        if match:
+            found, system = match.group().strip(), sysconfig.get_platform()
+            return sentence.format(found=found, root=ROOT, minor=MINOR, system=system)
+    return ""
+
+
+def run(command: List[str], environment: Dict[str, str], lock: int) -> None:
+    """Run uv or pip, which keeps the lock while it lives; show what it prints; raise the reason if it fails."""
+    if os.name == "posix" and sys.stderr.isatty():
+        import pty
+
+        reader, writer = pty.openpty()  # uv draws its progress on terminals only
+    else:
+        reader, writer = os.pipe()
+    inherited = {"close_fds": False} if os.name == "nt" else {"pass_fds": [lock]}  # type: Dict[str, Any]
+    streams = {"stdin": subprocess.DEVNULL, "stdout": writer, "stderr": writer}  # type: Dict[str, Any]
+    child = subprocess.Popen(command, env=environment, cwd=str(LOCKS), **streams, **inherited)
+    os.close(writer)
+    output = b""
+    with child, contextlib.suppress(OSError):  # how a terminal ends
+        for chunk in iter(lambda: os.read(reader, 65536), b""):
+            output += chunk
+            if not re.search(rb"(?i)Installed|\berror\b", output):  # what follows is for the log
+                sys.stderr.write(chunk.decode("utf-8", "replace"))
+                sys.stderr.flush()
+    os.close(reader)
+    text = output.decode("utf-8", "replace")
+    with LOG.open("a", encoding="utf-8") as log:
+        log.write(text)
+    if child.returncode:
+        last_lines = "\n".join(text.splitlines()[-8:])
+        raise Fault(explain(text) or f"{last_lines}\nThe packages could not be installed; see {LOG}")
+
+
+def fetch_pip(index: str) -> Path:
+    """Download the locked pip from the user's index."""
+    pin = re.search(r"^pip==(\S+).*\n((?: .*\n)+)", (LOCKS / "cpu.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    assert pin
+    page, name = index.rstrip("/") + "/pip/", f"pip-{pin.group(1)}-py3-none-any.whl"
+    try:
+        with urllib.request.urlopen(page, timeout=60) as answer:  # noqa: S310 -- an index may be a folder
+            links = re.findall(r'href="([^"]+)"', answer.read().decode("utf-8", "replace"))
+        link = next((link for link in links if urllib.parse.urlsplit(link).path.endswith("/" + name)), name)
+        with urllib.request.urlopen(urllib.parse.urljoin(page, link), timeout=60) as answer:  # noqa: S310
+            data = answer.read()
+    except OSError as error:
+        raise Fault(f"{page} offers no {name} ({error}); check the index and start again.") from error
+    if hashlib.sha256(data).hexdigest() not in pin.group(2):
+        raise Fault(explain("Hash mismatch"))
+    (OWN / name).write_bytes(data)
+    return OWN / name
+
+
+def find_pip(index: str) -> List[str]:
+    """Return a command that runs pip, be it from a wheel."""
+    if importlib.util.find_spec("pip"):
+        return [sys.executable, "-m", "pip"]
+    spec = importlib.util.find_spec("ensurepip")
+    folders = [Path(spec.origin).parent / "_bundled"] if spec and spec.origin else []
+    folders.append(Path(sysconfig.get_config_var("WHEEL_PKG_DIR") or "/usr/share/python-wheels"))
+    wheels = [wheel for folder in folders for wheel in folder.glob("pip-*.whl")]
+    if not wheels and index:
+        wheels = [fetch_pip(index)]
+    if wheels:
+        return [sys.executable, str(wheels[0] / "pip")]
+    command = next((MANAGERS[name] for name in MANAGERS if shutil.which(name)), "")
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    advice = f"type: {'' if is_root else 'sudo '}{command}" if command else "install uv or pip"
+    raise Fault(f"This Python has no pip; {advice}, and start again.")
+
+
+def find_uv(environment: Dict[str, str], lock: int) -> str:
+    """Return the path of uv: ours, the user's, or a new one of ours."""
+    pin = (LOCKS / "uv.txt").read_text(encoding="utf-8").splitlines()[1].split()[0]
+    folder = OWN / pin.replace("==", "-")
+    own = folder / "bin" / ("uv.exe" if os.name == "nt" else "uv")
+    if own.exists():
+        return str(own)
+    installed = shutil.which("uv") or ""
+    version = re.match(r"uv (\d+)\.(\d+)", answer_of([installed, "--version"], environment)) if installed else None
+    if version and (int(version.group(1)), int(version.group(2))) >= OLDEST_UV:
+        return installed
+    index = environment.get("UV_DEFAULT_INDEX") or environment.get("UV_INDEX_URL", "")
+    draft = OWN / "draft"
+    shutil.rmtree(str(draft), ignore_errors=True)
+    options = ["--no-user", "--no-input", "--only-binary=:all:", "--disable-pip-version-check", "-qq"]
+    options += ["--require-hashes", "-r", str(LOCKS / "uv.txt"), "--target", str(draft)]
+    for_pip = {name: value for name, value in environment.items() if name not in MISLEADING}
+    for_pip.update({"PIP_REQUIRE_VIRTUALENV": "0", **({"PIP_INDEX_URL": index} if index else {})})
+    run([*find_pip(index), "install", *options], for_pip, lock)
+    shutil.rmtree(str(folder), ignore_errors=True)
+    draft.replace(folder)
+    return str(own)
+
+
+def is_suitable() -> bool:
+    """Tell whether there are builds of the packages for this Python."""
+    is_usual = platform.python_implementation() == "CPython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
+    return is_usual and sys.version_info[:2] >= OLDEST
+
+
+def find_python(uv: str, environment: Dict[str, str], lock: int, may_download: bool) -> str:
+    """Return the Python for .venv: this one, another one of this computer, or one to which the user agrees."""
+    if is_suitable():
+        # The base: start.py may run in the very .venv that is replaced.
+        return getattr(sys, "_base_executable", sys.executable)
+    find = [uv, "python", "find", "--system", "--no-project", "--no-python-downloads", ">=3.11,<3.15"]
+    found = answer_of(find, environment)
+    if found:
+        return found
+    need = f"Epochmark needs Python 3.11 to 3.14 and this is {platform.python_implementation()} {MINOR}"
+    command = f"py install {DOWNLOADED}" if os.name == "nt" else f"{typed_command()} --download-python"
+    if not may_download and not sys.stdin.isatty():
+        raise Fault(f"{need}; type: {command}")
+    if not may_download:
+        source = environment.get("UV_PYTHON_INSTALL_MIRROR") or "github.com/astral-sh/python-build-standalone"
+        say(f"{need}. Download Python {DOWNLOADED} (about 35 MB, 110 MB on disk) from {source} to {OWN}? [y/N] ")
+        if not input().strip().lower().startswith("y"):
+            raise Fault(f"Install Python {DOWNLOADED} and start again with it.")
+    run([uv, "python", "install", DOWNLOADED, "--no-bin", "--no-registry"], environment, lock)
+    return answer_of(find, environment)
+
+
+# The environment
+
+
+def read_locks(profile: str, dev: bool) -> Tuple[List[str], str]:
+    """Return the lock files of an installation, and a digest of them."""
+    paths = [LOCKS / name for name in [profile + ".txt", *["dev.txt"] * dev]]
+    return [str(path) for path in paths], hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
 
 
 def read_stamp() -> Dict[str, Any]:
     """Return what the last set-up left in .venv; nothing if there was none."""
     try:
         stamp = json.loads(STAMP.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return stamp if isinstance(stamp, dict) else {}
 
@@ -194,127 +347,122 @@ def has_python() -> bool:
     return PYTHON.exists() and all(Path(home).is_dir() for home in homes)
 
 
-def is_current(stamp: Dict[str, Any], wanted: str) -> bool:
+def is_current(stamp: Dict[str, Any], wanted: str, dev: bool = False) -> bool:
     """Tell whether .venv holds what the lock files say, without starting anything."""
-    profile = stamp.get("profile")
+    profile, has_dev = stamp.get("profile"), bool(stamp.get("dev"))
     return (
-        profile in PROFILES
+        isinstance(profile, str)
+        and profile in PROFILES
         and wanted in ("", profile)
         and stamp.get("python") == MINOR
-        and stamp.get("locks") == digest_locks(profile, bool(stamp.get("dev")))
+        and stamp.get("locks") == read_locks(profile, has_dev)[1]
+        and has_dev >= dev
         # A driver that came or went since: choose again.
         and stamp.get("driver") == NVIDIA_DRIVER.exists()
+        and isinstance(stamp.get("qt"), list)
         and has_python()
     )
 
 
-def is_whole() -> bool:
-    """Tell whether packages can be put into .venv as it is."""
-    test = "import sys, pip; sys.exit('{}.{}'.format(*sys.version_info) != sys.argv[1])"
-    return STAMP.exists() and has_python() and succeeds([str(PYTHON), "-I", "-c", test, MINOR])
+def try_lock() -> int:
+    """Lock this folder against other starts; -1 if one has it. Ends with the last process that inherits it."""
+    if sys.platform == "win32":
+        import ctypes
 
+        kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+        kernel.CreateMutexW.restype = ctypes.c_void_p
+        name = "epochmark-" + hashlib.sha256(str(ROOT).lower().encode()).hexdigest()
+        mutex = kernel.CreateMutexW(None, False, name)
+        if not mutex or ctypes.get_last_error() == 183:  # ERROR_ALREADY_EXISTS
+            kernel.CloseHandle(ctypes.c_void_p(mutex))
+            return -1
+        os.set_handle_inheritable(mutex, True)
+        return int(mutex)
+    import fcntl
 
-def child_environment() -> Dict[str, str]:
-    """Return the environment without what would lead .venv's Python to other packages."""
-    return {name: value for name, value in os.environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")}
-
-
-def try_lock(handle: IO[bytes]) -> bool:
-    """Lock an open file against other processes, if none holds it. Closing it, or dying, unlocks it."""
+    handle = os.open(str(ROOT / ".start.lock"), os.O_CREAT | os.O_RDWR)
     try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            handle.seek(0)
-            msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(handle.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return -1
+    return handle
 
 
 @contextlib.contextmanager
-def alone() -> Iterator[None]:
-    """Wait until no other start is setting up this folder."""
-    with (ROOT / ".start.lock").open("ab") as handle:
-        if not try_lock(handle):
-            say("Another start is setting up Epochmark; waiting for it ...")
-            while not try_lock(handle):
-                time.sleep(0.2)
-        yield
+def alone() -> Iterator[int]:
+    """Wait until nobody sets up this folder: no other start, nor the uv that one left behind. Yields the lock."""
+    lock = try_lock()
+    if lock < 0:
+        say("Another start is setting up Epochmark; waiting for it ...")
+    while lock < 0:
+        time.sleep(0.2)
+        lock = try_lock()
+    try:
+        yield lock
+    finally:
+        if sys.platform == "win32":
+            import _winapi
+
+            _winapi.CloseHandle(lock)
+        else:
+            os.close(lock)
 
 
-def make_venv(profile: str) -> None:
-    """Put a new, empty .venv in the place of whatever is there."""
-    download_gb, disk_gb = PROFILES[profile]
-    if importlib.util.find_spec("ensurepip") is None:
-        raise Fault(f"This Python cannot make virtual environments; type: sudo apt-get install python{MINOR}-venv")
-    if VENV.exists():
-        shutil.rmtree(str(VENV))
-    free_gb = shutil.disk_usage(str(ROOT)).free / 1e9
-    if free_gb < disk_gb:
-        raise Fault(f"Setting up needs {disk_gb} GB of disk and {free_gb:.1f} GB are free in {ROOT}; free some.")
-    say(f"Setting up Epochmark in .venv (about {download_gb} GB to download the first time) ...")
-    # The base: start.py may run in the very .venv that is replaced.
-    command = [getattr(sys, "_base_executable", sys.executable), "-I", "-m", "venv", str(VENV)]
-    done = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=child_environment(), check=False
-    )
-    if done.returncode:
-        say(done.stdout.decode("utf-8", "replace").strip())
-        raise Fault(f"This Python could not make a virtual environment in {VENV}; the lines above say why.")
-    packages = sysconfig.get_path("purelib", "venv", {"base": str(VENV)})
-    # Makes `app` and `workloads` importable; relative, so that the folder can be moved.
-    Path(packages, "epochmark.pth").write_text(os.path.relpath(str(ROOT), packages) + "\n", encoding="utf-8")
-    write_stamp({"profile": profile})
-
-
-def install(old: Dict[str, Any], wanted: str, dev: bool, repair: bool) -> Dict[str, Any]:
-    """Bring .venv to what the lock files say; can be interrupted anywhere and goes on at the next start."""
-    check_platform(sys.platform, platform.machine(), sysconfig.get_platform())
+def install(old: Dict[str, Any], wanted: str, dev: bool, lock: int, may_download: bool = False) -> Dict[str, Any]:
+    """Make .venv anew as the lock files say. Nothing is downloaded twice, however often this is interrupted."""
     profile = old["profile"] if is_current(old, wanted) else wanted or detect_profile()
     dev = dev or bool(old.get("dev"))
-    # pip only adds: NVIDIA's libraries left behind would still be used.
-    has_leftovers = profile == "cpu" and old.get("profile", "cpu") != "cpu"
-    if repair or has_leftovers or not is_whole():
-        make_venv(profile)
-    else:
-        say("Bringing Epochmark's packages in .venv up to date ...")
-    write_stamp({"profile": profile})
-    digest = digest_locks(profile, dev)
-    locks = [str(path) for path in lock_files(profile, dev)]
-    code = wait_for(["-I", str(ROOT / "packaging" / "install.py"), *locks], child_environment())
-    if code:
-        sys.exit(code)  # it has said why
-    stamp: Dict[str, Any] = {"profile": profile, "dev": dev, "python": MINOR, "locks": digest, "qt": []}
+    download_gb, disk_gb = PROFILES[profile]
+    if VENV.is_symlink():
+        raise Fault(f"{VENV} is a link; remove the link, and start again.")
+    free_gb = shutil.disk_usage(str(ROOT)).free / 1e9
+    if free_gb < disk_gb and not OWN.exists():
+        raise Fault(f"Setting up needs {disk_gb} GB of disk and {free_gb:.1f} GB are free in {ROOT}; free some.")
+    say(f"Setting up Epochmark in .venv (about {download_gb} GB to download the first time) ...")
+    OWN.mkdir(exist_ok=True)
+    environment = uv_environment()
+    uv = find_uv(environment, lock)
+    python = find_python(uv, environment, lock, may_download)
+    if sys.version_info[:2] > NEWEST:
+        say(f"TensorFlow has no build for Python {MINOR} yet; the window's Settings offer other engines.")
+    locks, digest = read_locks(profile, dev)
+    run([uv, "venv", "--quiet", "--clear", "--no-project", "--python", python, str(VENV)], environment, lock)
+    options = ["--require-hashes", "--only-binary=:all:", "--no-binary=gputil", "--compile-bytecode"]
+    options += ["--no-index"] * (environment.get("PIP_NO_INDEX", "").lower() in ("1", "true", "yes", "on"))
+    build = ["--build-constraints", str(LOCKS / "build.txt")]
+    run([uv, "pip", "sync", "--python", str(PYTHON), *options, *build, *locks], environment, lock)
+    # Makes `app` and `workloads` importable; relative, so that the folder can be moved.
+    packages = [*VENV.glob("lib/python*/site-packages"), *VENV.glob("Lib/site-packages")][0]
+    (packages / "epochmark.pth").write_text(os.path.relpath(str(ROOT), str(packages)) + "\n", encoding="utf-8")
+    # A start that compiles the app takes twice as long.
+    compiling = [str(PYTHON), "-m", "compileall", "-q", str(ROOT / "app"), str(ROOT / "workloads")]
+    answer_of(compiling, environment, timeout_s=600)
+    stamp = {"profile": profile, "dev": dev, "python": MINOR, "locks": digest, "qt": []}  # type: Dict[str, Any]
     stamp["driver"] = NVIDIA_DRIVER.exists()
     write_stamp(stamp)
     say("Epochmark is set up.")
     return stamp
 
 
-def set_up(dev: bool, repair: bool) -> Dict[str, Any]:
+def set_up(dev: bool, repair: bool, may_download: bool = False) -> Dict[str, Any]:
     """Return the stamp of a ready .venv; costs nothing when it is ready already."""
-    wanted = wanted_profile()
-
-    def is_ready(stamp: Dict[str, Any]) -> bool:
-        return is_current(stamp, wanted) and (bool(stamp.get("dev")) or not dev)
-
-    stamp = read_stamp()
-    if repair or not is_ready(stamp):
-        with alone():
+    wanted, stamp = wanted_profile(), read_stamp()
+    if repair or not is_current(stamp, wanted, dev):
+        with alone() as lock:
             stamp = read_stamp()
-            if repair or not is_ready(stamp):
-                stamp = install(stamp, wanted, dev, repair)
+            if repair or not is_current(stamp, wanted, dev):
+                stamp = install(stamp, wanted, dev, lock, may_download)
     return stamp
+
+
+# The start
 
 
 def typed_command() -> str:
     """Return what was typed before the arguments, for hints that name a command."""
-    words = list(sys.orig_argv[: len(sys.orig_argv) - len(sys.argv) + 1])
+    typed = getattr(sys, "orig_argv", sys.argv)  # new in Python 3.10
+    words = list(typed[: len(typed) - len(sys.argv) + 1])
     if Path(words[-1]).name != "start.py":
         return "py start.py" if os.name == "nt" else "python3 start.py"
     return join_for_windows(words) if os.name == "nt" else " ".join(map(shlex.quote, words))
@@ -352,11 +500,10 @@ def programs_in_console() -> List[str]:
 
 def leave_console(arguments: List[str], environment: Dict[str, str], watched_s: float = 5) -> int:
     """Open the window without a console, and return, so that ours closes, once it has not ended for a while."""
-    command, errors = [str(PYTHON_WITHOUT_CONSOLE), *arguments], VENV / "window.log"
+    command, errors = [str(PYTHON.with_name("pythonw.exe")), *arguments], VENV / "window.log"
     with errors.open("wb") as log:
-        child = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log
-        )
+        null = subprocess.DEVNULL
+        child = subprocess.Popen(command, env=environment, stdin=null, stdout=null, stderr=log)
     with contextlib.suppress(subprocess.TimeoutExpired):
         code = child.wait(watched_s)
         say(errors.read_text(encoding="utf-8", errors="replace").strip())
@@ -395,27 +542,12 @@ def become(arguments: List[str], environment: Dict[str, str]) -> int:
     return wait_for(arguments, environment)
 
 
-def check(environment: Dict[str, str]) -> int:
-    """Run everything that CI checks, the quick ones first, and end with what failed; returns 1 if anything did."""
-    failed = []
-    for name, arguments in CHECKS.items():
-        say("== " + name)
-        if subprocess.call([str(PYTHON), *arguments], env=environment):
-            failed.append(name)
-    say("== pytest")
-    if wait_for(["-m", "tests.once_more", *PYTEST[2:], *SELECTIONS["--all"]], environment):
-        failed.append("pytest")
-    say("Failed: " + ", ".join(failed) if failed else "Everything passed.")
-    return 1 if failed else 0
-
-
 def start(arguments: List[str]) -> int:
     """Do what the command line says."""
-    check_python(sys.version_info[:2])
-    repair = arguments[:1] == ["--repair"]
-    arguments = arguments[1:] if repair else arguments
+    options = list(itertools.takewhile({"--repair", "--download-python"}.__contains__, arguments))
+    arguments = arguments[len(options) :]
     verb = arguments[0] if arguments[:1] in (["test"], ["check"]) else "app"
-    stamp = set_up(dev=verb != "app", repair=repair)
+    stamp = set_up(verb != "app", "--repair" in options, "--download-python" in options)
     environment = child_environment()
     if verb == "app":
         has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
@@ -428,15 +560,11 @@ def start(arguments: List[str]) -> int:
         leaves = not arguments and has_own_console(programs_in_console())
         return leave_console(command, environment) if leaves else become(command, environment)
     if not check_qt(stamp, for_tests=True):
-        return 2
-    environment.setdefault("QT_QPA_PLATFORM", "offscreen")
-    # With it, each of pytest's processes would prepare all the tests' code anew: twenty seconds.
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.chdir(str(ROOT))
-    if verb == "check":
-        return check(environment)
-    selection = [part for option in SELECTIONS if option in arguments for part in SELECTIONS[option]]
-    return become([*PYTEST, *selection, *(each for each in arguments[1:] if each not in SELECTIONS)], environment)
+        if verb == "check":
+            return 2
+        say("Until then, the tests of the window are left out.")
+        environment["EPOCHMARK_TESTS_WITHOUT_WINDOW"] = "1"
+    return become(["-P", str(ROOT / "tests" / "__main__.py"), *arguments], environment)
 
 
 def main(arguments: List[str]) -> int:

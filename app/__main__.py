@@ -30,7 +30,8 @@ def main() -> int:
         from app.gui.shell.self_test import run_self_test
 
         return run_self_test(say)
-    if arguments:
+    file = _opened_file(arguments)
+    if arguments and file is None:
         from app.cli import main as run_command
 
         return run_command(arguments, _draw_share, scan_picture=_scan_picture)
@@ -48,7 +49,18 @@ def main() -> int:
     gc.disable()
     from app.gui.shell.application import run_window
 
-    return run_window()
+    return run_window(file)
+
+
+def _opened_file(arguments: list[str]) -> "Path | None":
+    """Return the file that the desktop wants to be opened. It is an absolute path, which no command is."""
+    if len(arguments) != 1 or not os.path.isabs(arguments[0]):  # noqa: PTH117 - pathlib would be imported for it
+        return None
+    from pathlib import Path
+
+    from app.gui.shell.display import has_display
+
+    return Path(arguments[0]) if has_display() else None
 
 
 def _open_standard_files() -> None:

@@ -17,6 +17,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from system_libraries import system_packages  # type: ignore[import-not-found] # next to this file
+
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ROOT / "packaging" / "requirements"
 OLDEST_MACOS = "14.0"  # required by Qt; uv would assume an older version, for which Qt has no wheels
@@ -52,82 +54,46 @@ LAYOUTS = {
         "x86_64-pc-windows-msvc", ("*.exe", "*.dll", "LICENSE.txt", "DLLs/**/*", "Lib/**/*"), "Lib", "python.exe"
     ),
 }
-# Unused parts of Python. The self-test of the built program checks that nothing needs them.
-UNUSED_LIBRARY = (
-    *(
-        "site-packages/*",
-        "test",
-        "idlelib",
-        "tkinter",
-        "turtledemo",
-        "turtle.py",
-        "cgi.py",
-        "ensurepip",
-        "lib2to3",
-    ),
-    *("pydoc_data", "venv", "config-*", "__phello__*", "lib-dynload/_tkinter*", "lib-dynload/_test*"),
-    *("lib-dynload/_ctypes_test*", "lib-dynload/xx*", "lib-dynload/readline*"),  # readline is under the GPL
-)
-UNUSED_PYTHON = (
-    *(
-        "DLLs/_tkinter.pyd",
-        "DLLs/tcl*",
-        "DLLs/tk*",
-        "DLLs/_test*",
-        "DLLs/_ctypes_test*",
-        "DLLs/*.ico",
-        "DLLs/*.cat",
-    ),
-    "LICENSE_PYTHON.txt",
-)
-# Parts of Qt that nothing in Epochmark uses, in Linux', macOS' and Windows' spellings.
-_QT_MODULES = (
-    *("Quick", "Qml", "Quick3D", "Designer", "Help", "Sql", "Test", "PrintSupport", "ShaderTools", "Labs"),
-    *("VirtualKeyboard", "UiTools", "Concurrent", "Xml", "Lottie", "WaylandCompositor"),
-)
+# Unused parts of Python, as patterns. The self-test of the built program checks that nothing needs them.
+UNUSED_LIBRARY = """
+    site-packages/* test idlelib tkinter turtledemo turtle.py cgi.py ensurepip lib2to3 pydoc_data venv config-*
+    __phello__* lib-dynload/_tkinter* lib-dynload/_test* lib-dynload/_ctypes_test* lib-dynload/xx* lib-dynload/nis*
+    lib-dynload/readline*
+"""  # readline is under the GPL
+UNUSED_PYTHON = """
+    DLLs/_tkinter.pyd DLLs/tcl* DLLs/tk* DLLs/_test* DLLs/_ctypes_test* DLLs/*.ico DLLs/*.cat LICENSE_PYTHON.txt
+"""
+# Parts of the packages that nothing in Epochmark uses. PySide6's are in Linux', macOS' and Windows' spellings.
+# TensorFlow's headers have paths that are too long for Windows' Explorer.
+_PACKAGES = """
+    bin share example.py setuptools/*.exe shiboken6/*.pyi shiboken6/*.lib pyqtgraph/examples numpy/*/tests
+    numpy/*/*/tests numpy/_core/lib tensorflow/include tensorflow/python/*.lib clang
+"""
+_PYSIDE = """
+    include typesystems glue scripts support doc resources *.pyi *.exe *.lib opengl32sw.dll av*.dll sw*.dll
+    assistant designer linguist lrelease lupdate balsam* qml* rcc uic qsb svgtoqml Assistant.app Designer.app
+    Linguist.app pyside6qml* libpyside6qml* Qt/qml Qt/translations Qt/metatypes Qt/libexec translations
+    metatypes libexec
+"""
+_QT_MODULES = """
+    Quick Qml Quick3D Designer Help Sql Test PrintSupport ShaderTools Labs VirtualKeyboard UiTools Concurrent Xml
+    Lottie WaylandCompositor WaylandEglCompositor Egl Network
+"""
+_QT_PLUGINS = """
+    qmltooling sqldrivers designer qmllint wayland-graphics-integration-server vectorimageformats
+    egldeviceintegrations generic networkinformation printsupport tls imageformats/*qpdf.*
+    platforminputcontexts/*virtualkeyboard* platforms/qdirect2d.dll platforms/*qeglfs* platforms/*qlinuxfb*
+    platforms/*qminimal* platforms/*qvkkhrdisplay* platforms/*qvnc*
+"""
 UNUSED_PACKAGES = (
-    *("bin", "share", "example.py", "setuptools/*.exe"),
+    *_PACKAGES.split(),
+    *(f"PySide6/{name}" for name in _PYSIDE.split()),
+    *(f"PySide6/{start}/{name}" for start in ("Qt/plugins", "plugins") for name in _QT_PLUGINS.split()),
     *(
-        f"PySide6/{folder}"
-        for folder in ("include", "typesystems", "glue", "scripts", "support", "doc", "resources")
+        f"PySide6/{start}{name}*"
+        for start in ("Qt/lib/libQt6", "Qt/lib/Qt", "Qt6", "Qt")
+        for name in _QT_MODULES.split()
     ),
-    *(
-        f"PySide6/{part}/{folder}"
-        for part in ("Qt", ".")
-        for folder in ("qml", "translations", "metatypes", "libexec")
-    ),
-    *(f"PySide6/{pattern}" for pattern in ("*.pyi", "*.exe", "*.lib", "opengl32sw.dll", "av*.dll", "sw*.dll")),
-    *(
-        f"PySide6/{tool}"
-        for tool in ("assistant", "designer", "linguist", "lrelease", "lupdate", "balsam*", "qml*")
-    ),
-    *(
-        f"PySide6/{tool}"
-        for tool in ("rcc", "uic", "qsb", "svgtoqml", "Assistant.app", "Designer.app", "Linguist.app")
-    ),
-    *(
-        f"PySide6/{plugins}/{kind}"
-        for plugins in ("Qt/plugins", "plugins")
-        for kind in (
-            *("qmltooling", "sqldrivers", "designer", "qmllint", "wayland-graphics-integration-server"),
-            *("vectorimageformats", "imageformats/*qpdf.*", "platforminputcontexts/*virtualkeyboard*"),
-            "platforms/qdirect2d.dll",
-        )
-    ),
-    *("PySide6/pyside6qml*", "PySide6/libpyside6qml*"),
-    *(f"PySide6/Qt/lib/libQt6{module}*" for module in _QT_MODULES),
-    *(f"PySide6/Qt/lib/Qt{module}*.framework" for module in _QT_MODULES),
-    *(f"PySide6/{prefix}{module}*" for prefix in ("Qt6", "Qt") for module in _QT_MODULES),
-    *(
-        "shiboken6/*.pyi",
-        "shiboken6/*.lib",
-        "numpy/*/tests",
-        "numpy/*/*/tests",
-        "numpy/_core/lib",
-        "pyqtgraph/examples",
-    ),
-    # TensorFlow's headers, whose paths are too long for Windows' Explorer, and libclang, which nothing imports.
-    *("tensorflow/include", "tensorflow/python/*.lib", "clang"),
 )
 LAUNCHER = """\
 #!/bin/sh
@@ -184,7 +150,9 @@ def is_unused(place: Path, target: Path, layout: Layout, version: str) -> bool:
     whole = place.relative_to(target)
     library = Path(layout.library.format(version=version))
     within = whole.relative_to(library) if whole.is_relative_to(library) else None
-    return _matches(whole, UNUSED_PYTHON) or (within is not None and _matches(within, UNUSED_LIBRARY))
+    return _matches(whole, UNUSED_PYTHON.split()) or (
+        within is not None and _matches(within, UNUSED_LIBRARY.split())
+    )
 
 
 def _matches(path: Path, patterns: Iterable[str]) -> bool:
@@ -200,18 +168,8 @@ def _depth(path: Path, pattern: str) -> bool:
 def install_packages(site: Path, layout: Layout, version: str, locks: Sequence[str], wheel: Path) -> None:
     """Install the locked packages and the app for the target system, then remove what isn't used."""
     platform = ("--python-platform", layout.uv_platform) if layout.uv_platform else ()
-    common = (
-        "pip",
-        "install",
-        "--link-mode",
-        "copy",
-        "--target",
-        site,
-        "--python-version",
-        version,
-        *platform,
-        "--no-deps",
-    )
+    target = ("--target", site, "--python-version", version, *platform)
+    common = ("pip", "install", "--link-mode", "copy", "--no-deps", *target)
     wheels_only = ("--only-binary", ":all:", "--no-binary", "gputil")  # the one without a wheel is pure Python
     for lock in locks:
         uv(*common, "--require-hashes", *wheels_only, "-r", LOCKS / lock)
@@ -228,34 +186,30 @@ def build_wheel(folder: Path) -> Path:
 
 
 def make_movable(interpreter: Path) -> None:
-    """Make an interpreter find its shared library, and remove debugging symbols, if patchelf and strip exist."""
+    """Make an interpreter find its shared library, and remove debugging symbols."""
     libraries = [
         *(interpreter.parent.parent / "lib").rglob("lib*.so*"),
         *interpreter.parents[1].rglob("lib-dynload/*"),
     ]
-    if shutil.which("patchelf") and any(path.name.startswith("libpython") for path in libraries):
+    if any(path.name.startswith("libpython") for path in libraries) and shutil.which("patchelf"):
         run("patchelf", "--set-rpath", "$ORIGIN/../lib", interpreter)
-    if shutil.which("strip"):
-        run("strip", "--strip-unneeded", interpreter, *(path for path in libraries if not path.is_symlink()))
+    run("strip", "--strip-unneeded", interpreter, *(path for path in libraries if not path.is_symlink()))
 
 
-def compile_all(library: Path, version: str) -> None:
-    """Compile every module for this version of Python, so that no files are written next to the modules later.
+def compile_all(library: Path, version: str, compiler: Path | str | None) -> None:
+    """Compile every module with this version of Python, so that no files are written next to the modules later.
 
     The compiled files contain hashes instead of times, because packages and archives change the times. The hashes
     aren't checked at startup.
     """
-    own = f"{sys.version_info[0]}.{sys.version_info[1]}" == version
-    compiler = sys.executable if own else shutil.which(f"python{version}")
-    if compiler is not None:
-        options = ("-q", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", library)
-        subprocess.run(  # some modules are for tests and can't be compiled
-            [compiler, "-I", "-m", "compileall", *options, str(library)],
-            env=os.environ | {"PYENV_VERSION": version},
-            check=False,
-        )
-    if not (library / "__pycache__" / f"os.cpython-{version.replace('.', '')}.pyc").is_file():
+    if compiler is None:
         sys.exit(f"Compiling the modules requires Python {version} on this computer.")
+    options = ("-q", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", library)
+    subprocess.run(  # some modules are for tests and can't be compiled
+        [compiler, "-I", "-m", "compileall", *options, str(library)],
+        env=os.environ | {"PYENV_VERSION": version},
+        check=False,
+    )
 
 
 def add_cpp_runtime(python: Path, site: Path) -> None:
@@ -290,8 +244,11 @@ def build(system: str, out: Path, python: Path, *, with_tensorflow: bool) -> Non
         launcher = out / "epochmark"
         launcher.write_text(LAUNCHER.format(interpreter=interpreter.relative_to(target)), encoding="ascii")
         launcher.chmod(0o755)
-    compile_all(site.parent, version)
+    is_foreign = system == "windows" and os.name != "nt"
+    compile_all(site.parent, version, shutil.which(f"python{version}") if is_foreign else interpreter)
     shutil.copy2(ROOT / "LICENSE", out)
+    if system == "linux":
+        system_packages(out)
 
 
 def main() -> int:

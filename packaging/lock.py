@@ -22,9 +22,10 @@ SOURCES = {
     BASE: ["pyproject.toml", "--group=engine-tensorflow-cpu"],
     FOLDER / "cuda.txt": ["pyproject.toml", "--group=engine-tensorflow-cuda"],
     FOLDER / "cuda-legacy.txt": ["pyproject.toml", "--group=engine-tensorflow-cuda-legacy"],
-    FOLDER / "app.txt": ["pyproject.toml"],  # what packages ship, and what start.py installs where TensorFlow lacks
+    FOLDER / "app.txt": ["pyproject.toml"],  # what packages ship: no engine
     FOLDER / "dev.txt": ["--group=test", "--group=lint", "--group=lock"],
     FOLDER / "build.txt": ["-"],
+    FOLDER / "uv.txt": ["--group=lock"],
     **{
         ENGINES / f"{name}.txt": [f"--group=engine-{name}"]
         for name in (
@@ -34,8 +35,7 @@ SOURCES = {
         )
     },
 }
-# GPUtil ships no wheel; these build it, and are installed first.
-BUILD_TOOLS = "setuptools\nwheel\n"
+BUILD_TOOLS = "setuptools\nwheel\n"  # build GPUtil, which ships no wheel
 
 
 def fingerprint(pyproject: str) -> str:

@@ -73,16 +73,7 @@ def programs_in(bundle: Path) -> list[Path]:
 
 def sign(bundle: Path, identity: str) -> None:
     """Sign everything with the hardened runtime."""
-    options = (
-        "--force",
-        "--timestamp",
-        "--options",
-        "runtime",
-        "--entitlements",
-        ENTITLEMENTS,
-        "--sign",
-        identity,
-    )
+    options = ("--force", "--timestamp", "--options=runtime", "--entitlements", ENTITLEMENTS, "--sign", identity)
     for path in (*programs_in(bundle), bundle):
         run("codesign", *options, path)
 

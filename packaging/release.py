@@ -1,9 +1,10 @@
 """Writes the files that a release publishes in addition to packages, from CHANGELOG.md's newest dated section.
 
-    python packaging/release.py v0.3.0 [build/dist]
+    python packaging/release.py v0.3.0 [build/dist https://ADDRESS]
 
-The notes (notes.md), the feed that "Check for updates" reads (release.json), and the checksums of all files.
-Without a folder, it only checks that tag, version and changelog agree.
+The notes (notes.md), the feed that "Check for updates" reads (release.json), winget's manifests for the installer
+that can be downloaded from the address, and the checksums of all files. Without a folder, it only checks that tag,
+version and changelog agree.
 """
 
 import hashlib
@@ -14,11 +15,21 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CHECKSUMS = "SHA256SUMS"
+WINGET = ROOT / "packaging" / "windows" / "winget"
 
 
 def app_version(root: Path = ROOT) -> str:
     """Return the app's version."""
-    found = re.search(r'__version__ = "(.+)"', (root / "app" / "__init__.py").read_text(encoding="utf-8"))
+    return _constant("__version__", root)
+
+
+def project_url() -> str:
+    """Return the project's address; "" if it has none yet."""
+    return _constant("PROJECT_URL", ROOT)
+
+
+def _constant(name: str, root: Path) -> str:
+    found = re.search(rf'{name} = "([^"]*)"', (root / "app" / "__init__.py").read_text(encoding="utf-8"))
     assert found
     return found[1]
 
@@ -63,11 +74,22 @@ def write_release(folder: Path, tag: str, root: Path = ROOT) -> None:
     (folder / CHECKSUMS).write_text("".join(sums), encoding="utf-8")
 
 
+def write_winget(folder: Path, address: str) -> None:
+    """Write winget's manifests for the installer in a folder."""
+    (setup,) = folder.glob("*-setup.exe")
+    checksum = hashlib.sha256(setup.read_bytes()).hexdigest().upper()
+    for template in WINGET.iterdir():
+        text = template.read_text(encoding="utf-8").replace("@VERSION@", app_version())
+        text = text.replace("@URL@", f"{address}/{setup.name}").replace("@SHA256@", checksum)
+        (folder / template.name).write_text(text, encoding="utf-8")
+
+
 if __name__ == "__main__":
     match sys.argv[1:]:
         case [tag]:
             check_tag(tag)
-        case [tag, folder]:
+        case [tag, folder, address]:
+            write_winget(Path(folder), address)
             write_release(Path(folder), tag)
         case _:
             sys.exit(__doc__)

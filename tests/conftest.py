@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -53,6 +54,8 @@ MACHINE = Machine(
     python_version="3.11.7",
     virtual_machine=False,
 )
+WITHOUT_WINDOW = "EPOCHMARK_TESTS_WITHOUT_WINDOW" in os.environ  # start.py sets it
+NEEDS_QT = re.compile(r"\b(?:PySide6|qtbot|qapp|app\.gui|tests\.gui|tests\.camera|pyqtgraph)\b")
 CommandLine = Callable[..., "subprocess.CompletedProcess[str]"]
 # What gives a test a real command line or a real start, which take a second each.
 SLOW_FIXTURES = {"epochmark", "first_start"}
@@ -60,6 +63,19 @@ _LONGEST = ("engines", "engine", "long", "slow", "packaging")
 PATIENCE_S = 200  # with a command
 PYTHON = sys.executable  # some tests give it another name
 pythons_started: list[str] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the settings of pytest-qt where Qt's libraries are missing, and with them the plugin."""
+    for name in ("qt_api", "qt_log_level_fail", "qt_log_ignore") if WITHOUT_WINDOW else ():
+        parser.addini(name, "pytest-qt's")
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out what needs Qt where its libraries are missing."""
+    if not WITHOUT_WINDOW or collection_path.suffix != ".py":
+        return None
+    return True if NEEDS_QT.search(collection_path.read_text(encoding="utf-8")) else None
 
 
 def pytest_configure(config: pytest.Config) -> None:

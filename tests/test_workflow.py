@@ -1,4 +1,4 @@
-"""The repository's workflows run the README's commands, which exist, on all systems that they name."""
+"""The workflows run the README's commands on all systems that they name, and issue forms ask for others."""
 
 import re
 import shlex
@@ -16,6 +16,8 @@ WORKFLOWS = {
 }
 WORKFLOW = WORKFLOWS["tests"]
 COMMANDS = re.findall(r"^ +run: python start\.py (.+)$", WORKFLOW, re.MULTILINE)
+FORMS = [path.read_text(encoding="utf-8") for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")]
+ASKED = re.findall(r"`epochmark ([a-z].*?)`", "".join(FORMS))
 
 
 def test_the_readmes_tests_and_the_main_job_run_on_the_three_systems() -> None:
@@ -25,8 +27,10 @@ def test_the_readmes_tests_and_the_main_job_run_on_the_three_systems() -> None:
         assert f"os: {system}," in WORKFLOW
 
 
-@pytest.mark.parametrize("command", [each for each in COMMANDS if not each.startswith(("test", "--version"))])
-def test_its_commands_are_those_of_the_program(command: str) -> None:
+@pytest.mark.parametrize(
+    "command", [*ASKED, *(each for each in COMMANDS if not each.startswith(("test", "--version")))]
+)
+def test_commands_are_those_of_the_program(command: str) -> None:
     assert vars(arguments.make_parser().parse_args(shlex.split(command)))
 
 

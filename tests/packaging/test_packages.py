@@ -1,6 +1,5 @@
 """Builds this system's packages, installs them and runs what they contain. See `start.py test --packaging`."""
 
-import json
 import os
 import plistlib
 import re
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import app
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "packaging"))  # its programs import each other
@@ -23,6 +23,17 @@ build, linux_packages = import_module("build"), import_module("linux_packages")
 LIMIT_S = 600
 pytestmark = [pytest.mark.packaging, pytest.mark.timeout(3 * LIMIT_S), pytest.mark.xdist_group("packaging")]
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="builds Linux' packages")
+SHARED = (
+    "bash-completion/completions/epochmark",
+    "fish/vendor_completions.d/epochmark.fish",
+    "applications/epochmark.desktop",
+    "icons/hicolor/48x48/apps/epochmark.png",
+    "icons/hicolor/scalable/apps/epochmark.svg",
+    "man/man1/epochmark.1.gz",
+    "metainfo/io.github.epochmark.Epochmark.metainfo.xml",
+    "mime/packages/epochmark.xml",
+)
+COMPLETE = '. "$1"; COMP_WORDS=(epochmark do) COMP_CWORD=1; _epochmark; echo "${COMPREPLY[@]}"'
 # Nobody's settings may break a package that brings its own Python.
 NONSENSE = {"PYTHONHOME": "/nonsense", "PYTHONPATH": "/nonsense", "LD_LIBRARY_PATH": "/nonsense"}
 
@@ -59,7 +70,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program with the Python of these tests, in a path that is hard to quote."""
-    if lacking := missing(["patchelf", "strip"]):
+    if lacking := missing(["patchelf", "readelf", "strip"]):
         pytest.skip(f"needs {', '.join(lacking)}")
     out = tmp_path_factory.mktemp("built") / "Époch mark"
     build.build("linux", out, Path(sys.base_prefix), with_tensorflow=False)
@@ -123,10 +134,22 @@ def test_the_self_test_misses_a_part(folder: Path, tmp_path: Path, part: str) ->
 
 
 @on_linux
+def test_a_python_that_needs_a_library_of_this_computer_is_refused(tmp_path: Path) -> None:
+    if lacking := missing(["patchelf", "readelf", "strip"]):
+        pytest.skip(f"needs {', '.join(lacking)}")
+    python = tmp_path / "python"
+    shutil.copytree(sys.base_prefix, python, ignore=shutil.ignore_patterns("site-packages", "test", "include"))
+    module = next(python.glob("lib/python3*/lib-dynload/_sqlite3.*"))
+    subprocess.run(["patchelf", "--replace-needed", "libc.so.6", "libmine.so.9", module], check=True)
+    with pytest.raises(SystemExit, match=r"libmine\.so\.9, needed by .*_sqlite3"):
+        build.build("linux", tmp_path / "out", python, with_tensorflow=False)
+
+
+@on_linux
 def test_the_deb_is_installed_run_and_removed(folder: Path, tmp_path: Path) -> None:
     if lacking := missing(["dpkg-deb", "lintian"]):
         pytest.skip(f"needs {', '.join(lacking)}")
-    deb = linux_packages.make_deb(folder, tmp_path, compression="gzip")
+    deb = linux_packages.make_deb(folder, tmp_path)
     checked = run("lintian", "--fail-on", "error", deb, home=tmp_path / "home")
     assert checked.returncode == 0, checked.stdout
     root = tmp_path / "root"
@@ -135,6 +158,11 @@ def test_the_deb_is_installed_run_and_removed(folder: Path, tmp_path: Path) -> N
     dpkg = ("dpkg", f"--root={root}", "--force-not-root", "--force-depends", "--log=/dev/null")
     installed = run(*dpkg, "--install", deb, home=tmp_path / "home")
     assert installed.returncode == 0, installed.stderr
+    assert {place for place in SHARED if not (root / "usr/share" / place).is_file()} == set()
+    described = (root / "usr/share/metainfo" / linux_packages.METAINFO).read_text(encoding="utf-8")
+    assert described == linux_packages.metainfo(app.PROJECT_URL)
+    completed = run("bash", "-c", COMPLETE, "bash", root / "usr/share" / SHARED[0], home=tmp_path / "home")
+    assert "doctor" in completed.stdout.split()
     program = root / "usr/bin/epochmark"
     assert run(program, "--self-test", home=tmp_path / "home").returncode == 0
     listed = run(program, "engine", "list", home=tmp_path / "home")
@@ -143,6 +171,52 @@ def test_the_deb_is_installed_run_and_removed(folder: Path, tmp_path: Path) -> N
     assert run(*dpkg, "--remove", "epochmark", home=tmp_path / "home").returncode == 0
     assert not (root / "usr/lib/epochmark").exists()
     assert not program.is_symlink()
+
+
+@on_linux
+def test_the_window_belongs_to_the_menu_entry(folder: Path, tmp_path: Path) -> None:
+    if lacking := missing(["Xvfb", "xprop"]):
+        pytest.skip(f"needs {', '.join(lacking)}")
+    entry = (linux_packages.FILES / "epochmark.desktop").read_text(encoding="utf-8")
+    found = re.search("^StartupWMClass=(.+)$", entry, re.MULTILINE)
+    assert found
+    read, write = os.pipe()
+    display = subprocess.Popen(["Xvfb", "-displayfd", str(write)], pass_fds=[write], stderr=subprocess.DEVNULL)
+    os.close(write)
+    with os.fdopen(read) as file:
+        shown = {"DISPLAY": f":{file.readline().strip()}"}
+    environment = {"PATH": os.environ["PATH"], "EPOCHMARK_HOME": str(tmp_path / "home")} | shown
+    program = subprocess.Popen([folder / "epochmark"], env=environment)
+
+    def window_class() -> str:
+        return run("xprop", "-name", "Epochmark", "WM_CLASS", home=tmp_path / "home", **shown).stdout
+
+    try:
+        wait_until(lambda: "=" in window_class() or program.poll() is not None)
+        if program.poll() == 2:
+            pytest.skip("needs the libraries that Qt uses on X11")
+        assert window_class() == f'WM_CLASS(STRING) = "epochmark", "{found[1]}"\n'
+    finally:
+        program.kill()
+        program.wait()
+        display.kill()
+        display.wait()
+
+
+@on_linux
+@pytest.mark.parametrize("address", ["", "https://example.org/epochmark"])
+def test_software_centres_understand_the_description(tmp_path: Path, address: str) -> None:
+    if lacking := missing(["appstreamcli", "desktop-file-validate"]):
+        pytest.skip(f"needs {', '.join(lacking)}")
+    description = tmp_path / linux_packages.METAINFO
+    description.write_text(linux_packages.metainfo(address), encoding="utf-8")
+    checked = run("appstreamcli", "validate", "--no-net", description, home=tmp_path / "home")
+    assert checked.returncode == 0, checked.stdout
+    shown = re.findall(r"<image>https://example.org/epochmark/raw/v[^/]+/(.+?)</image>", description.read_text())
+    assert len(shown) == (3 if address else 0)
+    assert all((ROOT / name).is_file() for name in shown)
+    entry = run("desktop-file-validate", linux_packages.FILES / "epochmark.desktop", home=tmp_path / "home")
+    assert (entry.returncode, entry.stdout) == (0, "")
 
 
 @on_linux
@@ -183,16 +257,6 @@ def test_the_app_of_macos_has_what_finder_asks_for(tmp_path: Path) -> None:
         assert {width * scale for width, _, scale in icon.info["sizes"]} == {32, 64, 128, 256, 512, 1024}
     assert [path.name for path in macos_package.programs_in(bundle)] == ["libqt.dylib"]
     assert plistlib.loads(macos_package.ENTITLEMENTS.read_bytes())
-
-
-@on_linux
-def test_the_flatpak_manifest_is_read_by_its_builder(tmp_path: Path) -> None:
-    if lacking := missing(["flatpak-builder"]):
-        pytest.skip(f"needs {', '.join(lacking)}")
-    manifest = ROOT / "packaging" / "linux" / "io.github.epochmark.Epochmark.yml"
-    shown = run("flatpak-builder", "--show-manifest", manifest, home=tmp_path / "home")
-    assert shown.returncode == 0, shown.stderr
-    assert json.loads(shown.stdout)["command"] == "epochmark"
 
 
 def test_a_folder_of_others_is_kept(tmp_path: Path) -> None:

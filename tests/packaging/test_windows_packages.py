@@ -1,5 +1,6 @@
 """Builds Windows' packages on Linux, and installs, runs and uninstalls them in the rig (`tests/windows`)."""
 
+import hashlib
 import re
 import shutil
 import subprocess
@@ -13,11 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import app
 from tests.packaging.test_packages import LIMIT_S, ROOT, build, missing
 from tests.waiting import wait_until
 from tests.windows.rig import Rig, this_rig
 
-windows_packages = import_module("windows_packages")
+windows_packages, release = import_module("windows_packages"), import_module("release")
 pytestmark = [
     pytest.mark.packaging,
     pytest.mark.timeout(3 * LIMIT_S),
@@ -86,6 +88,17 @@ def test_the_installer_has_a_version_and_an_icon(tmp_path: Path) -> None:
     assert texts[0][b"ProductVersion"] == b"1.2.3"
     kinds = {entry.id for entry in program.DIRECTORY_ENTRY_RESOURCE.entries}
     assert pefile.RESOURCE_TYPE["RT_GROUP_ICON"] in kinds
+
+
+def test_winget_gets_the_installers_version_address_and_checksum(tmp_path: Path) -> None:
+    (tmp_path / "Epochmark-setup.exe").write_bytes(b"setup")
+    release.write_winget(tmp_path, "https://example.org/v1")
+    texts = {path.name.split(".")[2]: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.yaml")}
+    assert set(texts) == {"yaml", "installer", "locale"}
+    assert all(f'PackageVersion: "{app.__version__}"\n' in text for text in texts.values())
+    assert 'InstallerUrl: "https://example.org/v1/Epochmark-setup.exe"' in texts["installer"]
+    assert f'InstallerSha256: "{hashlib.sha256(b"setup").hexdigest().upper()}"' in texts["installer"]
+    assert "@" not in "".join(texts.values())
 
 
 def test_the_zip_is_the_folder(tmp_path: Path) -> None:

@@ -8,13 +8,13 @@ from types import ModuleType
 import pytest
 
 from tests.conftest import ROOT
-from tests.start.starting import load, make_project, run_start
+from tests.start.starting import DROPPED, load, make_project, run_start
 
 
 @pytest.fixture(scope="session")
 def first_start(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, "subprocess.CompletedProcess[str]"]:
     """A project that a real first start has set up."""
-    project = make_project(tmp_path_factory.mktemp("first") / "project")
+    project = make_project(tmp_path_factory.mktemp("first") / "ü 测试")
     return project, run_start(project, "7", "--json")
 
 
@@ -29,14 +29,11 @@ def project(first_start: tuple[Path, object], tmp_path: Path) -> Path:
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """start.py as a module, of a project that is not set up."""
-    for name in ("DISPLAY", "WAYLAND_DISPLAY", "EPOCHMARK_ACCELERATOR"):
+    for name in DROPPED:
         monkeypatch.delenv(name, raising=False)
-    return load(make_project(tmp_path / "bare") / "start.py")
-
-
-@pytest.fixture
-def install() -> ModuleType:
-    return load(ROOT / "packaging" / "install.py")
+    module = load(make_project(tmp_path / "bare") / "start.py")
+    module.OWN.mkdir()
+    return module
 
 
 @pytest.fixture

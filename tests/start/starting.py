@@ -1,13 +1,22 @@
-"""What the tests of start.py share: a project of empty locks, so that nothing is downloaded."""
+"""What the tests of start.py share: a project whose locks hold two small packages; nothing is downloaded."""
 
+import contextlib
+import functools
+import hashlib
 import importlib.util
 import json
 import os
+import platform
 import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+import sysconfig
+import tarfile
+import threading
+import zipfile
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,8 +25,6 @@ import pytest
 
 from tests.conftest import ROOT
 
-COPIED = ["start.py", "packaging/install.py", "packaging/qt_libraries.py"]
-LOCKS = ["build.txt", "cpu.txt", "cuda.txt", "cuda-legacy.txt", "dev.txt"]
 APP = """
 import json, os, sys
 started_as = os.environ.get("EPOCHMARK_STARTED_AS")
@@ -25,8 +32,8 @@ print(json.dumps({"argv": sys.argv[1:], "cwd": os.getcwd(), "python": sys.execut
                   "started_as": started_as}))
 sys.exit(int(sys.argv[1]) if sys.argv[1:2] and sys.argv[1].isdigit() else 0)
 """
+DROPPED = ("DISPLAY", "WAYLAND_DISPLAY", "EPOCHMARK_ACCELERATOR", "PYTHONPATH", "UV_CACHE_DIR", "PIP_CONFIG_FILE")
 
-Start = Callable[..., "subprocess.CompletedProcess[str]"]
 on_posix = pytest.mark.skipif(os.name != "posix", reason="stands in for programs with shell scripts")
 
 
@@ -39,14 +46,36 @@ def load(path: Path) -> ModuleType:
     return module
 
 
+def make_wheel(folder: Path, name: str, version: str, files: dict[str, str]) -> str:
+    """Make a package, and return its line for a lock."""
+    folder.mkdir(exist_ok=True)
+    path, info = folder / f"{name}-{version}-py3-none-any.whl", f"{name}-{version}.dist-info"
+    metadata = {
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    listed = "".join(f"{member},,\n" for member in [*files, *metadata, f"{info}/RECORD"])
+    with zipfile.ZipFile(path, "w") as wheel:
+        for member, text in {**files, **metadata, f"{info}/RECORD": listed}.items():
+            entry = zipfile.ZipInfo(member)
+            entry.external_attr = 0o100755 << 16  # a program
+            wheel.writestr(entry, text)
+    return f"{name}=={version} --hash=sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
+
+
 def make_project(folder: Path) -> Path:
-    for name in COPIED:
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, target)
-    (folder / "packaging" / "requirements").mkdir()
-    for name in LOCKS:
-        (folder / "packaging" / "requirements" / name).write_text(f"# {name}\n", encoding="utf-8")
+    locks, wheels = folder / "packaging" / "requirements", folder / "wheels"
+    locks.mkdir(parents=True)
+    for name in (
+        "start.py",
+        "packaging/qt_libraries.py",
+        "packaging/requirements/uv.txt",
+        "packaging/requirements/build.txt",
+    ):
+        shutil.copy(ROOT / name, folder / name)
+    for name, package in {"cpu": "tiny", "cuda": "tiny", "cuda-legacy": "tiny", "dev": "tester"}.items():
+        pin = make_wheel(wheels, package, "1.0", {f"{package}.py": ""})
+        (locks / f"{name}.txt").write_text(f"# {name}\n{pin}", encoding="utf-8")
     (folder / "app").mkdir()
     (folder / "app" / "__init__.py").write_text("", encoding="utf-8")
     (folder / "app" / "__main__.py").write_text(APP, encoding="utf-8")
@@ -54,10 +83,12 @@ def make_project(folder: Path) -> Path:
     return folder
 
 
-def environment(**changes: str) -> dict[str, str]:
-    dropped = ("DISPLAY", "WAYLAND_DISPLAY", "EPOCHMARK_ACCELERATOR", "PYTHONPATH")
-    kept = {name: value for name, value in os.environ.items() if name not in dropped}
-    return kept | {"EPOCHMARK_ACCELERATOR": "cpu", "PIP_NO_INDEX": "1"} | changes
+def environment(project: Path, **changes: str) -> dict[str, str]:
+    """Return an environment without an index, in which uv is that of these tests."""
+    kept = {name: value for name, value in os.environ.items() if name not in DROPPED}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
+    own = {"EPOCHMARK_ACCELERATOR": "cpu", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": (project / "wheels").as_uri()}
+    return kept | own | {"PATH": path} | changes
 
 
 def run_start(
@@ -65,7 +96,14 @@ def run_start(
 ) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, str(project / "start.py"), *arguments]
     return subprocess.run(
-        command, cwd=cwd, env=environment(**changes), capture_output=True, text=True, timeout=60, check=False
+        command,
+        cwd=cwd,
+        env=environment(project, **changes),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
     )
 
 
@@ -79,3 +117,54 @@ def put_program(folder: Path, name: str, script: str) -> None:
     path = folder / name
     path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+@contextlib.contextmanager
+def served_folder(folder: Path) -> Iterator[str]:
+    """Serve a folder on this computer until the end of the block; yields its address."""
+    handler = functools.partial(QuietHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's own name
+        pass
+
+
+def pack_python(folder: Path) -> Path:
+    """Pack this Python as one to download; return uv's list of Pythons, with ADDRESS for the server's."""
+    archive, base, minor = folder / "python.tar.gz", Path(sys.base_prefix), sysconfig.get_python_version()
+    left_out = ("site-packages", "dist-packages", "test", "idlelib", "ensurepip", "__pycache__")
+
+    def keep(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        name = Path(member.name).name
+        return None if name in left_out or name.startswith("config-") else member
+
+    with tarfile.open(archive, "w:gz", compresslevel=1) as pack:
+        pack.add(Path(sys._base_executable).resolve(), f"python/bin/python{minor}")  # type: ignore[attr-defined]
+        pack.add(base / "lib" / f"python{minor}", f"python/lib/python{minor}", filter=keep)
+        for library in (base / "lib").glob("libpython3.*.so*"):
+            pack.add(library, f"python/lib/{library.name}")
+    facts = {
+        "name": "cpython",
+        "arch": {"family": platform.machine(), "variant": None},
+        "os": "linux",
+        "libc": "gnu",
+        "major": sys.version_info.major,
+        "minor": sys.version_info.minor,
+        "patch": sys.version_info.micro,
+        "prerelease": "",
+        "variant": None,
+        "build": "20260101",
+        "url": f"ADDRESS/{archive.name}",
+        "sha256": hashlib.sha256(archive.read_bytes()).hexdigest(),
+    }
+    listed = folder / "pythons.json"
+    key = f"cpython-{platform.python_version()}-linux-{platform.machine()}-gnu"
+    listed.write_text(json.dumps({key: facts}), encoding="utf-8")
+    return listed

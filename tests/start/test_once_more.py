@@ -8,6 +8,11 @@ from tests.child import python
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.long
+RUN = f"""
+import runpy, sys
+module = runpy.run_path({str(ROOT / "tests" / "__main__.py")!r})
+sys.exit(module["run_twice"](["-q", *sys.argv[1:]]))
+"""
 TESTS = """
 from pathlib import Path
 import pytest
@@ -32,12 +37,12 @@ def test_other():
 def test_only_what_fails_twice_fails(tmp_path: Path, count: int, again: bool, code: int) -> None:
     (tmp_path / "test_it.py").write_text(TESTS.format(count=count, again=again), "utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p no:randomly\n", "utf-8")
-    result = python(str(ROOT / "tests" / "once_more.py"), "-q", cwd=tmp_path)
+    result = python("-c", RUN, cwd=tmp_path)
     assert result.returncode == code, result.stdout
     assert ("Passed only alone, look at: test_it.py::test_first_time[0]" in result.stdout) == (count == 2)
     assert (tmp_path / "other.ran").read_text() == "x"  # what passed isn't repeated
 
 
 def test_an_error_of_pytest_stays_one(tmp_path: Path) -> None:
-    result = python(str(ROOT / "tests" / "once_more.py"), "nowhere.py", cwd=tmp_path)
+    result = python("-c", RUN, "nowhere.py", cwd=tmp_path)
     assert result.returncode == 4, result.stdout

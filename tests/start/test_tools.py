@@ -17,55 +17,62 @@ from tests.start.starting import load, on_posix, put_program
 # The tests and the linters
 
 
-def test_test_hands_over_to_pytest(bare: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    calls: list[tuple[list[str], dict[str, str]]] = []
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("QT_QPA_PLATFORM", raising=False)
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    monkeypatch.setattr(bare, "set_up", lambda dev, repair: {"qt": ["offscreen"], "dev": dev})
+def test_tests_run_in_the_projects_folder_without_a_screen(
+    monkeypatch: pytest.MonkeyPatch, bare: ModuleType
+) -> None:
+    calls: list[list[str]] = []
+    monkeypatch.setattr(bare, "set_up", lambda *_: {"qt": ["offscreen"]})
 
     def become(arguments: list[str], environment: dict[str, str]) -> int:
-        calls.append((arguments, environment))
+        calls.append(arguments)
         return 5
 
     monkeypatch.setattr(bare, "become", become)
     assert bare.main(["test", "-k", "charts"]) == 5
-    assert calls[0][0] == [*bare.PYTEST, "-k", "charts"]
-    bare.main(["test", "--fast", "tests/core"])
-    assert calls[1][0] == [
-        *bare.PYTEST,
-        "-m",
-        "not (engine or engines or slow or long or packaging)",
-        "tests/core",
-    ]
-    bare.main(["test", "--all", "-x"])
-    assert calls[2][0] == [*bare.PYTEST, "-m", "not packaging", "-x"]
-    assert calls[0][1]["QT_QPA_PLATFORM"] == "offscreen"
-    assert "PYTHONDONTWRITEBYTECODE" not in calls[0][1]
-    assert Path.cwd() == bare.ROOT
-    monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")
-    bare.main(["test"])
-    assert calls[-1][1]["QT_QPA_PLATFORM"] == "xcb"
+    assert calls == [["-P", str(bare.ROOT / "tests" / "__main__.py"), "test", "-k", "charts"]]
 
 
-@pytest.mark.parametrize(("failing", "code"), [("", 0), ("ruff", 1), ("mypy", 1), ("tests.once_more", 1)])
-def test_check_runs_everything_tests_last(
-    bare: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], failing: str, code: int
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-k", "charts"], ["-k", "charts"]),
+        (
+            ["--fast", "tests/core"],
+            ["-m", "not (engine or engines or slow or long or packaging)", "tests/core"],
+        ),
+        (["--all", "-x"], ["-m", "not packaging", "-x"]),
+    ],
+)
+def test_what_pytest_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], words: list[str]
 ) -> None:
+    module = load(ROOT / "tests" / "__main__.py")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setattr(module, "become", lambda command: command)
+    assert module.main("test", *arguments) == [*module.PYTEST, *words]
+    assert "PYTHONDONTWRITEBYTECODE" not in os.environ
+    assert Path.cwd() == ROOT
+
+
+@pytest.mark.parametrize(("failing", "code"), [("", 0), ("ruff", 1), ("mypy", 1), ("pytest", 1)])
+def test_check_runs_everything_tests_last(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], failing: str, code: int
+) -> None:
+    module = load(ROOT / "tests" / "__main__.py")
     ran: list[str] = []
 
-    def run(command: list[str], env: dict[str, str]) -> int:
+    def run(command: list[str]) -> int:
         ran.append(" ".join(command))
         return int(bool(failing) and failing in ran[-1])
 
-    monkeypatch.setattr(bare.subprocess, "call", run)
-    monkeypatch.setattr(bare, "wait_for", run)
-    assert bare.check({}) == code
-    words = ["ruff check", "ruff format --check", "mypy", "importlinter", "tests.once_more"]
-    assert len(ran) == len(words)
+    monkeypatch.setattr(module, "call", run)
+    monkeypatch.setattr(module, "CACHE", ROOT / "nowhere")
+    assert module.check() == code
+    words = ["ruff check", "ruff format --check", "mypy", "importlinter", "pytest"]
     assert all(word in command for word, command in zip(words, ran, strict=True))
     assert ran[-1].endswith("-m not packaging")
-    assert ("Failed: " in capsys.readouterr().err.splitlines()[-1]) == bool(failing)
+    assert ("Failed: " in capsys.readouterr().out.splitlines()[-1]) == bool(failing)
 
 
 @pytest.mark.long
@@ -182,7 +189,7 @@ def test_qt_is_looked_at_once(bare: ModuleType, monkeypatch: pytest.MonkeyPatch)
 def test_without_qts_libraries_the_window_is_not_tried(
     bare: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(bare, "set_up", lambda **_: {"qt": []})
+    monkeypatch.setattr(bare, "set_up", lambda *_: {"qt": []})
     monkeypatch.setattr(bare, "check_qt", lambda *_, **__: False)
     monkeypatch.setattr(bare, "become", lambda *_: pytest.fail("the app was started"))
     monkeypatch.setenv("DISPLAY", ":0")
@@ -206,7 +213,7 @@ def test_locks_fit_pyproject(tmp_path: Path) -> None:
         shutil.copytree(ROOT / folder, tmp_path / folder)
     pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     (tmp_path / "pyproject.toml").write_text(pyproject.replace('"psutil>=', '"psutil!=1,>='), encoding="utf-8")
-    names = ["cpu.txt", "app.txt", "cuda.txt", "cuda-legacy.txt", "dev.txt", "build.txt"]
+    names = ["cpu.txt", "cuda.txt", "cuda-legacy.txt", "app.txt", "dev.txt", "build.txt", "uv.txt"]
     torch = ("torch-base", "torch-cpu", "torch-mps", "torch-cuda", "torch-cuda-windows")
     tensorflow = ("tensorflow-cpu", "tensorflow-cuda", "tensorflow-cuda-legacy")
     engines = [f"{part}.txt" for part in (*torch, *tensorflow, "jax-cpu", "jax-cuda12", "jax-cuda13")]
@@ -229,11 +236,11 @@ def test_locks_agree_with_one_another() -> None:
     ]
     assert cpu.items() <= cuda.items()
     assert cpu.items() <= legacy.items()
-    assert "nvidia-cudnn-cu12==9.10.2.21 ; sys_platform == 'linux'" in legacy
+    assert [pin.partition(" ")[0] for pin in legacy if "-cudnn-" in pin] == ["nvidia-cudnn-cu12==9.10.2.21"]
     assert cuda.keys() - legacy.keys() == {pin for pin in cuda if pin.startswith("nvidia-cudnn-cu12==")}
     versions = {pin.partition(" ")[0] for pin in cpu}
     names = {version.partition("==")[0] for version in versions}
-    for other in ("dev.txt", "build.txt"):
+    for other in ("dev.txt", "build.txt", "uv.txt"):
         shared = {pin.partition(" ")[0] for pin in read_pins(other) if pin.partition("==")[0] in names}
         assert shared <= versions
     for path in (ROOT / "resources" / "engines").iterdir():

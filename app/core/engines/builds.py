@@ -111,6 +111,7 @@ def _variants(engine: str, machine: Machine) -> list[Variant]:
         if variant.engine == engine
         and machine.os_name.startswith(variant.system)
         and machine.architecture in variant.architectures
+        and variant.has_build_for(machine.python_version)
     ]
 
 

@@ -79,7 +79,7 @@ def choose_variant(engine: str, machine: Machine, name: str | None = None) -> Va
     on_offer = builds_for(engine, machine)
     names = [offer.variant.name for offer in on_offer]
     if not on_offer:
-        system = one_line(f"{machine.os_name}, {machine.architecture}", 100)
+        system = one_line(f"{machine.os_name}, {machine.architecture}, Python {machine.python_version}", 120)
         raise UsageError(message("engines.not_for_this_system", title=engine_title(engine), system=system))
     if name is None:
         return on_offer[0].variant

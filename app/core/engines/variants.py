@@ -75,6 +75,11 @@ class Variant:
             return next((name for name, _ in self.kernels if name == gpu.architecture), None)
         return next((name for name, cards in self.kernels if cards.search(gpu.name)), None)
 
+    def has_build_for(self, python_version: str) -> bool:
+        """Return whether there are packages for a version of Python, such as "3.14.1"."""
+        python = tuple(int(part) for part in re.findall(r"\d+", python_version)[:2])
+        return python < _NEW_PYTHON or not (self.pins or self.engine == "tensorflow")
+
     def supports(self, gpu: Gpu) -> bool:
         """Return whether the variant supports a graphics card, judging by vendor, name and architecture."""
         if gpu.vendor != self.vendor:
@@ -97,6 +102,8 @@ class Variant:
         return urlsplit(self.index).hostname if self.index is not None and self.is_untried else None
 
 
+# On PyPI, PyTorch and JAX have builds for it; other indexes have none of the pinned versions.
+_NEW_PYTHON = (3, 15)
 _BOTH = frozenset({_X86, _ARM})
 _CUDA_13, _CUDA_12 = 580, 525  # oldest supported drivers of CUDA 13 and 12
 _ARC = re.compile(r"\bArc\b")

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -50,6 +51,7 @@ from app.gui.widgets.timers import in_turns
 
 TRASH_KEPT_S = 24 * 3600.0
 END_PATIENCE_S = 9.0
+ARGUMENTS = ["epochmark"]  # Qt's; X11 names the window's program after the first one, which would be __main__.py
 _log = logging.getLogger(__name__)
 
 
@@ -82,8 +84,8 @@ class BannerHandler(logging.Handler):
             self._banner.message.emit(record.getMessage(), "caution", "", None)
 
 
-def run_window() -> int:
-    """Run the GUI, and return the exit code."""
+def run_window(file: Path | None = None) -> int:
+    """Run the GUI, import a result file if one is opened, and return the exit code."""
     name_program()
     application = _make_application()
     application.setApplicationName("Epochmark")
@@ -99,6 +101,8 @@ def run_window() -> int:
     set_up_logging(paths.logs)
     garbage = GarbageCollector(application)
     window, services = open_window(Theme(application), paths)
+    if file is not None:
+        window.imports.start([file])
     catcher = FaultCatcher(window, paths)
     catcher.install()
     SignalCatcher(window)
@@ -123,9 +127,9 @@ def _make_application() -> QApplication:
     try:
         settings = default_paths().settings
     except AppError:  # the error is reported later, with Qt's help
-        return QApplication(sys.argv[:1])
+        return QApplication(ARGUMENTS)
     with zoomed(settings):
-        return QApplication(sys.argv[:1])
+        return QApplication(ARGUMENTS)
 
 
 def open_window(

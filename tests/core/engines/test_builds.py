@@ -67,6 +67,20 @@ def test_the_best_comes_first(machine: Machine, torch: str, jax: str) -> None:
         assert bool(first.gpus) == (best != "cpu")
 
 
+@pytest.mark.parametrize(
+    ("python", "engine", "variants"),
+    [
+        ("3.14.1", "tensorflow", {"cpu", "cuda", "cuda-legacy"}),
+        ("3.15.0", "tensorflow", set()),
+        ("3.15.0", "torch", {"cuda"}),  # the only one from PyPI
+        ("3.15.0", "jax", {"cpu", "cuda12", "cuda13"}),
+    ],
+)
+def test_builds_for_new_pythons(python: str, engine: str, variants: set[str]) -> None:
+    offered = builds_for(engine, replace(computer(LINUX, RTX_5070), python_version=python))
+    assert {offer.variant.name for offer in offered} == variants
+
+
 def test_a_card_that_cannot_be_used_says_why() -> None:
     def obstacle(gpu: Gpu) -> str:
         (offer,) = [each for each in builds_for("torch", computer(LINUX, gpu)) if each.variant.name == "cuda"]
@@ -84,7 +98,11 @@ def test_a_card_that_cannot_be_used_says_why() -> None:
     [
         (computer(LINUX), "mps", said("engines.unknown_variant", title="PyTorch", variant="mps")),
         (computer(LINUX), "", said("engines.unknown_variant", title="PyTorch")),
-        (computer(MAC), None, said("engines.not_for_this_system", title="PyTorch", system="macOS 15.1, x86_64")),
+        (
+            computer(MAC),
+            None,
+            said("engines.not_for_this_system", title="PyTorch", system="macOS 15.1, x86_64, Python 3.11.7"),
+        ),
         (computer("Haiku"), None, said("engines.not_for_this_system", title="PyTorch")),
     ],
 )

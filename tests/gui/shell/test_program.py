@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 import app.gui.pages
 from app.core.paths import default_paths
 from app.core.storage.database import Database
+from app.core.storage.imported_results import list_results
 from app.gui.shell import main_window
 from app.gui.shell.pages import PAGES, PageEntry
 from tests.child import python
@@ -25,9 +26,9 @@ from tests.waiting import wait_until
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's list of signals")
 
 
-def open_window(environment: dict[str, str]) -> "subprocess.Popen[str]":
+def open_window(environment: dict[str, str], *arguments: str) -> "subprocess.Popen[str]":
     """Start the window and wait until it has looked at its database."""
-    process = start(environment | {"QT_QPA_PLATFORM": "offscreen"})
+    process = start(environment | {"QT_QPA_PLATFORM": "offscreen"}, *arguments)
     database = default_paths(environment).database
     wait_until(lambda: process.poll() is not None or database.exists())
     wait_until(lambda: process.poll() is not None or catches_sigterm(process.pid))
@@ -61,6 +62,16 @@ def test_the_window_ends_when_asked_to(environment: dict[str, str], number: sign
     process.send_signal(number)
     output, errors = process.communicate(timeout=30)
     assert (process.returncode, output, errors) == (0, "", "")
+
+
+@pytest.mark.slow
+@on_linux
+def test_a_result_file_that_the_desktop_opens_is_imported(environment: dict[str, str]) -> None:
+    process = open_window(environment, str(ROOT / "tests" / "data" / "results" / "format_2.epochmark.json"))
+    with Database(default_paths(environment).database) as database:
+        wait_until(lambda: list_results(database))
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=30) == ("", "")
 
 
 @on_linux

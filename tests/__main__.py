@@ -1,0 +1,97 @@
+"""Runs the tests for start.py: `python -m tests test ARGS`, with pytest's, or `python -m tests check`."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# A file of tests is one process's: what its tests share is made once.
+# Files in the order that tests/conftest.py gives them, not by their number of tests.
+# One process more than CPUs, as tests wait for a fifth of their time. Each may hold TensorFlow and a window, so
+# there is a limit.
+CPUS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+PYTEST = ["-m", "pytest", "-n", str(min(CPUS + 1, 6)), "--dist", "loadfile", "--no-loadscope-reorder"]
+WITHOUT_WINDOW = "EPOCHMARK_TESTS_WITHOUT_WINDOW" in os.environ  # tests/conftest.py leaves its tests out
+PYTEST += ["-p", "no:pytest-qt", "-o", "required_plugins="] if WITHOUT_WINDOW else []
+# pyproject.toml leaves the marks `engines` and `long` out; what is said last counts.
+SELECTIONS = {
+    "--fast": ["-m", "not (engine or engines or slow or long or packaging)"],
+    "--all": ["-m", "not packaging"],
+    "--packaging": ["-m", "packaging"],
+}
+CHECKS = {
+    "ruff check": ["-m", "ruff", "check"],
+    "ruff format --check": ["-m", "ruff", "format", "--check"],
+    # NumPy's types for a newer Python cannot be read as the oldest one.
+    "mypy": ["-m", "mypy", "--python-version", "{}.{}".format(*sys.version_info)],
+    "lint-imports": [
+        "-c",
+        "import sys; from importlinter.cli import lint_imports_command as c; sys.exit(c())",
+    ],
+}
+# A test computer may stand still for seconds, and then a test fails that measures or waits.
+FEW = 3
+FAILED = 1  # pytest's exit code if tests failed, and nothing worse happened
+CACHE = Path(".pytest_cache/v/cache/lastfailed")
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def call(arguments: list[str]) -> int:
+    return subprocess.call([sys.executable, *arguments])
+
+
+def become(arguments: list[str]) -> int:
+    """Go on as pytest where the system can: no process is left over."""
+    if os.name == "posix":
+        os.execv(sys.executable, [sys.executable, *arguments])
+    return call(arguments)
+
+
+def run_twice(arguments: list[str]) -> int:
+    """Run pytest, then the few tests that failed once more, alone; return FAILED only if a test failed twice."""
+    code = call(["-m", "pytest", "--cache-clear", *arguments])
+    names = sorted(json.loads(CACHE.read_text(encoding="utf-8"))) if code == FAILED and CACHE.is_file() else []
+    if not 0 < len(names) <= FEW:
+        return code
+    say(f"\n== {len(names)} failed: once more, alone")
+    code = call(["-m", "pytest", "-m", "", *names])
+    if not code:
+        say("Passed only alone, look at: " + ", ".join(names))
+    return code
+
+
+def check() -> int:
+    """Run everything that CI checks, the quick ones first, and end with what failed; return 1 if anything did."""
+    failed = []
+    for name, arguments in CHECKS.items():
+        say("== " + name)
+        if call(arguments):
+            failed.append(name)
+    say("== pytest")
+    if run_twice([*PYTEST[2:], *SELECTIONS["--all"]]):
+        failed.append("pytest")
+    say("Failed: " + ", ".join(failed) if failed else "Everything passed.")
+    return 1 if failed else 0
+
+
+def main(verb: str, *arguments: str) -> int:
+    """Run pytest, or everything that CI checks."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    # With it, each of pytest's processes would prepare all the tests' code anew: twenty seconds.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.chdir(ROOT)
+    if verb == "check":
+        return check()
+    selection = [part for option in SELECTIONS if option in arguments for part in SELECTIONS[option]]
+    command = [*PYTEST, *selection, *(argument for argument in arguments if argument not in SELECTIONS)]
+    return become(command)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
