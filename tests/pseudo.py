@@ -21,7 +21,7 @@ GOVERNORS = ("performance", "powersave", "schedutil", "ondemand", "conservative"
 _NAMES = re.compile(
     r"Epochmark|TensorFlow|PyTorch|JAX|Keras|oneDNN|TF32|XLA|CPU|TPU|GPU|\bvCPU|\bx86_64|\bext4|\bdocker|\bL[123]\b|"
     r"(?:mixed_)?b?float(?:16|32)|AVX\S*|VNNI|BF16|EPYC|AMD|Colab|GTX|RTX|GRID|Tesla|Titan|\bTi\b|"
-    r"MX150|Demo|[iKMP]\d\S*|"
+    r"MX150|Demo|[iKMP]\d\S*|\drc\d|"
     r"Linux|Debian|GNU|\b(?:cuda\w*|cuda-legacy|rocm|xpu|cpu)\b|\b[kKMG]?B(?:/s)?\b|\bGHz|\bms|\bk?Wh|\bkJ|n/a|https?://\S*|"
     r"\S+\.(?:json|txt|py)\b|/\S+|\b[0-9a-f]{16,}\b"
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.cli.layout import GAP, live_text
 from app.cli.terminal import VERDICT_INKS, Ink
-from app.cli.text import LiveLine, complain, in_line, is_broken_pipe, room, say, say_json
+from app.cli.text import LiveLine, complain, forget, in_line, is_broken_pipe, room, say, say_json
 from app.core.analysis.headline import half_interval_pct
 from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
@@ -77,6 +77,7 @@ class View:
             show()
         except OSError as error:
             self._closed = True
+            forget(sys.stdout)
             self.error = None if is_broken_pipe(error) else error
             if self._cancel is not None:
                 self._cancel()

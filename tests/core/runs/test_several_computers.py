@@ -27,7 +27,7 @@ from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
-LONG = 0.2  # seconds per step, so that the run doesn't end before the test has acted
+LONG = 1.0  # seconds per step, so that the run doesn't end before the test has acted
 
 
 @pytest.mark.slow
