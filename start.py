@@ -195,7 +195,7 @@ def explain(output: str) -> str:
     return ""
 
 
-def run(command: List[str], environment: Dict[str, str], lock: int) -> None:
+def run(command: List[str], environment: Dict[str, str], lock: int, is_shown: bool = True) -> None:
     """Run uv or pip, which keeps the lock while it lives; show what it prints; raise the reason if it fails."""
     if os.name == "posix" and sys.stderr.isatty():
         import pty
@@ -211,7 +211,7 @@ def run(command: List[str], environment: Dict[str, str], lock: int) -> None:
     with child, contextlib.suppress(OSError):  # how a terminal ends
         for chunk in iter(lambda: os.read(reader, 65536), b""):
             output += chunk
-            if not re.search(rb"(?i)Installed|\berror\b", output):  # what follows is for the log
+            if is_shown and not re.search(rb"(?i)Installed|\berror\b", output):  # what follows is for the log
                 sys.stderr.write(chunk.decode("utf-8", "replace"))
                 sys.stderr.flush()
     os.close(reader)
@@ -277,11 +277,11 @@ def find_uv(environment: Dict[str, str], lock: int) -> str:
     index = environment.get("UV_DEFAULT_INDEX") or environment.get("UV_INDEX_URL", "")
     draft = OWN / "draft"
     shutil.rmtree(str(draft), ignore_errors=True)
-    options = ["--no-user", "--no-input", "--only-binary=:all:", "--disable-pip-version-check", "-qq"]
+    options = ["--no-user", "--no-input", "--only-binary=:all:", "--disable-pip-version-check", "-q"]
     options += ["--require-hashes", "-r", str(LOCKS / "uv.txt"), "--target", str(draft)]
     for_pip = {name: value for name, value in environment.items() if name not in MISLEADING}
     for_pip.update({"PIP_REQUIRE_VIRTUALENV": "0", **({"PIP_INDEX_URL": index} if index else {})})
-    run([*find_pip(index), "install", *options], for_pip, lock)
+    run([*find_pip(index), "install", *options], for_pip, lock, is_shown=False)
     shutil.rmtree(str(folder), ignore_errors=True)
     draft.replace(folder)
     return str(own)

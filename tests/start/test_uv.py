@@ -47,7 +47,7 @@ def test_only_a_recent_uv_of_the_user_is_used(
     put_program(tmp_path / "bin", "uv", f"echo '{version}'")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     made = bare.OWN / "draft"
-    monkeypatch.setattr(bare, "run", lambda *_: made.mkdir())
+    monkeypatch.setattr(bare, "run", lambda *_, **__: made.mkdir())
     found = bare.find_uv(dict(os.environ), 0)
     assert (found == str(tmp_path / "bin" / "uv")) is is_used
     assert made.exists() is False
