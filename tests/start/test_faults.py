@@ -169,7 +169,7 @@ def fill_disk(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fail_with(number: int) -> Callable[[ModuleType, pytest.MonkeyPatch], None]:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **options: object) -> None:
         raise OSError(number, os.strerror(number), "pyvenv.cfg")
 
     return lambda module, monkeypatch: monkeypatch.setattr(module, "run", fail)
