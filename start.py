@@ -5,15 +5,13 @@
     python3 start.py test --fast    only tests that train nothing, start no program and wait for nothing
     python3 start.py test --all     the long ones too, and those with PyTorch and JAX, installed in .engines
     python3 start.py check          everything that CI checks: all tests, types and style
-    python3 start.py --repair ...   builds .venv anew first
-    python3 start.py --download-python ...   if this Python is unsuitable, downloads another one without asking
+    python3 start.py --repair ...   builds .venv anew first; --download-python: if need be, without asking
 
 EPOCHMARK_ACCELERATOR=cpu|cuda|cuda-legacy overrides what is found out about the graphics card.
 uv does the work; uv, its cache and a downloaded Python are in .uv. Indexes, proxies and certificates come from
 pip's and uv's settings. The syntax stays that of Python 3.6, so that an old Python can find a newer one.
 """
 
-import configparser
 import contextlib
 import errno
 import hashlib
@@ -25,13 +23,10 @@ import platform
 import re
 import shlex
 import shutil
-import ssl
 import subprocess
 import sys
 import sysconfig
 import time
-import urllib.parse
-import urllib.request
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Tuple
 
@@ -44,7 +39,6 @@ PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 STAMP = VENV / "start.json"  # written last: says what is in .venv
 
 OLDEST, NEWEST = (3, 11), (3, 14)  # with builds of TensorFlow
-OLDEST_UV = (0, 9)
 DOWNLOADED = "3.13"
 MINOR = "{}.{}".format(*sys.version_info)
 # Profile -> gigabytes to download, gigabytes of disk.
@@ -155,6 +149,8 @@ def child_environment() -> Dict[str, str]:
 
 def read_pip_settings() -> Dict[str, str]:
     """Return those of pip's settings that uv has too, by their names in pip's files."""
+    import configparser  # as below: not at a start that sets up nothing
+
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 -- Path's fails for a user without a home
     folders = [Path(os.environ[name], "pip") for name in ("PROGRAMDATA", "APPDATA") if name in os.environ]
     folders += [Path("/etc"), Path("/etc/xdg/pip"), Path("/Library/Application Support/pip")]
@@ -176,6 +172,8 @@ def uv_environment() -> Dict[str, str]:
     environment = {SETTINGS[name]: value for name, value in read_pip_settings().items()}
     if "UV_FIND_LINKS" in environment:
         environment["UV_FIND_LINKS"] = ",".join(environment["UV_FIND_LINKS"].split())
+    import ssl
+
     paths = ssl.get_default_verify_paths()
     if os.name == "nt" or paths.cafile or (paths.capath and list(Path(paths.capath).iterdir())):
         environment["UV_SYSTEM_CERTS"] = "1"  # uv's own don't know companies' proxies
@@ -225,14 +223,17 @@ def run(command: List[str], environment: Dict[str, str], lock: int, is_shown: bo
 
 def fetch_pip(index: str) -> Path:
     """Download the locked pip from the user's index."""
+    from urllib.parse import urljoin, urlsplit
+    from urllib.request import urlopen
+
     pin = re.search(r"^pip==(\S+).*\n((?: .*\n)+)", (LOCKS / "cpu.txt").read_text(encoding="utf-8"), re.MULTILINE)
     assert pin
     page, name = index.rstrip("/") + "/pip/", f"pip-{pin.group(1)}-py3-none-any.whl"
     try:
-        with urllib.request.urlopen(page, timeout=60) as answer:  # noqa: S310 -- an index may be a folder
+        with urlopen(page, timeout=60) as answer:  # noqa: S310 -- an index may be a folder
             links = re.findall(r'href="([^"]+)"', answer.read().decode("utf-8", "replace"))
-        link = next((link for link in links if urllib.parse.urlsplit(link).path.endswith("/" + name)), name)
-        with urllib.request.urlopen(urllib.parse.urljoin(page, link), timeout=60) as answer:  # noqa: S310
+        link = next((link for link in links if urlsplit(link).path.endswith("/" + name)), name)
+        with urlopen(urljoin(page, link), timeout=60) as answer:  # noqa: S310
             data = answer.read()
     except OSError as error:
         raise Fault(f"{page} offers no {name} ({error}); check the index and start again.") from error
@@ -272,7 +273,7 @@ def find_uv(environment: Dict[str, str], lock: int) -> str:
         return str(own)
     installed = shutil.which("uv") or ""
     version = re.match(r"uv (\d+)\.(\d+)", answer_of([installed, "--version"], environment)) if installed else None
-    if version and (int(version.group(1)), int(version.group(2))) >= OLDEST_UV:
+    if version and (int(version.group(1)), int(version.group(2))) >= (0, 9):
         return installed
     index = environment.get("UV_DEFAULT_INDEX") or environment.get("UV_INDEX_URL", "")
     draft = OWN / "draft"
@@ -354,8 +355,7 @@ def is_current(stamp: Dict[str, Any], wanted: str, dev: bool = False) -> bool:
     """Tell whether .venv holds what the lock files say, without starting anything."""
     profile, has_dev = stamp.get("profile"), bool(stamp.get("dev"))
     return (
-        isinstance(profile, str)
-        and profile in PROFILES
+        profile in list(PROFILES)  # whatever type it has
         and wanted in ("", profile)
         and stamp.get("python") == MINOR
         and stamp.get("locks") == read_locks(profile, has_dev)[1]
