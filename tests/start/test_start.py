@@ -167,7 +167,7 @@ def test_failed_install_ends_in_one_sentence_and_the_next_start_continues(projec
 @on_posix
 def test_the_uv_of_a_killed_start_is_waited_for(project: Path, tmp_path: Path) -> None:
     uv, log, go = shutil.which("uv", path=str(Path(sys.executable).parent)), tmp_path / "log", tmp_path / "go"
-    wait = f'while [ "$2" = sync ] && [ ! -e "{go}" ]; do sleep 0.05; done'
+    wait = f'for _ in $(seq 1200); do [ "$2" != sync ] || [ -e "{go}" ] && break; sleep 0.05; done'
     put_program(tmp_path / "bin", "uv", f'echo begin >> "{log}"; {wait}; "{uv}" "$@"; echo end >> "{log}"')
     (project / ".venv" / "start.json").unlink()
     command = [sys.executable, str(project / "start.py"), "0"]
