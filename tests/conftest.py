@@ -23,6 +23,7 @@ from app.core.paths import Paths, default_paths
 from app.core.runs.worker_command import packages_of
 from tests import real_engines
 from tests.forks import Forks
+from tests.systems import WITHOUT_WINDOW
 from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, EngineEntry
 from workloads.protocol.machine import Machine
 
@@ -54,7 +55,6 @@ MACHINE = Machine(
     python_version="3.11.7",
     virtual_machine=False,
 )
-WITHOUT_WINDOW = "EPOCHMARK_TESTS_WITHOUT_WINDOW" in os.environ  # start.py sets it
 NEEDS_QT = re.compile(
     r"\b(?:PySide6|qtbot|qapp|app\.gui|pyqtgraph|tests\.(?:gui|camera|screenshots|study_images|golden_pictures))\b"
 )

@@ -21,6 +21,7 @@ from tests.cli.devices import device
 from tests.conftest import ROOT, CommandLine, command
 from tests.core.verdict.test_preflight import MACHINE, QUIET
 from tests.saying import said
+from tests.systems import needs_qt
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.telemetry import Telemetry
@@ -160,7 +161,9 @@ def names(folder: Path) -> list[str]:
 
 @posix_only
 @pytest.mark.parametrize(
-    "arguments", [["export"], ["export", "--format", "json"], ["share", "1"]], ids=["csv", "json", "png"]
+    "arguments",
+    [["export"], ["export", "--format", "json"], pytest.param(["share", "1"], marks=needs_qt)],
+    ids=["csv", "json", "png"],
 )
 def test_other_files_in_the_folder_are_unchanged(
     stored: CommandLine, tmp_path: Path, arguments: list[str]

@@ -20,6 +20,7 @@ from tests.cli.commands import ended, posix_only, read_until, runs, sentence_of,
 from tests.conftest import CommandLine, command
 from tests.saying import Saying, said
 from tests.sure import only
+from tests.systems import needs_qt
 
 SHORT = ("--workload", "demo", "--preset", "standard", "--epochs", "1")
 POINTS = ("study", "run", *SHORT, "--axis", "step_s=0.001,0.002,0.003,0.004")
@@ -178,6 +179,7 @@ DEMO = ("suite", "--number", "0")
 
 
 # Takes its time: a suite's six runs, each in a worker of its own, and six commands that look at it.
+@needs_qt
 def test_a_suite_runs_all_parts_and_gives_one_score(epochmark: CommandLine, tmp_path: Path) -> None:
     done = epochmark(*DEMO)
     assert done.returncode == 0, done.stderr

@@ -143,7 +143,8 @@ def pack_python(folder: Path) -> Path:
 
     def keep(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
         name = Path(member.name).name
-        return None if name in left_out or name.startswith("config-") else member
+        is_debians = member.issym() and Path(member.linkname).is_absolute()
+        return None if name in left_out or name.startswith("config-") or is_debians else member
 
     with tarfile.open(archive, "w:gz", compresslevel=1) as pack:
         pack.add(Path(sys._base_executable).resolve(), f"python/bin/python{minor}")  # type: ignore[attr-defined]

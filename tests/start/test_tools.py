@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, WITHOUT_WINDOW
+from tests.conftest import ROOT
 from tests.start.starting import load, on_posix, put_program
+from tests.systems import needs_qt
 
 # The tests and the linters
 
@@ -197,7 +198,7 @@ def test_without_qts_libraries_the_window_is_not_tried(
     assert "runs in the terminal" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(WITHOUT_WINDOW, reason="Qt's libraries are missing")
+@needs_qt
 def test_qt_of_this_environment_loads(qt_libraries: ModuleType) -> None:
     if sys.platform.startswith("linux"):
         assert qt_libraries.find_problem("offscreen") == ""
