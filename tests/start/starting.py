@@ -102,6 +102,7 @@ def run_start(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
+        errors="replace",  # a console of Windows has a code page
         timeout=120,
         check=False,
     )
