@@ -180,7 +180,7 @@ def uv_environment() -> Dict[str, str]:
     # Beside .venv, so that files are linked and not copied, and a read-only home doesn't matter.
     environment["UV_CACHE_DIR"] = str(OWN / "cache")
     environment["UV_PYTHON_INSTALL_DIR"] = str(OWN / "python")
-    return {**environment, **child_environment()}
+    return {**environment, **child_environment(), "PYTHONUTF8": "1"}  # on Windows, uv compiles by UTF-8 names
 
 
 def explain(output: str) -> str:
