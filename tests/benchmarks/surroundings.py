@@ -4,7 +4,7 @@
     python -m tests.benchmarks.surroundings list
 
 A name may combine several: dead-display+turkish+odd-path. Debian and root are needed for some: those that hide or
-install libraries, make locales or become another user. Python 3.12 and 3.13 are looked for on PATH.
+install libraries, make locales or become another user. Other Pythons are looked for on PATH.
 """
 
 import contextlib
@@ -183,6 +183,7 @@ SURROUNDINGS: dict[str, Callable[[Run], None]] = {
     "3.11": python("3.11"),
     "3.12": python("3.12"),
     "3.13": python("3.13"),
+    "3.14": python("3.14"),
     "one-core": one_core,
     "busy": busy,
     "reworded": reworded,
