@@ -64,6 +64,7 @@ MANAGERS = {
     "zypper": "zypper install python3-pip",
     "pacman": "pacman -S python-pip",
 }
+LOGGED = re.compile(rb"Installed|\berror\b")  # what uv prints from here on isn't shown
 # Patterns of uv's and pip's output, with the sentence for the user. The first match counts.
 FAULTS = {
     r"No space left|os error 28\b|Errno 28\b|os error 112\b|Disk quota exceeded": (
@@ -116,8 +117,7 @@ def answer_of(command: List[str], environment: Dict[str, str], timeout_s: float 
 def ask_nvidia_smi(timeout_s: float = 5) -> List[float]:
     """Return the compute capability of each NVIDIA GPU, or nothing where the driver does not answer."""
     program = shutil.which("nvidia-smi") or NVIDIA_SMI_IN_WSL
-    query = [program, "--query-gpu=compute_cap", "--format=csv,noheader"]
-    text = answer_of(query, dict(os.environ), timeout_s)
+    text = answer_of([program, "--query-gpu=compute_cap", "--format=csv,noheader"], dict(os.environ), timeout_s)
     return [float(line) for line in text.splitlines() if re.match(r"\s*\d+\.\d+\s*$", line)]
 
 
@@ -180,6 +180,7 @@ def uv_environment() -> Dict[str, str]:
     # Beside .venv, so that files are linked and not copied, and a read-only home doesn't matter.
     environment["UV_CACHE_DIR"] = str(OWN / "cache")
     environment["UV_PYTHON_INSTALL_DIR"] = str(OWN / "python")
+    environment["NO_COLOR"] = "1"  # its output is cut
     return {**environment, **child_environment(), "PYTHONUTF8": "1"}  # on Windows, uv compiles by UTF-8 names
 
 
@@ -188,7 +189,7 @@ def explain(output: str) -> str:
     for pattern, sentence in FAULTS.items():
         match = re.search(pattern, output)
         if match:
-            found, system = match.group().strip(), sysconfig.get_platform()
+            system, found = sysconfig.get_platform(), match.group().strip()
             return sentence.format(found=found, root=ROOT, minor=MINOR, system=system)
     return ""
 
@@ -208,9 +209,9 @@ def run(command: List[str], environment: Dict[str, str], lock: int, is_shown: bo
     output = b""
     with child, contextlib.suppress(OSError):  # how a terminal ends
         for chunk in iter(lambda: os.read(reader, 65536), b""):
-            output += chunk
-            if is_shown and not re.search(rb"(?i)Installed|\berror\b", output):  # what follows is for the log
-                sys.stderr.write(chunk.decode("utf-8", "replace"))
+            begin, output = len(LOGGED.split(output)[0]), output + chunk
+            if is_shown:
+                sys.stderr.write(LOGGED.split(output)[0][begin:].decode("utf-8", "replace"))
                 sys.stderr.flush()
     os.close(reader)
     text = output.decode("utf-8", "replace")
@@ -360,8 +361,7 @@ def is_current(stamp: Dict[str, Any], wanted: str, dev: bool = False) -> bool:
         and stamp.get("python") == MINOR
         and stamp.get("locks") == read_locks(profile, has_dev)[1]
         and has_dev >= dev
-        # A driver that came or went since: choose again.
-        and stamp.get("driver") == NVIDIA_DRIVER.exists()
+        and stamp.get("driver") == NVIDIA_DRIVER.exists()  # if it came or went, choose again
         and isinstance(stamp.get("qt"), list)
         and has_python()
     )
