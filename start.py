@@ -170,8 +170,8 @@ def read_pip_settings() -> Dict[str, str]:
 def uv_environment() -> Dict[str, str]:
     """Return an environment for uv and pip, with the user's settings of both."""
     environment = {SETTINGS[name]: value for name, value in read_pip_settings().items()}
-    if "UV_FIND_LINKS" in environment:
-        environment["UV_FIND_LINKS"] = ",".join(environment["UV_FIND_LINKS"].split())
+    links = environment.get("UV_FIND_LINKS", "").split()  # pip ignores those that don't exist
+    environment["UV_FIND_LINKS"] = ",".join(link for link in links if "://" in link or Path(link).exists())
     import ssl
 
     paths = ssl.get_default_verify_paths()
