@@ -123,8 +123,9 @@ def test_uv_has_the_settings_of_pip(bare: ModuleType, tmp_path: Path, monkeypatc
         monkeypatch.setenv(name, str(tmp_path))
     for name in [name for name in os.environ if name.startswith(("PIP_", "UV_"))]:
         monkeypatch.delenv(name)
-    settings = "[global]\nindex-url = https://global/simple\nproxy = http://proxy:1\n[install]\nfind-links =\n  https://a\n  {tmp_path}\n  /nowhere\n"
-    (tmp_path / "pip" / "pip.conf").write_text(settings, encoding="utf-8")
+    settings = "[global]\nindex-url = https://global/simple\nproxy = http://proxy:1\n"
+    links = f"[install]\nfind-links =\n  https://a\n  {tmp_path}\n  /nowhere\n"
+    (tmp_path / "pip" / "pip.conf").write_text(settings + links, encoding="utf-8")
     found = bare.uv_environment()
     assert found["UV_DEFAULT_INDEX"] == "https://global/simple"
     assert found["ALL_PROXY"] == "http://proxy:1"
