@@ -306,7 +306,7 @@ def find_python(uv: str, environment: Dict[str, str], lock: int, may_download: b
         return found
     need = f"Epochmark needs Python 3.11 to 3.14 and this is {platform.python_implementation()} {MINOR}"
     command = f"py install {DOWNLOADED}" if os.name == "nt" else f"{typed_command()} --download-python"
-    if not may_download and not sys.stdin.isatty():
+    if not may_download and not (sys.stdin and sys.stdin.isatty()):
         raise Fault(f"{need}; type: {command}")
     if not may_download:
         source = environment.get("UV_PYTHON_INSTALL_MIRROR") or "github.com/astral-sh/python-build-standalone"
