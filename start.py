@@ -300,7 +300,7 @@ def find_python(uv: str, environment: Dict[str, str], lock: int, may_download: b
     if is_suitable():
         # The base: start.py may run in the very .venv that is replaced.
         return getattr(sys, "_base_executable", sys.executable)
-    find = [uv, "python", "find", "--system", "--no-project", "--no-python-downloads", ">=3.11,<3.15"]
+    find = [uv, "python", "find", "--system", "--no-project", "--no-python-downloads", "cpython>=3.11,<3.15"]
     found = answer_of(find, environment)
     if found:
         return found
