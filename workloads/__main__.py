@@ -15,6 +15,7 @@ from functools import partial
 from typing import NoReturn
 
 from workloads import CATALOGUE
+from workloads.engines.computers import computers, facts_of
 from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.cpu_allowance import limit_cpus
 from workloads.engines.peers import peers
@@ -61,8 +62,13 @@ def _run(line: bytes, reporter: Reporter, emitter: Emitter) -> events.EndStatus:
         _limit_cpus(job.spec)
         if _processes(job.spec) > 1 or job.place is not None:
             beat(emitter)
-        with peers(line, _processes(job.spec), partial(_give_up, reporter), job.place):
-            CATALOGUE[job.spec.workload].run(job, reporter)
+        workload, give_up = CATALOGUE[job.spec.workload], partial(_give_up, reporter)
+        facts, is_out_of_memory = facts_of(job.spec, workload.version), partial(_is_out_of_memory, job.spec.engine)
+        with (
+            peers(line, _processes(job.spec), give_up, job.place),
+            computers(job.place, facts, give_up, is_out_of_memory),
+        ):
+            workload.run(job, reporter)
     except Cancelled:
         return "cancelled"
     except WorkloadError as error:
@@ -106,7 +112,7 @@ def _limit_cpus(spec: RunSpec) -> None:
 
 def _unexpected(error: Exception, job: Job | None) -> events.Error:
     text = "".join(traceback.format_exception(error))[-15_000:]
-    if isinstance(error, MemoryError) or (job is not None and _is_out_of_memory(error, job.spec.engine)):
+    if job is not None and _is_out_of_memory(job.spec.engine, error):
         return events.Error(code="out_of_memory", said=message("worker.out_of_memory"), traceback=text)
     if job is not None and _is_gone(job.spec.engine):
         said = message("engine.gone", engine=engine_title(job.spec.engine))
@@ -115,9 +121,9 @@ def _unexpected(error: Exception, job: Job | None) -> events.Error:
     return events.Error(code="internal", said=said, traceback=text)
 
 
-def _is_out_of_memory(error: Exception, engine: str) -> bool:
+def _is_out_of_memory(engine: str, error: BaseException) -> bool:
     try:
-        return engine_named(engine).is_out_of_memory(error)
+        return isinstance(error, MemoryError) or engine_named(engine).is_out_of_memory(error)
     except Exception:  # noqa: BLE001 - an error in the engine must not hide the run's error
         return False
 

@@ -264,7 +264,7 @@ class Workload:
         if spec.device_count % count:
             said = message("workload.devices_not_divisible", devices=spec.device_count, computers=count)
             raise WorkloadError("bad_parameters", said)
-        if self.least_devices > 1 or spec.device_count == (count if self.is_demo else 1):
+        if self.least_devices > 1 or spec.device_count == 1:
             return
         if not self.divides_batches:
             raise WorkloadError("bad_parameters", message("workload.one_device", workload=self.id))

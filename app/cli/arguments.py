@@ -5,13 +5,11 @@ from pathlib import Path
 from typing import get_args
 
 import app
-from app.cli import ab, cluster, data, doctor, engine, imports, machine, results, run, submit, table
+from app.cli import ab, data, doctor, engine, imports, machine, results, run, submit, table
 from app.cli.grammar import THEME, Verbs, add_json, add_setting, add_verb, add_watching
 from app.cli.parser import Parser
 from app.cli.plan_arguments import add_study, add_suite
 from app.cli.values import fraction, output, whole
-from app.core.cluster.addresses import DEFAULT_PORT
-from app.core.cluster.timing import Timing
 from app.core.exchange.sharing import TEXT_FORMS
 from app.core.messages import sentence
 from app.core.messages.started_as import started_as
@@ -37,7 +35,6 @@ def make_parser() -> argparse.ArgumentParser:
     parser.set_defaults(folders=True, color="auto")
     verbs = parser.add_subparsers(metavar="VERB", required=True, prog=parser.prog)
     _add_run(verbs)
-    _add_cluster(verbs)
     _add_ab(verbs)
     _add_machine(verbs)
     _add_doctor(verbs)
@@ -64,31 +61,8 @@ def _add_run(verbs: Verbs) -> None:
         help=sentence("help.run_repeat"),
     )
     parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.run_output"))
-    parser.add_argument("--join", metavar="HOST:PORT", help=sentence("help.run_join"))
-    parser.add_argument("--rank", type=whole, metavar="N", help=sentence("help.run_rank"))
-    parser.add_argument("--key", metavar="KEY", help=sentence("help.run_key"))
-    _add_trust(parser)
+    parser.add_argument("--distributed", action="store_true", help=sentence("help.run_distributed"))
     parser.set_defaults(verb=run.run)
-
-
-def _add_cluster(verbs: Verbs) -> None:
-    parent = verbs.add_parser("cluster", help=sentence("help.cluster"))
-    actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
-    parser = add_verb(actions, "run", "cluster_run")
-    help_text = sentence("help.run_workload", workload=STANDARD)
-    parser.add_argument("workload", nargs="?", default=STANDARD, metavar="WORKLOAD", help=help_text)
-    parser.add_argument("--hosts", type=Path, metavar="FILE", help=sentence("help.cluster_hosts"))
-    parser.add_argument("--port", type=whole, metavar="N", help=sentence("help.cluster_port", port=DEFAULT_PORT))
-    help_text = sentence("help.cluster_wait", wait_s=Timing().gather_s)
-    parser.add_argument("--wait", type=fraction, metavar="S", help=help_text)
-    _add_trust(parser)
-    _add_run_options(parser)
-    parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.run_output"))
-    parser.set_defaults(verb=cluster.run)
-
-
-def _add_trust(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--trust-network", action="store_true", help=sentence("help.trust_network"))
 
 
 def _add_ab(verbs: Verbs) -> None:

@@ -1,21 +1,21 @@
 """The `run` command: starts a run and shows it as text or as a stream of events."""
 
 import argparse
+import os
 
 from app.cli.groups import carry_out, exit_code, follow
-from app.cli.joining import joined
+from app.cli.interrupts import EXIT_INTERRUPTED, Interrupts
 from app.cli.preflight import preflight_lines
 from app.cli.result_files import check_place, write_after_run
 from app.cli.specs import make_spec
 from app.cli.terminal import VERDICT_INKS, Ink
-from app.cli.text import better, in_line, say, say_bars, several_line
+from app.cli.text import better, complain, in_line, say, say_bars, several_line
 from app.cli.views import JsonView, TextView
 from app.core.analysis.compare import bars, baseline_name, find_baseline, left_out, one_each, position
 from app.core.analysis.trend import against_one_device
-from app.core.cluster.member import Member
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
-from app.core.messages import message, sentence
+from app.core.messages import message, sentence, text
 from app.core.metrics import CLOCKS, headline_kind, metric_lines
 from app.core.paths import Paths
 from app.core.plans.repeat import repeat_plan
@@ -31,6 +31,9 @@ from app.core.report.run_texts import (
     power_text,
     verdict_line,
 )
+from app.core.runs.awake import stay_awake
+from app.core.runs.follower import Follower
+from app.core.runs.launchers import joint_spec, place_of
 from app.core.runs.plan_session import REPEATS_LIMIT
 from app.core.runs.runner import Runner, checked_workload
 from app.core.storage.database import Database
@@ -39,7 +42,7 @@ from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.rules import judge
 from workloads import CATALOGUE
-from workloads.protocol.spec import RunSpec
+from workloads.protocol.spec import Place, RunSpec
 
 # Hidden in the results of hardware tests.
 _HIDDEN = (*CLOCKS, "peak_memory_bytes", "peak_gpu_memory_bytes", "peak_gpu_reserved_bytes")
@@ -47,36 +50,53 @@ _HIDDEN = (*CLOCKS, "peak_memory_bytes", "peak_gpu_memory_bytes", "peak_gpu_rese
 
 def run(options: argparse.Namespace, paths: Paths) -> int:
     """Run a workload one or more times. Return 0 if done, 1 if failed, 130 if cancelled."""
-    spec = make_spec(options, paths, joins=options.join is not None)
+    spec = make_spec(options, paths)
     if options.output is not None:
         check_place(options.output)
-    if options.join is not None:
-        with joined(options, spec, paths) as (member, joint_spec):
-            return run_once(joint_spec, options, paths, member)
+    if options.distributed:
+        return _run_distributed(spec, options, paths)
     if options.repeat is not None:
         if not 2 <= options.repeat <= REPEATS_LIMIT:
             option, most, given = "--repeat", REPEATS_LIMIT, options.repeat
             raise UsageError(message("cli.number_out_of_range", option=option, least=2, most=most, given=given))
         plan = repeat_plan(spec, options.repeat)
         return carry_out(plan, options, paths, result_file=options.output)
-    return run_once(spec, options, paths)
+    return _run_once(spec, options, paths)
 
 
-def run_once(spec: RunSpec, options: argparse.Namespace, paths: Paths, member: Member | None = None) -> int:
-    """Run a spec once and print its result.
+def _run_distributed(spec: RunSpec, options: argparse.Namespace, paths: Paths) -> int:
+    """Take part in a run on several computers. Rank 0 shows and stores the result."""
+    if options.repeat is not None:
+        raise UsageError(message("cli.distributed_without_repeat"))
+    place = place_of(os.environ, spec.engine)
+    spec = joint_spec(spec, place.count)
+    if place.rank == 0:
+        return _run_once(spec, options, paths, place)
+    runner = Runner(paths, detect_machine(data_folder=paths.datasets), computers=place)
+    runner.check(spec)
+    if not options.json and not options.quiet:
+        say(sentence("computers.follows", rank=place.rank, count=place.count), flush=True)
+    follower = Follower(spec, place, paths)
+    try:
+        with stay_awake(), Interrupts() as interrupts:
+            interrupts.wait(follower)
+    finally:
+        follower.close()
+    if follower.is_cancelled:
+        return EXIT_INTERRUPTED
+    if follower.problem is not None:
+        complain(text(follower.problem))
+    return 1 if follower.problem is not None else 0
 
-    Args:
-        spec: Spec of the run.
-        options: Command-line options.
-        paths: Folders of the app.
-        member: This computer's part in a run on several computers; None for a run on this computer alone.
-    """
+
+def _run_once(spec: RunSpec, options: argparse.Namespace, paths: Paths, place: Place | None = None) -> int:
+    """Run a spec once and print its result. `place` is this computer's among several."""
     workload = checked_workload(spec)
     machine = detect_machine(data_folder=paths.datasets)
     view = JsonView() if options.json else TextView(workload, spec, machine, quiet=options.quiet)
     if isinstance(view, TextView) and not options.quiet:
         view.preflight = preflight_lines(spec, machine, paths)
-    session = follow(repeat_plan(spec), Runner(paths, machine, member=member), view)
+    session = follow(repeat_plan(spec), Runner(paths, machine, computers=place), view)
     if session.trouble:
         return 1
     with Database(paths.database) as database:

@@ -26,14 +26,8 @@ _DIGITS = 9
 _GPU = re.compile(r"gpu:[0-9]{1,3}")
 
 
-def make_spec(options: argparse.Namespace, paths: Paths, *, joins: bool = False) -> RunSpec:
-    """Convert the options to a spec. Raises UsageError if a value is invalid.
-
-    Args:
-        options: Command-line options.
-        paths: Folders of the app.
-        joins: Whether other computers take part, so that one device on each may be enough.
-    """
+def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
+    """Convert the options to a spec. Raises UsageError if a value is invalid."""
     workload = known_workload(options.workload)
     settings = load_settings(paths.settings)
     # Epochs or steps imply the Standard preset, regardless of the user's settings.
@@ -47,7 +41,8 @@ def make_spec(options: argparse.Namespace, paths: Paths, *, joins: bool = False)
         duration_s=options.duration,
         parameters=_parameters(workload, options.settings),
     )
-    if not joins or spec.device_count >= workload.least_devices:
+    # One device on each of several computers may be enough.
+    if not getattr(options, "distributed", False) or spec.device_count >= workload.least_devices:
         checked_workload(spec)  # its errors are clearer than the schema's below
     try:
         return typed.convert(msgspec.to_builtins(spec), RunSpec)

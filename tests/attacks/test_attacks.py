@@ -12,7 +12,6 @@ from tests.benchmarks.attacks.report import Attack, carry_out
 pytestmark = pytest.mark.slow
 LONG = pytest.mark.long
 
-clusters = pytest.importorskip("tests.benchmarks.attacks.clusters", reason="POSIX signals")
 processes = pytest.importorskip("tests.benchmarks.attacks.processes", reason="POSIX signals")
 files = pytest.importorskip("tests.benchmarks.attacks.files", reason="POSIX limits")
 faults = pytest.importorskip("tests.benchmarks.attacks.faults", reason="POSIX limits")
@@ -41,8 +40,6 @@ def quiet() -> Iterator[None]:
         pytest.param(processes.stop_worker, 3, marks=LONG),
         pytest.param(processes.storm, 5, marks=LONG),
         pytest.param(faults.driver_library, 4, marks=LONG),
-        (clusters.kill, 2),
-        pytest.param(clusters.pause, 2, marks=LONG),
         (faults.no_room, 2),
         (faults.flood, 2),
         pytest.param(crowds.crowd, 1, marks=LONG),

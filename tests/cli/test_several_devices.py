@@ -77,10 +77,9 @@ def code_of(asked: str, paths: Paths) -> str:
 
 
 def test_one_device_on_each_of_several_computers_is_enough_to_measure_their_network(paths: Paths) -> None:
-    words = ["cluster", "run", "all_reduce", "--engine", "torch", "--device", "cpu", "--devices", "1"]
-    options = make_parser().parse_args(words)
-    assert make_spec(options, paths, joins=True).device_count == 1
+    words = ["run", "all_reduce", "--engine", "torch", "--device", "cpu", "--devices", "1"]
+    assert make_spec(make_parser().parse_args([*words, "--distributed"]), paths).device_count == 1
     with pytest.raises(UsageError) as caught:
-        make_spec(options, paths)
+        make_spec(make_parser().parse_args(words), paths)
     assert isinstance(caught.value.message, Message)
     assert caught.value.message.code == "workload.too_few_devices"

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from workloads.engines.computers import Store
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.image_pipeline import Pictures
 from workloads.engines.prefetcher import Prefetcher
@@ -85,8 +86,6 @@ class Engine:
         compiler: Name of the compiler used for steps if compilation is requested.
         compiles_always: Whether steps are always compiled.
         has_process_per_device: Whether training on several devices requires a process for each device.
-        listens_everywhere: Whether the engine accepts connections on all of a computer's addresses while it trains
-            on several computers.
         has_equal_parts: Whether all devices need equal-sized parts of each batch.
         leads: Whether this process reports the run and decides when to stop.
     """
@@ -101,7 +100,6 @@ class Engine:
     compiler: str = "XLA"
     compiles_always: bool = False
     has_process_per_device: bool = False
-    listens_everywhere: bool = False
     has_equal_parts: bool = True
     leads: bool = True
     _watched: tuple[Any, StepWatch] | None = None  # the last compiled model, if its steps are watched
@@ -225,6 +223,10 @@ class Engine:
 
     def leave(self) -> None:
         """Disconnect from the run's other processes after the work is done. May wait for them."""
+
+    def store(self) -> Store:
+        """Return the key-value store of a run on several computers, after `start`."""
+        raise NotImplementedError
 
     def agreed(self, decision: bool) -> bool:
         """Return the decision of rank 0. All leading processes must call this method the same number of times."""

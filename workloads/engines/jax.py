@@ -1,17 +1,18 @@
 """JAX, for CPUs on all systems and for NVIDIA GPUs on Linux."""
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from workloads.engines.decisions import Decisions
+from workloads.engines.computers import LOST_S, Decisions, Store
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Started, copy_of
 from workloads.engines.jax_steps import StepWatch
 from workloads.engines.keras_feed import Batch, Batches, KerasFeed, part_of
-from workloads.engines.peers import addresses, not_connected, rank
+from workloads.engines.peers import OWN_ADDRESS, host, not_connected, rank
 from workloads.protocol.messages import Message, message
 from workloads.protocol.spec import RunSpec
 
@@ -63,7 +64,7 @@ class Jax(KerasFeed):
         self._machines = spec.machine_count
         if self._machines > 1:
             _join(jax, self._machines)
-            self._decisions = Decisions(_Store())
+            self._decisions = Decisions(self.store())
         device, self._devices, self._all_devices = _choose_devices(jax, spec)
         jax.config.update("jax_default_device", self._devices[0])
         if (tf32 := spec.settings.get("tf32")) is not None:
@@ -126,6 +127,9 @@ class Jax(KerasFeed):
             keras.distribution.set_distribution(None)
             model = copy_of(model, weights)
         return super().predict(model, x, **arguments)
+
+    def store(self) -> Store:
+        return _Store()
 
     def leave(self) -> None:
         if self._machines > 1:
@@ -241,30 +245,30 @@ class _Store:
 
 def _join(jax: Any, machines: int) -> None:
     """Connect to the processes on the run's other computers. Raises WorkloadError."""
-    coordinator = addresses()[0]
-    _use_own_address(addresses()[rank()])
+    _use_own_address()
     try:
         jax.distributed.initialize(
-            coordinator,
+            host(),
             machines,
             rank(),
-            coordinator_bind_address=coordinator,
+            coordinator_bind_address=host(),
             cluster_detection_method="deactivate",
+            heartbeat_timeout_seconds=round(LOST_S),
         )
     except RuntimeError as error:
         raise not_connected(error) from error
 
 
-def _use_own_address(endpoint: str) -> None:
-    """Make CPUs exchange data through one of the run's addresses.
+def _use_own_address() -> None:
+    """Make CPUs exchange data through this computer's address on the way to rank 0.
 
     By default, JAX uses the address that the computer's name resolves to. On Debian, for example, this is a
     loopback address, which other computers can't reach.
     """
     from jax._src.lib import _jax
 
-    usual, (address, _, _) = _jax.make_gloo_tcp_collectives, endpoint.rpartition(":")
-    _jax.make_gloo_tcp_collectives = partial(usual, hostname=address.strip("[]"))
+    usual = _jax.make_gloo_tcp_collectives
+    _jax.make_gloo_tcp_collectives = partial(usual, hostname=os.environ[OWN_ADDRESS])
 
 
 def _choose_devices(jax: Any, spec: RunSpec) -> tuple[str, list[Any], list[Any]]:

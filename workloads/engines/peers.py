@@ -21,8 +21,10 @@ from workloads.protocol.reporter import Cancelled
 from workloads.protocol.spec import Place
 
 RANK, LOCAL_RANK, WORLD_SIZE = "RANK", "LOCAL_RANK", "WORLD_SIZE"
-# The processes find each other through a file, or on several computers through these addresses.
-STORE, ADDRESSES = "EPOCHMARK_STORE", "EPOCHMARK_ADDRESSES"
+# The processes find each other through a file, or on several computers at rank 0's address. TensorFlow needs the
+# addresses of all computers.
+STORE, HOST, WORKERS = "EPOCHMARK_STORE", "EPOCHMARK_HOST", "EPOCHMARK_WORKERS"
+COMPUTER, OWN_ADDRESS = "EPOCHMARK_COMPUTER", "EPOCHMARK_ADDRESS"
 # The processes of a run communicate only through the computer's own loopback interface.
 _LOOPBACK = {"linux": "lo", "darwin": "lo0"}
 _ENDS_WITHIN_S, _LOOKS_EVERY_S = 5.0, 1.0
@@ -38,14 +40,14 @@ def local_rank() -> int:
     return int(os.environ.get(LOCAL_RANK, "0"))
 
 
-def addresses() -> list[str]:
-    """Return the engine's addresses ("host:port") on all computers, by rank. Empty on a single computer."""
-    return [address for address in os.environ.get(ADDRESSES, "").split(",") if address]
+def host() -> str:
+    """Return rank 0's address for the engine ("host:port"). Empty on a single computer."""
+    return os.environ.get(HOST, "")
 
 
 def not_connected(error: Exception) -> WorkloadError:
     """Return the error for an engine that can't connect to the other computers."""
-    address, _, port = addresses()[0].rpartition(":")
+    address, _, port = host().rpartition(":")
     reason = " ".join(str(error).split())[:300]
     said = message("engine.not_connected", address=address.strip("[]"), port=int(port), reason=reason)
     return WorkloadError("device_unavailable", said)
@@ -100,8 +102,8 @@ def _variables(count: int, place: Place | None) -> dict[str, str]:
     if interface is not None:
         names["NCCL_SOCKET_IFNAME"] = interface
     first, size = place.rank * count, place.count * count
-    addresses = {ADDRESSES: ",".join(map(str, place.addresses))}
-    return names | addresses | {RANK: str(first), LOCAL_RANK: "0", WORLD_SIZE: str(size)}
+    names |= {HOST: str(place.host), OWN_ADDRESS: place.address, WORKERS: ",".join(map(str, place.workers))}
+    return names | {COMPUTER: str(place.rank), RANK: str(first), LOCAL_RANK: "0", WORLD_SIZE: str(size)}
 
 
 class _Peer:

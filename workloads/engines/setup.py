@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from workloads.engines.computers import meet
 from workloads.engines.cpu_allowance import cpu_quota, visible_cpus
 from workloads.engines.device_speeds import device_speeds
 from workloads.engines.engine import Engine, tf32_refusal
@@ -40,6 +41,7 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
         if engine.backend in sys.modules and not isinstance(error, ImportError):
             raise  # the import itself succeeded
         raise _not_imported(engine, error) from error
+    meet(engine.store, started.version)
     if spec.settings.get("tf32") is not None and started.tf32 is None:
         raise WorkloadError("device_unavailable", tf32_refusal())
     try:

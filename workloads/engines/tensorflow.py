@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from workloads.datasets.source import is_aligned
-from workloads.engines.decisions import Decisions
+from workloads.engines.computers import Decisions, Store
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Engine, Started, copy_of
 from workloads.engines.image_pipeline import Pictures
-from workloads.engines.tensorflow_machines import alike, connected, decisions, prepare, total
+from workloads.engines.tensorflow_machines import ClusterStore, alike, connected, prepare, total
 from workloads.engines.tensorflow_pictures import TensorFlowPictures
 from workloads.engines.tensorflow_steps import StepWatch, copies_of
 from workloads.protocol.spec import RunSpec
@@ -27,7 +27,6 @@ class TensorFlow(Engine):
     reads = ("TF_", "XLA_")
     settings = frozenset({"jit", "onednn", "tf32"})
     capabilities = (6.0, 10.0)  # range of version 2.21, which doesn't support the RTX 50 series
-    listens_everywhere = True
     has_equal_parts = False
     _devices: Sequence[str] = ()
     _strategy: Any = None
@@ -64,7 +63,7 @@ class TensorFlow(Engine):
         leave_untuned()
         self._machines = spec.machine_count
         if self._machines > 1:
-            self._strategy, self._decisions = connected(tf, self._devices), decisions()
+            self._strategy, self._decisions = connected(tf, self._devices), Decisions(self.store())
         if (tf32 := spec.settings.get("tf32")) is not None:
             tf.config.experimental.enable_tensor_float_32_execution(bool(tf32))
         on_cpu = device == "cpu"
@@ -104,6 +103,9 @@ class TensorFlow(Engine):
         if self._machines == 1:
             return len(copies_of(model.trainable_variables[0]))
         return alike(self._strategy, model.trainable_variables)
+
+    def store(self) -> Store:
+        return ClusterStore()
 
     def agreed(self, decision: bool) -> bool:
         return decision if self._decisions is None else self._decisions.agreed(decision)

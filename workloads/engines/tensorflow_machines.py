@@ -9,13 +9,11 @@ import json
 import os
 from typing import Any
 
-from workloads.engines.decisions import Decisions
-from workloads.engines.peers import addresses, not_connected, rank
+from workloads.engines.computers import LOST_S
+from workloads.engines.peers import WORKERS, not_connected, rank
 
 # The others may still import their engine, which takes a minute on a slow computer.
 _JOINS_WITHIN_MS = 300_000
-# Longer than Epochmark waits, which can name the computer that doesn't respond.
-_RESPONDS_WITHIN_MS = 60_000
 # A computer that is done waits for the others. Otherwise, TensorFlow would abort their processes.
 _LEAVES_WITHIN_MS = 60_000
 
@@ -33,7 +31,7 @@ def connected(tf: Any, devices: list[str]) -> Any:
     from tensorflow.compiler.xla.tsl.protobuf.coordination_config_pb2 import CoordinatedJob
     from tensorflow.python.eager import context
 
-    hosts = addresses()
+    hosts = os.environ[WORKERS].split(",")
     os.environ["TF_CONFIG"] = json.dumps(
         {"cluster": {"worker": hosts}, "task": {"type": "worker", "index": rank()}}
     )
@@ -41,7 +39,7 @@ def connected(tf: Any, devices: list[str]) -> Any:
         service_type="standalone",
         service_leader="/job:worker/replica:0/task:0",
         cluster_register_timeout_in_ms=_JOINS_WITHIN_MS,
-        heartbeat_timeout_in_ms=_RESPONDS_WITHIN_MS,
+        heartbeat_timeout_in_ms=round(1_000 * LOST_S),
         shutdown_barrier_timeout_in_ms=_LEAVES_WITHIN_MS,
         coordinated_jobs=[CoordinatedJob(name="worker", num_tasks=len(hosts))],
     )
@@ -101,12 +99,7 @@ def _on_each_device(strategy: Any, function: Any) -> Any:
     return strategy.experimental_local_results(run())
 
 
-def decisions() -> Decisions:
-    """Return the decisions of rank 0, as passed on by TensorFlow's coordination service."""
-    return Decisions(_Store())
-
-
-class _Store:
+class ClusterStore:
     """The key-value store of TensorFlow's coordination service."""
 
     def __init__(self) -> None:
@@ -117,6 +110,7 @@ class _Store:
         self._get = used.get_config_key_value
 
     def wait_for(self, key: str, timeout_s: float) -> str:
+        """Return the value of a key, once it is set."""
         return str(self._get(key, round(1000 * timeout_s)))
 
 

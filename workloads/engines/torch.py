@@ -9,11 +9,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from workloads.engines.computers import Store
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Started
 from workloads.engines.keras_feed import Batch, Batches, KerasFeed
 from workloads.engines.peers import local_rank
-from workloads.engines.torch_ranks import Ended, Ranks
+from workloads.engines.torch_ranks import Ended, Ranks, RanksStore
 from workloads.engines.torch_steps import StepWatch
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
@@ -122,6 +123,9 @@ class Torch(KerasFeed):
             torch.set_num_threads(max(1, torch.get_num_threads() // spec.devices_here))
         self._ranks = Ranks(self._device)
         self.leads = self._ranks.leads
+
+    def store(self) -> Store:
+        return RanksStore()
 
     def step_watch(self, model: Any, spec: RunSpec) -> StepWatch | None:
         """Watch the steps unless torch.compile compiles them."""

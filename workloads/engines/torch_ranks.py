@@ -12,7 +12,7 @@ from typing import Any
 
 from workloads.engines.engine import StepWatch
 from workloads.engines.keras_feed import Batch, part_of
-from workloads.engines.peers import STORE, WORLD_SIZE, addresses, not_connected, rank
+from workloads.engines.peers import STORE, WORLD_SIZE, host, not_connected, rank
 
 _STEP, _COUNT, _METRICS, _VALIDATE, _END = range(5)
 # A step of a large network can take minutes on a CPU. Followers also wait while the leader validates.
@@ -20,6 +20,8 @@ _LEADER_WAITS = dt.timedelta(minutes=10)
 # Well below the largest float32, so that the sum of 64 devices is still a number.
 _LARGEST_SUM = 1e30
 _FOLLOWER_WAITS = dt.timedelta(days=1)
+# Another computer may have been lost without closing its connection.
+_OTHERS_WAIT = dt.timedelta(seconds=100)
 
 
 class Ended(Exception):  # noqa: N818 - an outcome, not an error
@@ -48,6 +50,8 @@ class Ranks:
         self._validation: Callable[[], object] | None = None
         self._is_validating = False
         waits = _LEADER_WAITS if self.leads else _FOLLOWER_WAITS
+        if host():
+            waits = _OTHERS_WAIT
         store = _store(self._distributed, self._rank, self._size)
         # Commands are sent between the processors, gradients between the devices.
         on_cards = device.startswith("cuda") and self._distributed.is_nccl_available()
@@ -229,22 +233,40 @@ class _Caller:
         return self._distributed(*arguments, **named)
 
 
+class RanksStore:
+    """PyTorch's store, through a connection of its own."""
+
+    def __init__(self) -> None:
+        import torch.distributed
+
+        self._store = _connected(torch.distributed, is_master=False)
+        self.put, self.drop = self._store.set, self._store.delete_key
+
+    def wait_for(self, key: str, timeout_s: float) -> str:
+        """Return the value of a key, once it is set."""
+        self._store.wait([key], dt.timedelta(seconds=timeout_s))
+        return str(self._store.get(key).decode())
+
+
 def _store(distributed: Any, rank: int, size: int) -> Any:
     """Return the store through which the processes find each other. On several computers, rank 0 listens."""
-    if not addresses():
+    if not host():
         return distributed.FileStore(os.environ[STORE], size)
-    host, _, number = addresses()[0].rpartition(":")
-    address, port = host.strip("[]"), int(number)
+    return _connected(distributed, is_master=rank == 0)
+
+
+def _connected(distributed: Any, *, is_master: bool) -> Any:
+    name, _, number = host().rpartition(":")
+    address, port = name.strip("[]"), int(number)
     listener = None
     try:
-        if rank == 0:  # by itself, PyTorch would listen on all addresses
+        if is_master:  # by itself, PyTorch would listen on all addresses
             family = socket.AF_INET6 if ":" in address else socket.AF_INET
             listener = socket.create_server((address, port), family=family).detach()
         return distributed.TCPStore(
             address,
             port,
-            size,
-            is_master=rank == 0,
+            is_master=is_master,
             timeout=_LEADER_WAITS,
             wait_for_workers=False,
             master_listen_fd=listener,

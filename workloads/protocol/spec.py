@@ -116,18 +116,19 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         rank: The computer's number, counting from 0.
-        addresses: Address and port for the engine on each computer, in the order of the ranks.
-        interface: This computer's network interface for the run; None if unknown.
+        count: Number of computers.
+        host: Address and port at which rank 0's engine waits for the others.
+        address: This computer's address on the way to rank 0.
+        interface: Network interface that has this address; None if unknown.
+        workers: Address and port of TensorFlow on each computer, by rank; empty for other engines.
     """
 
     rank: Annotated[int, msgspec.Meta(ge=0, le=63)]
-    addresses: Annotated[tuple[Endpoint, ...], msgspec.Meta(min_length=2, max_length=64)]
+    count: Annotated[int, msgspec.Meta(ge=2, le=64)]
+    host: Endpoint
+    address: str
     interface: str | None = None
-
-    @property
-    def count(self) -> int:
-        """Number of computers."""
-        return len(self.addresses)
+    workers: tuple[Endpoint, ...] = ()
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from workloads.datasets import DATASETS
 from workloads.datasets.source import MissingDataError
+from workloads.engines.computers import compare
 from workloads.engines.registry import engine_named
 from workloads.engines.setup import check_gpu, report_memory, start_engine
 from workloads.protocol import events
@@ -156,6 +157,7 @@ def prepare(workload: Training, job: Job, reporter: Reporter) -> Trainer:
             shape=feed.shape,
         )
     )
+    compare("data", {"data": f"{feed.name}, {feed.source}, {feed.samples}, {feed.checksum}"})
     reporter.phase("build")
     model = build(workload, job.spec, reporter)
     return Trainer(engine, model, feed, job.spec.batch_size, partial(workload.callbacks, job.spec))

@@ -35,10 +35,5 @@ def readable(event: events.AnyEvent) -> events.AnyEvent:
     return event
 
 
-def told(error: events.Error) -> events.Error:
-    """Return another computer's error with its sentence."""
-    return msgspec.structs.replace(error, message="" if error.said is None else _sentence(error.said))
-
-
 def _sentence(said: Message) -> str:
     return text(said)[:SENTENCE_LIMIT]

@@ -5,7 +5,6 @@ from difflib import get_close_matches
 
 import msgspec
 
-from app.core.cluster.member import Member
 from app.core.engines.choices import installed_variant, numbered_gpus
 from app.core.engines.locations import engine_folder, is_busy, put_back
 from app.core.errors import UsageError
@@ -27,7 +26,7 @@ from workloads.engines.registry import DEFAULT_ENGINE, engine_title, is_included
 from workloads.protocol import events, typed
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
-from workloads.protocol.spec import Job, RunSpec, write_job
+from workloads.protocol.spec import Job, Place, RunSpec, write_job
 from workloads.workload import Workload
 
 NEAR_LIMIT = 4
@@ -41,7 +40,7 @@ class Runner:
         machine: Record of this computer, to be stored with results.
         limits: Time limits; None for the defaults.
         command: Function that returns the command for a worker.
-        member: This computer's part in a run on several computers; None for a run on this computer alone.
+        computers: This computer's place in a run on several computers; None for a run on this computer alone.
     """
 
     def __init__(
@@ -50,13 +49,13 @@ class Runner:
         machine: Machine,
         limits: Limits | None = None,
         command: Callable[[RunSpec, Paths], WorkerCommand] = worker_command,
-        member: Member | None = None,
+        computers: Place | None = None,
     ) -> None:
         self.paths = paths
         self.machine = machine
         self.limits = limits or Limits()
         self.command = command
-        self.member = member
+        self.computers = computers
 
     def start(
         self,
@@ -97,7 +96,7 @@ class Runner:
             listener=listener,
             ownership=ownership,
             start_metrics=start_metrics,
-            member=self.member,
+            place=self.computers,
         )
         session.start()
         return session
@@ -109,8 +108,8 @@ class Runner:
     def check(self, spec: RunSpec) -> Workload:
         """Return the workload of a spec. Raises UsageError if this computer can't run it."""
         workload = checked_workload(spec)
-        if spec.machine_count > 1 and self.member is None:
-            raise UsageError(message("run.needs_computers"), message("run.start_cluster"))
+        if spec.machine_count > 1 and self.computers is None:
+            raise UsageError(message("run.needs_computers"), message("run.start_on_each"))
         if not (workload.is_demo and spec.engine == DEFAULT_ENGINE):  # the demo uses no engine
             check_engine_is_there(spec.engine, self.paths)
         variant = installed_variant(self.paths, spec.engine)

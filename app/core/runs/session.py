@@ -13,7 +13,6 @@ from pathlib import Path
 import msgspec
 
 from app.core.analysis.compare import position
-from app.core.cluster.member import Member, PeerNews
 from app.core.engines.builds import cards_for, idle_cards, no_build
 from app.core.errors import AppError
 from app.core.hardware.gpu.gpus import GpuReader
@@ -21,12 +20,11 @@ from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
 from app.core.messages import message
 from app.core.paths import Paths
 from app.core.runs.awake import stay_awake
-from app.core.runs.event_messages import failure, problem, told, warn
+from app.core.runs.event_messages import failure, problem, warn
 from app.core.runs.flood import Flood
 from app.core.runs.live_verdict import VERDICT_INTERVAL_S, LiveVerdict
-from app.core.runs.peers import FromPeer, Peers
 from app.core.runs.state import RunState
-from app.core.runs.worker import BadLine, StreamClosed, Worker, WorkerMessage, explain_exit
+from app.core.runs.worker import BadLine, StreamClosed, Worker, WorkerMessage, exit_message
 from app.core.runs.worker_command import WorkerCommand
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.outcomes import NOT_SUMMARISED
@@ -38,7 +36,7 @@ from workloads import CATALOGUE
 from workloads.engines.registry import DEFAULT_ENGINE, engine_named, is_included
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
-from workloads.protocol.spec import Job, RunSpec
+from workloads.protocol.spec import Job, Place, RunSpec
 from workloads.protocol.telemetry import Telemetry
 
 _log = logging.getLogger(__name__)
@@ -104,7 +102,7 @@ class Session:
         listener: Listener,
         ownership: Ownership,
         start_metrics: Sequence[events.Metric] = (),
-        member: Member | None = None,
+        place: Place | None = None,
     ) -> None:
         self.run_id = run_id
         self.status: str = "running"
@@ -119,7 +117,7 @@ class Session:
         self._listener = listener
         self._ownership = ownership
         self._start_metrics = start_metrics
-        self._peers = Peers(member)
+        self._place = place
         self._messages: queue.Queue[WorkerMessage] = queue.Queue(maxsize=QUEUE_LIMIT)
         self._worker: Worker | None = None
         self._cancel = threading.Event()
@@ -133,7 +131,7 @@ class Session:
         # Counted in waits for the empty queue rather than by the clock: the worker isn't silent just because this
         # process was suspended or a view was slow.
         self._silent_s = 0.0
-        self._unheard_s = None if member is None else 0.0  # also reset by `alive`; None until it is expected
+        self._unheard_s = None if place is None else 0.0  # also reset by `alive`; None until it is expected
         self._has_engine = False
         self._counted_s = time.monotonic()
         self._silence_reported = self._slowness_reported = False
@@ -212,28 +210,24 @@ class Session:
         worker = None
         try:
             folder = os.fsencode(self._paths.datasets)
-            job = Job(spec=self._spec, datasets_folder=folder, place=self._peers.place)
+            job = Job(spec=self._spec, datasets_folder=folder, place=self._place)
             log = self._paths.logs / f"run-{self.run_id}.log"
             worker = self._worker = Worker(self._command, job, log, self._messages)
-            self._peers.follow(self._messages.put)
-            if self._peers.place is not None:
+            if self._place is not None:
                 self._unheard_s = 0.0
             with stay_awake(), Monitor(self._queue_telemetry, reader=TelemetryReader(GpuReader(), worker.pid)):
                 self._listen(worker)
             code = worker.wait(self._limits.exit_s)
             self._explain(worker, code)
-            self._error = self._peers.cause(self._error, code, self._messages)
         except AppError as error:
             self._error = failure("internal", problem(error))
         finally:
-            self._peers.end(self._status(), self._error)
             if worker is not None:
                 worker.close()
         self._finish(database)
 
     def _listen(self, worker: Worker) -> None:
-        """Handle messages until the worker's stream and, on a guest, also the host's run have ended."""
-        is_closed = False
+        """Handle messages until the worker's stream has ended."""
         while True:
             try:
                 received = self._messages.get(timeout=TICK_S)
@@ -243,39 +237,24 @@ class Session:
                 if self._is_over(worker):
                     return
             self._handle(received)
-            is_closed = is_closed or isinstance(received, StreamClosed)
-            if is_closed and not self._peers.decides(self._end, self._error):
+            if isinstance(received, StreamClosed):
                 return
-            self._count_unheard(is_closed=is_closed)
+            self._count_unheard()
             for event in self._live.news():
                 self._publish(event)
-            if self._live.is_enough and self._peers.leads and not self._enough_reported:
+            if self._live.is_enough and not self._enough_reported:
                 self._enough_reported = True
                 worker.enough()
             self._enforce_limits(worker)
 
-    def _handle(self, received: WorkerMessage | FromPeer | None) -> None:
+    def _handle(self, received: WorkerMessage | None) -> None:
         if isinstance(received, events.Event) and not isinstance(received, events.TelemetryEvent):
             self._hear(received)
         match received:
-            case FromPeer(news):
-                self._on_peer(news)
             case BadLine():
                 self._count_damaged(received)
-            case events.Event() if self._peers.is_ours(received):
+            case events.Event():
                 self._on_event(received)
-                self._peers.share(received)
-
-    def _on_peer(self, news: PeerNews) -> None:
-        """Process an event from the computer that leads the run, or the end of the run on another computer."""
-        if isinstance(news, events.Event):
-            self._silent_s = 0.0
-            self._on_event(msgspec.structs.replace(news, t_s=max(0.0, time.monotonic() - self._start_s)))
-        elif news.error is None:
-            self._end = events.End(status="completed")
-        elif self._cancelled_s is None and (self._error is None or self._error.code == "internal"):
-            self._error = told(news.error)
-            self._kill.set()
 
     def _status(self) -> str:
         if self._error is not None:
@@ -284,8 +263,7 @@ class Session:
 
     def _is_over(self, worker: Worker) -> bool:
         """Return whether the worker is done, even if a child process still holds its stream open."""
-        is_done = worker.wait(0) is not None and not self._peers.decides(self._end, self._error)
-        done = self._end is not None or self._kill.is_set() or is_done
+        done = self._end is not None or self._kill.is_set() or worker.wait(0) is not None
         return done and self._silent_s > self._limits.exit_s
 
     def _count_damaged(self, line: BadLine) -> None:
@@ -303,14 +281,12 @@ class Session:
             self._silent_s = 0.0
             self._silence_reported = False
 
-    def _count_unheard(self, *, is_closed: bool) -> None:
+    def _count_unheard(self) -> None:
         """Add the time since the last call to the silence.
 
         The time is capped in case this process was suspended or a view was slow.
         """
         now_s = time.monotonic()
-        if is_closed:
-            self._unheard_s = None
         if self._unheard_s is not None:
             self._unheard_s += min(now_s - self._counted_s, COUNTED_S)
         self._counted_s = now_s
@@ -369,7 +345,7 @@ class Session:
 
     def _is_slowed_down(self) -> bool:
         """Return whether a step is taking so long that other computers or the network must have slowed down."""
-        if self._slowness_reported or self._step_s is None or self._peers.place is None:
+        if self._slowness_reported or self._step_s is None or self._place is None:
             return False
         return self._silent_s > max(self._limits.slow_s, self._limits.slow_steps * self._step_s)
 
@@ -384,12 +360,7 @@ class Session:
     def _explain(self, worker: Worker, code: int | None) -> None:
         """Record an error that the worker couldn't report itself."""
         if self._end is None and self._error is None and not self._cancel.is_set():
-            ended, lines = explain_exit(code), worker.last_lines()
-            said = (
-                message("run.crashed_after_saying", exit=ended, lines=lines)
-                if lines
-                else message("run.crashed", exit=ended)
-            )
+            said = exit_message(code, worker.last_lines(), has_computers=self._place is not None)
             self._error = failure("crashed", said)
 
     def _note_unused_gpu(self, event: events.Environment) -> None:

@@ -29,6 +29,7 @@ _EXITS = {
     0xC0000005: "exit.access_violation",
     0xC0000409: "exit.fast_fail",
 }
+_ABORTED = (-6, 134)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,22 @@ def _parse(line: bytes) -> WorkerMessage:
     except events.DamagedEventError as error:
         return BadLine(str(error))
     return readable(event) if event is not None else events.Log(message=sentence("run.unknown_event"))
+
+
+def exit_message(code: int | None, last_lines: list[str], *, has_computers: bool) -> Message:
+    """Describe the unreported end of a worker, with the last lines that it printed.
+
+    Args:
+        code: Exit code, negative for a signal; None if the worker didn't exit.
+        last_lines: From `Worker.last_lines`.
+        has_computers: Whether other computers take part. If one is lost, some engines abort the process.
+    """
+    if has_computers and code in _ABORTED:
+        return message("computers.aborted")
+    ended = explain_exit(code)
+    if last_lines:
+        return message("run.crashed_after_saying", exit=ended, lines=last_lines)
+    return message("run.crashed", exit=ended)
 
 
 def explain_exit(code: int | None) -> Message:

@@ -6,7 +6,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.benchmarks.attacks import clusters, crowds, faults, files, inputs, processes, records
+from tests.benchmarks.attacks import crowds, faults, files, inputs, processes, records
 from tests.benchmarks.attacks.report import Attack, carry_out
 
 # Each with the number of tries that the project promises.
@@ -17,10 +17,6 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
     "kills": (processes.kill_command, 200),
     "storms": (processes.storm, 100),
     "stopped-workers": (processes.stop_worker, 50),
-    "cluster-kills": (clusters.kill, 50),
-    "cluster-pauses": (clusters.pause, 50),
-    "cluster-training-kills": (clusters.kill_training, 50),
-    "cluster-training-pauses": (clusters.pause_training, 50),
     "crowds": (crowds.crowd, 30),
     "resumes": (crowds.resumes, 20),
     "imports": (crowds.imports, 20),

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from app.core.runs.agreement import joint_spec
+from app.core.runs.launchers import joint_spec
 from workloads import CATALOGUE
 from workloads.engines import tensorflow, torch
 from workloads.engines.jax import Jax
-from workloads.engines.peers import ADDRESSES, LOCAL_RANK
+from workloads.engines.peers import HOST, LOCAL_RANK, OWN_ADDRESS
 from workloads.engines.tensorflow import TensorFlow
 from workloads.engines.torch import Torch
 from workloads.protocol.spec import RunSpec
@@ -99,7 +99,8 @@ def test_jax_uses_these_on_each_computer(machines: int, names: list[str], monkey
         ("keras", keras),
     ):
         monkeypatch.setitem(sys.modules, name, stand_in)
-    monkeypatch.setenv(ADDRESSES, "10.0.0.1:1,10.0.0.2:1")
+    monkeypatch.setenv(HOST, "10.0.0.1:1")
+    monkeypatch.setenv(OWN_ADDRESS, "10.0.0.2")
     engine = Jax()
     spec = spec_for("jax")
     started = engine.start(spec if machines == 1 else joint_spec(spec, machines))

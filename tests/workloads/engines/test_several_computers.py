@@ -1,21 +1,161 @@
-"""Training on two computers, which are two processes here, with each engine: the same as on one."""
+"""Training on two computers, which are two commands here, with each engine: the work of one, and its end."""
 
+import os
+import signal
+import socket
+import subprocess
 import sys
-from typing import Any
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
+import psutil
 import pytest
 
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.records import Run
-from app.core.runs.agreement import joint_spec
-from tests.core.cluster.meeting import LOCAL
-from tests.core.cluster.together import finished, together
-from tests.real_engines import small_worker
+from app.core.storage.database import Database
+from app.core.storage.runs import all_ids, load_run
+from app.core.verdict.rules import judge
+from tests.conftest import command
 from tests.waiting import wait_until
-from tests.workloads.engines.test_several_devices import ENDLESS, TOLERANCE, carried_out, spec_on
-from workloads import CATALOGUE
+from tests.workloads.engines.test_several_devices import TOLERANCE, carried_out, spec_on
 from workloads.engines.registry import ENGINES
 from workloads.protocol.machine import Machine
+
+LOCAL = "127.0.0.1"
+# The paused computer is noticed by PyTorch only after 100 s.
+PATIENCE_S = 200
+WORDS = ("--device", "cpu", "--data", "synthetic", "--threads", "1")
+
+
+@dataclass
+class Computer:
+    """A command in progress, and the file with what it shows."""
+
+    process: "subprocess.Popen[bytes]"
+    output: Path
+
+    @property
+    def shown(self) -> str:
+        return self.output.read_text(encoding="utf-8", errors="replace")
+
+    def worker(self) -> psutil.Process:
+        """Return its training process, once there is one."""
+
+        def found() -> list[psutil.Process]:
+            children = psutil.Process(self.process.pid).children(recursive=True)
+            return [child for child in children if "workloads" in " ".join(child.cmdline())]
+
+        wait_until(lambda: bool(found()))
+        return found()[0]
+
+    def finish(self) -> int:
+        return self.process.wait(PATIENCE_S)
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        return [stack.enter_context(socket.create_server((LOCAL, 0))).getsockname()[1] for _ in range(count)]
+
+
+@contextmanager
+def two_computers(
+    engine: str,
+    environment: dict[str, str],
+    folder: Path,
+    *options: str,
+    workload: str = "mnist_mlp",
+    second: tuple[str, ...] = (),
+    torchrun: bool = False,
+) -> Iterator[list[Computer]]:
+    """Start a run on two computers, as by hand or with torchrun. At the end, no process may be left.
+
+    Args:
+        engine: Name of the engine.
+        environment: Variables of both.
+        folder: For what they show.
+        options: Of both.
+        workload: What to train.
+        second: Further ones of rank 1.
+        torchrun: Whether torchrun sets the variables.
+    """
+    port, *workers = free_ports(3)
+    shared = environment | {"WORLD_SIZE": "2", "MASTER_ADDR": LOCAL, "MASTER_PORT": str(port)}
+    if engine == "tensorflow":
+        shared["TF_CONFIG"] = f'{{"cluster": {{"worker": ["{LOCAL}:{workers[0]}", "{LOCAL}:{workers[1]}"]}}}}'
+    with ExitStack() as stack:
+        computers = []
+        for rank, more in enumerate(((), second)):
+            words = command("run", workload, "--engine", engine, "--distributed", *WORDS, *options, *more)
+            own = shared | {"RANK": str(rank)}
+            if torchrun:
+                words, own = with_torchrun(words, rank, port, environment)
+            output = folder / f"rank-{rank}.txt"
+            with output.open("wb") as file:
+                process = subprocess.Popen(words, env=own, stdout=file, stderr=subprocess.STDOUT)
+            computers.append(Computer(process, output))
+            stack.callback(end, process)
+        yield computers
+    wait_until(lambda: not any("workloads" in name for name in running_children()))
+
+
+def with_torchrun(
+    words: list[str], rank: int, port: int, environment: dict[str, str]
+) -> tuple[list[str], dict[str, str]]:
+    packages = Path(environment["EPOCHMARK_HOME"]) / "data" / "engines" / "torch" / "packages"
+    place = ["--nnodes=2", f"--node-rank={rank}", f"--master-addr={LOCAL}", f"--master-port={port}", "--no-python"]
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=1", *place]
+    return [*launcher, "env", "-u", "PYTHONPATH", *words], environment | {"PYTHONPATH": str(packages)}
+
+
+def running_children() -> Iterator[str]:
+    for child in psutil.Process().children(recursive=True):
+        try:
+            yield " ".join(child.cmdline())
+        except psutil.Error:
+            continue
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    if process.poll() is None:
+        for child in psutil.Process(process.pid).children(recursive=True):
+            child.kill()
+        process.kill()
+    process.wait()
+
+
+def stored(paths: Paths) -> list[Run]:
+    with Database(paths.database) as database:
+        return [load_run(database, run_id) for run_id in sorted(all_ids(database))]
+
+
+@pytest.mark.parametrize(("engine", "torchrun"), [*((engine, False) for engine in ENGINES), ("torch", True)])
+def test_two_computers_do_the_work_of_one_and_rank_0_stores_it(
+    engine: str,
+    torchrun: bool,
+    installed_engines: Paths,
+    environment: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    # Without dropout, and with batches in a fixed order.
+    workload, options = "fcn_r", ("--epochs", "1", "--steps", "4", "--batch", "256", "--seed", "3")
+    alone = command("run", workload, "--engine", engine, *WORDS, *options)
+    subprocess.run(alone, env=environment, check=True, capture_output=True, timeout=PATIENCE_S)
+    (one,) = stored(installed_engines)
+    with two_computers(engine, environment, tmp_path, *options, workload=workload, torchrun=torchrun) as computers:
+        assert [computer.finish() for computer in computers] == [0, 0], computers[0].shown
+        assert sentence("computers.follows", rank=1, count=2) in computers[1].shown
+    _, run = stored(installed_engines)
+    assert run.summary.settings == "devices=2 machines=2"
+    assert "several_computers" in {reason.code for reason in judge(run).reasons}
+    assert one.epochs[0].loss is not None
+    assert run.epochs[0].loss == pytest.approx(one.epochs[0].loss, rel=TOLERANCE)
+    assert run.epochs[0].val_loss == pytest.approx(one.epochs[0].val_loss, rel=TOLERANCE)
+    for name in ("updates_done", "examples_done", "examples_distinct"):
+        assert run.metrics[name] == one.metrics[name], name
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -25,71 +165,40 @@ def test_several_devices_and_computers_do_the_work_of_one(
     one_device, two_devices = (
         spec_on(count, engine=engine, steps=4, batch_size=256, threads=1) for count in (1, 2)
     )
-    alone = carried_out(one_device, installed_engines, machine)
-    does_the_work_of(alone, carried_out(two_devices, installed_engines, machine), "devices=2")
-    assert joint_spec(two_devices, 2).settings["devices"] == 4
-    for spec, settings in ((one_device, "devices=2 machines=2"), (two_devices, "devices=4 machines=2")):
-        with together(spec, installed_engines, machine, command=small_worker) as sides:
-            runs = finished(installed_engines, *sides)
-        for run in runs:
-            does_the_work_of(alone, run, settings)
-        assert runs[0].summary.value == runs[1].summary.value
-        assert (runs[0].metrics["predict_s"] or 0) > 0
-
-
-def does_the_work_of(alone: Run, run: Run, settings: str) -> None:
-    assert run.summary.status == "completed", run.summary.error_message
+    alone, divided = (carried_out(spec, installed_engines, machine) for spec in (one_device, two_devices))
+    assert divided.summary.status == "completed", divided.summary.error_message
     assert alone.epochs[0].loss is not None
-    assert run.epochs[0].loss == pytest.approx(alone.epochs[0].loss, rel=TOLERANCE)
-    assert run.epochs[0].val_loss == pytest.approx(alone.epochs[0].val_loss, rel=TOLERANCE)
-    for name in ("updates_done", "examples_done", "operations_per_example", "examples_distinct"):
-        assert run.metrics[name] == alone.metrics[name], name
-    assert (run.summary.settings, run.summary.device) == (settings, "cpu")
+    assert divided.epochs[0].loss == pytest.approx(alone.epochs[0].loss, rel=TOLERANCE)
 
 
-# With PyTorch, the leader decides in the same way as on one computer.
-@pytest.mark.parametrize(
-    ("engine", "workload", "changes"),
-    [
-        ("tensorflow", "mnist_mlp", {"preset": "quick", "duration_s": 5.0, "data": "synthetic"}),
-        ("jax", "mnist_mlp", {"preset": "quick", "duration_s": 5.0, "data": "synthetic"}),
-        ("jax", "all_reduce", {"steps": 40}),
-    ],
-)
-def test_rank_0_decides_when_all_stop(
-    engine: str, workload: str, changes: dict[str, Any], installed_engines: Paths, machine: Machine
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_differs_is_named_on_both(
+    engine: str, installed_engines: Paths, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    spec = CATALOGUE[workload].default_spec(**changes, engine=engine, device="cpu", threads=1)
-    with together(spec, installed_engines, machine, command=small_worker) as sides:
-        runs = finished(installed_engines, *sides)
-    assert [run.summary.status for run in runs] == ["completed"] * 2, runs[0].summary.error_message
-    assert runs[0].summary.value == runs[1].summary.value
-    if spec.preset == "quick":
-        assert runs[0].metrics["examples_done"] == runs[0].metrics["examples_asked"]
+    with two_computers(engine, environment, tmp_path, "--seed", "3", second=("--seed", "4")) as computers:
+        assert [computer.finish() for computer in computers] == [1, 1]
+        differs = sentence("computers.differs", fact="seed", there="3", here="4", rank=1)
+        assert differs in computers[1].shown
+        assert sentence("computers.ended", rank=1, reason=differs) in computers[0].shown
 
 
-# Only on Linux has the loopback interface more than one address.
-OWN = "127.0.0.5" if sys.platform == "linux" else LOCAL
-
-
-# PyTorch chooses an interface rather than an address, and uses its first one between steps. TensorFlow's server
-# listens on all of them.
-@pytest.mark.parametrize(
-    ("engine", "rank", "allowed"),
-    [("tensorflow", 0, None), ("tensorflow", 1, None), ("torch", 0, {OWN, LOCAL}), ("jax", 1, {OWN})],
-)
-def test_a_killed_worker_that_listened_on_its_own_address_ends_the_run_on_both(
-    engine: str, rank: int, allowed: set[str] | None, installed_engines: Paths, machine: Machine
+@pytest.mark.skipif(os.name == "nt", reason="Windows suspends no process like this")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "paused"])
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_lost_computer_ends_the_run_on_the_other(
+    engine: str,
+    rank: int,
+    how: signal.Signals,
+    installed_engines: Paths,
+    environment: dict[str, str],
+    tmp_path: Path,
 ) -> None:
-    spec = spec_on(1, engine=engine, epochs=ENDLESS, threads=1)
-    with together(spec, installed_engines, machine, local=OWN, command=small_worker) as sides:
-        wait_until(lambda: all(side.steps() for side in sides))
-        if allowed is not None:
-            connections = sides[0].worker().net_connections()
-            listening = {each.laddr.ip.removeprefix("::ffff:") for each in connections if each.status == "LISTEN"}
-            assert OWN in listening
-            assert listening <= allowed
-        sides[rank].worker().kill()
-        finished(installed_engines, *sides)
-    assert sides[rank].said.code.startswith("run.crashed")
-    assert (sides[1 - rank].said.code, sides[1 - rank].said.arguments["rank"]) == ("cluster.ended", rank)
+    with two_computers(engine, environment, tmp_path, "--epochs", "1000", "--steps", "10") as computers:
+        wait_until(lambda: "1/1000 " in computers[0].shown, PATIENCE_S)
+        computers[rank].worker().send_signal(how)
+        other = computers[1 - rank]
+        assert other.finish() == 1
+        codes = ("computers.lost", "computers.aborted")
+        starts = [sentence(code, reason="\n").partition("\n")[0] for code in codes]
+        assert any(start in other.shown for start in starts), other.shown

@@ -17,7 +17,7 @@ import pytest
 from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.records import Run
-from app.core.runs.agreement import joint_spec
+from app.core.runs.launchers import joint_spec
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run

@@ -6,8 +6,8 @@ for numbers include a format.
 
 from app.core.messages.english import (
     cli,
-    cluster,
     compare,
+    computers,
     datasets,
     doctor,
     engines,
@@ -34,7 +34,7 @@ from app.core.messages.english import (
 Sentence = str | tuple[str, str]
 _AREAS = (
     cli,
-    cluster,
+    computers,
     compare,
     datasets,
     doctor,

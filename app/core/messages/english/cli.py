@@ -29,6 +29,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.dataset_kept": "Kept {folder} because it contains other files: {names}.",
     "cli.dataset_removed": "Removed {dataset}.",
     "cli.dataset_was_not_installed": "{dataset} wasn't installed.",
+    "cli.distributed_without_repeat": "--distributed can't be combined with --repeat.",
     "cli.demo_stored": "Stored as run {run_id}. {remark}",
     "cli.download_rate": "{share_pct:3d} % of {total_bytes:file_size}, {rate_bytes:file_size}/s",
     "cli.download_progress": "{share_pct:3d} % of {total_bytes:file_size}",

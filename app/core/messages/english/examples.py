@@ -44,13 +44,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "examples.share": "examples:\n  %(prog)s 1 --output result.png --theme light\n  %(prog)s 2 --group --output ab.png\n      An A/B test",
     "examples.study_export": "example:\n  %(prog)s 3 --format json --output study.json",
     "examples.study_list": "example:\n  %(prog)s",
-    "examples.cluster_run": (
-        "examples:\n"
-        "  %(prog)s resnet_50 --hosts hosts.txt --engine torch\n"
-        "      Shows a command for each of the other computers in the file, and waits for them\n"
-        "  srun %(prog)s resnet_50 --engine torch\n"
-        "      In a Slurm job that sets EPOCHMARK_KEY and has one task per computer"
-    ),
     "examples.study_prices": (
         "examples:\n"
         "  %(prog)s --electricity 0.3 --power 120 --purchase 1500\n"

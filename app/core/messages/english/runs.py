@@ -52,7 +52,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.limit_out_of_range": "{device} accepts power limits from {least_w:.0f} to {most_w:.0f} W, not {limit_w} W.",
     "run.needs_computers": "This run needs several computers.",
     "run.no_power_limit": "This device doesn't report a power limit.",
-    "run.start_cluster": "Start it with `{epochmark} cluster run`.",
+    "run.start_on_each": "On each computer, start `{epochmark} run` with `--distributed`.",
     "run.too_many_cpus": "{cpus} CPUs were requested, but the maximum here is {there}.",
     "run.unknown_event": "Unknown type of event.",
     "run.worker_not_started": "The training process couldn't be started ({reason}).",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workloads.engines.decisions import Decisions
+from workloads.engines.computers import Decisions
 from workloads.engines.peers import RANK
 
 

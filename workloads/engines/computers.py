@@ -1,0 +1,214 @@
+"""What the computers of a run tell each other through their engine's own key-value store.
+
+The store passes on three things: facts that must be the same on all computers, decisions of rank 0, such as when
+to stop, and why a computer has ended the run. The engines' libraries exchange everything else, and detect lost
+computers themselves.
+"""
+
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, Protocol
+
+import msgspec
+
+from workloads.engines.peers import COMPUTER, local_rank, rank
+from workloads.protocol import events, typed
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import Message, message
+from workloads.protocol.reporter import Cancelled
+from workloads.protocol.spec import Place, RunSpec
+
+# After this long without an answer from its library, an engine counts another computer as lost.
+LOST_S = 20.0
+# The others may still import their engine or read their data, or take this long for a step.
+_WAITS_S = 600.0
+_UNTIL_THE_END_S = 7 * 86_400.0
+# When a computer ends, the engines of the others fail at once, sometimes before its reason arrives.
+_REASON_WITHIN_S = 5.0
+# All processes have read a decision before the one after the next is made, because a step lies between them.
+_DECISIONS_KEPT = 2
+_FACTS, _ENDED = "epochmark/facts", "epochmark/ended"
+_TEXT_LIMIT = 200
+# Settings that may differ between the computers.
+_OWN_SETTINGS = frozenset({"power_limit_w", "cpus", "gpus"})
+_CONNECTION = re.compile(
+    r"gloo|nccl|connect|peer|socket|timed? ?out|deadline|unavailable|aborted|cancelled|heartbeat",
+    re.IGNORECASE,
+)
+
+
+class Store(Protocol):
+    """A key-value store shared by the processes of a run, as provided by engines."""
+
+    def put(self, key: str, value: str, /) -> object:
+        """Set the value of a new key."""
+        ...
+
+    def wait_for(self, key: str, timeout_s: float) -> str:
+        """Return the value of a key, once it is set. Raises an engine's exception after the timeout."""
+        ...
+
+    def drop(self, key: str, /) -> object:
+        """Delete a key."""
+        ...
+
+
+class Decisions:
+    """Decisions of rank 0, in the order in which they are made."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._count = 0
+
+    def agreed(self, decision: bool) -> bool:
+        """Return the decision of rank 0. All processes must call this method the same number of times."""
+        self._count += 1
+        if rank():
+            return self._store.wait_for(_decision_key(self._count), _WAITS_S) == "1"
+        self._store.put(_decision_key(self._count), str(int(decision)))
+        if self._count > _DECISIONS_KEPT:
+            self._store.drop(_decision_key(self._count - _DECISIONS_KEPT))
+        return decision
+
+
+def _decision_key(number: int) -> str:
+    return f"epochmark/decision/{number}"
+
+
+class _Ended(msgspec.Struct, frozen=True):
+    """A computer has ended the run before its result."""
+
+    rank: int
+    code: events.ErrorCode
+    said: Message
+
+
+class Computers:
+    """The other computers of a run, seen from the first process on this one.
+
+    Args:
+        facts: What must be the same on all computers.
+        give_up: Called in a thread when another computer ends the run. It ends this process.
+    """
+
+    def __init__(self, facts: Mapping[str, Any], give_up: Callable[[WorkloadError], object]) -> None:
+        self._facts, self._give_up = facts, give_up
+        self._rank = int(os.environ[COMPUTER])
+        self._store: Store | None = None
+        self._is_over = threading.Event()
+
+    def meet(self, store: Callable[[], Store], engine_version: str) -> None:
+        """Compare the facts, and watch for the run's end on other computers from now on. See `compare`."""
+        self._store = store()
+        # One of its own, because PyTorch's is blocked for all threads while one of them waits.
+        threading.Thread(target=self._watch, args=(store(),), daemon=True, name="computers").start()
+        self.compare("start", {"engine_version": engine_version, **self._facts})
+
+    def compare(self, name: str, facts: Mapping[str, Any]) -> None:
+        """Compare facts with rank 0's under a name that is used once. Raises WorkloadError if one differs."""
+        if self._store is None:
+            return
+        own = {name: "-" if value is None else str(value)[:_TEXT_LIMIT] for name, value in facts.items()}
+        key = f"{_FACTS}/{name}"
+        if self._rank == 0:
+            self._store.put(key, msgspec.json.encode(own).decode())
+            return
+        theirs = typed.decode(self._store.wait_for(key, _WAITS_S).encode(), dict[str, str])
+        for fact, here in own.items():
+            if here != theirs.get(fact):
+                arguments = {"fact": fact, "here": here, "there": theirs.get(fact, "-"), "rank": self._rank}
+                raise WorkloadError("bad_parameters", message("computers.differs", **arguments))
+
+    @contextmanager
+    def reports(self, is_out_of_memory: Callable[[BaseException], bool]) -> Iterator[None]:
+        """Tell the other computers why the block fails, unless one of them is the cause, which is then raised."""
+        try:
+            yield
+        except Cancelled:
+            self._tell("crashed", message("computers.cancelled"))
+            raise
+        except WorkloadError as error:
+            self._tell(error.code, error.message)
+            raise
+        except Exception as error:
+            if is_out_of_memory(error):
+                self._tell("out_of_memory", message("worker.out_of_memory"))
+                raise
+            # The watching thread ends this process if it knows the reason.
+            time.sleep(_REASON_WITHIN_S)
+            if not _CONNECTION.search(f"{type(error).__name__} {error}"):
+                self._tell("internal", message("computers.failed"))
+                raise
+            lost = _lost(error)
+            self._tell(lost.code, lost.message)
+            raise lost from error
+        finally:
+            self._is_over.set()
+
+    def _tell(self, code: events.ErrorCode, said: Message) -> None:
+        self._is_over.set()
+        if self._store is not None:
+            with suppress(Exception):  # the store is gone, or another computer was faster
+                self._store.put(_ENDED, msgspec.json.encode(_Ended(self._rank, code, said)).decode())
+
+    def _watch(self, store: Store) -> None:
+        try:
+            ended = typed.decode(store.wait_for(_ENDED, _UNTIL_THE_END_S).encode(), _Ended)
+        except Exception as error:  # noqa: BLE001 - engines raise their own kinds
+            # Rank 0, which keeps the store, may just be done.
+            if not self._is_over.wait(2 * _REASON_WITHIN_S):
+                self._give_up(_lost(error))
+            return
+        if not self._is_over.is_set():
+            said = message("computers.ended", rank=ended.rank, reason=ended.said)
+            self._give_up(WorkloadError(ended.code, said))
+
+
+def _lost(error: Exception) -> WorkloadError:
+    lines = [line.strip() for line in str(error).splitlines() if _CONNECTION.search(line)]
+    reason = lines[-1][:_TEXT_LIMIT] if lines else type(error).__name__
+    return WorkloadError("crashed", message("computers.lost", reason=reason))
+
+
+_current: Computers | None = None
+
+
+@contextmanager
+def computers(
+    place: Place | None,
+    facts: Mapping[str, Any],
+    give_up: Callable[[WorkloadError], object],
+    is_out_of_memory: Callable[[BaseException], bool],
+) -> Iterator[None]:
+    """Let `meet` and `compare` in the block reach the other computers of a run; without a place, do nothing."""
+    global _current  # noqa: PLW0603 - a worker runs one job
+    if place is None or local_rank():
+        yield
+        return
+    _current = Computers(facts, give_up)
+    with _current.reports(is_out_of_memory):
+        yield
+
+
+def facts_of(spec: RunSpec, workload_version: int) -> dict[str, Any]:
+    """Return what must be the same in the specs of all computers."""
+    names = ("workload", "preset", "duration_s", "epochs", "steps", "batch_size", "precision", "jit", "seed")
+    facts = {"workload_version": workload_version} | {name: getattr(spec, name) for name in names}
+    facts |= {name: value for name, value in sorted(spec.settings.items()) if name not in _OWN_SETTINGS}
+    return facts | dict(sorted(spec.parameters.items()))
+
+
+def meet(store: Callable[[], Store], engine_version: str) -> None:
+    """Meet the run's other computers, if there are any. See `Computers.meet`."""
+    if _current is not None:
+        _current.meet(store, engine_version)
+
+
+def compare(name: str, facts: Mapping[str, Any]) -> None:
+    """Compare more facts, if the run has other computers. See `Computers.compare`."""
+    if _current is not None:
+        _current.compare(name, facts)
