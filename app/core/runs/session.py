@@ -26,7 +26,7 @@ from app.core.runs.live_verdict import VERDICT_INTERVAL_S, LiveVerdict
 from app.core.runs.state import RunState
 from app.core.runs.worker import BadLine, StreamClosed, Worker, WorkerMessage, exit_message
 from app.core.runs.worker_command import WorkerCommand
-from app.core.storage.database import Database, DatabaseError
+from app.core.storage.database import Database, DatabaseError, back_up
 from app.core.storage.outcomes import NOT_SUMMARISED
 from app.core.storage.owners import Ownership
 from app.core.storage.recording import RunGoneError, RunWriter
@@ -174,6 +174,7 @@ class Session:
                     # Last resort: the run must end, and the log must contain the reason.
                     self._record_bug()
                     self._finish(database)
+            back_up(self._paths.database)
         except AppError as error:
             self._give_up(error)
         except Exception:  # noqa: BLE001 - storing the end may fail as well

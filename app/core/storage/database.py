@@ -1,10 +1,11 @@
-"""Opens, migrates and repairs the SQLite file, and converts SQLite's errors to messages."""
+"""Opens and backs up the SQLite file, and converts SQLite's errors to messages."""
 
 import contextlib
 import itertools
 import logging
 import os
 import secrets
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -15,13 +16,13 @@ from app.core.files import has_no_room, patiently
 from app.core.locks import acquire
 from app.core.messages import Message, message, sentence
 from app.core.paths import make_folder
-from app.core.storage.salvage import differs, salvage
-from app.core.storage.schema import APPLICATION_ID, FORMAT, MIGRATIONS, OLDEST, SCHEMA, add_functions, statements
+from app.core.storage.schema import APPLICATION_ID, FORMAT, SCHEMA
 
 BUSY_TIMEOUT_S = 5.0
 # Files up to this size are checked completely when a process first opens them, which takes a few milliseconds.
 LOOKED_THROUGH_BYTES = 8 << 20
 _MEND_PATIENCE_S = 60.0
+_BACKUP_AGE_S = 86_400.0
 # Message for a UnicodeDecodeError, which Python raises if SQLite quotes damaged bytes.
 _MISQUOTED = "malformed schema"
 _log = logging.getLogger(__name__)
@@ -40,8 +41,8 @@ class Database:
     """A connection to the database, for use from one thread.
 
     Args:
-        path: Path of the file; created if missing. A damaged file is renamed (never deleted), and its readable
-            contents are copied to a new file.
+        path: Path of the file; created if missing. A damaged file is renamed (never deleted) and replaced by its
+            last backup.
         busy_timeout_s: How long, in seconds, to wait while another instance of Epochmark is writing.
 
     Raises:
@@ -132,7 +133,7 @@ class Database:
                 time.sleep(0.02)
 
     def mend(self) -> None:
-        """Rename a damaged file and replace it with its readable contents. Raises DatabaseError.
+        """Rename a damaged file and replace it with its last backup. Raises DatabaseError.
 
         If another process has repaired the file, it isn't changed.
         """
@@ -152,27 +153,22 @@ class Database:
             # Otherwise another process has repaired it.
 
     def _replace(self, error: sqlite3.Error) -> None:
-        fresh = self.path.with_name(f"{self.path.stem}.mended-{secrets.token_hex(4)}{self.path.suffix}")
+        backup, code, made_at = backup_path(self.path), "database.begun_anew", ""
         try:
-            try:
-                count = salvage(self.path, fresh)
-            except (OSError, sqlite3.Error) as fault:
-                _log.info("Nothing of %s can be brought over.", self.path, exc_info=fault)
-                fresh.unlink(missing_ok=True)
-                count = 0
             aside = self._set_aside()
-            if fresh.exists():
-                patiently(lambda: fresh.rename(self.path))
+            if _is_sound(backup):
+                draft = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}")
+                shutil.copyfile(backup, draft)
+                patiently(lambda: draft.rename(self.path))
+                code = "database.restored"
+                made_at = time.strftime("%Y-%m-%d %H:%M", time.localtime(backup.stat().st_mtime))
             _suspicion(self.path).unlink(missing_ok=True)
         except OSError as refusal:
-            with contextlib.suppress(OSError):
-                fresh.unlink(missing_ok=True)
             raise DatabaseError(
                 message("database.not_set_aside", path=str(self.path), reason=refusal.strerror),
                 message("database.move_it_away"),
             ) from refusal
-        code = "database.repaired" if count else "database.begun_anew"
-        text = sentence(code, path=str(self.path), reason=str(error), kept=aside.name, count=count)
+        text = sentence(code, path=str(self.path), reason=str(error), kept=aside.name, made_at=made_at)
         _log.warning("%s", text)
 
     def _set_aside(self) -> Path:
@@ -197,13 +193,48 @@ class Database:
             # Otherwise deleted contents could still be read from the file. Only some builds of SQLite enable this
             # by default.
             connection.execute("PRAGMA secure_delete = ON")
-            if version < FORMAT:
-                _migrate(connection, self.path, version)
+            if not version:
+                _create(connection)
             _look_through(connection, self.path)
         except BaseException:
             connection.close()
             raise
         return connection
+
+
+def backup_path(path: Path) -> Path:
+    """Return the path of a database's backup."""
+    return path.with_name(f"{path.stem}.backup{path.suffix}")
+
+
+def back_up(path: Path) -> None:
+    """Back up a database unless this was done in the last day. Does nothing if it fails."""
+    backup = backup_path(path)
+    draft = path.with_name(f"{backup.name}.{secrets.token_hex(4)}")
+    try:
+        if backup.exists() and abs(time.time() - backup.stat().st_mtime) < _BACKUP_AGE_S:
+            return
+        with contextlib.closing(sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)) as connection:
+            connection.execute("VACUUM INTO CAST(? AS TEXT)", (os.fsencode(draft),))  # names may not be UTF-8
+        if _is_sound(draft):
+            patiently(lambda: draft.replace(backup))
+    except (OSError, sqlite3.Error) as error:
+        _log.info("%s wasn't backed up.", path, exc_info=error)
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+def _is_sound(path: Path) -> bool:
+    if not path.exists():
+        return False
+    try:
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            answer = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            return bool(answer == "ok" and version == FORMAT)
+    except (sqlite3.Error, UnicodeDecodeError):
+        return False
 
 
 class _DamagedError(sqlite3.DatabaseError):
@@ -213,38 +244,22 @@ class _DamagedError(sqlite3.DatabaseError):
 
 
 def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the file's format. Raises DatabaseError for a foreign file, or sqlite3.Error for a damaged one."""
+    """Return the file's format, 0 for a new file. Raises DatabaseError for a file that isn't ours or newer."""
     before, version = -1, 0
     while before != version:  # another process may be creating the file: tables, ID and format in one transaction
         before = connection.execute("PRAGMA user_version").fetchone()[0]
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         owner = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if not tables:
-        if version:
-            raise _foreign(path, version, owner)
+    if not tables and not version:
         return 0
-    is_ours = owner == APPLICATION_ID
-    if is_ours and OLDEST <= version < FORMAT and _written_format(connection) == version:
-        return int(version)  # the migration checks its tables
-    is_whole = not differs(connection)
-    if is_ours and version == FORMAT and is_whole:
-        return int(version)
-    if is_whole and _written_format(connection) == FORMAT:
-        raise _DamagedError(sentence("database.bad_header"))
-    if not is_ours or not OLDEST <= version <= FORMAT:
-        raise _foreign(path, version, owner)
-    raise _DamagedError(sentence("database.bad_tables"))
-
-
-def _written_format(connection: sqlite3.Connection) -> object:
-    try:
-        row = connection.execute("SELECT max(version) FROM format").fetchone()
-    except sqlite3.OperationalError as error:
-        if _code(error) != sqlite3.SQLITE_ERROR:  # the table exists, so this is another error
-            raise
-        return None
-    return row[0]
+    if owner != APPLICATION_ID:
+        raise DatabaseError(message("database.of_another_program", path=str(path)), message("folders.move_away"))
+    if version != FORMAT:
+        code, advice = ("too_new", "database.update") if version > FORMAT else ("too_old", "folders.move_away")
+        said = message(f"database.{code}", path=str(path), version=version, known_version=FORMAT)
+        raise DatabaseError(said, message(advice))
+    return FORMAT
 
 
 def _look_through(connection: sqlite3.Connection, path: Path) -> None:
@@ -257,7 +272,7 @@ def _look_through(connection: sqlite3.Connection, path: Path) -> None:
     suspected = _suspicion(path).exists()
     if not suspected and (identity in looked_through or state.st_size > LOOKED_THROUGH_BYTES):
         return
-    answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    answer = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if answer != "ok":
         raise _DamagedError(str(answer).splitlines()[-1])
     looked_through.add(identity)
@@ -283,48 +298,22 @@ def _suspicion(path: Path) -> Path:
     return path.with_name(path.name + ".suspect")
 
 
-def _foreign(path: Path, version: int, owner: int) -> DatabaseError:
-    if owner != APPLICATION_ID:
-        return DatabaseError(message("database.of_another_program", path=str(path)), message("folders.move_away"))
-    if version < OLDEST:
-        too_old = message("database.too_old", path=str(path), version=version, known_version=OLDEST)
-        return DatabaseError(too_old, message("folders.move_away"))
-    return DatabaseError(
-        message("database.too_new", path=str(path), version=version, known_version=FORMAT),
-        message("database.update"),
-    )
-
-
 def _free(path: Path, stem: str) -> Path:
     """Return an unused path next to the file."""
     names = (f"{stem}-{number}" if number else stem for number in itertools.count())
     return next(free for name in names if not os.path.lexists(free := path.with_name(name + path.suffix)))
 
 
-def _migrate(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    """Create the tables of a new file; back up and migrate a file with an earlier format."""
-    if version:
-        backup = _free(path, f"{path.stem}.before-format-{FORMAT}")
-        with contextlib.closing(sqlite3.connect(backup)) as copy:
-            connection.backup(copy)
-    add_functions(connection)
-    connection.execute("BEGIN IMMEDIATE")
+def _create(connection: sqlite3.Connection) -> None:
+    """Create the tables of a new file, unless another process has done so."""
+    header = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
     try:
-        # Another process may have migrated the file already.
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        steps = [MIGRATIONS[number] for number in range(version, FORMAT)] if version else [SCHEMA]
-        for step in steps:
-            for statement in statements(step):
-                connection.execute(statement)
-        if differs(connection):
-            raise _DamagedError(sentence("database.bad_tables"))
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
-        connection.execute("COMMIT")
-    except BaseException:
+        connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} {header} COMMIT;")
+    except sqlite3.Error:
         with contextlib.suppress(sqlite3.Error):  # if the disk is full, SQLite has already rolled back
             connection.execute("ROLLBACK")
-        raise
+        if connection.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
+            raise
 
 
 def _is_damage(error: sqlite3.Error) -> bool:

@@ -1,11 +1,8 @@
-"""The schema of the database, and migrations from earlier formats. Released migrations are never edited."""
-
-import sqlite3
-from collections.abc import Iterator
+"""The schema of the database."""
 
 APPLICATION_ID = 0x45706D6B  # "Epmk"
+FORMAT = 12
 
-# Schema of new files. Migrated files have the same columns in the same order.
 SCHEMA = """
     CREATE TABLE machines (
         id INTEGER PRIMARY KEY,
@@ -163,138 +160,7 @@ SCHEMA = """
         document TEXT NOT NULL  -- the result as canonical JSON, without the durations of its steps
     );
     CREATE INDEX imported_results_by_value ON imported_results (workload, value, started_at);
-    -- The header says it too; where the two disagree, one of them is damaged. Each step sets it anew.
+    -- Earlier versions of Epochmark compare it with the file's header.
     CREATE TABLE format (version INTEGER NOT NULL);
     INSERT INTO format VALUES (12);
 """
-
-# A log that was stored twice becomes one result. Unreadable logs are dropped; they weren't shown before either.
-LOGS_AS_RESULTS = """
-    INSERT OR IGNORE INTO imported_results (imported_at, digest, label, source, workload, value, document)
-        SELECT imported_at, json_extract(result, '$.digest'), json_extract(result, '$.machine.cpu_name'),
-            'log ' || id, workload, seconds_per_epoch_s, result
-        FROM (
-            SELECT *, log_as_result(CAST(workload AS BLOB), CAST(name AS BLOB), CAST(durations_s AS BLOB))
-                AS result FROM logs
-        ) WHERE result IS NOT NULL ORDER BY id;
-"""
-
-_WITHOUT_LOGS = """
-    DROP TABLE logs;
-    UPDATE format SET version = 10;
-"""
-
-# Migrations by the format from which they start, without gaps up to the newest one.
-MIGRATIONS: dict[int, str] = {
-    8: """
-    -- Checkouts between 0.1 and the first release had other indexes in format 8.
-    DROP INDEX IF EXISTS imported_results_by_workload;
-    DROP INDEX IF EXISTS runs_by_start;
-    CREATE INDEX IF NOT EXISTS imported_results_by_value ON imported_results (workload, value, started_at);
-    CREATE INDEX IF NOT EXISTS runs_by_value ON runs (workload, value, started_at, deleted_at);
-    -- A plan's runs were listed in the plan.
-    ALTER TABLE groups ADD COLUMN begun INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE runs ADD COLUMN plan_number INTEGER;
-    UPDATE runs SET plan_number = (
-        SELECT coalesce(
-            json_extract(plan, '$.numbers."' || runs.id || '"'),
-            (SELECT key + 1 FROM json_each(plan, '$.run_ids') WHERE value = runs.id)
-        ) FROM groups WHERE groups.id = runs.group_id AND json_valid(plan)
-    ) WHERE group_id IS NOT NULL;
-    UPDATE groups SET begun = coalesce(json_array_length(plan, '$.run_ids'), 0) WHERE json_valid(plan);
-    UPDATE groups SET plan = json_set(
-        json_remove(plan, '$.run_ids', '$.numbers', '$.times'),
-        '$.rounds', coalesce(json_extract(plan, '$.times'), 1),
-        '$.order', CASE kind
-            WHEN 'ab' THEN 'pairs' WHEN 'engines' THEN 'there_and_back' WHEN 'study' THEN 'shuffled' ELSE 'in_turn'
-        END,
-        '$.survives_failures', json(CASE WHEN kind IN ('engines', 'study', 'suite') THEN 'true' ELSE 'false' END)
-    ) WHERE json_valid(plan);
-    -- Sentences stood beside their messages, and in the earliest records alone.
-    UPDATE runs SET error_said =
-        json_object('code', 'verdict.as_stored', 'arguments', json_object('text', error_message))
-        WHERE error_said IS NULL AND error_message IS NOT NULL;
-    ALTER TABLE runs DROP COLUMN error_message;
-    CREATE TABLE new_warnings (
-        run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-        seq INTEGER NOT NULL,
-        code TEXT NOT NULL,
-        said TEXT NOT NULL,
-        PRIMARY KEY (run_id, seq)
-    ) WITHOUT ROWID;
-    INSERT INTO new_warnings SELECT run_id, seq, code,
-        coalesce(said, json_object('code', 'verdict.as_stored', 'arguments', json_object('text', message)))
-        FROM warnings;
-    DROP TABLE warnings;
-    ALTER TABLE new_warnings RENAME TO warnings;
-    UPDATE format SET version = 9;
-    """,
-    # Epoch logs of other computers had their own table.
-    9: LOGS_AS_RESULTS + _WITHOUT_LOGS,
-    # Power under load belongs to a result.
-    10: """
-    ALTER TABLE runs ADD COLUMN cpu_power_w REAL;
-    ALTER TABLE runs ADD COLUMN gpu_power_w REAL;
-    ALTER TABLE runs ADD COLUMN gpu_power_limit_w REAL;
-    ALTER TABLE runs ADD COLUMN gpu_power_default_w REAL;
-    ALTER TABLE runs ADD COLUMN on_battery INTEGER;
-    ALTER TABLE runs ADD COLUMN work_per_j REAL;
-    DROP INDEX IF EXISTS runs_listed;
-    CREATE INDEX runs_listed ON runs (
-        workload, preset, status, data_source, engine, device_name, machine_id, deleted_at,
-        started_at, value, spread_pct, epochs_done, batch_size, comment, verdict, work_per_j
-    );
-    UPDATE format SET version = 11;
-    """,
-    # CPUs have power limits as well.
-    11: """
-    ALTER TABLE runs RENAME COLUMN gpu_power_limit_w TO power_limit_w;
-    ALTER TABLE runs RENAME COLUMN gpu_power_default_w TO power_default_w;
-    UPDATE format SET version = 12;
-    """,
-}
-OLDEST = min(MIGRATIONS)
-FORMAT = max(MIGRATIONS) + 1
-
-
-def add_functions(connection: sqlite3.Connection) -> None:
-    """Register the SQL functions used by migrations."""
-    connection.create_function("log_as_result", 3, _log_as_result, deterministic=True)
-
-
-def _log_as_result(workload: bytes, name: bytes, durations_s: bytes) -> str | None:
-    """Convert a row of the `logs` table to the document of an imported result; None if it is unreadable."""
-    import msgspec  # imported late, because it is rarely needed
-
-    from app.core.analysis.epoch_log import log_result
-    from app.core.result_file.canonical import canonical, check, sealed
-    from app.core.result_file.record import Result, Seconds
-    from workloads import CATALOGUE, STANDARD
-    from workloads.protocol import typed
-
-    replace = msgspec.structs.replace
-    try:
-        workload_id = workload.decode()
-        epochs_s = typed.decode(durations_s, tuple[float, ...])
-        result = log_result(CATALOGUE.get(workload_id, CATALOGUE[STANDARD]), name.decode(), epochs_s)
-        result = replace(result, spec=replace(result.spec, workload=workload_id))
-        try:
-            typed.convert(epochs_s, tuple[Seconds, ...])
-        except msgspec.ValidationError:  # more than a year, so only the headline can be stored
-            numbers = replace(result.statistics, first_epoch_s=None, minimum_s=None, maximum_s=None)
-            result = replace(result, epochs=None, statistics=numbers)
-        document = canonical(sealed(result))
-        check(typed.decode(document, Result))
-    except (AssertionError, AttributeError, ArithmeticError, ValueError, RecursionError):
-        return None
-    return document.decode("utf-8")
-
-
-def statements(script: str) -> Iterator[str]:
-    """Split a script into statements. executescript would commit the transaction."""
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""

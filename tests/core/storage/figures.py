@@ -2,10 +2,8 @@
 
     python -m tests.core.storage.figures    writes tests/data/databases/figures.json.gz anew
 
-The databases were written by version 0.2.0 in format 8: one with several runs of every kind, resumed, interrupted,
-failed and partly deleted, and one with real networks. That of format 9 is the first of them, brought there,
-with more logs of others, and those of formats 10 and 11 are that of format 9, opened by the last version
-that wrote them.
+The databases were written by version 0.2.0 and brought to format 12: one with several runs of every kind, resumed,
+interrupted, failed and partly deleted, with imported results and all studies, and one with real networks.
 """
 
 import dataclasses
@@ -29,6 +27,7 @@ from app.core.plans.suite.stored import suite_of
 from app.core.records import Group, Run
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
+from app.core.storage.imported_results import list_results
 from app.core.storage.outcomes import end_run
 from app.core.storage.runs import all_ids, load_run
 from app.core.verdict.bottleneck import explain
@@ -50,19 +49,23 @@ def formats() -> list[str]:
 
 
 def stored(name: str, folder: Path) -> Any:
-    """Everything in a database of an earlier version, as read, and as summarised again."""
+    """Everything in a stored database, as read, and as summarised again."""
     paths = default_paths({"EPOCHMARK_HOME": str(folder / name)})
     paths.database.parent.mkdir(parents=True)
     paths.database.write_bytes(gzip.decompress((DATABASES / f"{name}.sqlite3.gz").read_bytes()))
     with Database(paths.database) as database:
         read = {run_id: of_run(load_run(database, run_id)) for run_id in all_ids(database)}
         groups = [of_group(database, group) for group in list_groups(database)]
+        imports = [
+            (each.label, each.source, each.imported_at, each.digest, each.summary.workload, each.summary.value)
+            for each in list_results(database)
+        ]
         for run_id in all_ids(database):
             status = load_run(database, run_id).summary.status
             if status in ("completed", "cancelled"):
                 end_run(database, run_id, status, None)
         again = {run_id: of_run(load_run(database, run_id)) for run_id in all_ids(database)}
-    return plain({"read": read, "groups": groups, "again": again})
+    return plain({"read": read, "groups": groups, "imports": imports, "again": again})
 
 
 def recorded(folder: Path) -> Any:

@@ -11,16 +11,11 @@ import pytest
 
 from app.core.errors import UsageError
 from app.core.paths import Paths
-from app.core.result_file.canonical import digest_of
 from app.core.storage.database import Database, DatabaseError
-from app.core.storage.groups import list_groups
-from app.core.storage.imported_results import list_results, load_result
 from app.core.storage.runs import list_runs
-from app.core.storage.salvage import salvage
-from app.core.storage.schema import FORMAT, MIGRATIONS, OLDEST
+from app.core.storage.schema import FORMAT
 from tests.conftest import ROOT
 from tests.core.storage import figures
-from tests.core.storage.figures import DATABASES
 from tests.saying import said
 from tests.sure import sure
 
@@ -156,78 +151,13 @@ def test_a_read_only_file_is_reported_in_a_sentence(database: Database) -> None:
     assert said("database.check_permissions").is_all_of(refused.value.advice_text)
 
 
-@pytest.fixture
-def old(paths: Paths) -> Path:
-    """The database's path, with a file of the oldest format in its place."""
-    paths.database.parent.mkdir(parents=True, exist_ok=True)
-    paths.database.write_bytes(gzip.decompress((DATABASES / f"format_{OLDEST}.sqlite3.gz").read_bytes()))
-    return paths.database
-
-
-def test_migrating_keeps_a_copy_and_happens_once(old: Path) -> None:
-    with contextlib.closing(sqlite3.connect(old)) as earlier:
-        ids = [row[0] for row in earlier.execute("SELECT id FROM runs ORDER BY id")]
-    with Database(old) as database:
-        assert [run.id for run in list_runs(database)] == ids[::-1]
-        assert database.connection.execute("PRAGMA user_version").fetchone()[0] == FORMAT
-        assert database.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
-    copy = old.with_name(f"runs.before-format-{FORMAT}.sqlite3")
-    with contextlib.closing(sqlite3.connect(copy)) as earlier:
-        assert earlier.execute("PRAGMA user_version").fetchone()[0] == OLDEST
-        assert [row[0] for row in earlier.execute("SELECT id FROM runs ORDER BY id")] == ids
-    before = copy.stat().st_mtime_ns
-    Database(old).close()
-    assert copy.stat().st_mtime_ns == before
-    assert set(old.parent.glob("*.sqlite3")) == {copy, old}
-
-
-def test_what_a_plan_and_a_failure_said_is_kept(old: Path) -> None:
-    with contextlib.closing(sqlite3.connect(old)) as earlier:
-        plans = {row[0]: json.loads(row[1]) for row in earlier.execute("SELECT id, plan FROM groups")}
-        sentences = dict(earlier.execute("SELECT id, error_message FROM runs").fetchall())
-    with Database(old) as database:
-        for group in list_groups(database):
-            numbers = {int(run_id): number for run_id, number in plans[group.id]["numbers"].items()}
-            assert numbers, "the file should have them"
-            assert group.numbers == {run.id: numbers[run.id] for run in group.runs}
-            assert group.begun == len(plans[group.id]["run_ids"])
-        assert {run.id: run.error_message for run in list_runs(database)} == sentences
-        assert any(sentences.values())
-
-
-def test_a_file_of_a_trial_version_is_refused_and_left_alone(old: Path) -> None:
-    with contextlib.closing(sqlite3.connect(old)) as earlier:
-        earlier.execute(f"PRAGMA user_version = {OLDEST - 1}")
-        earlier.execute(f"UPDATE format SET version = {OLDEST - 1}")
-        earlier.commit()
-    before = old.read_bytes()
-    with pytest.raises(DatabaseError, match=said("database.too_old", version=str(OLDEST - 1)).pattern):
-        Database(old)
-    assert old.read_bytes() == before
-
-
-def test_an_older_file_with_a_damaged_table_is_mended(old: Path) -> None:
-    with contextlib.closing(sqlite3.connect(old)) as earlier:
-        ids = [row[0] for row in earlier.execute("SELECT id FROM runs ORDER BY id")]
-    content = old.read_bytes()
-    assert content.count(b"CREATE INDEX runs_listed") == 1
-    old.write_bytes(content.replace(b"CREATE INDEX runs_listed", b"CREATE INDEX runs_lirted"))
-    with Database(old) as database:
-        assert [run.id for run in list_runs(database)] == ids[::-1]
-        assert database.connection.execute("PRAGMA user_version").fetchone()[0] == FORMAT
-
-
-def test_a_migration_that_fails_changes_nothing(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = old.read_bytes()
-    with monkeypatch.context() as patch:
-        patch.setitem(MIGRATIONS, OLDEST, MIGRATIONS[OLDEST] + "CREATE TABLE later (x);\nNONSENSE;\n")
-        with pytest.raises(DatabaseError):
-            Database(old)
-    with contextlib.closing(sqlite3.connect(old)) as earlier:
-        assert earlier.execute("PRAGMA user_version").fetchone()[0] == OLDEST
-        assert not earlier.execute("SELECT 1 FROM sqlite_master WHERE name = 'later'").fetchall()
-    assert len(before) <= old.stat().st_size
-    Database(old).close()
+def test_a_file_of_a_trial_version_is_refused_and_left_alone(paths: Paths) -> None:
+    with Database(paths.database) as database:
+        database.connection.execute(f"PRAGMA user_version = {FORMAT - 1}")
+    before = paths.database.read_bytes()
+    with pytest.raises(DatabaseError, match=said("database.too_old", version=str(FORMAT - 1)).pattern):
+        Database(paths.database)
+    assert paths.database.read_bytes() == before
 
 
 @pytest.mark.parametrize("before", ["PRAGMA application_id", "PRAGMA user_version", "SELECT count(*)"])
@@ -276,55 +206,6 @@ def expected() -> dict[str, Any]:
     return found
 
 
-def test_each_format_has_its_database() -> None:
-    assert {int(name.split("_")[1]) for name in figures.formats()} == set(MIGRATIONS)
-    assert set(MIGRATIONS) == set(range(min(MIGRATIONS), FORMAT))
-
-
-LAPTOP = ("cifar10_keras_cnn", "A laptop", "2026-11-25T17:31:44Z", "log 1", 44.2, [45.2, 44.1, 44.3])
-# As they were listed and drawn while logs had a table of their own.
-LOGS = {
-    "format_8": [LAPTOP],
-    "format_9": [
-        LAPTOP,
-        (
-            *("cifar10_keras_cnn", "Tesla K80 é", "2026-11-25T11:30:00Z", "log 2", 41.48827099800109),
-            [61.123456789012344, 41.48827099800109, 40.1, 43.7],
-        ),
-        ("cifar10_keras_cnn", "one epoch", "2026-11-25T12:30:00Z", "log 3", 12.25, [12.25]),
-        (
-            *("mnist_mlp", "totals", "2026-11-25T13:30:00Z", "log 4", 5.100000000000001),
-            [5.1, 5.1, 5.100000000000001, 5.100000000000001],
-        ),
-        ("mnist_mlp", "twice", "2026-11-25T14:30:00Z", "log 6", 3.375, [9.0, 3.25, 3.5]),
-        # A result can't hold epochs of more than a year.
-        ("mnist_mlp", "longer than a year", "2026-11-25T16:30:00Z", "log 8", 42_500_000.0, None),
-        ("a_workload_of_old", "Old", "2026-11-25T17:30:00Z", "log 20", 1.5, [2.0, 1.5]),
-    ],
-    "format_8_real": [],
-}
-LOGS["format_10"] = LOGS["format_11"] = LOGS["format_9"]
-
-
-def logs(database: Database) -> list[tuple[object, ...]]:
-    found: list[tuple[object, ...]] = []
-    for each in reversed([each for each in list_results(database) if each.is_log]):
-        result = load_result(database, each.id)
-        epochs_s = result.epochs and [epoch.duration_s for epoch in result.epochs]
-        assert each.digest == result.digest == digest_of(result)
-        found.append(
-            (each.summary.workload, each.label, each.imported_at, each.source, each.summary.value, epochs_s)
-        )
-    return found
-
-
-@pytest.mark.parametrize("name", figures.formats())
-def test_logs_of_each_format_become_imported_results(name: str, paths: Paths) -> None:
-    paths.database.write_bytes(gzip.decompress((figures.DATABASES / f"{name}.sqlite3.gz").read_bytes()))
-    with Database(paths.database) as database:
-        assert logs(database) == LOGS[name]
-
-
 @pytest.mark.parametrize("name", figures.formats())
 def test_a_file_that_another_program_packed_and_spells_otherwise_opens(name: str, paths: Paths) -> None:
     paths.database.write_bytes(gzip.decompress((figures.DATABASES / f"{name}.sqlite3.gz").read_bytes()))
@@ -338,33 +219,11 @@ def test_a_file_that_another_program_packed_and_spells_otherwise_opens(name: str
     assert not list(paths.data.glob("*damaged*"))
 
 
-def test_a_log_that_is_damaged_is_left_out_and_stops_nothing(paths: Paths) -> None:
-    file = gzip.decompress((figures.DATABASES / "format_9.sqlite3.gz").read_bytes())
-    for column in ("imported_at", "workload", "name", "durations_s", "seconds_per_epoch_s"):
-        for value in (b"\xff", "\x1b[2J", "", "[]", "[-1]", '["a"]', "[1e999]", "[" * 5_000, 0, -1.5):
-            paths.database.write_bytes(file)
-            with contextlib.closing(sqlite3.connect(paths.database)) as broken:
-                text = "CAST(? AS TEXT)" if isinstance(value, bytes) else "?"
-                broken.execute(f"UPDATE logs SET {column} = {text} WHERE id = 6", (value,))
-                broken.commit()
-            with Database(paths.database) as database:
-                found = {each.source: each for each in list_results(database)}
-            assert {"log 1", "log 2", "log 3", "log 20"} < set(found), (column, value)
-
-
-def test_logs_of_a_damaged_file_are_kept(paths: Paths) -> None:
-    content = gzip.decompress((figures.DATABASES / "format_9.sqlite3.gz").read_bytes())
-    fresh = paths.database.with_name("fresh.sqlite3")
-    old = paths.database.with_name("old.sqlite3")
-    old.write_bytes(content)
-    salvage(old, fresh)
-    with Database(fresh) as database:
-        assert logs(database) == LOGS["format_9"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", figures.formats())
-def test_a_database_of_each_format_gives_its_numbers(name: str, expected: dict[str, Any], tmp_path: Path) -> None:
+def test_a_stored_database_gives_its_runs_plans_and_imports(
+    name: str, expected: dict[str, Any], tmp_path: Path
+) -> None:
     found = figures.stored(name, tmp_path)
     for part in ("read", "again"):
         for run_id, run in expected[name][part].items():

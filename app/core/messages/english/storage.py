@@ -1,9 +1,7 @@
 """Stored results: the database, groups of runs, and imported results."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "database.bad_header": "invalid header",
-    "database.bad_tables": "unexpected tables",
-    "database.begun_anew": "The results in {path} were damaged ({reason}). Epochmark created an empty file and kept the old one as {kept}.",
+    "database.begun_anew": "The results in {path} were damaged ({reason}). There is no backup, so Epochmark created an empty file and kept the old one as {kept}.",
     "database.being_repaired": "Another instance of Epochmark is repairing the results in {path}.",
     "database.check_permissions": "Check the folder's permissions, or set EPOCHMARK_HOME to a writable folder.",
     "database.close_other_program": "Close it, then try again.",
@@ -14,13 +12,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "database.no_access": "The results in {path} can't be accessed ({reason}).",
     "database.not_set_aside": "The damaged results in {path} couldn't be renamed ({reason}).",
     "database.of_another_program": "{path} is another program's database.",
-    "database.repaired": (
-        "The results in {path} were damaged ({reason}). {count:,} run was recovered. The old file was kept as {kept}.",
-        "The results in {path} were damaged ({reason}). {count:,} runs were recovered. The old file was kept as {kept}.",
-    ),
-    "database.too_old": "The results in {path} are from a pre-release version of Epochmark (format {version}, but {known_version} or later is required).",
+    "database.restored": "The results in {path} were damaged ({reason}). Epochmark opened the backup of {made_at} and kept the damaged file as {kept}.",
+    "database.too_old": "The results in {path} are from a pre-release version of Epochmark (format {version}, but {known_version} is required).",
     "database.too_new": "The results in {path} are from a newer version of Epochmark (format {version}, but this one supports up to {known_version}).",
-    "database.try_again_to_repair": "Try again. Epochmark will keep the damaged file and recover what it can.",
+    "database.try_again_to_repair": "Try again. Epochmark will keep the damaged file and open the last backup.",
     "database.try_elsewhere": "Try again, or set EPOCHMARK_HOME to another folder.",
     "database.try_later": "Try again later.",
     "database.unusable": "The results in {path} can't be used ({reason}).",
