@@ -21,10 +21,10 @@ from app.core.paths import Paths
 
 _COLUMNS = (
     Column("column.name"),
-    Column("column.title", least=16, wraps=True),
+    Column("column.title", least=16),
     Column("column.state"),
     Column("column.download", is_right=True, order=3),
-    Column("column.licence", least=16, wraps=True, order=2),
+    Column("column.licence", least=16, order=2),
     Column("column.source", order=1),
 )
 

@@ -44,7 +44,7 @@ _COLUMNS = (
     Column("column.variant", order=2),
     Column("column.state"),
     Column("column.size", is_right=True, order=1),
-    Column("column.here", least=16, wraps=True),
+    Column("column.here", least=16),
 )
 
 

@@ -2,50 +2,42 @@
 
 import math
 import re
-import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Literal
 
-from app.cli.terminal import Ink, can_print
+from rich.cells import cell_len
+
+from app.cli.terminal import Ink, Line, can_print
 from app.core.analysis.compare import Bar
 from app.core.formats import format_ratio
 from app.core.messages import sentence
 from app.core.plain_text import one_line
 
+if TYPE_CHECKING:
+    from rich.segment import Segment
+
 BAR_WIDTH, LEAST_BAR = 36, 10
 NAME_WIDTH = 44
 CELL_WIDTH = 200
 GAP = "  "
-# A line consists of parts. Each part has its own ink.
-Line: TypeAlias = Sequence[tuple[str, Ink | None]]
+UNLIMITED = 100_000
 # Text that must not be split: a word, with a sign before it and a unit or dot after it.
 _WORD = re.compile(r" *(?:± )?\S+(?: (?:%|·|ms|s|kB|MB|GB|TB)[,.;:)]*(?!\S))*")
 # Text after a label ("Machine  …") or an indent continues at the same column when wrapped.
 _INDENT = re.compile(r" *(?:\S{1,12} {2,}(?=\S))?")
 
 
-def cells(text: str) -> int:
-    """Return the width of text in terminal cells. Some characters occupy two cells and some none."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
-        for char in text
-    )
-
-
 def wrapped(line: str, room: int) -> list[str]:
     """Wrap a line between words so that it fits into `room` cells. Longer words aren't broken."""
-    if cells(line) <= room:
+    if cell_len(line) <= room:
         return [line]
     matched = _INDENT.match(line)
     indent = matched.group() if matched is not None else ""
     hanging = " " * (len(indent) if len(indent) <= room // 2 else 0)
     lines, current = [], indent
     for word in _WORD.findall(line[len(indent) :]):
-        if current.strip() and cells(current) + cells(word) > room:
+        if current.strip() and cell_len(current) + cell_len(word) > room:
             lines.append(current)
             current = hanging + word.lstrip()
         else:
@@ -55,10 +47,10 @@ def wrapped(line: str, room: int) -> list[str]:
 
 def elided(text: str, room: int) -> str:
     """Truncate text to `room` cells, after a whole word if possible."""
-    if cells(text) <= room:
+    if cell_len(text) <= room:
         return text
     kept = text
-    while cells(kept) > room - 1:
+    while cell_len(kept) > room - 1:
         kept = kept[:-1]
     words = kept if text[len(kept)] == " " else kept.rpartition(" ")[0]
     return (words or kept).rstrip(" ,·(") + "…"
@@ -71,10 +63,8 @@ class Column:
     Attributes:
         code: Message code of the heading.
         title: Heading, if it is a name instead of a message.
-        least: Minimum width in cells before columns are dropped; None for the width of its text.
-        wraps: Whether text is wrapped instead of truncated.
+        least: Width in cells to which text may be wrapped; None if it isn't.
         order: Order in which columns are dropped, lowest first; None if it is never dropped.
-        is_late: Whether the column shrinks only when it would otherwise be dropped.
         ink: Returns the ink of a cell.
     """
 
@@ -82,9 +72,7 @@ class Column:
     title: str = ""
     is_right: bool = False
     least: int | None = None
-    wraps: bool = False
     order: int | None = None
-    is_late: bool = False
     ink: Callable[[str], Ink | None] = lambda _: None
 
     @property
@@ -92,72 +80,57 @@ class Column:
         """Heading of the column."""
         return self.title or sentence(self.code)
 
-    def fitted(self, text: str, width: int) -> list[str]:
-        """Return the lines of a cell."""
-        return wrapped(text, width) if self.wraps else [elided(text, width)]
-
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int | None = None) -> list[Line]:
-    """Return the lines of a table. If `room` is None, columns have their natural width."""
+    """Return the lines of a table, headings first. If `room` is None, columns have their natural width."""
+    from rich.console import Console  # imported late, because help doesn't need it
+    from rich.table import Table
+    from rich.text import Text
+
     safe = [[one_line(cell, CELL_WIDTH) for cell in row] for row in rows]
-    texts = [[each.heading, *(row[number] for row in safe)] for number, each in enumerate(columns)]
-    widths = _widths(columns, [max(map(cells, column)) for column in texts], room)
-    heading = _row([each.heading for each in columns], columns, widths, is_heading=True)
-    return [*heading, *(line for row in safe for line in _row(row, columns, widths))]
+    shown = _fitting(columns, safe, room)
+    made = Table(box=None, padding=(0, len(GAP), 0, 0), pad_edge=False, header_style=Ink.MUTED.value)
+    for column in (columns[number] for number in shown):
+        justify: Literal["left", "right"] = "right" if column.is_right else "left"
+        made.add_column(Text(column.heading), justify=justify, no_wrap=column.least is None, overflow="fold")
+    for row in safe:
+        cells = ((row[number], columns[number].ink(row[number])) for number in shown)
+        made.add_row(*(Text(text, ink.value if ink else "") for text, ink in cells))
+    console = Console(width=room or UNLIMITED, height=25, color_system=None)
+    return [_line(segments) for segments in console.render_lines(made, pad=False)]
 
 
-def _widths(columns: Sequence[Column], natural: Sequence[int], room: int | None) -> dict[int, int]:
-    """Return the widths of the visible columns by index."""
-    widths = dict(enumerate(natural))
-    narrow = {number for number, each in enumerate(columns) if each.least is not None and not each.is_late}
+def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int | None) -> list[int]:
+    """Return the numbers of the columns that are shown."""
+    texts = ([column.heading, *(row[number] for row in rows)] for number, column in enumerate(columns))
+    natural = [max(map(cell_len, column)) for column in texts]
+    needed = [
+        width if column.least is None else min(width, column.least)
+        for width, column in zip(natural, columns, strict=True)
+    ]
     leaving = sorted((each.order, number) for number, each in enumerate(columns) if each.order is not None)
-    waiting = [number for _, number in leaving]
-    while room is not None:
-        widths = {number: natural[number] for number in widths}
-        _squeeze(widths, {number: columns[number].least or 0 for number in narrow & widths.keys()}, room)
-        if _total(widths) <= room or not waiting:
+    shown = list(range(len(columns)))
+    for _, number in leaving:
+        if room is None or sum(needed[each] + len(GAP) for each in shown) - len(GAP) <= room:
             break
-        number = waiting.pop(0)
-        if columns[number].is_late and number not in narrow:
-            narrow.add(number)
-            waiting.append(number)  # dropped after all others if that isn't enough
-        else:
-            del widths[number]
-    return widths
+        shown.remove(number)
+    return shown
 
 
-def _squeeze(widths: dict[int, int], least: dict[int, int], room: int) -> None:
-    """Shrink the widest shrinkable columns until all columns fit or none can shrink further."""
-    while _total(widths) > room:
-        able = [number for number, limit in least.items() if widths[number] > limit]
-        if not able:
-            return
-        widths[max(able, key=lambda number: widths[number])] -= 1
+def _line(segments: "Iterable[Segment]") -> Line:
+    from rich.text import Text
 
-
-def _total(widths: dict[int, int]) -> int:
-    return sum(widths.values()) + len(GAP) * (len(widths) - 1)
-
-
-def _row(
-    row: Sequence[str], columns: Sequence[Column], widths: dict[int, int], *, is_heading: bool = False
-) -> Iterator[Line]:
-    fitted = [columns[number].fitted(row[number], width) for number, width in widths.items()]
-    for texts in zip_longest(*fitted, fillvalue=""):
-        last = max((place for place, text in enumerate(texts) if text), default=-1)
-        line: list[tuple[str, Ink | None]] = []
-        for place, (text, (number, width)) in enumerate(zip(texts, widths.items(), strict=True)):
-            if place > last:
-                break
-            padding = " " * (width - cells(text))
-            ink = Ink.MUTED if is_heading else columns[number].ink(row[number])
-            before, after = (padding, "") if columns[number].is_right else ("", padding if place < last else "")
-            line += [(GAP * (place > 0) + before, None), (text, ink), (after, None)]
-        yield line
+    line = Text()
+    for segment in segments:
+        line.append(segment.text, segment.style)
+    line.rstrip()
+    return line
 
 
 def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None) -> list[Line]:
     """Return bars on a logarithmic scale with their values, fastest first. The user's own bars are highlighted."""
+    from rich.text import Text
+
     if not bars:
         return []
     low, high = min(bar.value for bar in bars), max(bar.value for bar in bars)
@@ -166,35 +139,33 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None
     value_width = max(map(len, values))
     bar_width, name_width = BAR_WIDTH, NAME_WIDTH
     if room is not None:
-        first = max((cells(each[0]) for each in remarks if each), default=0)
+        first = max((cell_len(each[0]) for each in remarks if each), default=0)
         # Shorten bars to make room for remarks that distinguish bars of the same name.
-        apart = max(map(cells, map(_apart, bars, remarks)), default=0)
-        name_cells = max(cells(one_line(bar.name, CELL_WIDTH)) for bar in bars)
+        apart = max(map(cell_len, map(_apart, bars, remarks)), default=0)
+        name_cells = max(cell_len(one_line(bar.name, CELL_WIDTH)) for bar in bars)
         left = room - min(NAME_WIDTH, name_cells) - value_width - apart - 4 * len(GAP)
         bar_width = max(LEAST_BAR, min(BAR_WIDTH, room // 4, left))
         name_width = min(NAME_WIDTH, room - bar_width - value_width - first - 4 * len(GAP))
     names = [elided(one_line(bar.name, CELL_WIDTH), max(1, name_width)) for bar in bars]
-    widest = max(map(cells, names))
+    widest = max(map(cell_len, names))
     full, own = ("▒", "█") if can_print("▒█") else ("-", "#")
     lines: list[Line] = []
     below = next((bar for bar in bars if not bar.is_like), None)
     for bar, name, value, each in zip(bars, names, values, remarks, strict=True):
         if bar is below and lines:
-            lines += [
-                [(GAP + part, Ink.MUTED)]
-                for part in wrapped(sentence("cli.unlike_below"), (room or 120) - len(GAP))
-            ]
+            parts = wrapped(sentence("cli.unlike_below"), (room or 120) - len(GAP))
+            lines += [Text(GAP + part, Ink.MUTED.value) for part in parts]
         # Don't use their ratio. It overflows for absurd values in imported files.
         share = (math.log(bar.value) - math.log(low)) / (math.log(high) - math.log(low)) if high > low > 0 else 1.0
         drawn = (own if bar.kind == "you" else full) * round(4 + share * (bar_width - 4))
-        padding = " " * (widest - cells(name))
+        padding = " " * (widest - cell_len(name))
         line = f"{GAP}{name}{padding}{GAP}{drawn:<{bar_width}}{GAP}{value:>{value_width}}{GAP}"
-        said = _as_many(each, None if room is None else room - cells(line))
-        ink = Ink.OWN if bar.kind == "you" else None
-        lines.append([((line + said).rstrip(), ink)])
+        said = _as_many(each, None if room is None else room - cell_len(line))
+        ink = Ink.OWN.value if bar.kind == "you" else ""
+        lines.append(Text((line + said).rstrip(), ink))
         if not said.startswith(must := _apart(bar, each)) and room is not None:
             rest = must.removeprefix(said).removeprefix(" · ")
-            lines += [[(GAP * 2 + part, ink)] for part in wrapped(rest, room - 2 * len(GAP))]
+            lines += [Text(GAP * 2 + part, ink) for part in wrapped(rest, room - 2 * len(GAP))]
     return lines
 
 
@@ -225,7 +196,7 @@ def _as_many(remarks: Sequence[str], room: int | None) -> str:
     line = ""
     for remark in remarks:
         longer = f"{line} · {remark}" if line else remark
-        if room is not None and cells(longer) > room:
+        if room is not None and cell_len(longer) > room:
             break
         line = longer
     return line

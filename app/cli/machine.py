@@ -40,7 +40,7 @@ from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import ENGINES
 
 OTHER_RUNS = 5
-_PART_COLUMNS = (Column("column.part"), Column("column.value", least=20, wraps=True))
+_PART_COLUMNS = (Column("column.part"), Column("column.value", least=20))
 _WORKLOAD_COLUMNS = (
     Column("column.id"),
     Column("column.title", least=20),

@@ -14,7 +14,7 @@ def plan_columns(headings: Sequence[str], left: int) -> list[Column]:
     If the table doesn't fit, all columns of numbers except the first can be dropped.
     """
     last = len(headings) - 1
-    words = Column("", least=WORDS_CELLS, wraps=True)
+    words = Column("", least=WORDS_CELLS)
     others = (Column("", is_right=True, order=last - place) for place in range(left + 1, last))
     columns = (*[words] * left, replace(words, is_right=True), *others, words)
     return [replace(column, title=heading) for column, heading in zip(columns, headings, strict=True)]

@@ -59,7 +59,7 @@ from app.core.verdict.judged_run import JudgedRun
 EPOCHS_SHOWN, EPOCHS_AT_ENDS = 200, 20
 _RUN_COLUMNS = (
     Column("column.id", is_right=True),
-    Column("column.started_utc", least=10, wraps=True, is_late=True, order=9),
+    Column("column.started_utc", order=6),
     Column("column.workload"),
     Column("column.result", is_right=True),
     Column("column.spread", is_right=True, order=3),

@@ -1,11 +1,18 @@
 """Capabilities of output streams: line width, colours and characters."""
 
+import errno
 import os
 import sys
 from enum import Enum
-from typing import TextIO
+from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias
 
 from app.core.titles import level_title
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+Line: TypeAlias = "Text"
 
 USUAL_COLUMNS, LEAST_COLUMNS = 80, 20
 COLOR_CHOICES = ("auto", "always", "never")
@@ -13,13 +20,13 @@ _COLUMNS_DIGITS = 5
 
 
 class Ink(Enum):
-    """The meaning of a piece of output. The value is its colour's ANSI code."""
+    """The meaning of a piece of output. The value is its style."""
 
-    GOOD = "32"  # green
-    CAUTION = "33"  # yellow
-    BAD = "31"  # red
-    MUTED = "2"  # dim
-    OWN = "1"  # bold
+    GOOD = "green"
+    CAUTION = "yellow"
+    BAD = "red"
+    MUTED = "dim"
+    OWN = "bold"
 
 
 VERDICT_INKS = {"valid": Ink.GOOD, "caution": Ink.CAUTION, "invalid": Ink.BAD}
@@ -62,38 +69,37 @@ def can_print(text: str) -> bool:
 
 
 class Colors:
-    """Whether to colour standard output. Call `choose` first."""
+    """Prints lines to standard output, in colours if there are any. Call `choose` first."""
 
     def __init__(self) -> None:
-        self._are_on = False
+        self._choice = "never"
+        self._console: Console | None = None
 
     def choose(self, choice: str) -> None:
         """Turn colours on or off. "auto" turns them on for terminals that support them, unless NO_COLOR is set."""
-        if choice == "auto":
-            is_wanted = is_terminal(sys.stdout) and not os.environ.get("NO_COLOR") and _has_colors(sys.stdout)
-        else:
-            is_wanted = choice == "always" and (not is_terminal(sys.stdout) or _has_colors(sys.stdout))
-        self._are_on = is_wanted
+        self._choice, self._console = choice, None
 
-    def paint(self, safe: str, ink: Ink | None) -> str:
-        """Return text in the colour of its ink if colours are on. The text must already be safe for terminals."""
-        return f"\x1b[{ink.value}m{safe}\x1b[0m" if self._are_on and ink is not None and safe else safe
+    def print(self, line: "Line") -> None:
+        """Print a line, whose text must already be safe for terminals. Raises OSError if it can't be written."""
+        if self._console is None:
+            self._console = _console(self._choice)
+        self._console.print(line, soft_wrap=True)
 
 
 COLORS = Colors()
 
 
-def _has_colors(stream: TextIO) -> bool:
-    """Return whether a terminal supports colours. Windows consoles need to enable them first."""
-    if sys.platform != "win32":
-        return os.environ.get("TERM") != "dumb"
-    import ctypes
-    import msvcrt
+def _console(choice: str) -> "Console":
+    from rich.console import Console  # imported late, because help doesn't need it
 
-    processes_sequences = 0x0004  # ENABLE_VIRTUAL_TERMINAL_PROCESSING
-    console = ctypes.c_void_p(msvcrt.get_osfhandle(stream.fileno()))
-    mode = ctypes.c_uint32()
-    kernel = ctypes.windll.kernel32
-    if not kernel.GetConsoleMode(console, ctypes.byref(mode)):
-        return False
-    return bool(kernel.SetConsoleMode(console, mode.value | processes_sequences))
+    class Output(Console):
+        def on_broken_pipe(self) -> None:  # by itself, rich would exit
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    system: Literal["auto", "standard"] | None = "standard" if choice == "always" else "auto"
+    if choice == "never" or (choice == "auto" and os.environ.get("NO_COLOR")):
+        system = None
+    # Lines fit already, and rich fails if COLUMNS is "²".
+    return Output(
+        width=100, height=25, color_system=system, no_color=False, highlight=False, markup=False, emoji=False
+    )

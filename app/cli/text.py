@@ -9,8 +9,10 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
-from app.cli.layout import Column, Line, bar_chart, cells, elided, table, wrapped
-from app.cli.terminal import COLORS, USUAL_COLUMNS, Ink, columns, is_terminal
+from rich.cells import cell_len
+
+from app.cli.layout import Column, bar_chart, elided, table, wrapped
+from app.cli.terminal import COLORS, USUAL_COLUMNS, Ink, Line, columns, is_terminal
 from app.core.analysis.compare import Bar, several_count
 from app.core.messages import Message, message, sentence
 from app.core.metrics import Headline
@@ -32,12 +34,14 @@ def say(text: str = "", *, lead: Ink | None = None, ink: Ink | None = None, flus
         ink: Ink of the rest.
         flush: Whether the text must be visible immediately.
     """
-    lines = _fitted(sys.stdout, text)
-    painted = [COLORS.paint(line, ink) for line in lines]
+    from rich.text import Text  # imported late, because help doesn't need it
+
+    lines = [Text(line, ink.value if ink else "") for line in _fitted(sys.stdout, text)]
     if lead is not None:
-        word, space, rest = lines[0].partition(" ")
-        painted[0] = COLORS.paint(word, lead) + COLORS.paint(space + rest, ink)
-    _write(sys.stdout, "\n".join(painted) + "\n", flush=flush)
+        lines[0].stylize(lead.value, 0, len(lines[0].plain.partition(" ")[0]))
+    say_lines(lines)
+    if flush:
+        sys.stdout.flush()
 
 
 def say_raw(text: str, *, flush: bool = False) -> None:
@@ -72,7 +76,7 @@ def room() -> int | None:
 def say_lines(lines: Iterable[Line]) -> None:
     """Print formatted lines. Raises OSError if they can't be written."""
     for line in lines:
-        _write(sys.stdout, "".join(COLORS.paint(safe_text(text), ink) for text, ink in line) + "\n")
+        COLORS.print(line)
 
 
 def say_json(document: str, *, end: str = "\n", flush: bool = False) -> None:
@@ -131,7 +135,7 @@ class LiveLine:
     def draw(self, text: str) -> None:
         """Redraw the line with new text."""
         line = elided(one_line(text, MESSAGE_LIMIT), self.room)
-        width = cells(line)
+        width = cell_len(line)
         # The terminal may have become narrower.
         _write(self._stream, "\r" + line + " " * (min(self._drawn, self.room) - width), flush=True)
         self._drawn = width

@@ -168,18 +168,18 @@ def test_a_container_is_not_called_a_virtual_machine(
 @pytest.mark.parametrize("room", [60, 118, 200])
 def test_a_chart_stays_within_its_width_and_keeps_the_values(room: int) -> None:
     bars = [Bar("a" * 100, "you", 1234.5, ("b" * 150, "x")), Bar("c", "reference", 2000.0, ("d" * 2,))]
-    lines = ["".join(text for text, _ in line) for line in bar_chart(bars, bars[1], room)]
+    lines = [line.plain for line in bar_chart(bars, bars[1], room)]
     assert max(map(len, lines)) <= room
     assert ["1,234" in lines[0] or "1,235" in lines[0], "2,000" in lines[1]] == [True, True]
     assert lines[0].endswith("1.6×")
     assert lines[1].endswith("dd")
-    whole = ["".join(text for text, _ in line) for line in bar_chart(bars, bars[1])]
+    whole = [line.plain for line in bar_chart(bars, bars[1])]
     assert whole[0].endswith(f"1.6× · {'b' * 150} · x")
 
 
 def test_a_chart_with_absurd_values_of_somebody_is_drawn() -> None:
     bars = [Bar("a", "imported", value, ("x",)) for value in (5e-324, 1.0, 1e24)]
-    drawn = [text.count("▒") + text.count("-") for line in bar_chart(bars, bars[1], 118) for text, _ in line]
+    drawn = [text.count("▒") + text.count("-") for text in (line.plain for line in bar_chart(bars, bars[1], 118))]
     assert drawn[0] < drawn[1] < drawn[2]
 
 
@@ -234,6 +234,6 @@ def test_of_very_many_epochs_the_first_and_the_last_are_shown(
 
 def test_bars_that_are_not_like_the_run_come_after_a_heading() -> None:
     unlike = [Bar(name, "reference", 9.0, is_like=False) for name in ("a", "b")]
-    lines = ["".join(text for text, _ in line) for line in bar_chart([Bar("mine", "you", 5.0), *unlike], None, 60)]
+    lines = [line.plain for line in bar_chart([Bar("mine", "you", 5.0), *unlike], None, 60)]
     assert [line.split()[0] for line in (lines[0], *lines[2:])] == ["mine", "a", "b"]
     assert said("cli.unlike_below").is_all_of(lines[1].strip())

@@ -11,9 +11,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from app.cli.arguments import make_parser
-from app.cli.layout import Column, bar_chart, cells, elided, live_text, table, wrapped
+from app.cli.layout import Column, bar_chart, elided, live_text, table, wrapped
 from app.cli.text import LiveLine, say, say_command
 from app.cli.views import TextView
 from app.core.analysis.compare import bars
@@ -77,7 +78,7 @@ def bars_left_out(text: str) -> str:
 
 def assert_fits(fitted: str, whole: str, columns: int) -> None:
     """A line is longer than the terminal only if it's one word; every word and number is as it was."""
-    long = [line for line in fitted.splitlines() if cells(line) > columns and len(line.split()) > 1]
+    long = [line for line in fitted.splitlines() if cell_len(line) > columns and len(line.split()) > 1]
     if os.name == "nt":  # its shells take a command only in one line
         long = [line for line in long if not line.startswith(" " * 8)]
     assert long == []
@@ -181,23 +182,22 @@ def test_names_give_way_first_then_columns_in_their_order() -> None:
     )
     rows = [("1", "Intel Core i5 8250U", "100", "cpu")]
 
-    def last_line(room: int | None) -> str:
-        return "".join(text for text, _ in table(columns, rows, room)[-1])
+    def shown(room: int | None) -> list[str]:
+        return [line.plain for line in table(columns, rows, room)[1:]]
 
-    assert last_line(None) == "1   Intel Core i5 8250U  100    cpu"
-    assert last_line(30) == "1   Intel Core…  100    cpu"
-    assert last_line(27) == "1   Intel…    100    cpu"
-    assert last_line(22) == "1   Intel Core…  100"
-    assert last_line(14) == "1   Intel…"
+    assert shown(None) == ["1   Intel Core i5 8250U  100    cpu"]
+    assert shown(30) == ["1   Intel Core   100    cpu", "    i5 8250U"]
+    assert shown(22) == ["1   Intel Core   100", "    i5 8250U"]
+    assert shown(14) == ["1   Intel Core", "    i5 8250U"]
 
 
 def test_a_column_that_wraps_keeps_every_word() -> None:
-    columns = (Column("column.name"), Column("column.here", least=10, wraps=True))
+    columns = (Column("column.name"), Column("column.here", least=10))
     cell = "your GPU, 1.2 GB to load"
-    lines = ["".join(text for text, _ in line) for line in table(columns, [("jax", cell)], 20)]
+    lines = [line.plain for line in table(columns, [("jax", cell)], 20)]
     assert max(map(len, lines)) <= 20
     words = f"{sentence('column.name')} {sentence('column.here')} jax {cell}"
-    assert " ".join(lines).split() == words.split()
+    assert sorted(" ".join(lines).split()) == sorted(words.split())
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_the_live_line_fits_and_keeps_the_share_and_the_time_left() -> None:
     parts = ["about 4 min 50 s left", "epoch 10/10", "step 499/500", "loss 0.123", "123.4 steps/s"]
     for room in WIDTHS:
         line = live_text(0.999, parts, room)
-        assert cells(line) <= room
+        assert cell_len(line) <= room
         assert "█░  99 % · about 4 min 50 s left" in line
         assert "%" not in live_text(None, parts, room)
     assert live_text(0.999, parts, 200).endswith("123.4 steps/s")
@@ -270,14 +270,14 @@ def test_a_live_line_in_a_window_made_narrower_does_not_wrap(monkeypatch: pytest
         live.draw("計" * 100)
     live.erase()
     lines = [line for line in stream.getvalue().split("\r") if line]
-    assert [cells(line) for line in lines] == [99, 59, 59]
+    assert [cell_len(line) for line in lines] == [99, 59, 59]
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_bars_of_one_card_stay_apart_at_every_width(width: int) -> None:
     drawn = bars("resnet50_224_inference", None)
-    lines = [text for line in bar_chart(drawn, drawn[-1], width) for text, _ in line]
-    assert max(map(cells, lines)) <= width
+    lines = [line.plain for line in bar_chart(drawn, drawn[-1], width)]
+    assert max(map(cell_len, lines)) <= width
     whole = "\n".join(lines).replace("\n    ", " · ").splitlines()
     assert len(whole) == len(drawn)
     for bar, line in zip(drawn, whole, strict=True):
