@@ -125,10 +125,6 @@ METRICS = {
     "examples_declared": Metric("", 0),
     "examples_distinct": Metric("", 0),
     "steps_counted": Metric("", 0),
-    "operations_per_example": Metric("MFLOP", 3, 1e-6),
-    **dict.fromkeys(
-        (f"operations_{name}_pct" for name in ("float32", "float16", "bfloat16", "float64")), Metric("%", 1)
-    ),
     "worker_clock_s": Metric("s", 2),
     "parent_clock_s": Metric("s", 2),
     "validation_batches": Metric("", 0),
@@ -178,8 +174,13 @@ for _number in range(2, FOLDERS_LIMIT + 1):
             "%", 1, is_signed=True, name=message("metric.folder_difference", **_of)
         )
 _ORDER = {key: number for number, key in enumerate(METRICS)}
-# Components of an epoch's estimate, and values that other views show.
-_HIDDEN = ("epoch_rest_s", *(f"{name}_{end}" for name in ("flop_per_s", "bytes_per_s") for end in ("low", "high")))
+# Components of an epoch's estimate, values that other views show, and those of runs from older versions.
+_HIDDEN = (
+    "epoch_rest_s",
+    "operations_per_example",
+    *(f"operations_{name}_pct" for name in ("float32", "float16", "bfloat16", "float64")),
+    *(f"{name}_{end}" for name in ("flop_per_s", "bytes_per_s") for end in ("low", "high")),
+)
 
 
 def metric_label(key: str) -> str:

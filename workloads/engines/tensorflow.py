@@ -121,7 +121,7 @@ class TensorFlow(Engine):
     def step_watch(self, model: Any, spec: RunSpec) -> StepWatch:
         if self._machines == 1:
             return StepWatch(model, jit=spec.jit)
-        return StepWatch(model, jit=spec.jit, machines=self._machines, total=partial(total, self._strategy))
+        return StepWatch(model, jit=spec.jit, total=partial(total, self._strategy))
 
     @property
     def _is_shared(self) -> bool:

@@ -19,10 +19,9 @@ which wasn't used for the fit, four networks needed 0.91 to 1.04 times the predi
 The largest batch sizes at which GPTs and timm's networks were measured are only a quarter to three eighths of the
 default, so their requirements at the default batch size are extrapolated.
 
-Operations: products and convolutions that the gradients depend on, counted in the graphs traced by TensorFlow
-2.21, with a multiplication and an addition as two operations (`python -m tests.benchmarks.operations`). The counts
-don't depend on the batch size or the precision. Only `ptb_lstm_mxnet` has no count, because its sentences vary in
-length.
+Operations: products and convolutions that the gradients depend on, with a multiplication and an addition as two
+operations (`python -m tests.tools.operations`). The counts don't depend on the batch size or the precision. Only
+`ptb_lstm_mxnet` has no count, because its sentences vary in length.
 """
 
 from collections.abc import Mapping
