@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from workloads.engines.device_trial import DeviceTrial
-from workloads.engines.image_pipeline import Pictures
+from workloads.engines.image_pipeline import PictureBatches
 from workloads.engines.prefetcher import Prefetcher
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
@@ -294,9 +294,9 @@ class Engine:
         """
         return make()
 
-    def pictures(self) -> Pictures:
-        """Return the object that decodes, encodes and feeds images."""
-        return Pictures(lambda make, *_: Prefetcher(make))
+    def pictures(self, batches: PictureBatches) -> Any:
+        """Return batches of pictures for `fit`, prepared during training."""
+        return Prefetcher(batches.make)
 
     # Operations
 

@@ -10,9 +10,8 @@ from workloads.datasets.source import is_aligned
 from workloads.engines.decisions import Decisions
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Engine, Started, copy_of
-from workloads.engines.image_pipeline import Pictures
+from workloads.engines.image_pipeline import PictureBatches
 from workloads.engines.tensorflow_machines import alike, connected, decisions, prepare, total
-from workloads.engines.tensorflow_pictures import TensorFlowPictures
 from workloads.engines.tensorflow_steps import StepWatch, copies_of
 from workloads.protocol.spec import RunSpec
 
@@ -202,9 +201,13 @@ class TensorFlow(Engine):
         kind = tf.TensorSpec((None, None), "int32")
         return tf.data.Dataset.from_generator(make, output_signature=(kind, kind)).prefetch(tf.data.AUTOTUNE)
 
-    def pictures(self) -> Pictures:
-        """Return the object that decodes, encodes and feeds images with tf.data."""
-        return TensorFlowPictures()
+    def pictures(self, batches: PictureBatches) -> Any:
+        import tensorflow as tf
+
+        kinds = tuple(tf.TensorSpec((None, *shape), tf.float32) for shape in batches.shapes)
+        data = tf.data.Dataset.from_generator(batches.make, output_signature=kinds)
+        count = tf.data.INFINITE_CARDINALITY if batches.count is None else batches.count
+        return data.apply(tf.data.experimental.assert_cardinality(count)).prefetch(tf.data.AUTOTUNE)
 
     def response_normalisation(self, x: Any) -> Any:
         import tensorflow as tf

@@ -10,7 +10,7 @@ the twin (`mnist_mlp`: 0.44 compared with 1.9); on images in random colours, the
 these bands are wide. Each band starts at half the lowest plausible loss, and ends halfway between the highest
 plausible loss and the loss at a learning rate of zero if the two are clearly apart on all data tested, otherwise
 well above both. `python -m tests.benchmarks.proof --real` measures the data included in packages: real digits and
-all of Fashion-MNIST. CIFAR-10, IMDb, Nietzsche, the Penn Treebank and the flowers weren't available; their bands
+all of Fashion-MNIST. CIFAR-10, IMDb, Nietzsche and the Penn Treebank weren't available; their bands
 are based on their twins and on other data (Fashion-MNIST in colour, other English prose).
 
 Memory: peak resident memory of the worker on a CPU, measured at two batch sizes with TensorFlow 2.21, PyTorch 2.13

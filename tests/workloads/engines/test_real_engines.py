@@ -101,7 +101,6 @@ def test_a_run_is_cancelled_soon(engine: str, installed_engines: Paths, machine:
     assert session.status == "cancelled"
 
 
-# Both engines read and write pictures with the same code.
 def storage_for(engine: str, folder: Path) -> RunSpec:
     parameters = {"folders": os.fspath(folder), "images": 600}
     spec = CATALOGUE["storage"].default_spec(device="cpu", engine=engine, parameters=parameters)
@@ -119,7 +118,7 @@ def test_a_cancelled_test_of_storage_leaves_nothing(
     installed_engines: Paths, machine: Machine, tmp_path: Path
 ) -> None:
     (folder := tmp_path / "drive").mkdir()
-    spec, when = storage_for("jax", folder), told("folder1_read_tfrecord_images_per_s")
+    spec, when = storage_for("jax", folder), told("folder1_read_jpeg_images_per_s")
     run = Watched(installed_engines, machine, spec, when, lambda run: run.session.cancel()).end()
     assert run.summary.status == "cancelled"
     assert {warning.code for warning in run.warnings} <= {"page_cache"}
