@@ -146,7 +146,7 @@ def prepare(workload: Training, job: Job, reporter: Reporter) -> Trainer:
     feed = _load(workload, folder, job.spec)
     reporter.send(
         events.Dataset(
-            name=feed.name or workload.dataset or "generated",
+            name=workload.dataset or "generated",
             source=feed.source,
             checksum=feed.checksum,
             samples=feed.samples,
