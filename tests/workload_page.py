@@ -85,7 +85,7 @@ QUESTIONS = (
     (
         "002",
         "GPU or TPU for a competition?",
-        "Xception, ResNet-50, VGG-16 on 331 × 331 flower photos",
+        "Xception, ResNet-50, VGG-16 on 331 × 331 pictures",
         "seconds per epoch",
     ),
 )
@@ -107,8 +107,8 @@ DIFFERENCES = """
   because {study_001} doesn't specify a solver. Weight decay is applied as in Keras, separately from the
   gradient.
 - `fcn_s` has the three hidden layers that the study measured, although its paper describes four.
-- The flower networks start from random weights instead of weights trained on ImageNet, which makes a download
-  unnecessary and doesn't affect the training time.
+- The flower networks start from random weights instead of weights trained on ImageNet, and train on generated
+  pictures instead of photos. Neither affects the training time, and nothing has to be downloaded.
 - `nanogpt_char` is trained on Nietzsche with 57 different characters instead of Shakespeare with 65. nanoGPT's
   figure of 10.65 million parameters doesn't include the 98,304 position parameters, which are counted here.
 - With every engine, transformers compute attention as two products and a plain softmax in float32, without a fused
@@ -134,8 +134,8 @@ a small server. No comparable results have been published.
 MACHINE = """
 These workloads test the hardware itself. `matmul` measures the computer's peak. Once it has been run, every
 network whose operations can be counted reports its share of this peak. `storage --set folders=/one:/two` creates
-JPEG files similar to ImageNet's in folders of your choice, packs them, and trains from them. With two folders, the
-difference between the folders is reported as a percentage. The test files are removed afterwards.
+JPEG files similar to ImageNet's in folders of your choice, resizes them, and trains and predicts from them. With
+two folders, the difference between the folders is reported as a percentage. The test files are removed afterwards.
 
 """
 TRAINING_HEAD = [

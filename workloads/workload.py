@@ -317,10 +317,6 @@ class Workload:
         """Authors and year of the study; "" if there is none."""
         return STUDIES.get(self.study, self.study)
 
-    def step_operations(self, variant: str) -> int | None:
-        """Return the operations per example in a training step; None if unknown or for a non-default variant."""
-        return None if variant else self.operations_per_example
-
     def units_of(self, variant: str) -> int:
         """Return the number of units per example for a variant's network, used for speeds."""
         return self.units_per_example

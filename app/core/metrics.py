@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from app.core.formats import format_memory, format_seconds
 from app.core.messages import Message, message, text
 from workloads.protocol.parameters import FOLDERS_LIMIT
-from workloads.system.storage import CASES
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +124,6 @@ METRICS = {
     "examples_declared": Metric("", 0),
     "examples_distinct": Metric("", 0),
     "steps_counted": Metric("", 0),
-    "operations_per_example": Metric("MFLOP", 3, 1e-6),
-    **dict.fromkeys(
-        (f"operations_{name}_pct" for name in ("float32", "float16", "bfloat16", "float64")), Metric("%", 1)
-    ),
     "worker_clock_s": Metric("s", 2),
     "parent_clock_s": Metric("s", 2),
     "validation_batches": Metric("", 0),
@@ -161,8 +156,13 @@ METRICS = {
     "peak_gpu_memory_bytes": Metric(is_memory=True),
     "peak_gpu_reserved_bytes": Metric(is_memory=True),
 }
+# Of the storage test; "tfrecord" only in runs from older versions.
+_CASES = (
+    *("write", "preprocess"),
+    *(f"{use}_{source}" for use in ("read", "train", "infer") for source in ("jpeg", "tfrecord", "cache")),
+)
 for _number in range(1, FOLDERS_LIMIT + 1):
-    for _case in CASES:
+    for _case in _CASES:
         _of = {"number": _number, "case": message(f"storage_case.{_case}")}
         METRICS[f"folder{_number}_{_case}_images_per_s"] = Metric(
             "images/s", 0, name=message("metric.folder", **_of)
@@ -172,14 +172,19 @@ for _number in range(1, FOLDERS_LIMIT + 1):
                 "MB/s", 1, 1e-6, name=message("metric.folder_data", **_of)
             )
 for _number in range(2, FOLDERS_LIMIT + 1):
-    for _case in CASES:
+    for _case in _CASES:
         _of = {"number": _number, "case": message(f"storage_case.{_case}")}
         METRICS[f"folder{_number}_{_case}_difference_pct"] = Metric(
             "%", 1, is_signed=True, name=message("metric.folder_difference", **_of)
         )
 _ORDER = {key: number for number, key in enumerate(METRICS)}
-# Components of an epoch's estimate, and values that other views show.
-_HIDDEN = ("epoch_rest_s", *(f"{name}_{end}" for name in ("flop_per_s", "bytes_per_s") for end in ("low", "high")))
+# Components of an epoch's estimate, values that other views show, and those of runs from older versions.
+_HIDDEN = (
+    "epoch_rest_s",
+    "operations_per_example",
+    *(f"operations_{name}_pct" for name in ("float32", "float16", "bfloat16", "float64")),
+    *(f"{name}_{end}" for name in ("flop_per_s", "bytes_per_s") for end in ("low", "high")),
+)
 
 
 def metric_label(key: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from workloads.datasets import cifar10, fashion_mnist, flowers, imdb, mnist, nietzsche, ptb
+from workloads.datasets import cifar10, fashion_mnist, flower_twin, imdb, mnist, nietzsche, ptb
 
 TWINS: dict[str, Callable[[], Any]] = {
     "cifar10": lambda: cifar10.load(None),
@@ -19,7 +19,7 @@ TWINS: dict[str, Callable[[], Any]] = {
     "imdb with bigrams": lambda: imdb.with_bigrams(imdb.load(None)),
     "nietzsche": lambda: nietzsche.load(None),
     "ptb": lambda: ptb.load(None),
-    "flowers": lambda: flowers.load(None, size=331),
+    "flowers": lambda: flower_twin.load(331),
 }
 
 

@@ -68,7 +68,8 @@ def test_a_trained_network_says_what_it_needs(workload: Training) -> None:
     assert workload.epoch_text
     assert workload.metric in METRICS.get(workload.study, {"seconds_per_epoch_s"})
     assert workload.dataset is None or workload.dataset in DATASETS
-    has_end = workload.dataset is not None and workload.samples_per_epoch > 0
+    is_finite = workload.dataset is not None or workload.prepares_input
+    has_end = is_finite and workload.samples_per_epoch > 0
     assert has_end == (workload.steps is None), "generated batches have no end of their own"
     assert workload.validation_samples == 0 or workload.samples_per_epoch > 0
     assert DEFAULT_ENGINE in workload.memory_needs

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from workloads.datasets import idx
-from workloads.datasets.source import Arrays, DatasetSource, SourceFile, StoredFiles
+from workloads.datasets.source import Arrays, DatasetSource, SourceFile, stored
 
 _BASE = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
 _SIZES_BYTES = {
@@ -29,7 +29,7 @@ SOURCE = DatasetSource(
     citation="Xiao, Rasul and Vollgraf, Fashion-MNIST, 2017",
     licence="MIT",
 )
-STORED = StoredFiles(map(idx.stored_name, idx.SHAPES))
+STORED = stored(map(idx.stored_name, idx.SHAPES))
 _TWIN = 12
 is_installed = idx.is_installed
 

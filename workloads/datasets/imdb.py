@@ -39,7 +39,7 @@ SOURCE = DatasetSource(
 REVIEWS_PER_FILE = 12_500
 SPLITS, LABELS = ("train", "test"), ("neg", "pos")  # a label is an index into LABELS
 FILES = tuple(f"{split}-{label}.txt" for split in SPLITS for label in LABELS)
-STORED = source.StoredFiles(FILES)
+STORED = source.stored(FILES)
 START, UNKNOWN, FIRST_WORD = 1, 2, 4
 MAX_REVIEW_BYTES = 1 << 17
 # These also cover the archive's 50,000 unlabelled reviews and tables of word counts.

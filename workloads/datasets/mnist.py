@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from workloads.datasets import idx
-from workloads.datasets.source import Arrays, DatasetSource, SourceFile, StoredFiles
+from workloads.datasets.source import Arrays, DatasetSource, SourceFile, stored
 
 _BASE = "https://storage.googleapis.com/cvdf-datasets/mnist/"
 _FILES = (
@@ -19,7 +19,7 @@ SOURCE = DatasetSource(
     citation="LeCun, Cortes and Burges, The MNIST database of handwritten digits, 1998",
     licence="CC BY-SA 3.0",
 )
-STORED = StoredFiles(map(idx.stored_name, idx.SHAPES))
+STORED = stored(map(idx.stored_name, idx.SHAPES))
 _TWIN = 11
 install, is_installed = idx.install, idx.is_installed
 

@@ -29,7 +29,7 @@ SOURCE = DatasetSource(
     citation="Nietzsche, Beyond Good and Evil, as used by the text generation example of Keras",
     licence="public domain",
 )
-STORED = source.StoredFiles([FILE])
+STORED = source.stored([FILE])
 _RECIPE = 21
 _RARE = "!\"'()-0123456789:;=?[]_äæéë"
 _VOCABULARY = 512

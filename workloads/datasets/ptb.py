@@ -40,7 +40,7 @@ SOURCE = DatasetSource(
     citation="Marcus et al., Building a Large Annotated Corpus of English, 1993; prepared by Mikolov, 2010",
     licence="LDC99T42, not free",
 )
-STORED = source.StoredFiles(FILES)
+STORED = source.stored(FILES)
 _RECIPE = 41
 _PHRASES = 20_000
 

@@ -17,7 +17,7 @@ def read_regular(path: Path, limit_bytes: int | None = None) -> bytes:
     Raises:
         OSError: The file can't be read, isn't a regular file, or exceeds the limit.
     """
-    with open_regular(path) as file:
+    with _open_regular(path) as file:
         _check(os.fstat(file.fileno()), path, limit_bytes)
         content = file.read() if limit_bytes is None else file.read(limit_bytes + 1)
     if limit_bytes is not None and len(content) > limit_bytes:
@@ -25,12 +25,11 @@ def read_regular(path: Path, limit_bytes: int | None = None) -> bytes:
     return content
 
 
-def open_regular(path: Path, buffer_bytes: int = -1) -> BinaryIO:
+def _open_regular(path: Path) -> BinaryIO:
     """Open a regular file for reading without ever blocking.
 
     Args:
         path: The file. Links are followed.
-        buffer_bytes: Size of the buffer; -1 for the default.
 
     Raises:
         OSError: The file can't be opened or isn't a regular file.
@@ -40,7 +39,7 @@ def open_regular(path: Path, buffer_bytes: int = -1) -> BinaryIO:
     def open_at_once(name: str, flags: int) -> int:
         return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
 
-    file = open(path, "rb", buffer_bytes, opener=open_at_once)  # noqa: SIM115 - the caller closes it
+    file = open(path, "rb", opener=open_at_once)  # noqa: SIM115 - the caller closes it
     try:
         _check(os.fstat(file.fileno()), path, None)
     except OSError:

@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
@@ -85,31 +85,16 @@ class DatasetSource:
         return sum(sizes) if len(sizes) == len(self.files) else None
 
 
-class StoredFiles:
-    """The files of an installed data set, including its checksum file."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = frozenset([*names, _CHECKSUM_FILE])
-
-    def contents(self, folder: Path) -> frozenset[str]:
-        """Return the names of the files that `install` stored in a folder, as listed by the data set."""
-        return self._names
-
-    def owns(self, name: str, noted: Collection[str] | None) -> bool:
-        """Return whether `install` or a later run creates a file with this name. All other files are the user's.
-
-        Args:
-            name: Path relative to the data set's folder, with forward slashes. Folder names end with a slash.
-            noted: Names of the files stored in the folder; None if unknown.
-        """
-        return name in self._names
+def stored(names: Iterable[str]) -> frozenset[str]:
+    """Return the names of the files of an installed data set, including its checksum file."""
+    return frozenset([*names, _CHECKSUM_FILE])
 
 
 class Dataset(Protocol):
     """The interface of a data set's module."""
 
     SOURCE: DatasetSource
-    STORED: StoredFiles
+    STORED: frozenset[str]
 
     def install(self, files: Mapping[str, Path], folder: Path) -> None:
         """Store the contents of the official files in a new folder. `files` maps their names to paths.

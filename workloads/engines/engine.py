@@ -1,14 +1,14 @@
 """The engine interface. Imports no engine, because the app uses it too."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from workloads.engines.computers import Store
 from workloads.engines.device_trial import DeviceTrial
-from workloads.engines.image_pipeline import Pictures
+from workloads.engines.image_pipeline import PictureBatches
 from workloads.engines.prefetcher import Prefetcher
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
@@ -38,33 +38,11 @@ def tf32_refusal() -> Message:
     return Message("engine.tf32_needs_gpu", {})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepEvidence:
-    """The work actually done by a model's training steps, as counted inside the engine.
-
-    Attributes:
-        examples: Number of examples used for weight updates.
-        operations_per_example: Operations of the products and convolutions that the new weights depend on. A
-            multiplication and an addition count as two. None if they can't be counted.
-        operations: Number of operations by number type ("float32", etc.).
-        steps_counted: Number of steps whose operations were counted; None if all were.
-    """
-
-    examples: int
-    operations_per_example: float | None = None
-    operations: Mapping[str, int] | None = None
-    steps_counted: int | None = None
-
-
 class StepWatch(Protocol):
-    """Counts the examples and operations of a model's training steps."""
+    """Counts the examples that a model's training steps use for weight updates."""
 
-    def examples(self) -> tuple[int, ...]:
-        """Return the number of examples counted so far, for each compiled form of the step."""
-        ...
-
-    def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
-        """Return the work done by steps that processed these examples."""
+    def examples(self) -> int:
+        """Return the number of examples counted so far."""
         ...
 
 
@@ -254,27 +232,11 @@ class Engine:
         """Train like `model.fit`, but call a step's callbacks only after the device has finished the step."""
         model.fit(**arguments)
 
-    def examples_seen(self, model: Any) -> tuple[int, ...] | None:
-        """Return the number of examples used to train a compiled model; None if the engine doesn't count them.
-
-        Each compiled form of the training step is counted separately.
-        """
-        watch = self._watch_of(model)
-        return None if watch is None else watch.examples()
-
-    def step_evidence(self, model: Any, examples: tuple[int, ...], batch_size: int) -> StepEvidence | None:
-        """Return the work done by a compiled model's training steps; None if the engine doesn't measure it.
-
-        Args:
-            model: The trained model.
-            examples: Number of examples in the timed steps, for each form of the step.
-            batch_size: Batch size.
-        """
-        watch = self._watch_of(model)
-        return None if watch is None else watch.evidence(examples, batch_size)
-
-    def _watch_of(self, model: Any) -> StepWatch | None:
-        return self._watched[1] if self._watched is not None and self._watched[0] is model else None
+    def examples_seen(self, model: Any) -> int | None:
+        """Return the number of examples used to train a compiled model; None if the engine doesn't count them."""
+        if self._watched is None or self._watched[0] is not model:
+            return None
+        return self._watched[1].examples()
 
     def evaluate(self, model: Any, x: Any, y: Any, **arguments: Any) -> dict[str, float]:
         """Evaluate like `model.evaluate`, and return the losses and metrics by name."""
@@ -334,9 +296,9 @@ class Engine:
         """
         return make()
 
-    def pictures(self) -> Pictures:
-        """Return the object that decodes, encodes and feeds images."""
-        return Pictures(lambda make, *_: Prefetcher(make))
+    def pictures(self, batches: PictureBatches) -> Any:
+        """Return batches of pictures for `fit`, prepared during training."""
+        return Prefetcher(batches.make)
 
     # Operations
 

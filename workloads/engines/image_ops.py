@@ -1,4 +1,4 @@
-"""Image operations with Pillow and NumPy that match TensorFlow's, for engines that have none."""
+"""Image operations with Pillow and NumPy that match TensorFlow's."""
 
 import errno
 import io
@@ -49,7 +49,9 @@ def encoded(pixels: "NDArray[np.uint8]", quality: int) -> bytes:
     """Encode pixels as a JPEG with chroma at half resolution."""
     from PIL import Image
 
-    return _jpeg(Image.fromarray(pixels), quality)
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "JPEG", quality=quality)
+    return file.getvalue()
 
 
 def enlarged(values: "NDArray[np.float32]", width: int, height: int) -> "NDArray[np.float32]":
@@ -74,35 +76,6 @@ def resized(picture: Any, side_px: int) -> "NDArray[np.uint8]":
     affine = (across, 0, 0, 0, down, 0)
     square = picture.transform((side_px, side_px), Image.Transform.AFFINE, affine, Image.Resampling.BILINEAR)
     return np.asarray(square)
-
-
-def unpacked(pixels: bytes, packed_px: int, side_px: int) -> "NDArray[np.uint8]":
-    """Resize a square image given as raw pixels.
-
-    Raises:
-        OSError: The number of pixels is wrong.
-    """
-    from PIL import Image
-
-    if len(pixels) != 3 * packed_px**2:
-        raise OSError(errno.EIO, "a picture is damaged")
-    return resized(Image.frombytes("RGB", (packed_px, packed_px), pixels), side_px)
-
-
-def fitted(jpeg: bytes, side_px: int, quality: int) -> bytes:
-    """Return the centre of an image as a square JPEG, scaled so that the shorter side fits.
-
-    Raises:
-        OSError: The data isn't a JPEG, or is damaged.
-    """
-    from PIL import Image
-
-    picture = decoded(jpeg)
-    shorter = min(picture.size)
-    width, height = (max(side_px, round(side * side_px / shorter)) for side in picture.size)
-    picture = picture.resize((width, height), Image.Resampling.BILINEAR)
-    left, top = (width - side_px) // 2, (height - side_px) // 2
-    return _jpeg(picture.crop((left, top, left + side_px, top + side_px)), quality)
 
 
 def floats(jpeg: bytes, side_px: int) -> "NDArray[np.float32]":
@@ -161,9 +134,3 @@ def _square(jpeg: bytes, side_px: int) -> Any:
     if picture.size != (side_px, side_px):
         raise OSError(errno.EIO, "a picture has another size")
     return picture
-
-
-def _jpeg(picture: Any, quality: int) -> bytes:
-    file = io.BytesIO()
-    picture.save(file, "JPEG", quality=quality)
-    return file.getvalue()

@@ -1,23 +1,17 @@
-"""Images for the storage test and the flower networks: creating, packing and feeding them.
-
-`Pictures` defines the interface. The default implementation, for engines without a pipeline, uses Pillow and
-NumPy.
-"""
+"""Images for the storage test and the flower networks, decoded by a pool of threads with Pillow and NumPy."""
 
 import math
 import weakref
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from workloads.datasets import tfrecords
-from workloads.datasets.flower_photos import Examples
 from workloads.engines import image_ops
 from workloads.engines.cpu_allowance import cpu_quota, visible_cpus
 from workloads.engines.prefetcher import Prefetcher
@@ -29,21 +23,11 @@ if TYPE_CHECKING:
 # As in study 002: size of the shuffle buffer, and maximum random variations.
 SHUFFLED = 2_048
 CONTRAST, ROTATION = 0.8, 0.1
-# Number of records to prefetch from each file if several files are read at once.
-_RECORDS_AHEAD = 4
 
 _Item = TypeVar("_Item")
 Example = tuple["NDArray[Any]", int]
 Batch = tuple["NDArray[Any]", "NDArray[Any]"]
-Reader = Generator[Batch, None, None]
-Feed = Callable[[Callable[[], Iterator[Batch]], int | None, Callable[[], Iterable[Batch]]], Any]
-
-
-class Writer(Protocol):
-    """Writes a record file."""
-
-    def write(self, record: bytes) -> object:
-        """Add a record."""
+Batches = Generator[Batch, None, None]
 
 
 class Source(Protocol):
@@ -53,100 +37,93 @@ class Source(Protocol):
         """Yield all examples in order."""
 
 
-class Pictures:
-    """An engine's image operations.
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Square JPEGs of one size in memory. Each is used for many examples.
 
-    Args:
-        feed: Returns batches for the engine's `fit`. Called with a function that returns a new iterator of
-            batches, the number of batches (None if endless), and a function that returns one batch for each
-            additional length.
+    Attributes:
+        size: Pixels per side.
+        classes: Number of classes.
+        which: Index into `jpegs` for each example.
+        labels: Label of each example.
     """
 
-    def __init__(self, feed: Feed) -> None:
-        self._feed = feed
-        self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
+    size: int
+    classes: int
+    jpegs: tuple[bytes, ...]
+    which: "NDArray[np.int64]"
+    labels: "NDArray[np.int32]"
 
-    # Single images
 
-    def encoded(self, image: "NDArray[np.uint8]", quality: int) -> bytes:
-        """Encode pixels as a JPEG."""
-        return image_ops.encoded(image, quality)
+@dataclass(frozen=True, slots=True)
+class PictureBatches:
+    """Batches of images (float32, from 0 to 1) and one-hot labels (float32), prepared during training.
 
-    def enlarged(self, values: "NDArray[np.float32]", width: int, height: int) -> "NDArray[np.float32]":
-        """Enlarge an array of shape (height, width, 3) by bicubic interpolation."""
-        return image_ops.enlarged(values, width, height)
+    Attributes:
+        make: Returns a new iterator of batches.
+        count: Number of batches per pass; None if endless.
+        others: Returns one batch for each additional length.
+        shapes: Shapes of one image and of its label.
+    """
 
-    def fitted(self, jpeg: bytes, side_px: int, quality: int) -> bytes:
-        """Return the centre of an image as a square JPEG, scaled with antialiasing so that the shorter side fits.
+    make: Callable[[], Batches]
+    count: int | None
+    others: Callable[[], Iterable[Batch]]
+    shapes: tuple[tuple[int, ...], tuple[int, ...]]
 
-        Raises:
-            OSError: The data isn't a JPEG, or is damaged.
-        """
-        return image_ops.fitted(jpeg, side_px, quality)
 
-    # Files
+def varied(examples: Examples, batch_size: int, seed: int) -> PictureBatches:
+    """Return an endless stream of batches of randomly varied images, reshuffled for each pass."""
+    return PictureBatches(
+        lambda: _in_batches(_varied(examples, seed), batch_size, examples.classes), None, tuple, _shapes(examples)
+    )
 
-    def record_writer(self, path: Path) -> AbstractContextManager[Writer]:
-        """Return a writer for a record file."""
-        return tfrecords.RecordWriter(path)
 
-    def record(self, features: Mapping[str, tfrecords.Value]) -> bytes:
-        """Return a serialised example."""
-        return tfrecords.example(features)
+def in_order(examples: Examples, batch_size: int) -> PictureBatches:
+    """Return batches of unmodified images, in order, for one pass."""
+    return PictureBatches(
+        lambda: _in_batches(_plain(examples), batch_size, examples.classes),
+        -(-len(examples.which) // batch_size),
+        lambda: _rest(examples, batch_size),
+        _shapes(examples),
+    )
 
-    @contextmanager
-    def working_in(self, folder: Path) -> Iterator[None]:
-        """Convert the engine's errors about files in a folder to OSError, and stop reading the files at exit."""
-        try:
-            yield
-        finally:
-            for reader in list(self._readers):
-                reader.close()
 
-    # Feeding images and labels in order
+class Reader:
+    """Reads JPEG files in a thread pool, until the end of the `with` statement."""
 
-    def from_files(self, paths: Sequence[Path], labels: Sequence[int], side_px: int) -> Any:
+    def __init__(self) -> None:
+        self._readers: weakref.WeakSet[Batches] = weakref.WeakSet()
+
+    def __enter__(self) -> "Reader":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for reader in list(self._readers):
+            reader.close()
+
+    def files(self, paths: Sequence[Path], labels: Sequence[int], side_px: int) -> Source:
         """Return JPEGs as pixels, each resized to a square."""
         calls = [partial(_loaded, path, label, side_px) for path, label in zip(paths, labels, strict=True)]
-        return _Made(lambda: calls)
+        return _Made(calls)
 
-    def from_records(self, paths: Sequence[Path], packed_px: int, side_px: int) -> Any:
-        """Return the images of records ("image" and "label"), resized to squares and alternating between files."""
-        return _Made(lambda: _unpacking(paths, packed_px, side_px))
-
-    def cached(self, data: Any) -> Any:
+    def cached(self, source: Source) -> Source:
         """Return images that are kept in memory after the first full pass."""
-        return _Cached(data)
+        return _Cached(source)
 
-    def batches(self, data: Any, batch_size: int, *, whole: bool = False) -> Any:
+    def batches(self, source: Source, batch_size: int, *, whole: bool = False) -> "_Batches":
         """Return prefetched batches of images. `whole` drops an incomplete last batch."""
-        return _Batches(data, batch_size, whole, self._readers)
-
-    def array(self, images: Any) -> "NDArray[Any]":
-        """Return the images of a batch as an array."""
-        return images  # type: ignore[no-any-return]
-
-    def varied(self, examples: Examples, batch_size: int, seed: int) -> Any:
-        """Return an endless stream of batches for `fit`, with randomly varied photos, reshuffled for each pass."""
-        return self._feed(lambda: _in_batches(_varied(examples, seed), batch_size, examples.classes), None, tuple)
-
-    def in_order(self, examples: Examples, batch_size: int) -> Any:
-        """Return batches of unmodified photos for `fit`, in order, for one pass."""
-        return self._feed(
-            lambda: _in_batches(_plain(examples), batch_size, examples.classes),
-            -(-examples.count // batch_size),
-            lambda: _rest(examples, batch_size),
-        )
+        return _Batches(source, batch_size, whole, self._readers)
 
 
 class _Made:
     """Images created by calls in a thread pool."""
 
-    def __init__(self, calls: Callable[[], Iterable[Callable[[], Example]]]) -> None:
+    def __init__(self, calls: Sequence[Callable[[], Example]]) -> None:
         self._calls = calls
 
     def examples(self) -> Iterator[Example]:
-        return made(self._calls(), usable_cpus())
+        return made(self._calls, usable_cpus())
 
 
 class _Cached:
@@ -175,11 +152,11 @@ class _Batches:
         source: Source,
         batch_size: int,
         whole: bool,
-        readers: "weakref.WeakSet[Reader]",
+        readers: "weakref.WeakSet[Batches]",
     ) -> None:
         self._source, self._batch_size, self._whole, self._readers = source, batch_size, whole, readers
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Batches:
         is_over = Event()
         reader = iter(Prefetcher(lambda: self._made(is_over), stop=is_over.set))
         self._readers.add(reader)
@@ -219,27 +196,8 @@ def _loaded(path: Path, label: int, side_px: int) -> Example:
     return image_ops.resized(image_ops.decoded(path.read_bytes()), side_px), label
 
 
-def _unpacking(paths: Sequence[Path], packed_px: int, side_px: int) -> Iterator[Callable[[], Example]]:
-    def unpack(image: bytes, label: int) -> Example:
-        return image_ops.unpacked(image, packed_px, side_px), label
-
-    # One thread per file, because some drives are faster with several concurrent requests.
-    files = deque(
-        iter(Prefetcher(partial(tfrecords.read_examples, path, "image"), _RECORDS_AHEAD)) for path in paths
-    )
-    while files:
-        record = next(files[0], None)
-        if record is None:
-            files.popleft()
-            continue
-        files.rotate(-1)
-        yield partial(unpack, *record)
-
-
 def _varied(examples: Examples, seed: int) -> Iterator[Callable[[], Example]]:
-    """Yield calls endlessly. Each call decodes and augments a photo."""
-    import math
-
+    """Yield calls endlessly. Each call decodes and augments an image."""
     import numpy as np
 
     order, change = (np.random.default_rng([seed, part]) for part in range(2))
@@ -266,15 +224,16 @@ def _plain(examples: Examples) -> Iterator[Callable[[], Example]]:
 
 
 def _jpegs(examples: Examples) -> Iterator[tuple[bytes, int]]:
-    if examples.which is not None and examples.labels is not None:
-        for which, label in zip(examples.which.tolist(), examples.labels.tolist(), strict=True):
-            yield examples.jpegs[which], label
-    for path in examples.shards:
-        yield from tfrecords.read_examples(path, "jpeg")
+    for which, label in zip(examples.which.tolist(), examples.labels.tolist(), strict=True):
+        yield examples.jpegs[which], label
 
 
-def _in_batches(calls: Iterable[Callable[[], Example]], batch_size: int, classes: int) -> Iterator[Batch]:
-    """Yield batches of photos, created in a thread pool, with one-hot labels."""
+def _shapes(examples: Examples) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return (examples.size, examples.size, 3), (examples.classes,)
+
+
+def _in_batches(calls: Iterable[Callable[[], Example]], batch_size: int, classes: int) -> Batches:
+    """Yield batches of images, created in a thread pool, with one-hot labels."""
     import numpy as np
 
     rows = np.eye(classes, dtype=np.float32)
@@ -288,8 +247,8 @@ def _rest(examples: Examples, batch_size: int) -> list[Batch]:
     """Return a list with one dummy batch of the last batch's length; [] if all batches have the same length."""
     import numpy as np
 
-    rest = examples.count % batch_size
-    if not rest or examples.count < batch_size:
+    rest = len(examples.which) % batch_size
+    if not rest or len(examples.which) < batch_size:
         return []
     images = np.zeros((rest, examples.size, examples.size, 3), np.float32)
     return [(images, np.zeros((rest, examples.classes), np.float32))]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workloads.engines.engine import Engine
-from workloads.engines.image_pipeline import Pictures
+from workloads.engines.image_pipeline import PictureBatches
 from workloads.engines.prefetcher import Prefetcher
 
 # Enough to absorb uneven preparation times. A larger value would only use more memory.
@@ -92,8 +92,8 @@ class KerasFeed(Engine):
     def generated(self, make: Make, others: Callable[[], Iterable[Batch]] = tuple) -> Batches:
         return Batches(make, others=others)
 
-    def pictures(self) -> Pictures:
-        return Pictures(Batches)
+    def pictures(self, batches: PictureBatches) -> Batches:
+        return Batches(batches.make, batches.count, batches.others)
 
     def _batches(self, x: Any, y: Any, size: int | None, *, is_shuffled: bool = False) -> Batches:
         """Return the batches of any data that `fit` accepts."""

@@ -10,9 +10,8 @@ from workloads.datasets.source import is_aligned
 from workloads.engines.computers import Decisions, Store
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Engine, Started, copy_of
-from workloads.engines.image_pipeline import Pictures
+from workloads.engines.image_pipeline import PictureBatches
 from workloads.engines.tensorflow_machines import ClusterStore, alike, connected, prepare, total
-from workloads.engines.tensorflow_pictures import TensorFlowPictures
 from workloads.engines.tensorflow_steps import StepWatch, copies_of
 from workloads.protocol.spec import RunSpec
 
@@ -123,7 +122,7 @@ class TensorFlow(Engine):
     def step_watch(self, model: Any, spec: RunSpec) -> StepWatch:
         if self._machines == 1:
             return StepWatch(model, jit=spec.jit)
-        return StepWatch(model, jit=spec.jit, machines=self._machines, total=partial(total, self._strategy))
+        return StepWatch(model, jit=spec.jit, total=partial(total, self._strategy))
 
     @property
     def _is_shared(self) -> bool:
@@ -204,9 +203,13 @@ class TensorFlow(Engine):
         kind = tf.TensorSpec((None, None), "int32")
         return tf.data.Dataset.from_generator(make, output_signature=(kind, kind)).prefetch(tf.data.AUTOTUNE)
 
-    def pictures(self) -> Pictures:
-        """Return the object that decodes, encodes and feeds images with tf.data."""
-        return TensorFlowPictures()
+    def pictures(self, batches: PictureBatches) -> Any:
+        import tensorflow as tf
+
+        kinds = tuple(tf.TensorSpec((None, *shape), tf.float32) for shape in batches.shapes)
+        data = tf.data.Dataset.from_generator(batches.make, output_signature=kinds)
+        count = tf.data.INFINITE_CARDINALITY if batches.count is None else batches.count
+        return data.apply(tf.data.experimental.assert_cardinality(count)).prefetch(tf.data.AUTOTUNE)
 
     def response_normalisation(self, x: Any) -> Any:
         import tensorflow as tf

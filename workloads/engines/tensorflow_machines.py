@@ -68,15 +68,15 @@ def prepare(strategy: Any, model: Any) -> None:
     model._maybe_symbolic_build = build
 
 
-def total(strategy: Any, numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the sums of numbers over all computers. All computers must call this function."""
+def total(strategy: Any, number: int) -> int:
+    """Return the sum of a number over all computers. All computers must call this function."""
     import tensorflow as tf
 
     sums = _on_each_device(
         strategy,
-        lambda device: device.all_reduce(tf.distribute.ReduceOp.SUM, tf.constant(numbers, tf.int64)),
+        lambda device: device.all_reduce(tf.distribute.ReduceOp.SUM, tf.constant(number, tf.int64)),
     )
-    return tuple(int(number) // len(sums) for number in sums[0].numpy())  # each device has added them
+    return int(sums[0].numpy()) // len(sums)  # each device has added it
 
 
 def alike(strategy: Any, weights: list[Any]) -> int:

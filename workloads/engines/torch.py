@@ -136,7 +136,7 @@ class Torch(KerasFeed):
             self._ranks.command(model, watch)
         return watch
 
-    def examples_seen(self, model: Any) -> tuple[int, ...] | None:
+    def examples_seen(self, model: Any) -> int | None:
         seen = super().examples_seen(model)
         return seen if seen is None or self._ranks is None else self._ranks.examples()
 

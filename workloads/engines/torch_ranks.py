@@ -113,7 +113,7 @@ class Ranks:
         """End the training of the followers."""
         self._send(_END)
 
-    def examples(self) -> tuple[int, ...]:
+    def examples(self) -> int:
         """Return the number of examples counted in all processes. Only the leader may call this method."""
         self._send(_COUNT)
         return self._count()
@@ -206,10 +206,10 @@ class Ranks:
         elif command == _VALIDATE:
             self._follow_validation()
 
-    def _count(self) -> tuple[int, ...]:
-        seen = self._torch.tensor(self._watch.examples() if self._watch is not None else (0,))
+    def _count(self) -> int:
+        seen = self._torch.tensor(self._watch.examples() if self._watch is not None else 0)
         self._distributed.all_reduce(seen)
-        return tuple(seen.tolist())
+        return int(seen)
 
     def _add_metrics(self) -> None:
         """Add up, over all processes, the sums and counts from which the metrics are computed."""

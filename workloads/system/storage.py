@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from workloads.engines.image_pipeline import Pictures
+from workloads.engines.image_pipeline import Reader, Source
 from workloads.engines.setup import report_memory, start_engine
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
@@ -27,7 +27,6 @@ from workloads.system.storage_pipeline import (
     WIDTH_PX,
     Network,
     from_jpegs,
-    from_shards,
     make_pictures,
     pack,
 )
@@ -38,7 +37,7 @@ IMAGES = 1_000
 PICTURES = 48
 # 300 MB of images in the computer's memory.
 CACHED_IMAGES = 2_000
-_SOURCES = ("jpeg", "tfrecord", "cache")
+_SOURCES = ("jpeg", "cache")
 _USES = ("read", "train", "infer")
 # The cases measured in each folder, in order. Metrics are named folder1_<case>_images_per_s, etc.
 CASES = ("write", "preprocess", *(f"{use}_{source}" for use in _USES for source in _SOURCES))
@@ -50,16 +49,17 @@ class Storage(Workload):
     """Study 001's comparison of drives: training, inference and preprocessing with data from each drive."""
 
     id = "storage"
+    version = 2
     kind = "storage"
     study = "001"
     metric = "images_per_s"
     source = "Alibaba Cloud GPU performance model, 2018 (study 001); generated images of ImageNet's usual size"
-    epoch_text = message("epoch_text.cases", cases=11)
+    epoch_text = message("epoch_text.cases", cases=8)
     epochs = 1
     batch_size = 32
     samples_per_epoch = 0
     # For one folder and 1,000 images.
-    fixed_duration_s = 60.0
+    fixed_duration_s = 48.0
     has_epochs = False
     can_sustain = False
     reports_headline = True
@@ -101,8 +101,7 @@ class Storage(Workload):
             check_space(folder, _images(spec))
         engine = start_engine(spec, reporter)
         reporter.phase("data")
-        pictures = engine.pictures()
-        jpegs = make_pictures(pictures, spec.seed, PICTURES)
+        jpegs = make_pictures(spec.seed, PICTURES)
         shape = (HEIGHT_PX, WIDTH_PX, 3)
         reporter.send(events.Dataset(name="generated", source="synthetic", samples=_images(spec), shape=shape))
         reporter.phase("build")
@@ -112,7 +111,7 @@ class Storage(Workload):
             epochs=len(folders) * len(CASES),
             total_steps=len(folders) * len(CASES) * -(-_images(spec) // spec.batch_size),
         )
-        measurement = _Measurement(spec, network, pictures, jpegs, reporter)
+        measurement = _Measurement(spec, network, jpegs, reporter)
         try:
             for folder in folders:
                 check_space(folder, _images(spec))
@@ -126,12 +125,10 @@ class Storage(Workload):
 class _Measurement:
     """Measures folders one after another, and compares each with the first."""
 
-    def __init__(
-        self, spec: RunSpec, network: Network, pictures: Pictures, jpegs: list[bytes], reporter: Reporter
-    ) -> None:
+    def __init__(self, spec: RunSpec, network: Network, jpegs: list[bytes], reporter: Reporter) -> None:
         self._spec = spec
         self._network = network
-        self._pictures = pictures
+        self._reader = Reader()
         self._jpegs = jpegs
         self._reporter = reporter
         self._budget_s = spec.measure_s or CASE_BUDGET_S
@@ -144,19 +141,18 @@ class _Measurement:
     def measure(self, parent: Path) -> None:
         """Measure all cases in a folder, report each one immediately, and clean up."""
         self._number += 1
-        with own_folder(parent, self._warn_of_files) as folder, self._pictures.working_in(folder):
+        with own_folder(parent, self._warn_of_files) as folder, self._reader:
             jpegs = self._write(folder)
-            shards = self._preprocess(folder, jpegs)
-            cached = self._pictures.cached(from_jpegs(self._pictures, jpegs[:CACHED_IMAGES]))
-            sources: dict[str, tuple[Any, list[Path]]] = {
-                "jpeg": (from_jpegs(self._pictures, jpegs), jpegs),
-                "tfrecord": (from_shards(self._pictures, shards), shards),
+            self._preprocess(folder, jpegs)
+            cached = self._reader.cached(from_jpegs(self._reader, jpegs[:CACHED_IMAGES]))
+            sources: dict[str, tuple[Source, list[Path]]] = {
+                "jpeg": (from_jpegs(self._reader, jpegs), jpegs),
                 "cache": (cached, []),
             }
             uses: dict[str, Use] = {"read": _look, "train": self._network.train, "infer": self._network.predict}
             for verb, use in uses.items():
-                for source, (data, paths) in sources.items():
-                    self._report(f"{verb}_{source}", self._rate(data, paths, use))
+                for name, (source, paths) in sources.items():
+                    self._report(f"{verb}_{name}", self._rate(source, paths, use))
 
     def warn_of_memory(self) -> None:
         """Warn once about all folders whose files may have been read from memory."""
@@ -173,21 +169,20 @@ class _Measurement:
         self._report_files("write", self._reporter.step_end())
         return paths
 
-    def _preprocess(self, folder: Path, jpegs: list[Path]) -> list[Path]:
+    def _preprocess(self, folder: Path, jpegs: list[Path]) -> None:
         self._forget(jpegs)
         self._begin_case()
-        paths = pack(self._pictures, jpegs, folder, self._spec.batch_size, self._reporter)
+        pack(self._reader, jpegs, folder, self._spec.batch_size, self._reporter)
         rate = self._report_files("preprocess", self._reporter.step_end())
         if self._number == 1:
             self._reporter.send(events.Metric(key=Storage.metric, value=rate))
-        return paths
 
-    def _rate(self, data: Any, paths: list[Path], use: Use) -> float:
+    def _rate(self, source: Source, paths: list[Path], use: Use) -> float:
         """Return the images per second over several passes that read from the drive within the time budget."""
         self._case += 1
         reads = use is _look
         # For training and prediction, an incomplete batch would have to be compiled.
-        data = self._pictures.batches(data, self._spec.batch_size, whole=not reads)
+        data = self._reader.batches(source, self._spec.batch_size, whole=not reads)
         steps = None if reads else self._spec.steps
         if reads and not paths:
             self._pass(data, use, None)  # fills the cache in memory

@@ -18,8 +18,8 @@ from workloads.protocol.reporter import Reporter
 
 PREFIX = "epochmark-storage-"
 MARKER = "epochmark.json"
-PICTURES, SHARDS = "jpeg", "tfrecord"
-# Twice a JPEG of 110 kB, with some reserve, plus slightly more than 256 × 256 × 3 bytes in a shard.
+PICTURES, PACKED = "jpeg", "packed"
+# Twice a JPEG of 110 kB, with some reserve, plus slightly more than 256 × 256 × 3 bytes of pixels.
 SPACE_PER_IMAGE_BYTES = 2 * 120_000 + 200_000
 FILES_PER_STEP = 32
 _LOOKED_AT = 8
@@ -70,7 +70,7 @@ def own_folder(parent: Path, warn: Callable[[Message], None]) -> Iterator[Path]:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
         try:
             (folder / MARKER).write_text(json.dumps(_this_process()), encoding="utf-8")
-            for name in (PICTURES, SHARDS):
+            for name in (PICTURES, PACKED):
                 (folder / name).mkdir()
             yield folder
         finally:
@@ -154,7 +154,7 @@ def _remove_own(folder: Path, warn: Callable[[Message], None]) -> None:
 
 def _remove(folder: Path) -> None:
     """Remove only files created by the test, the marker last, so that an interrupted removal can be resumed."""
-    for name in (PICTURES, SHARDS):
+    for name in (PICTURES, PACKED):
         with suppress(FileNotFoundError):
             shutil.rmtree(folder / name)  # doesn't follow links
     (folder / MARKER).unlink(missing_ok=True)

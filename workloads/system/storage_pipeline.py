@@ -6,12 +6,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workloads.engines import image_ops
 from workloads.engines.engine import Engine
-from workloads.engines.image_pipeline import Pictures
+from workloads.engines.image_pipeline import Reader, Source
 from workloads.networks.googlenet import GoogLeNet
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import RunSpec
-from workloads.system.storage_files import SHARDS, flush
+from workloads.system.storage_files import PACKED, flush
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,12 +23,13 @@ WIDTH_PX, HEIGHT_PX = 500, 375
 _GRAIN_PX, _FINE, _QUALITY = 6, 0.05, 95
 # Image sizes in study 001: after conversion, and as network input.
 PACKED_PX, INPUT_PX = 256, 224
-SHARD_COUNT = 8
+PACKED_COUNT = 8
+_BUFFER_BYTES = 262_144
 CLASSES = 10
 
 
-def make_pictures(pictures: Pictures, seed: int, count: int) -> list[bytes]:
-    """Generate distinct JPEGs that depend only on the seed, except for rounding by the engine."""
+def make_pictures(seed: int, count: int) -> list[bytes]:
+    """Generate distinct JPEGs that depend only on the seed."""
     import numpy as np
 
     raw = np.random.PCG64(seed)
@@ -40,39 +42,30 @@ def make_pictures(pictures: Pictures, seed: int, count: int) -> list[bytes]:
 
     jpegs = []
     for _ in range(count):
-        coarse = pictures.enlarged(noise(rows, columns), WIDTH_PX, HEIGHT_PX)
+        coarse = image_ops.enlarged(noise(rows, columns), WIDTH_PX, HEIGHT_PX)
         picture = coarse + _FINE * (noise(HEIGHT_PX, WIDTH_PX) - 127.5)
-        jpegs.append(pictures.encoded(np.clip(picture, 0, 255).astype(np.uint8), _QUALITY))
+        jpegs.append(image_ops.encoded(np.clip(picture, 0, 255).astype(np.uint8), _QUALITY))
     return jpegs
 
 
-def from_jpegs(pictures: Pictures, paths: Sequence[Path], side_px: int = INPUT_PX) -> Any:
+def from_jpegs(reader: Reader, paths: Sequence[Path], side_px: int = INPUT_PX) -> Source:
     """Return decoded images as uint8, with labels."""
-    return pictures.from_files(paths, [number % CLASSES for number in range(len(paths))], side_px)
+    return reader.files(paths, [number % CLASSES for number in range(len(paths))], side_px)
 
 
-def from_shards(pictures: Pictures, paths: Sequence[Path]) -> Any:
-    """Return the same as `from_jpegs`, but from the files written by `pack`."""
-    return pictures.from_records(paths, PACKED_PX, INPUT_PX)
-
-
-def pack(
-    pictures: Pictures, jpegs: Sequence[Path], folder: Path, batch_size: int, reporter: Reporter
-) -> list[Path]:
-    """Decode images, resize them to 256 × 256, write them to shards, and wait until all are on the drive."""
-    paths = [folder / SHARDS / f"{number}.tfrecord" for number in range(SHARD_COUNT)]
+def pack(reader: Reader, jpegs: Sequence[Path], folder: Path, batch_size: int, reporter: Reporter) -> None:
+    """Decode images, resize them to 256 × 256, write their pixels, and wait until all are on the drive."""
+    paths = [folder / PACKED / f"{number}.rgb" for number in range(PACKED_COUNT)]
     done = 0
     with ExitStack() as stack:
-        writers = [stack.enter_context(pictures.record_writer(path)) for path in paths]
-        for images, labels in pictures.batches(from_jpegs(pictures, jpegs, PACKED_PX), batch_size):
-            for image, label in zip(pictures.array(images), pictures.array(labels), strict=True):
-                record = pictures.record({"image": image.tobytes(), "label": int(label)})
-                writers[done % SHARD_COUNT].write(record)
+        files = [stack.enter_context(path.open("wb", _BUFFER_BYTES)) for path in paths]
+        for images, _ in reader.batches(from_jpegs(reader, jpegs, PACKED_PX), batch_size):
+            for image in images:
+                files[done % PACKED_COUNT].write(image.tobytes())
                 done += 1
             reporter.step_end()
     for path in paths:
         flush(path)
-    return paths
 
 
 class Network:

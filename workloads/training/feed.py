@@ -21,7 +21,6 @@ class Feed:
         samples: Number of training examples.
         shape: Shape of one example.
         checksum: SHA-256 of the source bytes; None for generated data.
-        name: Name of the data set, if it differs from the workload's default.
     """
 
     x: Any
@@ -34,7 +33,6 @@ class Feed:
     shape: tuple[int, ...]
     source: Literal["real", "synthetic"]
     checksum: str | None = None
-    name: str | None = None
 
     def distinct(self) -> int | None:
         """Return the number of distinct training examples; None for a stream that isn't based on arrays."""

@@ -10,7 +10,7 @@ the twin (`mnist_mlp`: 0.44 compared with 1.9); on images in random colours, the
 these bands are wide. Each band starts at half the lowest plausible loss, and ends halfway between the highest
 plausible loss and the loss at a learning rate of zero if the two are clearly apart on all data tested, otherwise
 well above both. `python -m tests.benchmarks.proof --real` measures the data included in packages: real digits and
-all of Fashion-MNIST. CIFAR-10, IMDb, Nietzsche, the Penn Treebank and the flowers weren't available; their bands
+all of Fashion-MNIST. CIFAR-10, IMDb, Nietzsche and the Penn Treebank weren't available; their bands
 are based on their twins and on other data (Fashion-MNIST in colour, other English prose).
 
 Memory: peak resident memory of the worker on a CPU, measured at two batch sizes with TensorFlow 2.21, PyTorch 2.13
@@ -19,10 +19,9 @@ which wasn't used for the fit, four networks needed 0.91 to 1.04 times the predi
 The largest batch sizes at which GPTs and timm's networks were measured are only a quarter to three eighths of the
 default, so their requirements at the default batch size are extrapolated.
 
-Operations: products and convolutions that the gradients depend on, counted in the graphs traced by TensorFlow
-2.21, with a multiplication and an addition as two operations (`python -m tests.benchmarks.operations`). The counts
-don't depend on the batch size or the precision. Only `ptb_lstm_mxnet` has no count, because its sentences vary in
-length.
+Operations: products and convolutions that the gradients depend on, with a multiplication and an addition as two
+operations (`python -m tests.tools.operations`). The counts don't depend on the batch size or the precision. Only
+`ptb_lstm_mxnet` has no count, because its sentences vary in length.
 """
 
 from collections.abc import Mapping

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from workloads.engines.engine import StepEvidence
 from workloads.protocol import events
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import RunSpec
@@ -33,29 +32,16 @@ class TrainingEvidence:
             reporter.send(events.Metric(key="weights_changed", value=changed))
 
 
-def report_steps(evidence: StepEvidence | None, steps: int, examples_asked: int, reporter: Reporter) -> None:
-    """Report the work of the timed steps as counted by the engine, and the expected work.
+def report_steps(examples_done: int | None, steps: int, examples_asked: int, reporter: Reporter) -> None:
+    """Report the examples used in the timed steps as counted by the engine, and their expected number.
 
-    `examples_done` must not be less than `examples_asked`, nor `operations_per_example` less than the declared
-    number (see workloads.training.measured). `operations_float32_pct` and similar metrics add up to 100.
-    `steps_counted` is the number of steps whose operations were counted; 0 means none.
+    `examples_done` must not be less than `examples_asked`. `steps_counted` is the number of steps whose examples
+    were counted; 0 means none.
     """
-    is_counted = evidence is not None and evidence.operations_per_example is not None
-    counted = steps if evidence is None or evidence.steps_counted is None else evidence.steps_counted
-    reporter.send(events.Metric(key="steps_counted", value=float(counted if is_counted else 0)))
-    if evidence is None:
-        return
-    metrics: dict[str, float | None] = {
-        "examples_done": float(evidence.examples),
-        "examples_asked": float(examples_asked),
-        "operations_per_example": evidence.operations_per_example,
-    }
-    total = sum((evidence.operations or {}).values())
-    for name, count in (evidence.operations or {}).items():
-        metrics[f"operations_{name}_pct"] = 100 * count / total
-    for key, value in metrics.items():
-        if value is not None:
-            reporter.send(events.Metric(key=key, value=value))
+    reporter.send(events.Metric(key="steps_counted", value=0.0 if examples_done is None else float(steps)))
+    if examples_done is not None:
+        reporter.send(events.Metric(key="examples_done", value=float(examples_done)))
+        reporter.send(events.Metric(key="examples_asked", value=float(examples_asked)))
 
 
 def report_distinct(distinct: int | None, declared: int, reporter: Reporter) -> None:

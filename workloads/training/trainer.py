@@ -1,22 +1,20 @@
 """A compiled network with its engine and data, ready for training."""
 
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from workloads.engines.engine import Engine
 from workloads.training.feed import Feed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Trainer:
     """A compiled network, its engine and its data.
 
     Attributes:
         callbacks: Returns new instances of the network's own Keras callbacks.
-        examples: Number of examples in timed epochs, for each compiled form of the step. Filled by `fit`; empty if
-            the engine doesn't count them.
+        examples: Number of examples in timed epochs. Added up by `fit`; None if the engine doesn't count them.
     """
 
     engine: Engine
@@ -24,7 +22,7 @@ class Trainer:
     feed: Feed
     batch_size: int
     callbacks: Callable[[], list[Any]]
-    examples: "Counter[int]" = field(default_factory=Counter)
+    examples: int | None = None
 
     def fit(self, feed: Feed, watch: Any, **asked: Any) -> None:
         """Train on all or part of the data, timed by `watch`. `asked` contains arguments for `model.fit`."""
@@ -42,8 +40,8 @@ def _counter(trainer: Trainer, *, begins: bool) -> Any:
     from keras.callbacks import Callback
 
     def count(sign: int) -> None:
-        for form, seen in enumerate(trainer.engine.examples_seen(trainer.model) or ()):
-            trainer.examples[form] += sign * seen
+        seen = trainer.engine.examples_seen(trainer.model) or 0
+        trainer.examples = (trainer.examples or 0) + sign * seen
 
     class ExampleCounter(Callback):  # type: ignore[misc] # Keras ships no types
         def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:

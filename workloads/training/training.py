@@ -115,12 +115,10 @@ class Training(Workload):
             return
         _check_count("devices", devices, spec.device_count)
         training_evidence.report(model, spec, reporter)
-        examples = tuple(trainer.examples.values())
         steps = reporter.steps_done
         if spec.preset != "quick":
             _evaluate(self, trainer, reporter)
-        evidence = engine.step_evidence(model, examples, spec.batch_size)
-        report_steps(evidence, steps, self._least_examples(spec, trainer.feed, steps), reporter)
+        report_steps(trainer.examples, steps, self._least_examples(spec, trainer.feed, steps), reporter)
         report_distinct(trainer.feed.distinct(), self.different_examples(spec, trainer.feed), reporter)
         report_memory(engine, reporter)
         engine.leave()
@@ -149,7 +147,7 @@ def prepare(workload: Training, job: Job, reporter: Reporter) -> Trainer:
     feed = _load(workload, folder, job.spec)
     reporter.send(
         events.Dataset(
-            name=feed.name or workload.dataset or "generated",
+            name=workload.dataset or "generated",
             source=feed.source,
             checksum=feed.checksum,
             samples=feed.samples,

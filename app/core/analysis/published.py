@@ -248,7 +248,7 @@ def disagreement(row: PublishedRow) -> str:
     comparing CPUs.
     """
     workload = CATALOGUE.get(row.workload)
-    operations = workload.step_operations("") if workload is not None else None
+    operations = workload.operations_per_example if workload is not None else None
     if workload is None or operations is None or row.cores is None or row.metric != "s_per_epoch":
         return ""
     like = ("workload", "source", "software", "year", "batch_size", "metric", "precision")

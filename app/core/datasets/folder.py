@@ -83,8 +83,7 @@ class DataFolder:
         try:
             _write_json(fresh / MARK, mark_of(fresh, self._module))
             self._module.install(files, fresh)
-            names = sorted(self._module.STORED.contents(fresh))
-            note = {"dataset": source.id, "files": [asdict(file) for file in source.files], "contents": names}
+            note = {"dataset": source.id, "files": [asdict(file) for file in source.files]}
             _write_json(fresh / NOTE, {**note, "installed_at": now_text()})
             fresh.chmod(0o755)
             if hold is not None and os.name == "nt":

@@ -1,7 +1,7 @@
 """Identifies the app's own files in a data set's folder, and deletes only those.
 
 A folder belongs to the app if it contains a valid note of an installation or, next to the final location, a mark
-with the folder's name. Only the files listed in the note or by the data set's module belong to the app. These
+with the folder's name. Only the files listed by the data set's module belong to the app. These
 files are deleted one by one, and a folder with other files is kept.
 """
 
@@ -9,7 +9,7 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +33,7 @@ class Found:
     """The contents of a folder that may belong to a data set.
 
     Attributes:
-        own: Names of our files and folders, in deletion order; None if nothing is ours.
+        own: Names of our files, in deletion order; None if nothing is ours.
         strangers: Names of files that aren't ours.
         problem: Reason why nothing is ours; None if something is, or if the folder is empty or missing.
     """
@@ -59,18 +59,15 @@ def find(folder: Path, module: Dataset, *, is_ours: bool = False) -> Found:
         return Found(None, problem=_problem(status))
     if not any(folder.iterdir()):
         return Found(() if is_ours else None)
-    noted = _noted(folder, module)
-    if noted is None and not is_ours:
+    if not is_ours and not _is_noted(folder, module):
         some = named([path.name for path in folder.iterdir()])
         return Found(None, problem=message("dataset.no_installation_note", names=some))
 
-    def owns(name: str) -> bool:
-        return name in {NOTE, MARK, LOCK} | _LEFT_BY_SYSTEMS or module.STORED.owns(name, noted)
-
+    names = {NOTE, MARK, LOCK} | _LEFT_BY_SYSTEMS | module.STORED
     own: list[str] = []
     strangers: list[str] = []
-    for name, is_own in _entries(folder, "", owns):
-        (own if is_own else strangers).append(name)
+    for name, is_file in _entries(folder):
+        (own if is_file and name in names else strangers).append(name)
     # The file that marks the folder as ours is last, so that the rest still counts as ours after a killed removal.
     own.sort(key=lambda name: name in {NOTE, MARK})
     return Found(tuple(own), tuple(sorted(strangers)))
@@ -87,16 +84,12 @@ def mark_of(folder: Path, module: Dataset) -> dict[str, object]:
     return {"dataset": module.SOURCE.id, "folder": folder.name}
 
 
-def _noted(folder: Path, module: Dataset) -> Collection[str] | None:
-    """Return the names in an installation's note; None without a valid note of this data set."""
+def _is_noted(folder: Path, module: Dataset) -> bool:
+    """Return whether a folder contains a valid note of this data set's installation."""
     content = _read(folder / NOTE)
     if content is None or content.get("dataset", module.SOURCE.id) != module.SOURCE.id:
-        return None
-    if not isinstance(content.get("files"), list) or not isinstance(content.get("installed_at"), str):
-        return None
-    # Earlier versions recorded only the source.
-    names = content.get("contents", module.STORED.contents(folder))
-    return {name for name in names if isinstance(name, str)} if isinstance(names, list | frozenset) else None
+        return False
+    return isinstance(content.get("files"), list) and isinstance(content.get("installed_at"), str)
 
 
 def _read(path: Path) -> dict[str, object] | None:
@@ -117,18 +110,13 @@ def named(names: Collection[str]) -> str:
     return sentence("dataset.names_and_more", names=some, more=more) if more else ", ".join(some)
 
 
-def _entries(folder: Path, prefix: str, owns: Callable[[str], bool]) -> Iterator[tuple[str, bool]]:
-    """Yield each name and whether it is ours, contents before their folder. Other folders aren't searched."""
+def _entries(folder: Path) -> Iterator[tuple[str, bool]]:
+    """Yield each name in a folder, and whether it is a regular file. Names of folders end with a slash."""
     with os.scandir(folder) as entries:
         in_order = sorted(entries, key=lambda entry: entry.name)
     for entry in in_order:
         status = entry.stat(follow_symlinks=False)
-        is_folder = _is_real_folder(status)
-        name = f"{prefix}{entry.name}{'/' if is_folder else ''}"
-        is_own = owns(name) and (is_folder or stat.S_ISREG(status.st_mode))
-        if is_own and is_folder:
-            yield from _entries(Path(entry.path), name, owns)
-        yield name, is_own
+        yield f"{entry.name}{'/' if _is_real_folder(status) else ''}", stat.S_ISREG(status.st_mode)
 
 
 def _is_real_folder(status: os.stat_result) -> bool:
@@ -143,17 +131,9 @@ def _problem(status: os.stat_result) -> Message:
 
 
 def delete(folder: Path, names: Collection[str]) -> None:
-    """Delete our files and folders, and the folder itself if it is then empty; keep all other files."""
+    """Delete our files, and the folder itself if it is then empty; keep all other files."""
     for name in names:
-        path = folder / name
-        if name.endswith("/"):
-            _remove_empty(path)
-        else:
-            path.unlink(missing_ok=True)
-    _remove_empty(folder)
-
-
-def _remove_empty(folder: Path) -> None:
+        (folder / name).unlink(missing_ok=True)
     try:
         folder.rmdir()
     except OSError as error:

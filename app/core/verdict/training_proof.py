@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from app.core.messages import Message, message, sentence
 from app.core.records import Run
-from app.core.verdict.training_rules import declared_operations, operation_shares_pct
 from workloads import CATALOGUE
 
 
@@ -30,7 +29,7 @@ def proof_lines(run: Run) -> list[tuple[str, str]]:
 
 
 def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield the work done in the steps, as counted by the engine, and their duration according to two clocks."""
+    """Yield the examples used in the steps, as counted by the engine, and the duration according to two clocks."""
     metrics = run.metrics
     done, asked = metrics.get("examples_done"), metrics.get("examples_asked")
     if done is not None and asked is not None:
@@ -38,13 +37,6 @@ def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
     elif _says_what_is_counted(run):
         yield sentence("proof.examples"), sentence("proof.not_counted")
     yield from _distinct_line(run)
-    if (operations := metrics.get("operations_per_example")) is not None:
-        yield sentence("proof.operations"), _operations_text(run, operations)
-    elif _says_what_is_counted(run):
-        yield sentence("proof.operations"), sentence("proof.not_counted")
-    if shares := operation_shares_pct(metrics):
-        texts = [sentence("proof.share", share_pct=share, number=number) for number, share in shares.items()]
-        yield sentence("heading.precision"), ", ".join(texts)
     worker_s, parent_s = metrics.get("worker_clock_s"), metrics.get("parent_clock_s")
     if worker_s is not None and parent_s is not None and done is not None:
         yield sentence("proof.clock"), sentence("proof.clocks", worker_s=worker_s, parent_s=parent_s)
@@ -62,19 +54,6 @@ def _distinct_line(run: Run) -> Iterator[tuple[str, str]]:
         yield sentence("proof.data"), text
     elif _says_what_is_counted(run):
         yield sentence("proof.data"), sentence("proof.not_counted")
-
-
-def _operations_text(run: Run, operations: float) -> str:
-    """Return the operations per example as text, with the number of counted steps unless all were counted."""
-    declared = declared_operations(run.summary)
-    code = "proof.operations_done" if declared is None else "proof.operations_of"
-    of = {} if declared is None else {"declared_mflop": declared / 1e6}
-    text = sentence(code, done_mflop=operations / 1e6, **of)
-    steps = sum(len(block.durations_s) for block in run.steps if block.phase != "validate")
-    counted = run.metrics.get("steps_counted")
-    if counted is None or counted >= steps:
-        return text
-    return sentence("proof.operations_in_steps", text=text, count=int(counted))
 
 
 def _band(run: Run) -> Message:

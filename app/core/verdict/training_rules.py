@@ -1,21 +1,13 @@
 """Rules that check whether the training steps did the declared work in the stated time."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from app.core.messages import Message, message
-from app.core.records import RunSummary
-from app.core.verdict.context import Evidence, Rule, gpu_index
-from workloads import CATALOGUE
+from app.core.verdict.context import Evidence, Rule
 from workloads.protocol import events
 
-# The count is exact, but a gradient may be implemented slightly differently in another version of the engine.
-OPERATIONS_PCT = 98.0
-# In every network, all operations use the declared type.
-PRECISION_PCT = 99.0
-NUMBERS = {"float32": "float32", "mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
 # Real data contains few duplicates, such as 43 of the 60,000 pictures in Fashion-MNIST.
 DISTINCT_PCT = 90.0
-_SHARE = "operations_"
 # Both processes read the same clock, so any difference is delivery time: milliseconds, or half a second on a
 # computer that is out of memory. One second in ten is more than that.
 CLOCK_PCT = 2.0
@@ -39,55 +31,10 @@ def _examples_repeated(evidence: Evidence) -> Message | None:
 
 
 def _not_counted(evidence: Evidence) -> Message | None:
-    """Return a caution if the engine couldn't count the work done in the steps; None for older records."""
+    """Return a caution if the engine couldn't count the examples used; None for older records."""
     metrics = evidence.run.metrics
     is_uncounted = metrics.get("steps_counted") == 0 and metrics.get("examples_done") is None
     return message("verdict.not_counted") if is_uncounted else None
-
-
-def _operations_missing(evidence: Evidence) -> Message | None:
-    declared, done = declared_operations(evidence.run.summary), evidence.run.metrics.get("operations_per_example")
-    if declared is None or done is None or 100 * done >= OPERATIONS_PCT * declared:
-        return None
-    return message("verdict.operations_missing", done_mflop=done / 1e6, declared_mflop=declared / 1e6)
-
-
-def _operations_unknown(evidence: Evidence) -> Message | None:
-    metrics = evidence.run.metrics
-    is_counted = metrics.get("examples_done") is None or metrics.get("operations_per_example") is not None
-    # Engines also hide operations on GPUs: a recurrent layer of cuDNN is a single operation of unknown size.
-    is_hidden = gpu_index(evidence.run.summary.device or "") is not None
-    if is_counted or is_hidden or declared_operations(evidence.run.summary) is None:
-        return None
-    return message("verdict.operations_unknown")
-
-
-def declared_operations(run: RunSummary) -> int | None:
-    """Return the declared operations per example of a training step; None if unknown."""
-    workload = CATALOGUE.get(run.workload)
-    if workload is None or run.workload_version != workload.version:
-        return None
-    return workload.step_operations(run.variant)
-
-
-def _precision_differs(evidence: Evidence) -> Message | None:
-    shares_pct = operation_shares_pct(evidence.run.metrics)
-    number = NUMBERS.get(evidence.run.summary.precision)
-    if not shares_pct or number is None:
-        return None
-    share_pct = shares_pct.get(number, 0.0)
-    if share_pct >= PRECISION_PCT:
-        return None
-    return message("verdict.precision_differs", share_pct=100 - share_pct, number=number)
-
-
-def operation_shares_pct(metrics: Mapping[str, float | None]) -> dict[str, float]:
-    """Return the percentage of operations in each number type; empty if unknown."""
-    return {
-        name.removeprefix(_SHARE).removesuffix("_pct"): value
-        for name, value in metrics.items()
-        if name.startswith(_SHARE) and name.endswith("_pct") and value is not None
-    }
 
 
 def _clock_slow(evidence: Evidence) -> Message | None:
@@ -135,8 +82,5 @@ TRAINING_RULES = (
     Rule("examples_missing", "invalid", _examples_missing, "advice.report_again", at_end=True),
     Rule("examples_repeated", "invalid", _examples_repeated, "advice.report_again", at_end=True),
     Rule("not_counted", "caution", _not_counted, "advice.uncompiled", at_end=True),
-    Rule("operations_missing", "invalid", _operations_missing, "advice.report_again", at_end=True),
-    Rule("operations_unknown", "caution", _operations_unknown, "advice.report_again", at_end=True),
-    Rule("precision_differs", "invalid", _precision_differs, "advice.report_again", at_end=True),
     Rule("clock_slow", "invalid", _clock_slow, "advice.report_again", at_end=True),
 )

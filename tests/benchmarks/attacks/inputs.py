@@ -10,7 +10,7 @@ from tests.benchmarks.attacks.processes import complaints, ended, start
 
 _WORDS = (
     *("run", "ab", "workloads", "hardware", "compare", "data", "results", "import", "doctor", "demo", "matmul"),
-    *("list", "show", "share", "delete", "export", "group", "fetch", "import", "remove", "mnist", "flowers"),
+    *("list", "show", "share", "delete", "export", "group", "fetch", "import", "remove", "mnist"),
     *("--json", "--limit", "--output", "--format", "csv", "json", "--epochs", "--steps", "--batch", "--seed"),
     *("--threads", "--duration", "--device", "--preset", "quick", "--repeat", "--pairs", "--set", "--a", "--b"),
     *("--data", "--log", "--workload", "--name", "--url", "--baseline", "--theme", "--help", "--version"),

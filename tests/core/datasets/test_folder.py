@@ -20,7 +20,7 @@ from tests.archives import make_nietzsche
 from tests.core.datasets.acts import acts_on
 from tests.core.datasets.server import serving
 from tests.saying import said
-from workloads.datasets import flowers, nietzsche
+from workloads.datasets import nietzsche
 from workloads.datasets.source import HostileArchiveError
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes")
@@ -135,7 +135,7 @@ def test_what_is_not_ours_is_left_as_it_is(mine: Paths, text: Path, make: Callab
             assert "\n" not in str(refused.value)
     assert server.ranges == []  # reported before anything was downloaded
     assert snapshot(mine.datasets) == before
-    assert len(list_datasets(mine)) == 7
+    assert len(list_datasets(mine)) == 6
 
 
 def test_neighbours_with_similar_names_stay_whatever_comes_of_an_import(
@@ -227,8 +227,7 @@ def test_a_note_cannot_make_other_files_ours(mine: Paths, text: Path, tmp_path: 
     (tmp_path / "outside.txt").write_text("mine")
     (folder / "thesis.tex").write_text("mine")
     note = json.loads((folder / "installed.json").read_text())
-    assert note["contents"] == ["contents.sha256", "nietzsche.txt"]
-    note["contents"] += ["thesis.tex", "../../outside.txt", str(tmp_path / "outside.txt"), 5]
+    note["contents"] = ["thesis.tex", "../../outside.txt", str(tmp_path / "outside.txt"), 5]
     (folder / "installed.json").write_text(json.dumps(note))
     assert remove_dataset(mine, "nietzsche").kept == ("thesis.tex",)
     assert (tmp_path / "outside.txt").exists()
@@ -329,34 +328,6 @@ def test_the_old_data_set_is_restored_if_the_new_one_cannot_be_renamed(
     assert snapshot(mine.datasets) == {"nietzsche": ("d", b"")} | {
         f"nietzsche/{name}": found for name, found in before.items()
     }
-
-
-def test_photos_of_the_users_own_are_told_from_those_that_were_installed(paths: Paths) -> None:
-    folder = paths.datasets / "flowers"
-    own, records = ["daisy/1_a.jpg", "roses/2_b.jpg"], "tfrecords-128/photos-00.tfrec"
-    names = [*own, records, ".tfrecords-32-abcdefgh/photos-03.tfrec", "LICENSE.txt", "contents.sha256"]
-    theirs = ["daisy/my-daisy.jpg", "lilies/1_a.jpg", "tfrecords-128/notes.txt", "tulips/more/1_a.jpg"]
-    for name in (*names, *theirs):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(b"x")
-    note = {"dataset": "flowers", "files": [], "contents": own, "installed_at": "2026-11-20T10:00:00Z"}
-    (folder / "installed.json").write_text(json.dumps(note))
-    removal = remove_dataset(paths, "flowers")
-    assert removal.kept == ("daisy/my-daisy.jpg", "lilies/", "tfrecords-128/notes.txt", "tulips/more/")
-    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == set(theirs)
-
-
-def test_photos_of_an_earlier_version_are_known_by_a_list(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flowers, "TRAIN_COUNT", 1)
-    monkeypatch.setattr(flowers, "TEST_COUNT", 1)
-    folder = paths.datasets / "flowers"
-    for name in ("daisy/1_a.jpg", "roses/2_b.jpg", "roses/mine.jpg"):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(b"x")
-    (folder / "photos.txt").write_text("daisy/1_a.jpg\nroses/2_b.jpg\n")
-    (folder / "installed.json").write_text('{"files": [], "installed_at": "2026-11-20T10:00:00Z"}')
-    assert remove_dataset(paths, "flowers").kept == ("roses/mine.jpg",)
-    assert [path for path in folder.rglob("*") if path.is_file()] == [folder / "roses" / "mine.jpg"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a right of their own there")

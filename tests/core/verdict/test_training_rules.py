@@ -23,15 +23,12 @@ from workloads import CATALOGUE, STANDARD
 from workloads.training.proof_marks import least_examples
 from workloads.training.training import Training
 
-OPERATIONS = sure(CATALOGUE[STANDARD].operations_per_example)
 HONEST: dict[str, float | None] = {
     "updates_done": 1500.0,
     "updates_asked": 1500.0,
     "weights_changed": 0.2,
     "examples_done": 150_000.0,
     "examples_asked": 150_000.0,
-    "operations_per_example": float(OPERATIONS),
-    "operations_float32_pct": 100.0,
     "worker_clock_s": 50.0,
     "parent_clock_s": 50.004,
 }
@@ -62,31 +59,11 @@ def test_an_honest_run_has_none_of_these_reasons(run: Run) -> None:
     [
         ("examples_missing", {"examples_done": 75_000.0}, {"done": "75,000", "asked": "150,000"}),
         (
-            "operations_missing",
-            {"operations_per_example": OPERATIONS / 4},
-            {"done_mflop": "59.08", "declared_mflop": "236.3"},
-        ),
-        (
             "examples_repeated",
             {"examples_distinct": 600.0, "examples_declared": 50_000.0},
             {"distinct": "600", "declared": "50,000"},
         ),
-        (
-            "not_counted",
-            {
-                "steps_counted": 0.0,
-                "examples_done": None,
-                "operations_per_example": None,
-                "operations_float32_pct": None,
-            },
-            {},
-        ),
-        ("operations_unknown", {"operations_per_example": None, "operations_float32_pct": None}, {}),
-        (
-            "precision_differs",
-            {"operations_float32_pct": 40.0, "operations_bfloat16_pct": 60.0},
-            {"share_pct": "60", "number": "float32"},
-        ),
+        ("not_counted", {"steps_counted": 0.0, "examples_done": None}, {}),
         ("clock_slow", {"worker_clock_s": 25.0}, {"worker_s": "25.0", "parent_s": "50.0"}),
     ],
 )
@@ -122,21 +99,6 @@ def test_records_without_evidence_are_not_judged_by_it(run: Run) -> None:
     assert reasons(replace(run, metrics=old, epochs=halved)) == {}
 
 
-def test_another_network_or_version_has_no_declared_operations(run: Run) -> None:
-    for change in ({"variant": "filters=8"}, {"workload_version": 99}, {"workload": "no_such"}):
-        changed = replace(run, summary=replace(run.summary, **change))
-        assert (
-            not {"operations_missing", "operations_unknown"} & reasons(changed, operations_per_example=1.0).keys()
-        )
-
-
-def test_what_a_gpu_hides_is_no_reproach(run: Run) -> None:
-    uncounted = {"operations_per_example": None, "operations_float32_pct": None}
-    assert "operations_unknown" in reasons(run, **uncounted)
-    on_gpu = replace(run, summary=replace(run.summary, device="gpu:0"))
-    assert "operations_unknown" not in reasons(on_gpu, **uncounted)
-
-
 def test_a_few_examples_may_be_there_twice(run: Run) -> None:
     assert reasons(run, examples_distinct=45_000.0, examples_declared=50_000.0) == {}
     assert "examples_repeated" in reasons(run, examples_distinct=44_999.0, examples_declared=50_000.0)
@@ -145,18 +107,10 @@ def test_a_few_examples_may_be_there_twice(run: Run) -> None:
 def test_what_was_not_counted_is_said_of_new_runs_only(run: Run) -> None:
     kept = ("weights_changed", "proof_loss")
     old = replace(run, metrics={key: value for key, value in HONEST.items() if key in kept})
-    names = [sentence(code) for code in ("proof.examples", "proof.data", "proof.operations", "proof.updates")]
+    names = [sentence(code) for code in ("proof.examples", "proof.data", "proof.updates")]
     assert not set(names) & dict(proof_lines(old)).keys()
     new = dict(proof_lines(replace(old, metrics={**old.metrics, "steps_counted": 0.0})))
-    assert [new[name] for name in names] == [sentence("proof.not_counted")] * 4
-
-
-def test_operations_of_some_steps_say_of_how_many(run: Run) -> None:
-    lines = dict(proof_lines(replace(run, metrics={**HONEST, "steps_counted": 12.0})))
-    text = sentence("proof.operations_of", declared_mflop=OPERATIONS / 1e6, done_mflop=OPERATIONS / 1e6)
-    assert lines[sentence("proof.operations")] == sentence("proof.operations_in_steps", text=text, count=12)
-    of_all = dict(proof_lines(replace(run, metrics={**HONEST, "steps_counted": 1_500.0})))
-    assert of_all[sentence("proof.operations")] == text
+    assert [new[name] for name in names] == [sentence("proof.not_counted")] * 3
 
 
 def test_a_band_around_the_loss_of_guessing_is_not_called_proof(run: Run) -> None:
@@ -179,10 +133,6 @@ def test_the_evidence_is_shown_with_the_other_lines(run: Run) -> None:
     )
     # It is about the whole data set, not about the examples used, so both names and texts differ.
     assert said("proof.distinct_of", distinct="50,000", declared="50,000").is_all_of(lines[sentence("proof.data")])
-    assert said("proof.operations_of", declared_mflop="236.3", done_mflop="236.3").is_all_of(
-        lines[sentence("proof.operations")]
-    )
-    assert lines[sentence("heading.precision")] == sentence("proof.share", share_pct=100, number="float32")
     assert said("proof.clocks", parent_s="50.0", worker_s="50.0").is_all_of(lines[sentence("proof.clock")])
 
 

@@ -12,7 +12,7 @@ from workloads.protocol.messages import Message
 
 @contextmanager
 def refusing(kind: type[MessageError], pattern: str) -> Iterator[pytest.ExceptionInfo[MessageError]]:
-    """Expect an error whose message matches: "archive.photos found=3 kind=tulips", inner messages included."""
+    """Expect an error whose message matches: "archive.reviews found=3 place=train", inner messages included."""
     with pytest.raises(kind) as caught:
         yield caught
     assert re.search(pattern, flat(caught.value.message)), flat(caught.value.message)

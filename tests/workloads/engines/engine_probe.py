@@ -62,27 +62,26 @@ class Shortened:
 
     Attributes:
         changes: Attributes of the workload, or its parameters.
-        parameters_count, operations_per_example: As `engine_probe tensorflow all FOLDER ID` counts them.
+        parameters_count: As `engine_probe tensorflow all FOLDER ID` counts them.
     """
 
     changes: dict[str, Any]
     parameters_count: int
-    operations_per_example: int
 
 
 SHORTENED = {
-    "efficientnet_b0_224": Shortened({"stages": ((1, 3, 16, 1, 1), (2, 5, 24, 2, 6))}, 1_340_986, 1_091_198_592),
-    "convnext_tiny_224": Shortened({"stages": ((96, 1), (192, 1))}, 657_736, 3_313_069_056),
-    "vit_tiny_224": Shortened({"blocks": 1}, 823_912, 729_052_416),
-    "gpt_mini": Shortened({"blocks": 1}, 19_667_712, 34_628_173_824),
-    "nanogpt_char": Shortened({"blocks": 1}, 1_890_816, 3_053_518_848),
+    "efficientnet_b0_224": Shortened({"stages": ((1, 3, 16, 1, 1), (2, 5, 24, 2, 6))}, 1_340_986),
+    "convnext_tiny_224": Shortened({"stages": ((96, 1), (192, 1))}, 657_736),
+    "vit_tiny_224": Shortened({"blocks": 1}, 823_912),
+    "gpt_mini": Shortened({"blocks": 1}, 19_667_712),
+    "nanogpt_char": Shortened({"blocks": 1}, 1_890_816),
 }
 
 
-def declared(engine: str, name: str) -> tuple[int | None, int | None]:
-    """Return parameters and operations of a network as `all` trains it."""
+def declared(engine: str, name: str) -> int | None:
+    """Return the parameters of a network as `all` trains it."""
     counts = SHORTENED[name] if name in SHORTENED and engine != "torch" else only(Training, CATALOGUE[name])
-    return counts.parameters_count, counts.operations_per_example
+    return counts.parameters_count
 
 
 def trained_by(engine: str) -> list[Training]:
@@ -289,7 +288,7 @@ def watch_steps(engine: str) -> Iterator[Answer]:
         "step_s": [later - earlier for each in ends[1:] for earlier, later in pairwise(each)],
         "left_s": left_s,
         "epochs_s": [end - begin for begin, end in spans],
-        "examples": sum(running.examples_seen(model) or ()),
+        "examples": running.examples_seen(model),
         "compiled": len(compiled_at),
         "compiled_after_first_step": sum(at_s > first_step_s for at_s in compiled_at),
     }

@@ -8,7 +8,6 @@ import pytest
 from numpy.typing import NDArray  # noqa: TID253
 from PIL import Image  # noqa: TID253
 
-from workloads.datasets.jpeg import jpeg_size
 from workloads.engines import image_ops
 from workloads.engines.image_ops import Variation
 
@@ -63,11 +62,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED)
 def test_a_damaged_picture_is_refused(data: bytes) -> None:
-    for use in (
-        image_ops.decoded,
-        lambda data: image_ops.fitted(data, 8, 90),
-        lambda data: image_ops.floats(data, 8),
-    ):
+    for use in (image_ops.decoded, lambda data: image_ops.floats(data, 8)):
         with pytest.raises(OSError, match="a picture is damaged"):
             use(data)
 
@@ -82,14 +77,6 @@ def test_pictures_are_pressed_into_a_square_without_smoothing(height: int, width
     assert (result.dtype.name, result.shape) == ("uint8", (side, side, 3))
     assert np.abs(result - np.floor(wanted)).max() <= 1
     assert (result == np.floor(wanted + 1e-6)).mean() > 0.98
-    if height == width:
-        assert np.array_equal(image_ops.unpacked(picture.tobytes(), height, side), result)
-
-
-@pytest.mark.parametrize("size", [0, 16 * 16 * 3 - 1, 16 * 16 * 3 + 1])
-def test_pixels_that_are_too_few_or_too_many_are_refused(size: int) -> None:
-    with pytest.raises(OSError, match="a picture is damaged"):
-        image_ops.unpacked(bytes(size), 16, 8)
 
 
 def test_pictures_are_enlarged_smoothly() -> None:
@@ -101,20 +88,6 @@ def test_pictures_are_enlarged_smoothly() -> None:
     assert larger[inside, 5, 0] == pytest.approx(((np.arange(30) + 0.5) / 5 - 0.5)[inside], abs=1e-2)
     assert larger[5, inside, 1] == pytest.approx(((np.arange(32) + 0.5) / 4 - 0.5)[inside], abs=1e-2)
     assert larger[..., 2] == pytest.approx(7.0, abs=1e-5)
-
-
-@pytest.mark.parametrize(("height", "width"), [(90, 60), (60, 90), (64, 64), (20, 31), (331, 500)])
-def test_a_photo_is_scaled_until_its_shorter_side_fits_and_cut_on_both_sides(height: int, width: int) -> None:
-    fitted = image_ops.fitted(jpeg(smooth(height, width)), 32, 98)
-    assert jpeg_size(fitted) == (32, 32)
-    result = np.asarray(Image.open(io.BytesIO(fitted))).astype(float)
-    # Colours rise evenly, so that those of the corners say what was cut off.
-    shorter = min(height, width)
-    (top, left), (bottom, right) = (
-        [(side / 2 + sign * shorter * 15.5 / 32) / side * 200 + 30 for side in (height, width)] for sign in (-1, 1)
-    )
-    assert result[0, 0, :2] == pytest.approx([top, left], abs=6)
-    assert result[-1, -1, :2] == pytest.approx([bottom, right], abs=6)
 
 
 def test_an_unchanged_photo_is_its_numbers_from_0_to_1() -> None:

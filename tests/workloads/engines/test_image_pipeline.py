@@ -1,4 +1,4 @@
-"""Pictures on engines without a pipeline of their own: order, passes, batches, threads, errors and cancelling."""
+"""Pictures: order, passes, batches, threads, errors and cancelling."""
 
 import threading
 from collections import Counter
@@ -12,12 +12,10 @@ import numpy as np  # noqa: TID253 - these tests are about arrays
 import pytest
 
 from tests.waiting import wait_until
-from workloads.datasets.flower_photos import Examples
 from workloads.engines import image_ops
 from workloads.engines import image_pipeline as module
-from workloads.engines.engine import Engine
-from workloads.engines.image_pipeline import Pictures, made, shuffled, usable_cpus
-from workloads.engines.keras_feed import Batches, KerasFeed
+from workloads.engines.image_pipeline import Examples, Reader, in_order, made, shuffled, usable_cpus, varied
+from workloads.engines.keras_feed import KerasFeed
 from workloads.engines.prefetcher import Prefetcher
 
 PATIENCE_S = 30.0
@@ -25,11 +23,10 @@ SIDE = 8
 COUNT = 40
 
 
-@pytest.fixture
-def pictures() -> Iterator[Pictures]:
-    """What engines do by default; no thread may be left afterwards."""
+@pytest.fixture(autouse=True)
+def no_thread_is_left() -> Iterator[None]:
     before = set(threading.enumerate())
-    yield Engine().pictures()
+    yield
     wait_until(lambda: set(threading.enumerate()) <= before)
 
 
@@ -46,34 +43,26 @@ def readers() -> list[str]:
 
 
 @pytest.fixture
-def paths(tmp_path: Path, pictures: Pictures) -> list[Path]:
+def paths(tmp_path: Path) -> list[Path]:
     """Files whose grey says their number."""
     paths = [tmp_path / f"{number}.jpg" for number in range(COUNT)]
     for number, path in enumerate(paths):
-        path.write_bytes(pictures.encoded(grey(number), 95))
+        path.write_bytes(image_ops.encoded(grey(number), 95))
     return paths
 
 
-@pytest.fixture(params=["memory", "records"])
-def examples(tmp_path: Path, pictures: Pictures, request: pytest.FixtureRequest) -> Examples:
-    """The same as photos, in memory or in files of records; a photo's label is its number's rest by five."""
-    jpegs = tuple(pictures.encoded(grey(number), 95) for number in range(COUNT))
-    labels = np.arange(COUNT, dtype=np.int32) % 5
-    if request.param == "memory":
-        which = np.arange(COUNT)
-        return Examples(size=SIDE, classes=5, count=COUNT, jpegs=jpegs, which=which, labels=labels)
-    shards = (tmp_path / "0.tfrec", tmp_path / "1.tfrec")
-    for place, shard in enumerate(shards):
-        with pictures.record_writer(shard) as writer:
-            for number in range(20 * place, 20 * place + 20):
-                writer.write(pictures.record({"jpeg": jpegs[number], "label": int(labels[number])}))
-    return Examples(size=SIDE, classes=5, count=COUNT, shards=shards)
+@pytest.fixture
+def examples() -> Examples:
+    """Pictures whose label is their number's rest by five; no thread may be left after their use."""
+    jpegs = tuple(image_ops.encoded(grey(number), 95) for number in range(COUNT))
+    return Examples(SIDE, 5, jpegs, np.arange(COUNT), np.arange(COUNT, dtype=np.int32) % 5)
 
 
-def test_files_are_read_in_order_and_in_batches(pictures: Pictures, paths: list[Path]) -> None:
-    data = pictures.from_files(paths, list(range(COUNT)), 4)
+def test_files_are_read_in_order_and_in_batches(paths: list[Path]) -> None:
+    reader = Reader()
+    data = reader.files(paths, list(range(COUNT)), 4)
     for whole, sizes in ((False, [16, 16, 8]), (True, [16, 16])):
-        batches = pictures.batches(data, 16, whole=whole)
+        batches = reader.batches(data, 16, whole=whole)
         for _ in range(2):  # each pass is the same
             seen = list(batches)
             assert [images.shape for images, _ in seen] == [(size, 4, 4, 3) for size in sizes]
@@ -83,41 +72,33 @@ def test_files_are_read_in_order_and_in_batches(pictures: Pictures, paths: list[
             assert labels == list(range(sum(sizes)))
 
 
-def test_records_of_several_files_are_read_in_turn(tmp_path: Path, pictures: Pictures) -> None:
-    files = [tmp_path / f"{number}.tfrecord" for number in range(3)]
-    for place, path in enumerate(files):
-        with pictures.record_writer(path) as writer:
-            for number in range(place, 10, 3):
-                writer.write(pictures.record({"image": grey(number).tobytes(), "label": number}))
-    ((images, labels),) = pictures.batches(pictures.from_records(files, SIDE, 4), 20)
-    assert labels.tolist() == list(range(10)) == [number_of(image) for image in images]
-
-
-def test_what_was_read_once_stays_in_memory(pictures: Pictures, paths: list[Path]) -> None:
-    cached = pictures.cached(pictures.from_files(paths, list(range(COUNT)), 4))
-    next(iter(pictures.batches(cached, 8)))
-    assert sum(len(labels) for _, labels in pictures.batches(cached, 8)) == COUNT
+def test_what_was_read_once_stays_in_memory(paths: list[Path]) -> None:
+    reader = Reader()
+    cached = reader.cached(reader.files(paths, list(range(COUNT)), 4))
+    next(iter(reader.batches(cached, 8)))
+    assert sum(len(labels) for _, labels in reader.batches(cached, 8)) == COUNT
     for path in paths:
         path.unlink()
     for size in (8, 16):
-        seen = [label for _, labels in pictures.batches(cached, size) for label in labels.tolist()]
+        seen = [label for _, labels in reader.batches(cached, size) for label in labels.tolist()]
         assert seen == list(range(COUNT))
 
 
-def test_a_missing_file_is_named_by_its_own_error(pictures: Pictures, paths: list[Path]) -> None:
+def test_a_missing_file_is_named_by_its_own_error(paths: list[Path]) -> None:
     paths[20].unlink()
-    batches = iter(pictures.batches(pictures.from_files(paths, [0] * COUNT, 4), 10))
-    with pictures.working_in(paths[0].parent):
+    with Reader() as reader:
+        batches = iter(reader.batches(reader.files(paths, [0] * COUNT, 4), 10))
         assert [len(labels) for _, labels in islice(batches, 2)] == [10, 10]
         with pytest.raises(FileNotFoundError, match=paths[20].name):
             next(batches)
 
 
-def test_nobody_reads_in_a_folder_after_the_work_in_it(pictures: Pictures, paths: list[Path]) -> None:
-    batches = iter(pictures.batches(pictures.from_files(paths, [0] * COUNT, 4), 2))
+def test_nobody_reads_in_a_folder_after_the_work_in_it(paths: list[Path]) -> None:
+    reader = Reader()
+    batches = iter(reader.batches(reader.files(paths, [0] * COUNT, 4), 2))
 
     def work() -> None:
-        with pictures.working_in(paths[0].parent):
+        with reader:
             next(batches)
             assert readers()
             raise KeyboardInterrupt
@@ -128,13 +109,13 @@ def test_nobody_reads_in_a_folder_after_the_work_in_it(pictures: Pictures, paths
     assert next(batches, None) is None
 
 
-def test_a_batch_in_the_making_is_cut_short(pictures: Pictures, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_in_the_making_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "Prefetcher", partial(Prefetcher, patience_s=0.01))
     reached, goes_on = threading.Event(), threading.Event()
     read: list[int] = []
 
     class Source:
-        def examples(self) -> Iterator[tuple[object, int]]:
+        def examples(self) -> Iterator[module.Example]:
             for number in count():
                 read.append(number)
                 if number == 14:
@@ -142,7 +123,7 @@ def test_a_batch_in_the_making_is_cut_short(pictures: Pictures, monkeypatch: pyt
                     assert goes_on.wait(PATIENCE_S)
                 yield np.zeros(1), number
 
-    batches = iter(pictures.batches(Source(), 10))
+    batches = iter(Reader().batches(Source(), 10))
     assert next(batches)[1].tolist() == list(range(10))
     assert reached.wait(PATIENCE_S)
     batches.close()
@@ -151,8 +132,8 @@ def test_a_batch_in_the_making_is_cut_short(pictures: Pictures, monkeypatch: pyt
     assert read == list(range(15))
 
 
-def test_training_takes_every_photo_once_in_each_pass(pictures: Pictures, examples: Examples) -> None:
-    batches = iter(pictures.varied(examples, 8, seed=3))
+def test_training_takes_every_photo_once_in_each_pass(examples: Examples) -> None:
+    batches = varied(examples, 8, seed=3).make()
     passes = []
     for _ in range(3):
         labels = [part for _, part in islice(batches, COUNT // 8)]
@@ -160,14 +141,12 @@ def test_training_takes_every_photo_once_in_each_pass(pictures: Pictures, exampl
         assert Counter(passes[-1]) == Counter([number % 5 for number in range(COUNT)])
     assert passes[0] != passes[1] != passes[2]
     batches.close()
-    again = iter(pictures.varied(examples, 8, seed=3))
+    again = varied(examples, 8, seed=3).make()
     assert next(again)[1].argmax(axis=-1).tolist() == passes[0][:8]
     again.close()
 
 
-def test_training_changes_photos_as_keras_layers_do(
-    pictures: Pictures, examples: Examples, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_training_changes_photos_as_keras_layers_do(examples: Examples, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[image_ops.Variation] = []
     lock = threading.Lock()
 
@@ -177,7 +156,7 @@ def test_training_changes_photos_as_keras_layers_do(
         return np.zeros((side_px, side_px, 3), np.float32)
 
     monkeypatch.setattr(image_ops, "varied", vary)
-    batches = iter(pictures.varied(examples, 50, seed=0))
+    batches = varied(examples, 50, seed=0).make()
     for images, labels in islice(batches, 80):
         assert (images.shape, images.dtype.name, labels.shape, labels.dtype.name) == (
             *((50, SIDE, SIDE, 3), "float32"),
@@ -195,10 +174,10 @@ def test_training_changes_photos_as_keras_layers_do(
     assert np.abs(np.corrcoef([flips, contrasts, turns]) - np.eye(3)).max() < 0.1
 
 
-def test_validation_is_in_order_unchanged_and_repeated(pictures: Pictures, examples: Examples) -> None:
-    batches = pictures.in_order(examples, 16)
+def test_validation_is_in_order_unchanged_and_repeated(examples: Examples) -> None:
+    batches = in_order(examples, 16)
     for _ in range(2):
-        seen = list(batches)
+        seen = list(batches.make())
         assert [len(images) for images, _ in seen] == [16, 16, 8]
         numbers = [round(float(image.mean()) * 51) for images, _ in seen for image in images]
         assert numbers == list(range(COUNT))
@@ -207,12 +186,9 @@ def test_validation_is_in_order_unchanged_and_repeated(pictures: Pictures, examp
 
 
 @pytest.mark.parametrize(("size", "rest"), [(16, [8]), (20, []), (40, []), (64, [])])
-def test_keras_engines_know_how_many_batches_there_are(
-    pictures: Pictures, examples: Examples, size: int, rest: list[int]
-) -> None:
-    keras = KerasFeed().pictures()
-    train, validation = keras.varied(examples, size, 0), keras.in_order(examples, size)
-    assert isinstance(validation, Batches)
+def test_keras_engines_know_how_many_batches_there_are(examples: Examples, size: int, rest: list[int]) -> None:
+    keras = KerasFeed()
+    train, validation = keras.pictures(varied(examples, size, 0)), keras.pictures(in_order(examples, size))
     assert train.count is None
     assert validation.count == len(list(validation.make()))
     others = list(validation.others())

@@ -124,7 +124,7 @@ def test_a_folder_without_room_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.slow
 def test_what_a_killed_test_left_is_removed(leftover: Path) -> None:
-    assert contents(leftover) == ["epochmark.json", "jpeg", "jpeg/0.jpg", "tfrecord"]
+    assert contents(leftover) == ["epochmark.json", "jpeg", "jpeg/0.jpg", "packed"]
     remove_leftovers(leftover.parent)
     assert contents(leftover.parent) == []
 

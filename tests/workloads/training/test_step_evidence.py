@@ -67,14 +67,11 @@ def check(case: str, run: Run) -> None:
     assert codes <= reasons.keys()
     if not codes:
         assert "invalid" not in reasons.values()
-        assert "operations_unknown" not in reasons
 
 
 def test_the_evidence_is_shown(runs: dict[str, Run]) -> None:
     honest = dict(proof_lines(runs["honest"]))
     assert sentence("proof.examples_done", done=512, asked=512) in honest.values()
-    assert sentence("proof.operations_of", done_mflop=3.209, declared_mflop=3.209) in honest.values()
-    assert "100 % float32" in honest.values()
     learned = dict(proof_lines(runs["honest_real"]))
     assert sentence("proof.one_update_each", done=100) in learned.values()
     assert "first 100" in learned["Loss"]
@@ -97,8 +94,6 @@ def test_what_a_loss_scale_skips_is_counted_as_seen(runs: dict[str, Run]) -> Non
 
 def test_another_engine_gives_no_evidence_and_is_not_judged_by_it(runs: dict[str, Run]) -> None:
     run = runs["half_batch"]
-    for key in [key for key in run.metrics if key.startswith(("examples", "operations"))]:
+    for key in [key for key in run.metrics if key.startswith("examples")]:
         del run.metrics[key]
-    assert not {"examples_missing", "operations_missing", "operations_unknown", "precision_differs"} & {
-        reason.code for reason in judge(run).reasons
-    }
+    assert "examples_missing" not in {reason.code for reason in judge(run).reasons}

@@ -95,12 +95,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "proof.moved": "weights changed by {share_pct:.3g} %",
     "proof.not_counted": "not counted",
     "proof.one_update_each": "{done:,.0f}, one per training step",
-    "proof.operations": "Operations",
-    "proof.operations_done": "{done_mflop:,.4g} million per example in a step",
-    "proof.operations_in_steps": ("{text}, counted in 1 step", "{text}, counted in {count:,} steps"),
-    "proof.operations_of": "{done_mflop:,.4g} million per example in a step ({declared_mflop:,.4g} million expected)",
     "proof.output_layer": "Output layer",
-    "proof.share": "{share_pct:.3g} % {number}",
     "proof.updates": "Weight updates",
     "proof.updates_of_steps": "{done:,.0f}, in {asked:,.0f} steps",
 }

@@ -474,7 +474,7 @@ def test_the_editor_is_described_and_follows_values(driver: Driver) -> None:
 def test_the_time_of_a_standard_run_is_shown(driver: Driver, tmp_path: Path) -> None:
     editor_of(driver).line.setText(str(tmp_path))
     standard = driver.page.setup.presets["standard"]
-    driver.until(lambda: "about 1 min" in standard.accessibleName())
+    driver.until(lambda: "about 48 s" in standard.accessibleName())
 
 
 def store_runs(driver: Driver, *durations_s: float, verdict: str = "valid") -> list[int]:
