@@ -155,7 +155,7 @@ def prepare(workload: Training, job: Job, reporter: Reporter) -> Trainer:
             shape=feed.shape,
         )
     )
-    compare("data", {"data": f"{feed.name}, {feed.source}, {feed.samples}, {feed.checksum}"})
+    compare("data", {"data": f"{feed.source}, {feed.samples}, {feed.checksum}"})
     reporter.phase("build")
     model = build(workload, job.spec, reporter)
     return Trainer(engine, model, feed, job.spec.batch_size, partial(workload.callbacks, job.spec))
