@@ -1,6 +1,5 @@
 """Results travel as two users carry them: out of one home in every form, pictures included, into an empty one."""
 
-import gzip
 import json
 import os
 import re
@@ -17,7 +16,7 @@ from app.core.exchange.png_embed import extract
 from app.core.messages import sentence
 from app.core.paths import default_paths
 from app.core.records import RunSummary
-from app.core.result_file.canonical import decode, file_bytes, sealed, short_code
+from app.core.result_file.canonical import decode, file_bytes, sealed
 from app.core.result_file.short_form import short_form
 from app.core.storage.database import Database
 from app.core.titles import level_title
@@ -25,7 +24,6 @@ from app.gui.services.picture_code import scan_file
 from tests.cli.commands import sentence_of
 from tests.cli.test_escape_sequences import steering
 from tests.conftest import HINT, ROOT, CommandLine
-from tests.core.datasets.server import chunked, serving
 from tests.core.result_file.results import GOLDEN, golden
 from tests.saying import Saying, said
 from workloads.engines.registry import NO_ENGINE, engine_title
@@ -205,46 +203,6 @@ def test_a_run_without_a_result_writes_no_file_and_says_so(epochmark: CommandLin
     assert not path.exists()
 
 
-def test_a_table_of_result_files_is_built_and_checked(epochmark: CommandLine, tmp_path: Path) -> None:
-    done = epochmark("table", "check", str(GOLDEN))
-    assert done.returncode == 1
-    caution = said("table.taken", place=GOLDEN, verdict="caution")
-    assert caution.is_all_of(done.stdout.splitlines()[0])
-    place = said("table.place", path=GOLDEN, number="2")
-    refused = said("table.not_taken", place=place, problem=said("table.no_workload", workload="demo"))
-    assert refused.is_all_of(done.stderr.strip())
-    table = tmp_path / "table.json"
-    built = epochmark("table", "build", str(GOLDEN), "--output", str(table))
-    assert built.returncode == 0
-    assert said("table.written", count="3", path=table).is_in(built.stderr)
-    assert len(json.loads(table.read_text())["rows"]) == 3
-    assert json.loads(epochmark("table", "build", str(GOLDEN), "--output", "-").stdout)["rows"]
-    empty = epochmark("table", "build", str(tmp_path / "none"))
-    assert (empty.returncode, empty.stdout) == (1, "")
-    assert said("table.empty").is_in(empty.stderr)
-
-
-def test_a_table_is_fetched_and_its_bars_are_the_communitys(epochmark: CommandLine, tmp_path: Path) -> None:
-    nothing = epochmark("table", "get")
-    assert (nothing.returncode, said("table.no_address").is_in(nothing.stderr)) == (2, True)
-    built = epochmark("table", "build", str(GOLDEN), "--output", "-").stdout
-    with serving() as server:
-        # As many servers send files: packed, in chunks, without a size.
-        server.answer = chunked([gzip.compress(built.encode())], Content_Encoding="gzip")
-        done = epochmark("table", "get", server.url)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert said("table.fetched", count="3").is_all_of(done.stdout.strip())
-        assert said("table.newest_already").is_all_of(epochmark("table", "get", server.url).stdout.strip())
-        assert epochmark("table", "get", server.url, "--previous").returncode == 2
-    shown = epochmark("compare", "mnist_mlp").stdout
-    assert said("compare.community_name", name="EPYC").is_in(shown)
-    assert said("compare.community", count="1").is_in(shown)
-    bars = json.loads(epochmark("compare", "mnist_mlp", "--json").stdout)["bars"]
-    rows = [bar["community"] for bar in bars if bar["community"]]
-    assert [(row["device"], row["machines"]) for row in rows] == [("EPYC", 1)] * 2
-    assert said("table.no_previous").is_in(epochmark("table", "get", "--previous").stderr)
-
-
 NASTY = "\x1b]0;owned\x07 \u202egnp.exe\u202c \u200b\u2066"
 
 
@@ -380,28 +338,3 @@ def test_a_text_for_a_forum_without_what_is_left_out(stored: CommandLine) -> Non
     wrong = stored("results", "share", "1", "--text", "plain", "--without", "verdict")
     assert wrong.returncode == 2
     assert said("exchange.not_removable", name="verdict").is_in(wrong.stderr)
-
-
-def test_a_result_is_handed_in_with_every_field_shown(
-    stored: CommandLine, environment: dict[str, str], tmp_path: Path
-) -> None:
-    target = tmp_path / "mine.epochmark.json"
-    arguments = ("results", "submit", "1", "--output", str(target))
-    done = stored(*arguments)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert said("submit.no_address").is_in(done.stdout)
-    settings = Path(environment["EPOCHMARK_HOME"]) / "config" / "settings.json"
-    settings.write_text('{"collection_address": "https://example.org/results"}')
-    done = stored(*arguments, "--without", "cpu,system")
-    (result,) = decode(target.read_bytes())
-    assert (result.machine.cpu_name, result.machine.os_name) == (None, None)
-    shown = done.stdout
-    fields = {line.split("  ")[0] for line in shown.splitlines()}
-    assert sentence("label.workload") in fields
-    assert not {sentence("part.cpu"), sentence("part.system")} & fields, "what was left out isn't in the file"
-    assert said("submit.doubt", problem=said("table.no_workload", workload="demo")).is_in(shown)
-    assert said("submit.sent").is_in(shown)
-    assert said("submit.paste", address="https://example.org/results").is_in(shown)
-    assert said("submit.text", codes=short_code(result.digest or ""), file="mine.epochmark.json").is_in(shown)
-    refused = stored("results", "submit", "1", "--output", str(tmp_path / "no" / "x.json"))
-    assert (refused.returncode, said("cli.no_place").is_in(refused.stderr)) == (2, True)
