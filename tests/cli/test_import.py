@@ -47,23 +47,21 @@ CONDITIONS = f"{sentence('compare.imported_result')} · {engine_title(NO_ENGINE)
 def test_a_run_goes_to_another_computer_in_every_form(
     epochmark: CommandLine, other_home: dict[str, str], tmp_path: Path
 ) -> None:
-    out = {name: str(tmp_path / name) for name in ("r.json", "p.png", "e.json", "e.csv", "e.html")}
+    out = {name: str(tmp_path / name) for name in ("r.json", "p.png", "e.json", "e.csv")}
     done = epochmark("run", "demo", "--epochs", "2", "--quiet", "--output", out["r.json"])
     assert done.returncode == 0
     assert said("cli.runs_exported", count="1", path=out["r.json"]).is_all_of(done.stderr.strip())
     epochmark("results", "share", "1", "--output", out["p.png"])
     epochmark("results", "export", "--format", "json", "--output", out["e.json"])
     epochmark("results", "export", "--output", out["e.csv"])
-    epochmark("results", "export", "--format", "html", "--output", out["e.html"])
     done = epochmark("import", out["p.png"], out["r.json"], out["e.json"], **other_home)
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
     assert takes(lines[0], out["p.png"], "imports.taken", numbers="1")
     for line, name in zip(lines[1:3], ("r.json", "e.json"), strict=True):
         assert takes(line, out[name], "imports.present", numbers="1")
-    for name, code in (("e.csv", "exchange.is_table"), ("e.html", "exchange.is_page")):
-        refused = epochmark("import", out[name], **other_home)
-        assert (refused.returncode, said(code).is_in(refused.stderr)) == (1, True)
+    refused = epochmark("import", out["e.csv"], **other_home)
+    assert (refused.returncode, said("exchange.is_table").is_in(refused.stderr)) == (1, True)
     assert CONDITIONS in epochmark("compare", "demo", **other_home).stdout
     (listed,) = json.loads(epochmark("import", "--list", "--json", **other_home).stdout)
     assert (listed["source"], listed["summary"]["workload"]) == ("p.png", "demo")

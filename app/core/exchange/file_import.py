@@ -34,7 +34,6 @@ _OTHERS = {
 
 # Columns that identify an epoch log.
 _LOG_COLUMNS = {b"epoch", b"elapsed"}
-_PAGES = (b"<!doctype html", b"<html")
 
 
 class EpochLogError(UsageError):
@@ -123,13 +122,11 @@ def _results(content: bytes) -> tuple[Result, ...]:
 
 
 def _other_text(content: bytes) -> str:
-    """Return the message code for a text without results, such as an epoch log, a report or a table of runs."""
+    """Return the message code for a text without results, such as an epoch log or a table of runs."""
     beginning = content[:_BEGINNING_BYTES].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     names = {name.strip(b'" \r') for name in beginning.partition(b"\n")[0].replace(b";", b",").split(b",")}
     if names >= _LOG_COLUMNS:
         return "exchange.is_log"
-    if beginning.startswith(_PAGES):
-        return "exchange.is_page"
     return "exchange.is_table" if CSV_COLUMNS[0].encode() in names else "exchange.unknown_kind"
 
 

@@ -132,8 +132,6 @@ DEEP = b"[" * 1_000_000 + b"]" * 1_000_000
             document().replace("2.26", "1e999", 1).replace("2.27", "1e999", 1),
             message("exchange.wrong_field", place="value"),
         ),
-        (b"<!DOCTYPE html><p>", message("exchange.is_page")),
-        (b"\xef\xbb\xbf <html>", message("exchange.is_page")),
         (b"a;b\n1;2\n", message("exchange.unknown_kind")),
     ],
     ids=lambda value: value.code if isinstance(value, Message) else "",

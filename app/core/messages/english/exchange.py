@@ -26,7 +26,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "exchange.is_database": "it's a database, not a result file",
     "exchange.is_jpeg": "it's a JPEG, which can't contain a result, so ask for the PNG file",
     "exchange.is_log": "it's an epoch log, which `{epochmark} import` can import",
-    "exchange.is_page": "it's a report, so open it and save its result file",
     "exchange.is_study": "it's a study export without runs, so ask for a result file",
     "exchange.is_table": "it's a table, so ask for a result file",
     "exchange.log_alone": "Import it with `{epochmark} import FILE --workload ID`, or drop it onto the window.",

@@ -140,6 +140,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "heading.file": "File",
     "heading.gpu_energy": "GPU energy",
     "heading.work_per_j": "Efficiency",
+    "heading.hardware_during_run": "Hardware during the run",
     "heading.highest": "Highest",
     "heading.imported": "Imported",
     "heading.loss": "Loss",
