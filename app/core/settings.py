@@ -99,7 +99,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     results_columns: object = None  # keys of the columns on Results, which checks them; None for the default
     geometry: str | None = None  # geometry of the window as returned by Qt, in base64
     zoom_pct: ZoomPct = 100
-    cool_down: bool = True  # whether the runs of a plan wait for their device to cool down
     own_computer: OwnComputer = OwnComputer()  # costs of the user's computer
 
 

@@ -48,7 +48,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.engine_rounds": "runs per engine (default: {rounds})",
     "help.engine_variant": "build to install, such as cpu; see `{epochmark} engine list --json` (default: the best one)",
     "help.group": "Show a group, such as repeated runs or an A/B test",
-    "help.no_cool_down": "start each run immediately (default: wait up to {limit_min:.0f} min until the GPU or CPU has cooled down; Quick runs never wait)",
     "help.group_id": "group number",
     "help.hardware": "Show this computer's components",
     "help.import": "Import, list or remove results from other computers",

@@ -148,7 +148,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.at_step": "Epoch {epoch} · step {step}",
     "run.at_step_of": "Epoch {epoch} of {epochs} · step {step} of {steps}",
     "run.waiting_for_quiet": "Waiting until the computer is less busy. {cause} The run starts anyway in {left_s:.0f} s.",
-    "run.cooling_down": "Cooling down: {now_c:.0f} °C, target {goal_c:.0f} °C",
     "run.restore_limit": "To restore the power limit, run:",
     "run.set_limit": "To continue, set the power limit to {limit_w:.0f} W (now {now_w:.0f} W).",
     "run.set_unknown_limit": "To continue, set the power limit to {limit_w:.0f} W.",

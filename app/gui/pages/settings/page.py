@@ -40,8 +40,6 @@ class SettingsPage(QWidget):
         self.preset = Segments(theme, sentence("label.preset"), presets)
         kinds = [(kind, sentence(f"settings.data_{kind}")) for kind in ("auto", "real", "synthetic")]
         self.data = Segments(theme, sentence("label.data"), kinds)
-        switch = [(value, sentence(f"settings.cool_down_{value}")) for value in ("on", "off")]
-        self.cool_down = Segments(theme, sentence("settings.cool_down"), switch)
         self.engines_card = EnginesCard(services)
         self.data_card = DataCard(services)
         self.results_button = Button(theme, sentence("settings.open_folder"), "folder-open")
@@ -98,7 +96,6 @@ class SettingsPage(QWidget):
         self.theme.chosen.connect(self._on_theme)
         self.preset.chosen.connect(lambda preset: self._change(preset=preset))
         self.data.chosen.connect(lambda data: self._change(data=data))
-        self.cool_down.chosen.connect(lambda value: self._change(cool_down=value == "on"))
         self.data_card.changed.connect(self.folder_changed)
         self.engines_card.filled.connect(self._on_engines)
         self.results_button.clicked.connect(lambda: open_folder(services, services.paths.data))
@@ -114,9 +111,6 @@ class SettingsPage(QWidget):
         benchmark.body.addWidget(line())
         note = sentence("settings.data_note")
         benchmark.body.addLayout(setting(sentence("label.data"), note, self.data))
-        benchmark.body.addWidget(line())
-        note = sentence("settings.cool_down_note")
-        benchmark.body.addLayout(setting(sentence("settings.cool_down"), note, self.cool_down))
         paths = self._services.paths
         privacy, reset = Card(sentence("settings.privacy")), Card(sentence("settings.reset_heading"))
         privacy.body.addWidget(label(sentence("settings.privacy_note"), muted=True, wrap=True))
@@ -168,7 +162,6 @@ class SettingsPage(QWidget):
         self.theme.select(settings.theme)
         self.preset.select(settings.preset or "quick")
         self.data.select(settings.data)
-        self.cool_down.select("on" if settings.cool_down else "off")
 
     def _on_theme(self, theme: str) -> None:
         self._change(theme=theme)

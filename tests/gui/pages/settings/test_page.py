@@ -67,14 +67,12 @@ def test_the_theme_changes_at_once_and_is_remembered(page: SettingsPage, service
 
 
 def test_the_defaults_for_new_runs_are_remembered(page: SettingsPage, services: Services) -> None:
-    assert (page.preset.value, page.cool_down.value) == ("quick", "on")
+    assert page.preset.value == "quick"
     press(page.preset.buttons["standard"])
     press(page.data.buttons["synthetic"])
-    press(page.cool_down.buttons["off"])
     assert (saved(services).preset, saved(services).data) == ("standard", "synthetic")
-    assert saved(services).cool_down is False
     again = SettingsPage(services)
-    assert (again.preset.value, again.data.value, again.cool_down.value) == ("standard", "synthetic", "off")
+    assert (again.preset.value, again.data.value) == ("standard", "synthetic")
     assert again.preset.buttons["standard"].isChecked()
     press(page.preset.buttons["sustained"])
     assert saved(services).preset == "sustained"
