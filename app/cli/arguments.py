@@ -205,9 +205,6 @@ def _add_import(verbs: Verbs) -> None:
     parser.add_argument("--list", action="store_true", help=sentence("help.import_list"))
     parser.add_argument("--show", type=whole, metavar="ID", help=sentence("help.import_show"))
     parser.add_argument("--remove", type=whole, metavar="ID", help=sentence("help.import_remove"))
-    parser.add_argument("--workload", metavar="WORKLOAD", help=sentence("help.import_workload"))
-    parser.add_argument("--name", help=sentence("help.import_name"))
-    parser.add_argument("--totals", action=argparse.BooleanOptionalAction, help=sentence("help.import_totals"))
     add_json(parser)
     parser.set_defaults(verb=imports.import_)
 

@@ -197,7 +197,6 @@ def _comparison(
                 "remarks": list(bar.remarks),
                 "run_id": bar.run.id if bar.run else None,
                 "reference": asdict(bar.row) if bar.row else None,
-                "log_id": bar.imported.id if bar.imported and bar.imported.is_log else None,
                 "imported_id": bar.imported.id if bar.imported else None,
             }
             for bar in chart

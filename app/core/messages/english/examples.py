@@ -69,5 +69,5 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "examples.suite_share": "example:\n  %(prog)s 3 --output score.png",
     "examples.suite_show": "example:\n  %(prog)s 3",
     "examples.workloads": "example:\n  %(prog)s --json\n      With the parameters that --set can change",
-    "examples.import": 'examples:\n  %(prog)s picture.png result.json\n      Shows these results next to your runs, marked “imported, not verified”\n  %(prog)s lab\n      All result files, pictures and exports in a folder\n  %(prog)s log.csv --workload mnist_cnn --name "RTX 3060"\n      An epoch log (CSV: epoch, elapsed, loss, acc, val_loss, val_acc)\n  %(prog)s --list',
+    "examples.import": "examples:\n  %(prog)s picture.png result.json\n      Shows these results next to your runs, marked “imported, not verified”\n  %(prog)s lab\n      All result files and pictures in a folder\n  %(prog)s --list",
 }
