@@ -21,7 +21,7 @@ from app.core.report.run_texts import result_text
 from app.core.report.share import share_card
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, group_places, list_groups
-from app.core.storage.imported_results import add_log, add_results, list_results
+from app.core.storage.imported_results import add_results, list_results
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.past_runs import past_runs
 from app.core.storage.queries import SORT_KEYS, Query, expected_duration_s, find_history, find_ids, own_runs
@@ -86,8 +86,8 @@ def make_results(database: Database, machine: Machine) -> list[int]:
         _store(database, machine, None, workload="matmul"),
     ]
     add_results(database, golden(), "others.json")
-    for name in ("One", "Two"):
-        add_log(database, log_result(WORKLOAD, name, (4.0, 3.0, 3.0)), "log.csv", by_name=True)
+    for name, epoch_s in (("One", 3.0), ("Two", 3.5)):
+        add_results(database, [log_result(WORKLOAD, name, (4.0, epoch_s, epoch_s))], "log.csv")
     return ids
 
 

@@ -23,7 +23,6 @@ from app.core.paths import default_paths
 from app.core.plans.registry import kind_of
 from app.core.plans.study.presets import PRESETS
 from app.core.records import Plan
-from app.core.report.export import FORMATS
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
 from app.core.storage.imported_results import add_results, load_result
@@ -39,7 +38,6 @@ from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.shell.application import open_window
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT
-from tests import browser
 from tests.camera import THEMES, Photographer
 from tests.conftest import pretend_installed
 from tests.core.result_file.results import golden
@@ -302,7 +300,7 @@ def take_share_pictures(camera: Photographer, run_id: int, group_id: int) -> Non
 
 
 def take_sharing(camera: Photographer, run_id: int) -> None:
-    """Show what leaves, the report, and results of others."""
+    """Show what leaves, and results of others."""
     window, services = camera.window, camera.services
     window.show_page("results")
     window.results.open_run(run_id)
@@ -317,14 +315,7 @@ def take_sharing(camera: Photographer, run_id: int) -> None:
         dialog.reject()
         camera.wait(lambda: window.results.findChild(ShareDialog) is None)
     with Database(services.paths.database) as database:
-        page = camera.folder / "report.html"
-        page.write_text("".join(FORMATS["html"].lines(database, [run_id])), "utf-8")
         add_results(database, golden(), "lab.epochmark.json")
-    for theme in () if sys.platform == "win32" else THEMES:  # there is no Chromium for the rig
-        picture = camera.folder / f"report-{theme}.png"
-        browser.run(
-            page, f"--screenshot={picture}", "--window-size=1000,1100", "--hide-scrollbars", dark=theme == "dark"
-        )
     results, compare = window.results, window.compare
     for detail in (results.detail, results.group_detail):  # the A/B was open before the run
         if detail is not None and detail.isVisible():

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import get_args
 
 import app
-from app.cli import ab, data, doctor, engine, imports, machine, results, run, submit, table
+from app.cli import ab, data, doctor, engine, imports, machine, results, run
 from app.cli.grammar import THEME, Verbs, add_json, add_setting, add_verb, add_watching
 from app.cli.parser import Parser
 from app.cli.plan_arguments import add_study, add_suite
@@ -44,7 +44,6 @@ def make_parser() -> argparse.ArgumentParser:
     add_suite(verbs)
     add_study(verbs)
     _add_import(verbs)
-    _add_table(verbs)
     _add_completion(verbs, parser)
     return parser
 
@@ -180,27 +179,8 @@ def _add_import(verbs: Verbs) -> None:
     parser.add_argument("--list", action="store_true", help=sentence("help.import_list"))
     parser.add_argument("--show", type=whole, metavar="ID", help=sentence("help.import_show"))
     parser.add_argument("--remove", type=whole, metavar="ID", help=sentence("help.import_remove"))
-    parser.add_argument("--workload", metavar="WORKLOAD", help=sentence("help.import_workload"))
-    parser.add_argument("--name", help=sentence("help.import_name"))
-    parser.add_argument("--totals", action=argparse.BooleanOptionalAction, help=sentence("help.import_totals"))
     add_json(parser)
     parser.set_defaults(verb=imports.import_)
-
-
-def _add_table(verbs: Verbs) -> None:
-    parent = verbs.add_parser("table", help=sentence("help.table"))
-    actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
-    parser = add_verb(actions, "build", "table_build")
-    parser.add_argument("folder", metavar="FOLDER", type=Path, help=sentence("help.table_folder"))
-    parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.table_output"))
-    parser.set_defaults(verb=table.build, folders=False)
-    parser = add_verb(actions, "check", "table_check")
-    parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help=sentence("help.import_files"))
-    parser.set_defaults(verb=table.check, folders=False)
-    parser = add_verb(actions, "get", "table_get")
-    parser.add_argument("address", metavar="ADDRESS", nargs="?", help=sentence("help.table_address"))
-    parser.add_argument("--previous", action="store_true", help=sentence("help.table_previous"))
-    parser.set_defaults(verb=table.get)
 
 
 def _add_completion(verbs: Verbs, whole: argparse.ArgumentParser) -> None:
@@ -244,13 +224,6 @@ def _add_results(verbs: Verbs) -> None:
     parser.add_argument("--text", choices=TEXT_FORMS, help=sentence("help.share_text"))
     parser.add_argument("--without", metavar="FIELD,…", help=sentence("help.share_without"))
     parser.set_defaults(verb=results.share)
-    parser = add_verb(actions, "submit", "submit")
-    parser.add_argument("id", type=whole, metavar="ID", help=number)
-    parser.add_argument(
-        "--output", type=output, required=True, metavar="FILE", help=sentence("help.submit_output")
-    )
-    parser.add_argument("--without", metavar="FIELD,…", help=sentence("help.share_without"))
-    parser.set_defaults(verb=submit.submit)
     parser = add_verb(actions, "delete", "results_delete")
     parser.add_argument("ids", type=whole, nargs="+", metavar="ID", help=sentence("help.run_ids"))
     parser.set_defaults(verb=results.delete)

@@ -7,7 +7,6 @@ from app.cli.parser import Parser
 from app.cli.values import whole
 from app.core.messages import message, sentence
 from app.core.messages import text as text_of
-from app.core.runs.cool_down import LIMIT_S
 from workloads.settings import AUTO, Setting
 
 THEME = "dark"
@@ -62,10 +61,3 @@ def add_watching(parser: argparse.ArgumentParser, default: bool | str = False) -
     """Add the options for running a plan. For `default`, see `add_json`."""
     parser.add_argument("--json", action="store_true", default=default, help=sentence("help.json_events"))
     parser.add_argument("--quiet", action="store_true", default=default, help=sentence("help.run_quiet"))
-    add_cool_down(parser, default)
-
-
-def add_cool_down(parser: argparse.ArgumentParser, default: bool | str = False) -> None:
-    """Add the option to start runs without waiting. For `default`, see `add_json`."""
-    help_text = sentence("help.no_cool_down", limit_min=LIMIT_S / 60)
-    parser.add_argument("--no-cool-down", action="store_true", default=default, help=help_text)

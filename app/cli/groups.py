@@ -28,7 +28,6 @@ from app.core.plans.engines import Cell, Row
 from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.report.run_texts import machine_line
-from app.core.runs.cool_down import CoolDown, cool_down_for
 from app.core.runs.plan_session import PlanCallbacks, PlanSession, Wait, resume_plan, run_plan
 from app.core.runs.runner import Runner
 from app.core.runs.state import RunState
@@ -91,8 +90,7 @@ def carry_out(
     if isinstance(view, TextPlanView) and not options.quiet:
         view.preflight = preflight_lines(plan.specs[0], machine, paths)
     runner = Runner(paths, machine)
-    cool_down = None if options.no_cool_down else cool_down_for(plan, runner)
-    session = follow(plan, runner, view, resumed, cool_down)
+    session = follow(plan, runner, view, resumed)
     if session.trouble:
         return 1
     assert session.group_id is not None
@@ -110,7 +108,6 @@ def follow(
     runner: Runner,
     view: View,
     resumed: tuple[Group, Sequence[PlannedRun]] | None = None,
-    cool_down: CoolDown | None = None,
 ) -> PlanSession:
     """Run a plan to completion, and report problems other than failed runs. Output errors are raised.
 
@@ -119,16 +116,15 @@ def follow(
         runner: Starts the runs.
         view: Shows the runs.
         resumed: See `carry_out`.
-        cool_down: Makes runs wait for their device to cool down; None to start them immediately.
     """
     with Interrupts() as interrupts:
         callbacks = PlanCallbacks(
             on_event=view, on_run_started=view.begin, confirm_side=Hands(interrupts), on_waiting=view.wait
         )
         if resumed is None:
-            session = run_plan(plan, runner, callbacks, cool_down)
+            session = run_plan(plan, runner, callbacks)
         else:
-            session = resume_plan(*resumed, runner, callbacks, cool_down)
+            session = resume_plan(*resumed, runner, callbacks)
         view.may_cancel_by(session.cancel)
         interrupts.wait(session)
     if session.restore_command is not None:

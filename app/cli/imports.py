@@ -1,4 +1,4 @@
-"""The `import` command: imports other people's results from result files, pictures, exports and folders."""
+"""The `import` command: imports other people's results from result files, pictures and folders."""
 
 import argparse
 import itertools
@@ -9,7 +9,6 @@ from app.cli.layout import NAME_WIDTH, Column
 from app.cli.terminal import verdict_ink
 from app.cli.text import complain, in_line, say, say_json, say_table
 from app.core.errors import UsageError
-from app.core.exchange.epoch_log import LogDetails
 from app.core.exchange.importing import Outcome, import_files, import_text
 from app.core.exchange.preview import leaves, preview
 from app.core.messages import Message, message, sentence, text
@@ -18,7 +17,6 @@ from app.core.paths import Paths
 from app.core.plain_text import one_line
 from app.core.result_file.canonical import canonical, short_code
 from app.core.result_file.short_form import MARK
-from app.core.runs.runner import known_workload
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results, load_result, remove_result
 from app.core.titles import verdict_title
@@ -44,8 +42,6 @@ def import_(options: argparse.Namespace, paths: Paths) -> int:
         raise UsageError(message("imports.one_action"), message("imports.example"))
     if options.json and not options.list and options.show is None:
         raise UsageError(message("imports.json_lists"))
-    if not options.files and _describes_logs(options):
-        raise UsageError(message("imports.logs_only"))
     if options.list:
         return _list(options, paths)
     if options.show is not None:
@@ -59,31 +55,22 @@ def import_(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _import(options: argparse.Namespace, paths: Paths) -> int:
-    taken = refused = logs = 0
+    taken = refused = 0
     # A short form can't be mistaken for a path.
     codes = [str(path) for path in options.files if str(path).upper().startswith(f"{MARK}:")]
     files = [path for path in options.files if str(path) not in codes]
-    workload = known_workload(options.workload) if options.workload is not None else None
-    details = LogDetails(workload, options.name, options.totals)
     with Database(paths.database) as database:
         typed = (import_text(database, code) for code in codes)
-        for outcome in itertools.chain(typed, import_files(database, files, options.scan_picture, details)):
+        for outcome in itertools.chain(typed, import_files(database, files, options.scan_picture)):
             if outcome.refusal is not None:
                 complain(f"epochmark: {in_line(str(outcome.refusal))}")
                 refused += 1
                 continue
             taken += outcome.count
-            logs += outcome.are_totals is not None
             say(in_line(text(_line(outcome))), flush=True)
-    if _describes_logs(options) and not logs + refused:
-        complain(sentence("imports.logs_only"))
     if taken:
         say(sentence("imports.see_compare"))
     return 1 if refused else 0
-
-
-def _describes_logs(options: argparse.Namespace) -> bool:
-    return any(each is not None for each in (options.workload, options.name, options.totals))
 
 
 def _line(outcome: Outcome) -> Message:
@@ -99,8 +86,6 @@ def _line(outcome: Outcome) -> Message:
         parts.append(message("imports.present", numbers=_numbers(added.duplicates), count=len(added.duplicates)))
     if added.own_runs:
         parts.append(message("imports.own", numbers=_numbers(added.own_runs), count=len(added.own_runs)))
-    if outcome.are_totals:
-        parts.append(message("imports.log_of_totals"))
     return message("imports.file", path=path, parts=parts)
 
 

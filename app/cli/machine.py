@@ -21,8 +21,6 @@ from app.core.analysis.compare import (
 )
 from app.core.analysis.own_runs import best_first
 from app.core.analysis.published import comparable_rows, disagreement
-from app.core.exchange.community_file import load_table
-from app.core.external_results import CommunityRow
 from app.core.hardware.machine import detect_machine
 from app.core.hardware.part_texts import NOT_KNOWN, MachinePart, machine_parts
 from app.core.hardware.telemetry.sensors import read_power
@@ -109,7 +107,7 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
         imported = list_results(database, workload, SHOWN_LIMIT)
     run, others = (runs[0], runs[1:]) if runs else (None, [])
     several = options.several_gpus
-    chart = bars(workload, run, others, imported, community=load_table(paths), with_several=several)
+    chart = bars(workload, run, others, imported, with_several=several)
     if options.efficiency:
         return _compare_work(options, workload, run, by_work(chart))
     baseline = find_baseline(chart, options.baseline, workload)
@@ -199,17 +197,8 @@ def _comparison(
                 "remarks": list(bar.remarks),
                 "run_id": bar.run.id if bar.run else None,
                 "reference": asdict(bar.row) if bar.row else None,
-                "log_id": bar.imported.id if bar.imported and bar.imported.is_log else None,
-                "community": _community(bar.community),
                 "imported_id": bar.imported.id if bar.imported else None,
             }
             for bar in chart
         ],
     }
-
-
-def _community(row: CommunityRow | None) -> dict[str, object] | None:
-    if row is None:
-        return None
-    counts = {"machines": row.machines, "results": row.results, "cautions": row.cautions}
-    return {"device": row.name, "engine": row.summary.engine, "low": row.low, "high": row.high} | counts

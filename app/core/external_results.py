@@ -1,4 +1,4 @@
-"""Records of unverified results from other computers: imported results and rows of the community table."""
+"""Records of imported, unverified results from other computers."""
 
 from dataclasses import dataclass
 
@@ -6,26 +6,6 @@ from app.core.records import RunSummary
 
 # Replaces the app version in results of epoch logs.
 EPOCH_LOG = "epoch log"
-
-
-@dataclass(frozen=True, slots=True)
-class CommunityRow:
-    """Other people's results for one device and configuration, from a community table.
-
-    Attributes:
-        name: Name of the device.
-        summary: The median across the computers, as a row. Its id has no meaning.
-        low, high: Range of the medians of the computers.
-        machines, results, cautions: Numbers of computers, of results, and of results with the verdict "caution".
-    """
-
-    name: str
-    summary: RunSummary
-    low: float
-    high: float
-    machines: int
-    results: int
-    cautions: int
 
 
 @dataclass(frozen=True, slots=True)

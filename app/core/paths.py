@@ -50,16 +50,6 @@ class Paths:
         return self.config / "settings.json"
 
     @property
-    def table(self) -> Path:
-        """The downloaded community table."""
-        return self.data / "community" / "table.json"
-
-    @property
-    def previous_table(self) -> Path:
-        """The previous community table."""
-        return self.data / "community" / "previous.json"
-
-    @property
     def prices(self) -> Path:
         """The user's prices for rented devices."""
         return self.config / "prices.csv"

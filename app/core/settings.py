@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from app.core.errors import AppError, UsageError
+from app.core.errors import AppError
 from app.core.files import write_whole
 from app.core.messages import message, sentence
 from app.core.plain_text import one_line
@@ -25,8 +25,6 @@ Hours = Annotated[float, msgspec.Meta(ge=0.1, le=744)]
 Names = Annotated[tuple[Annotated[str, msgspec.Meta(max_length=100)], ...], msgspec.Meta(max_length=1_000)]
 Folder = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*\Z", max_length=4_096)]
 DeviceName = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
-# Printable ASCII, as required for addresses passed to a browser or server.
-WebAddress = Annotated[str, msgspec.Meta(pattern=r"^(https?://[!-~]+)?\Z", max_length=2_000)]
 _log = logging.getLogger(__name__)
 
 
@@ -99,11 +97,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     favourite_workloads: Names = ()
     recent_workloads: Names = ()  # newest first
     results_columns: object = None  # keys of the columns on Results, which checks them; None for the default
-    table_address: WebAddress = ""  # address of the community table
-    collection_address: WebAddress = ""  # address of the submission page
     geometry: str | None = None  # geometry of the window as returned by Qt, in base64
     zoom_pct: ZoomPct = 100
-    cool_down: bool = True  # whether the runs of a plan wait for their device to cool down
     own_computer: OwnComputer = OwnComputer()  # costs of the user's computer
 
 
@@ -136,15 +131,6 @@ def stored_zoom_pct(path: Path) -> int:
         return typed.decode(read_regular(path, _SIZE_LIMIT_BYTES), _Zoom).zoom_pct
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _Zoom().zoom_pct
-
-
-def checked_address(text: str) -> str:
-    """Return a web address without surrounding spaces; "" if it is blank. Raises UsageError if it is invalid."""
-    address = text.strip()
-    try:
-        return typed.convert(address, WebAddress)
-    except msgspec.ValidationError as error:
-        raise UsageError(message("dataset.not_a_web_address", address=one_line(address, 200))) from error
 
 
 def save_settings(path: Path, settings: Settings) -> None:

@@ -162,7 +162,7 @@ LINES = [
     ("epochmark engine compare mnist_mlp imdb_", None),
     ("epochmark --color never results ex", ["export"]),
     ("epochmark results export --format j", ["json"]),
-    ("epochmark import --workload mnist_ml", ["mnist_mlp"]),
+    ("epochmark study run --workload mnist_ml", ["mnist_mlp"]),
     ("epochmark completion f", ["fish"]),
     ("epochmark results show ", []),
     ("epochmark data run", []),

@@ -181,9 +181,7 @@ def test_wrong_use_ends_in_one_sentence_and_exit_code_2(
     ("arguments", "code"),
     [
         (["run", "demo", "--output"], "cli.no_place"),
-        (["results", "submit", "1", "--output"], "cli.no_place"),
         (["import"], "files.unreadable"),
-        (["table", "check"], "files.unreadable"),
         (["data", "import", "mnist"], "files.unreadable"),
         (["engine", "install", "torch", "--from"], "engines.no_such_folder"),
     ],

@@ -1,6 +1,5 @@
 """Results travel as two users carry them: out of one home in every form, pictures included, into an empty one."""
 
-import gzip
 import json
 import os
 import re
@@ -17,7 +16,7 @@ from app.core.exchange.png_embed import extract
 from app.core.messages import sentence
 from app.core.paths import default_paths
 from app.core.records import RunSummary
-from app.core.result_file.canonical import decode, file_bytes, sealed, short_code
+from app.core.result_file.canonical import decode, file_bytes, sealed
 from app.core.result_file.short_form import short_form
 from app.core.storage.database import Database
 from app.core.titles import level_title
@@ -25,7 +24,6 @@ from app.gui.services.picture_code import scan_file
 from tests.cli.commands import sentence_of
 from tests.cli.test_escape_sequences import steering
 from tests.conftest import HINT, ROOT, CommandLine
-from tests.core.datasets.server import chunked, serving
 from tests.core.result_file.results import GOLDEN, golden
 from tests.saying import Saying, said
 from workloads.engines.registry import NO_ENGINE, engine_title
@@ -49,31 +47,24 @@ CONDITIONS = f"{sentence('compare.imported_result')} · {engine_title(NO_ENGINE)
 def test_a_run_goes_to_another_computer_in_every_form(
     epochmark: CommandLine, other_home: dict[str, str], tmp_path: Path
 ) -> None:
-    out = {name: str(tmp_path / name) for name in ("r.json", "p.png", "e.json", "e.csv", "e.html")}
+    out = {name: str(tmp_path / name) for name in ("r.json", "p.png", "e.json", "e.csv")}
     done = epochmark("run", "demo", "--epochs", "2", "--quiet", "--output", out["r.json"])
     assert done.returncode == 0
     assert said("cli.runs_exported", count="1", path=out["r.json"]).is_all_of(done.stderr.strip())
     epochmark("results", "share", "1", "--output", out["p.png"])
     epochmark("results", "export", "--format", "json", "--output", out["e.json"])
     epochmark("results", "export", "--output", out["e.csv"])
-    epochmark("results", "export", "--format", "html", "--output", out["e.html"])
-    done = epochmark("import", out["p.png"], out["r.json"], out["e.json"], **other_home)
+    done = epochmark("import", out["p.png"], out["r.json"], **other_home)
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
     assert takes(lines[0], out["p.png"], "imports.taken", numbers="1")
-    for line, name in zip(lines[1:3], ("r.json", "e.json"), strict=True):
-        assert takes(line, out[name], "imports.present", numbers="1")
-    for name, code in (("e.csv", "exchange.is_table"), ("e.html", "exchange.is_page")):
+    assert takes(lines[1], out["r.json"], "imports.present", numbers="1")
+    for name, code in (("e.csv", "exchange.is_table"), ("e.json", "exchange.unknown_kind")):
         refused = epochmark("import", out[name], **other_home)
         assert (refused.returncode, said(code).is_in(refused.stderr)) == (1, True)
     assert CONDITIONS in epochmark("compare", "demo", **other_home).stdout
     (listed,) = json.loads(epochmark("import", "--list", "--json", **other_home).stdout)
     assert (listed["source"], listed["summary"]["workload"]) == ("p.png", "demo")
-    empty = {"EPOCHMARK_HOME": str(tmp_path / "home of e.json")}
-    done = epochmark("import", out["e.json"], **empty)
-    assert done.stderr == ""
-    assert takes(done.stdout, out["e.json"], "imports.taken", numbers="1")
-    assert CONDITIONS in epochmark("compare", "demo", **empty).stdout
     jpeg = str(tmp_path / "forum.jpg")
     assert QImage(out["p.png"]).save(jpeg, "JPG", 60)  # type: ignore[call-overload]
     done = epochmark("import", jpeg, EPOCHMARK_HOME=str(tmp_path / "third"))
@@ -158,91 +149,12 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(
     assert words.is_in(done.stderr)
 
 
-def test_logs_come_in_with_results(epochmark: CommandLine, tmp_path: Path) -> None:
-    folder = tmp_path / "logs" / "gpu"
-    folder.mkdir(parents=True)
-    path = folder / "mnist_mlp_tensorflow.csv"
-    path.write_text("epoch,elapsed\n0,5\n1,10\n2,15\n3,20\n")
-    done = epochmark("import", str(tmp_path / "logs"))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert takes(done.stdout.partition("; ")[0], str(path), "imports.taken", numbers="1")
-    assert said("imports.log_of_totals").is_in(done.stdout)
-    assert takes(epochmark("import", str(path)).stdout, str(path), "imports.present", numbers="1")
-
-
-def test_a_log_that_says_nothing_is_named_compared_and_removed(epochmark: CommandLine, tmp_path: Path) -> None:
-    path = tmp_path / "log.csv"
-    path.write_text("epoch,elapsed\n0,5\n1,10\n2,15\n3,20\n")
-    refused = epochmark("import", str(path))
-    assert refused.returncode == 1
-    assert said("exchange.log_of_what").is_in(refused.stderr)
-    asked = ("import", str(path), "--workload", "mnist_mlp", "--name")
-    assert epochmark(*asked, "my K80").returncode == 0
-    assert epochmark(*asked, "its K80", "--no-totals").returncode == 0
-    bars = {bar["name"]: bar for bar in json.loads(epochmark("compare", "mnist_mlp", "--json").stdout)["bars"]}
-    mine, other = bars["my K80"], bars["its K80"]
-    assert (mine["kind"], mine["value"], mine["log_id"], mine["imported_id"]) == ("imported", 5.0, 1, 1)
-    assert (other["value"], other["log_id"]) == (15.0, 2)
-    (_, listed) = json.loads(epochmark("results", "list", "--imported", "--json").stdout)
-    assert (listed["provenance"], listed["cpu_name"]) == (sentence("compare.imported_log"), "my K80")
-    assert epochmark("import", "--remove", "1").returncode == 0
-    assert "my K80" not in epochmark("compare", "mnist_mlp").stdout
-    misplaced = epochmark("import", "--list", "--name", "x")
-    assert (misplaced.returncode, misplaced.stdout) == (2, "")
-    assert said("imports.logs_only").is_in(misplaced.stderr)
-    ignored = epochmark("import", str(GOLDEN), "--name", "x")
-    assert ignored.returncode == 0
-    assert said("imports.logs_only").is_in(ignored.stderr)
-    unknown = epochmark("import", str(path), "--workload", "nonsense")
-    assert (unknown.returncode, unknown.stdout) == (2, "")
-
-
 def test_a_run_without_a_result_writes_no_file_and_says_so(epochmark: CommandLine, tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     done = epochmark("run", "demo", "--steps", "2", "--epochs", "1", "--quiet", "--output", str(path))
     assert done.returncode == 1
     assert said("result_file.no_results").is_in(done.stderr)
     assert not path.exists()
-
-
-def test_a_table_of_result_files_is_built_and_checked(epochmark: CommandLine, tmp_path: Path) -> None:
-    done = epochmark("table", "check", str(GOLDEN))
-    assert done.returncode == 1
-    caution = said("table.taken", place=GOLDEN, verdict="caution")
-    assert caution.is_all_of(done.stdout.splitlines()[0])
-    place = said("table.place", path=GOLDEN, number="2")
-    refused = said("table.not_taken", place=place, problem=said("table.no_workload", workload="demo"))
-    assert refused.is_all_of(done.stderr.strip())
-    table = tmp_path / "table.json"
-    built = epochmark("table", "build", str(GOLDEN), "--output", str(table))
-    assert built.returncode == 0
-    assert said("table.written", count="3", path=table).is_in(built.stderr)
-    assert len(json.loads(table.read_text())["rows"]) == 3
-    assert json.loads(epochmark("table", "build", str(GOLDEN), "--output", "-").stdout)["rows"]
-    empty = epochmark("table", "build", str(tmp_path / "none"))
-    assert (empty.returncode, empty.stdout) == (1, "")
-    assert said("table.empty").is_in(empty.stderr)
-
-
-def test_a_table_is_fetched_and_its_bars_are_the_communitys(epochmark: CommandLine, tmp_path: Path) -> None:
-    nothing = epochmark("table", "get")
-    assert (nothing.returncode, said("table.no_address").is_in(nothing.stderr)) == (2, True)
-    built = epochmark("table", "build", str(GOLDEN), "--output", "-").stdout
-    with serving() as server:
-        # As many servers send files: packed, in chunks, without a size.
-        server.answer = chunked([gzip.compress(built.encode())], Content_Encoding="gzip")
-        done = epochmark("table", "get", server.url)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert said("table.fetched", count="3").is_all_of(done.stdout.strip())
-        assert said("table.newest_already").is_all_of(epochmark("table", "get", server.url).stdout.strip())
-        assert epochmark("table", "get", server.url, "--previous").returncode == 2
-    shown = epochmark("compare", "mnist_mlp").stdout
-    assert said("compare.community_name", name="EPYC").is_in(shown)
-    assert said("compare.community", count="1").is_in(shown)
-    bars = json.loads(epochmark("compare", "mnist_mlp", "--json").stdout)["bars"]
-    rows = [bar["community"] for bar in bars if bar["community"]]
-    assert [(row["device"], row["machines"]) for row in rows] == [("EPYC", 1)] * 2
-    assert said("table.no_previous").is_in(epochmark("table", "get", "--previous").stderr)
 
 
 NASTY = "\x1b]0;owned\x07 \u202egnp.exe\u202c \u200b\u2066"
@@ -380,28 +292,3 @@ def test_a_text_for_a_forum_without_what_is_left_out(stored: CommandLine) -> Non
     wrong = stored("results", "share", "1", "--text", "plain", "--without", "verdict")
     assert wrong.returncode == 2
     assert said("exchange.not_removable", name="verdict").is_in(wrong.stderr)
-
-
-def test_a_result_is_handed_in_with_every_field_shown(
-    stored: CommandLine, environment: dict[str, str], tmp_path: Path
-) -> None:
-    target = tmp_path / "mine.epochmark.json"
-    arguments = ("results", "submit", "1", "--output", str(target))
-    done = stored(*arguments)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert said("submit.no_address").is_in(done.stdout)
-    settings = Path(environment["EPOCHMARK_HOME"]) / "config" / "settings.json"
-    settings.write_text('{"collection_address": "https://example.org/results"}')
-    done = stored(*arguments, "--without", "cpu,system")
-    (result,) = decode(target.read_bytes())
-    assert (result.machine.cpu_name, result.machine.os_name) == (None, None)
-    shown = done.stdout
-    fields = {line.split("  ")[0] for line in shown.splitlines()}
-    assert sentence("label.workload") in fields
-    assert not {sentence("part.cpu"), sentence("part.system")} & fields, "what was left out isn't in the file"
-    assert said("submit.doubt", problem=said("table.no_workload", workload="demo")).is_in(shown)
-    assert said("submit.sent").is_in(shown)
-    assert said("submit.paste", address="https://example.org/results").is_in(shown)
-    assert said("submit.text", codes=short_code(result.digest or ""), file="mine.epochmark.json").is_in(shown)
-    refused = stored("results", "submit", "1", "--output", str(tmp_path / "no" / "x.json"))
-    assert (refused.returncode, said("cli.no_place").is_in(refused.stderr)) == (2, True)

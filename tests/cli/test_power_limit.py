@@ -1,5 +1,6 @@
 """A study of power limits on the command line says what to run, waits, and says how to go back."""
 
+import io
 import sys
 import threading
 from collections.abc import Generator
@@ -11,13 +12,16 @@ from app.cli import groups, run, study
 from app.cli.arguments import make_parser
 from app.core.messages import sentence
 from app.core.paths import Paths
+from app.core.plans.repeat import repeat_plan
 from app.core.runs import power_limit
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs
+from tests.saying import said
+from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
-STUDY = "study run --workload demo --axis power-limit=370,230 --no-cool-down"
+STUDY = "study run --workload demo --axis power-limit=370,230"
 RUN = "run demo --epochs 1 --power-limit 230"
 
 
@@ -65,3 +69,21 @@ def test_a_power_limit_is_waited_for(
     ]
     with Database(paths.database) as database:
         assert len([each for each in list_runs(database) if each.status == "completed"]) == runs
+
+
+class Terminal(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_progress_line_shows_the_wait(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    plan = repeat_plan(CATALOGUE["demo"].default_spec(), 4)
+    view = groups.TextPlanView(plan, machine, plan.runs(), quiet=False)
+    view.wait(plan.runs()[1], power_limit.LimitWait(230.0, None, None))
+    shown = terminal.getvalue()
+    assert said("run.set_unknown_limit", limit_w="230").is_in(shown)
+    assert "25" in shown, "one of four runs is over"

@@ -18,12 +18,12 @@ from app.cli.layout import Column, bar_chart, elided, live_text, table, wrapped
 from app.cli.text import LiveLine, say, say_command
 from app.cli.views import TextView
 from app.core.analysis.compare import bars
-from app.core.exchange.epoch_log import LogDetails
-from app.core.exchange.importing import import_files
+from app.core.analysis.epoch_log import log_result
 from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
+from app.core.storage.imported_results import add_results
 from app.core.storage.runs import list_runs
 from tests.conftest import ROOT
 from tests.recording import asked, recorded_events, store_recording
@@ -129,11 +129,9 @@ def test_whatever_is_listed_fits_every_width(
     recorded_run: None, broken_card: None, shown: Shown, arguments: list[str], paths: Paths, tmp_path: Path
 ) -> None:
     if "compare" in arguments or "import" in arguments:
-        log = tmp_path / "log.csv"
-        log.write_text("epoch,elapsed\n0,12.25\n1,11.5\n", encoding="utf-8")
         name = "A machine 計算機 with a name that is far too long"
         with Database(paths.database) as database:
-            list(import_files(database, [log], None, LogDetails(CATALOGUE["cifar10_keras_cnn"], name)))
+            add_results(database, [log_result(CATALOGUE["cifar10_keras_cnn"], name, (12.25, 11.5))], "log.csv")
     whole = shown(None, *arguments)
     for columns in SOME_WIDTHS if "show" in arguments else WIDTHS:
         fitted = shown(columns, *arguments)

@@ -23,7 +23,6 @@ from app.gui.run.share_dialog import ShareDialog
 from app.gui.run.verdict_dialog import CautionsDialog, VerdictDialog
 from app.gui.shell.change_dialog import ChangeDialog
 from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet, UpdateDialog
-from app.gui.shell.log_preview import LogPreview
 from app.gui.shell.pages import PAGES
 from app.gui.widgets.basics import ClampedLabel, label, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
@@ -142,7 +141,6 @@ DIALOGS: dict[str, Callable[[Driver], QDialog]] = {
     "workloads": chooser,
     "share": share,
     "prices": lambda driver: PricesDialog(driver.services, driver.window),
-    "import": lambda driver: LogPreview(driver.window, (10.0, 20.1, 30.0, 40.2, 50.1, 60.0), "log", "CIFAR-10"),
 }
 
 

@@ -30,7 +30,6 @@ from app.gui.run.log_dialog import LogDialog
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.run.verdict_dialog import CautionsDialog
 from app.gui.shell.help_dialogs import ReportDialog, problem_report
-from app.gui.shell.log_preview import LogPreview
 from app.gui.shell.pages import PAGES
 from app.gui.widgets.basics import ClampedLabel, ElidedLabel
 from app.gui.widgets.dialogs import FaultDialog, about_dialog
@@ -101,10 +100,6 @@ def show_log(driver: Driver) -> None:
     LogDialog(driver.window, list, lambda: None).show()
 
 
-def show_log_preview(driver: Driver) -> None:
-    LogPreview(driver.window, (45.2, 90.1, 135.4), "", "mnist_mlp").show()
-
-
 def show_shortcuts(driver: Driver) -> None:
     driver.window.action("menu.shortcuts").trigger()
 
@@ -145,7 +140,6 @@ DIALOGS = {
     "chooser": show_chooser,
     "prices": show_prices,
     "log": show_log,
-    "log preview": show_log_preview,
     "shortcuts": show_shortcuts,
     "report": show_report,
     "fault": show_fault,

@@ -23,7 +23,7 @@ from app.core.analysis.published import (
 )
 from app.core.clock import now_text
 from app.core.errors import UsageError
-from app.core.external_results import CommunityRow, ImportedResult
+from app.core.external_results import ImportedResult
 from app.core.formats import format_ratio
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_value, headline_kind
@@ -63,13 +63,12 @@ class Bar:
     """
 
     name: str
-    kind: Literal["you", "own", "reference", "imported", "community"]
+    kind: Literal["you", "own", "reference", "imported"]
     value: float
     remarks: tuple[str, ...] = ()
     row: PublishedRow | None = None
     run: RunSummary | None = None
     imported: ImportedResult | None = None
-    community: CommunityRow | None = None
     metric: str = "seconds_per_epoch_s"
     apart: int = 0
     brief: str = ""
@@ -134,7 +133,6 @@ def bars(
     others: Iterable[RunSummary] = (),
     imported: Iterable[ImportedResult] = (),
     *,
-    community: Iterable[CommunityRow] = (),
     with_several: bool = False,
 ) -> list[Bar]:
     """Return the bars of a chart: first those similar to the run, then the others, each group fastest first.
@@ -144,8 +142,6 @@ def bars(
         run: The run shown as "you", or None for published rows only.
         others: More runs. Runs without a headline, or not comparable with `run`, are omitted.
         imported: Imported results, omitted by the same rule.
-        community: Rows of the community table, omitted by the same rule; without a run, only rows with the default
-            batch size are used.
         with_several: Whether to include published results of multi-GPU systems.
     """
     metric = chart_metric(workload, run)
@@ -159,7 +155,6 @@ def bars(
         if run is not None and other.id != run.id and run_refusal(run, other) is None:
             result += _run_bar(other, "own", run)
     result += [bar for other in imported for bar in _imported_bar(other, workload, metric, run)]
-    result += [bar for each in community for bar in _community_bar(each, workload, metric, run)]
     if run is not None:
         result += _run_bar(run, "you")
     sign = -1 if headline_kind(metric).is_rate else 1
@@ -173,8 +168,7 @@ def by_work(chart: Iterable[Bar]) -> list[Bar]:
     """
     measured = []
     for bar in chart:
-        result = bar.imported or bar.community
-        run = bar.run if result is None else result.summary
+        run = bar.run if bar.imported is None else bar.imported.summary
         if run is not None and run.work_per_j is not None:
             measured.append(replace(bar, value=run.work_per_j, metric=work_metric(run.metric)))
     return sorted(measured, key=lambda bar: (not bar.is_like, -bar.value))
@@ -456,7 +450,7 @@ def doubts(bar: Bar) -> tuple[str, ...]:
 
     For current networks, the software is kept because the same card has bars for different software.
     """
-    if bar.imported is not None or bar.community is not None:
+    if bar.imported is not None:
         return bar.remarks
     if bar.row is None:
         return bar.remarks[1:]
@@ -469,7 +463,7 @@ def rank_text(chart: Sequence[Bar]) -> str:
 
     Each device counts once, as drawn. Other people's results and bars that aren't similar to the run don't count.
     """
-    ranked = [bar for bar in one_each(chart) if bar.is_like and bar.kind not in ("imported", "community")]
+    ranked = [bar for bar in one_each(chart) if bar.is_like and bar.kind != "imported"]
     mine = next((bar for bar in ranked if bar.kind == "you"), None)
     if mine is None or len(ranked) == 1 or mine.verdict == "invalid":
         return ""
@@ -519,15 +513,6 @@ def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSum
     return [Bar(other.label, "imported", drawn.value, remarks, imported=other, metric=metric)]
 
 
-def _community_bar(each: CommunityRow, workload: str, metric: str, run: RunSummary | None) -> list[Bar]:
-    """Return [bar] for a community row with its conditions, or [] if it can't be drawn next to the run."""
-    is_same = (each.summary.workload, each.summary.metric) == (workload, metric)
-    name, value = sentence("compare.community_name", name=each.name), each.summary.value
-    if not is_same or value is None or not is_beside(each, run):
-        return []
-    return [Bar(name, "community", value, community_remarks(each), community=each, metric=metric)]
-
-
 def _row_bar(row: PublishedRow, metric: str, run: RunSummary | None) -> list[Bar]:
     """Return [bar] for a published row, or [] if its value can't be converted.
 
@@ -555,29 +540,3 @@ def _is_like(run: RunSummary | None, row: PublishedRow) -> bool:
     batches = sorted((row.batch_size or run.batch_size, run.batch_size))
     is_like_batch = batches[1] <= LIKE_BATCH_TIMES * batches[0]
     return (run.precision == "float32") == (row.precision in ("", "fp32")) and is_like_batch
-
-
-def is_beside(row: CommunityRow, run: RunSummary | None) -> bool:
-    """Return whether a row is comparable with a run; without a run, whether it has the default batch size."""
-    summary = row.summary
-    if run is not None:
-        return run_refusal(run, summary) is None
-    return summary.workload in CATALOGUE and summary.batch_size == CATALOGUE[summary.workload].batch_size
-
-
-def community_remarks(row: CommunityRow) -> tuple[str, ...]:
-    """Return the contributor and conditions of a community row, in the same form as for published rows."""
-    summary = row.summary
-    low, high = (format_value(summary.metric, end) for end in (row.low, row.high))
-    remarks = (
-        sentence("compare.community", count=row.machines),
-        sentence("studies.interval", low=low, high=high) if row.machines > 1 else "",
-        engine_name(summary.engine, None),
-        sentence("share.batch", batch_size=summary.batch_size),
-        summary.precision,
-        summary.variant,
-        limit_text(summary),
-        *unusual_settings(summary),
-        sentence("compare.community_cautions", count=row.cautions) if row.cautions else "",
-    )
-    return tuple(filter(None, dict.fromkeys(remarks)))

@@ -1,7 +1,5 @@
-"""Converts an epoch log to a result with the workload's default spec, the epoch times and a headline."""
+"""Converts an epoch log, as stored by formats of the database before 10, to a result."""
 
-import itertools
-import statistics
 from collections.abc import Sequence
 
 from app.core.analysis.stats import epoch_statistics
@@ -12,14 +10,6 @@ from workloads.workload import Workload
 
 # A record requires the name of an engine, but logs don't contain one.
 UNKNOWN_ENGINE = "unknown"
-# Limits for detecting running totals: largest ratio between a difference and the typical one, and smallest ratio
-# of the typical difference to the first epoch, which includes startup.
-_STEADY, _SHARE_OF_FIRST = 2.0, 0.2
-
-
-def is_workload_of_logs(workload: Workload) -> bool:
-    """Return whether epoch logs of a workload can be imported."""
-    return workload.metric == "seconds_per_epoch_s" and not workload.is_demo
 
 
 def log_result(workload: Workload, name: str, durations_s: Sequence[float]) -> Result:
@@ -70,23 +60,3 @@ def log_result(workload: Workload, name: str, durations_s: Sequence[float]) -> R
         statistics=headline,
     )
     return sealed(result)
-
-
-def epochs_of_totals(durations_s: Sequence[float]) -> tuple[float, ...] | None:
-    """Return the duration of each epoch if a log seems to contain running totals; None if it doesn't.
-
-    Running totals increase in nearly equal steps; no computer slows down so steadily. At least three epochs are
-    needed to detect them.
-    """
-    differences_s = differences(durations_s)
-    later_s = differences_s[1:]
-    if len(later_s) < 2:
-        return None
-    typical_s = statistics.median(later_s)
-    is_steady = all(typical_s / _STEADY <= each_s <= typical_s * _STEADY for each_s in later_s)
-    return differences_s if typical_s >= _SHARE_OF_FIRST * durations_s[0] and is_steady else None
-
-
-def differences(totals_s: Sequence[float]) -> tuple[float, ...]:
-    """Return the duration of each epoch of a log that contains running totals."""
-    return (totals_s[0], *(later_s - before_s for before_s, later_s in itertools.pairwise(totals_s)))

@@ -3,7 +3,7 @@
 from app.core.analysis.compare import Bar
 from app.core.analysis.conversion import ROW_METRICS, converted
 from app.core.analysis.published import PublishedRow, disagreement
-from app.core.external_results import CommunityRow, ImportedResult
+from app.core.external_results import ImportedResult
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 
@@ -13,8 +13,6 @@ def provenance(bar: Bar) -> list[tuple[str, str]]:
     value = f"{bar.text} {headline_kind(bar.metric).unit}"
     if bar.imported is not None:
         parts = _imported_provenance(bar.imported, bar, value)
-    elif bar.community is not None:
-        parts = _community_provenance(bar.community, bar, value)
     elif bar.row is not None:
         parts = _row_provenance(bar.row, bar.metric, value)
     else:
@@ -37,18 +35,6 @@ def _imported_provenance(result: ImportedResult, bar: Bar, value: str) -> list[t
         ("heading.code", code),
         ("provenance.conditions", " · ".join(bar.remarks)),
         ("provenance.to_remove", sentence("provenance.remove_imported", number=result.id)),
-    ]
-
-
-def _community_provenance(row: CommunityRow, bar: Bar, value: str) -> list[tuple[str, str]]:
-    low, high = (format_value(bar.metric, end) for end in (row.low, row.high))
-    results = sentence("provenance.community_results", count=row.results)
-    counts = sentence("provenance.community_machines", results=results, count=row.machines)
-    return [
-        ("provenance.hardware", row.name),
-        ("provenance.from", sentence("provenance.community")),
-        ("provenance.measured", sentence("exchange.value_within", value=value, low=low, high=high)),
-        ("provenance.conditions", " · ".join((counts, *bar.remarks[1:]))),
     ]
 
 

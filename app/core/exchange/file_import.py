@@ -9,12 +9,11 @@ from pathlib import Path
 import msgspec
 
 from app.core.errors import UsageError
-from app.core.exchange import export_json
 from app.core.exchange.png_embed import SIGNATURE, extract
 from app.core.messages import message
 from app.core.plans.suite.short_form import has_suite_form, is_suite_form, read_suite_form
 from app.core.report.formats.csv_table import CSV_COLUMNS
-from app.core.result_file.canonical import UnfitError, check, decode, decode_problem
+from app.core.result_file.canonical import UnfitError, decode, decode_problem
 from app.core.result_file.record import FORMAT, Result
 from app.core.result_file.short_form import read_short_forms
 from workloads.datasets.regular_file import read_regular
@@ -32,33 +31,21 @@ _OTHERS = {
     b"\x1f\x8b": "exchange.is_archive",
 }
 
-# Columns that identify an epoch log.
-_LOG_COLUMNS = {b"epoch", b"elapsed"}
-_PAGES = (b"<!doctype html", b"<html")
-
-
-class EpochLogError(UsageError):
-    """The file is an epoch log, so it specifies neither the workload nor the computer."""
-
 
 def read_results(path: Path) -> tuple[Result, ...]:
-    """Return the results in a result file, a picture or a JSON export.
-
-    Exports don't contain digests, so this function computes them.
+    """Return the results in a result file or a picture.
 
     Args:
         path: A regular file, or a link to one. A file that is too large is rejected before reading.
 
     Raises:
-        EpochLogError: The file is an epoch log.
         UsageError: The file can't be read, is of another kind, or contains anything invalid.
     """
     content = read_content(path, SIZE_LIMIT_BYTES)
     try:
         return _results(content)
     except UnfitError as error:
-        kind = EpochLogError if error.problem.code == "exchange.is_log" else UsageError
-        raise kind(message("exchange.refused", path=str(path), problem=error.problem)) from error
+        raise UsageError(message("exchange.refused", path=str(path), problem=error.problem)) from error
 
 
 def read_content(path: Path, limit_bytes: int) -> bytes:
@@ -119,18 +106,9 @@ def _results(content: bytes) -> tuple[Result, ...]:
         raise UnfitError("exchange.unknown_kind")
     if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return _of_json(content.removeprefix(b"\xef\xbb\xbf"))
-    raise UnfitError(_other_text(content))
-
-
-def _other_text(content: bytes) -> str:
-    """Return the message code for a text without results, such as an epoch log, a report or a table of runs."""
-    beginning = content[:_BEGINNING_BYTES].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    names = {name.strip(b'" \r') for name in beginning.partition(b"\n")[0].replace(b";", b",").split(b",")}
-    if names >= _LOG_COLUMNS:
-        return "exchange.is_log"
-    if beginning.startswith(_PAGES):
-        return "exchange.is_page"
-    return "exchange.is_table" if CSV_COLUMNS[0].encode() in names else "exchange.unknown_kind"
+    first_line = content[:_BEGINNING_BYTES].removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
+    names = {name.strip(b'" \r') for name in first_line.replace(b";", b",").split(b",")}
+    raise UnfitError("exchange.is_table" if CSV_COLUMNS[0].encode() in names else "exchange.unknown_kind")
 
 
 def _check_amount(content: bytes) -> None:
@@ -139,11 +117,9 @@ def _check_amount(content: bytes) -> None:
 
 
 class _Kind(msgspec.Struct):
-    """The fields that distinguish the kinds of JSON."""
+    """The field that distinguishes result files from other JSON."""
 
     format: msgspec.Raw = msgspec.Raw()
-    runs: msgspec.Raw = msgspec.Raw()
-    points: msgspec.Raw = msgspec.Raw()
 
 
 def _of_json(content: bytes) -> tuple[Result, ...]:
@@ -153,14 +129,4 @@ def _of_json(content: bytes) -> tuple[Result, ...]:
         raise decode_problem(error) from error
     if bytes(kind.format) == f'"{FORMAT}"'.encode():
         return decode(content)
-    if bytes(kind.runs) and not bytes(kind.format):
-        return _checked(export_json.read(content))
-    raise UnfitError("exchange.is_study" if bytes(kind.points) else "exchange.unknown_kind")
-
-
-def _checked(results: tuple[Result, ...]) -> tuple[Result, ...]:
-    if not results:
-        raise UnfitError("exchange.no_results")
-    for result in results:
-        check(result)
-    return results
+    raise UnfitError("exchange.unknown_kind")

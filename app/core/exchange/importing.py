@@ -9,20 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.core.errors import UsageError
-from app.core.exchange.epoch_log import LogDetails, import_log
-from app.core.exchange.file_import import EpochLogError, read_code, read_results, read_text
+from app.core.exchange.file_import import read_code, read_results, read_text
 from app.core.messages import message, sentence
 from app.core.result_file.record import Result
 from app.core.storage.database import Database
 from app.core.storage.imported_results import Added, add_results
 
 # File extensions considered in folders; files selected directly may have any name.
-ENDINGS = (".json", ".csv", ".png")
+ENDINGS = (".json", ".png")
 PICTURES = (".png", ".jpg", ".jpeg", ".webp")
 FILES_LIMIT, DEPTH_LIMIT = 20_000, 8
 # Function that returns the text of a picture's QR code; "" if there is no readable one.
 Scan = Callable[[Path], str]
-_GUESSED = LogDetails()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +29,11 @@ class Outcome:
 
     Attributes:
         added: The results that were added.
-        are_totals: Whether the file is a new epoch log with cumulative times, which were converted; None if it
-            isn't a log.
         refusal: Error that describes why the file was rejected; None if it was read.
     """
 
     path: Path
     added: Added = field(default_factory=Added)
-    are_totals: bool | None = None
     refusal: UsageError | None = None
 
     @property
@@ -47,16 +42,13 @@ class Outcome:
         return len(self.added.imported) + len(self.added.upgraded)
 
 
-def import_files(
-    database: Database, paths: Iterable[Path], scan: Scan | None = None, logs: LogDetails | None = _GUESSED
-) -> Iterator[Outcome]:
+def import_files(database: Database, paths: Iterable[Path], scan: Scan | None = None) -> Iterator[Outcome]:
     """Import files, including those in folders, and yield the outcome of each.
 
     Args:
         database: Database of the results.
         paths: Files and folders to import.
         scan: Function that reads the QR code in a picture; None if unavailable.
-        logs: Details of epoch logs; None to reject all epoch logs with an EpochLogError.
 
     Raises:
         AppError: The database can't be written. Files whose outcome was yielded are stored.
@@ -68,12 +60,7 @@ def import_files(
             yield Outcome(path, refusal=error)
             continue
         for file in files:
-            try:
-                yield _import(database, file, scan)
-            except EpochLogError as error:
-                folder = path if path.is_dir() else None
-                refused = Outcome(file, refusal=error)
-                yield refused if logs is None else _import_log(database, file, folder, logs)
+            yield _import(database, file, scan)
 
 
 def import_text(database: Database, text: str) -> Outcome:
@@ -89,19 +76,9 @@ def import_text(database: Database, text: str) -> Outcome:
 def _import(database: Database, path: Path, scan: Scan | None) -> Outcome:
     try:
         results = _read(path, scan)
-    except EpochLogError:
-        raise
     except UsageError as error:
         return Outcome(path, refusal=error)
     return Outcome(path, add_results(database, results, path.name))
-
-
-def _import_log(database: Database, path: Path, folder: Path | None, details: LogDetails) -> Outcome:
-    try:
-        added, are_totals = import_log(database, path, folder, details)
-    except UsageError as error:
-        return Outcome(path, refusal=error)
-    return Outcome(path, added, are_totals=are_totals and bool(added.imported))
 
 
 def _read(path: Path, scan: Scan | None) -> tuple[Result, ...]:

@@ -1,13 +1,17 @@
 """Checks whether a newer version of Epochmark has been released, without downloading or replacing anything."""
 
 import re
+from threading import Event
 from typing import Annotated
 
 import msgspec
 
 import app
+from app.core.datasets.addresses import shown
+from app.core.datasets.downloads import DownloadError
+from app.core.datasets.small_files import read_small
 from app.core.errors import AppError
-from app.core.exchange.web import read_in_time
+from app.core.hardware.blocking import call_in_thread
 from app.core.messages import message
 from app.core.plain_text import one_line
 from workloads.protocol import typed
@@ -31,26 +35,45 @@ class Release(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def newer_release(project_url: str, version: str = app.__version__) -> Release | None:
+def newer_release(
+    project_url: str, version: str = app.__version__, time_limit_s: float = TIME_LIMIT_S
+) -> Release | None:
     """Return the latest release; None if `version` is at least as new.
 
     Args:
         project_url: Address of the project, without a slash at the end.
         version: Version to compare with.
+        time_limit_s: Time limit for the whole response.
 
     Raises:
-        AppError: The server can't be reached, or its response is invalid.
+        AppError: The server can't be reached in time, or its response is invalid.
     """
     advice = message("updates.try_later")
-    content = read_in_time(project_url + FEED, SIZE_LIMIT_BYTES, TIME_LIMIT_S, advice)
     try:
+        content = _read_in_time(project_url + FEED, time_limit_s)
         latest = typed.decode(content or b"", Release)
+    except DownloadError as error:
+        raise AppError(error.message, advice) from error
+    except TimeoutError as error:
+        late = message("updates.too_slow", address=shown(project_url + FEED), limit_s=time_limit_s)
+        raise AppError(late, advice) from error
     except msgspec.DecodeError as error:
         raise AppError(message("updates.unreadable"), advice) from error
     if _numbers(latest.version) <= _numbers(version):
         return None
     notes = tuple(one_line(note, _LINE_LIMIT) for note in latest.notes[:_NOTES_LIMIT])
     return Release(latest.version, notes)
+
+
+def _read_in_time(address: str, limit_s: float) -> bytes | None:
+    is_late = Event()
+    # A server may send single bytes forever, even before the content, so the limit must be enforced from another
+    # thread.
+    reading = call_in_thread(lambda: read_small(address, SIZE_LIMIT_BYTES, lambda: not is_late.is_set()), "web")
+    try:
+        return reading.result(limit_s)
+    finally:
+        is_late.set()
 
 
 def _numbers(version: str) -> tuple[int, ...]:

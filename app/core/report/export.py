@@ -8,10 +8,9 @@ from app.core.files import write_whole
 from app.core.messages import message
 from app.core.report.formats import csv_table, json_document, result_document
 from app.core.report.formats.export_format import ExportFormat, PlanTable
-from app.core.report.html import document
 
 FORMATS: dict[str, ExportFormat] = {
-    each.name: each for each in (csv_table.FORMAT, json_document.FORMAT, result_document.FORMAT, document.FORMAT)
+    each.name: each for each in (csv_table.FORMAT, json_document.FORMAT, result_document.FORMAT)
 }
 PLAN_FORMATS = {name: each for name, each in FORMATS.items() if each.plan_lines is not None}
 DEFAULT_FORMAT = csv_table.FORMAT

@@ -55,23 +55,11 @@ def result_of(run: Run, private: Mapping[str, str] | None = None) -> Result:
     if run.summary.value is None:
         raise UsageError(message("result_file.no_result", run_id=run.summary.id))
     try:
-        return fitting_result(run, private_texts() if private is None else private)
-    except UnfitError as error:
-        raise UsageError(message("result_file.unfit", run_id=run.summary.id, problem=error.problem)) from error
-
-
-def fitting_result(run: Run, private: Mapping[str, str]) -> Result:
-    """Return the result as `result_of` does, but raise UnfitError if it is inconsistent.
-
-    Args:
-        run: Run with a headline.
-        private: Strings that must not be shared.
-    """
-    try:
-        result = sealed(typed.convert(_plain(run, private), Result))
-    except msgspec.ValidationError as error:
-        raise decode_problem(error) from error
-    check(result)
+        result = sealed(typed.convert(_plain(run, private_texts() if private is None else private), Result))
+        check(result)
+    except (msgspec.ValidationError, UnfitError) as error:
+        problem = (error if isinstance(error, UnfitError) else decode_problem(error)).problem
+        raise UsageError(message("result_file.unfit", run_id=run.summary.id, problem=problem)) from error
     return result
 
 

@@ -9,8 +9,6 @@ from typing import Protocol, TypeAlias
 from app.core.errors import AppError, UsageError
 from app.core.messages import message
 from app.core.records import Group, Plan, PlannedRun, PlanPlace, RunSummary, Side
-from app.core.runs.awake import stay_awake
-from app.core.runs.cool_down import CoolDown, CooledStart
 from app.core.runs.memory_check import filled_batch
 from app.core.runs.power_limit import PowerLimits, power_limits_for
 from app.core.runs.runner import Runner
@@ -80,7 +78,6 @@ class PlanSession:
         group_id: Id of the stored group; None for a single run.
         runs: Planned runs to execute.
         ownership: Lock of the group, released at the end; None if there is none.
-        cool_down: Makes runs wait for their device to cool down; None to start them immediately.
         power_limits: Makes runs wait for their power limit; None for the default, `power_limits_for`.
         quiet_wait: Waits for a quiet computer before the first run; None to start it immediately.
     """
@@ -94,7 +91,6 @@ class PlanSession:
         runs: Iterable[PlannedRun],
         *,
         ownership: Ownership | None,
-        cool_down: CoolDown | None = None,
         power_limits: PowerLimits | None = None,
         quiet_wait: QuietWaiter | None = None,
     ) -> None:
@@ -108,7 +104,6 @@ class PlanSession:
         self._runner = runner
         self._callbacks = callbacks
         self._ownership = ownership
-        self._cool_down = cool_down
         self._power_limits = power_limits or power_limits_for(plan, runner)
         self._quiet_wait = quiet_wait
         self._session: Session | None = None
@@ -174,10 +169,10 @@ class PlanSession:
             if self.plan.study is not None and filled_batch(planned.spec, self._ended) is not None:
                 continue
             try:
-                start = self._wait(planned)
+                self._wait(planned)
                 if self._cancel.is_set():
                     return "cancelled"
-                status = self._run(planned, start)
+                status = self._run(planned)
             except UsageError as error:  # for example, because an engine was removed
                 if not self.plan.survives_failures:
                     raise
@@ -189,20 +184,16 @@ class PlanSession:
                 return "cancelled" if status == "cancelled" else "failed"
         return "completed"
 
-    def _wait(self, planned: PlannedRun) -> CooledStart | None:
-        """Wait for a quiet computer, for the power limit of a run, and then for its device to cool down."""
+    def _wait(self, planned: PlannedRun) -> None:
+        """Wait for a quiet computer, then for the power limit of a run."""
         on_waiting = partial(self._callbacks.on_waiting, planned)
         quiet_wait, self._quiet_wait = self._quiet_wait, None
         if quiet_wait is not None:
             quiet_wait(self._cancel, on_waiting)
         if self._power_limits is not None:
             self._power_limits.wait(planned.spec, self._cancel, on_waiting)
-        if self._cool_down is None:
-            return None
-        with stay_awake():
-            return self._cool_down.wait(planned.spec, self._cancel, on_waiting)
 
-    def _run(self, planned: PlannedRun, start: CooledStart | None) -> str:
+    def _run(self, planned: PlannedRun) -> str:
         begun = threading.Event()
 
         def listener(event: events.Event) -> None:
@@ -211,8 +202,7 @@ class PlanSession:
 
         group_id = self.group_id
         place = PlanPlace(group_id, planned.number, planned.side) if group_id is not None else None
-        start_metrics = start.metrics if start is not None else ()
-        self._session = session = self._runner.start(planned.spec, listener, place, start_metrics)
+        self._session = session = self._runner.start(planned.spec, listener, place)
         self.run_id = session.run_id
         try:
             # The plan may have been cancelled before the session existed.
@@ -239,7 +229,6 @@ def run_plan(
     plan: Plan,
     runner: Runner,
     callbacks: PlanCallbacks | None = None,
-    cool_down: CoolDown | None = None,
     power_limits: PowerLimits | None = None,
     *,
     quiet_wait: QuietWaiter | None = None,
@@ -250,7 +239,6 @@ def run_plan(
         plan: Plan to execute.
         runner: Runner that starts the runs.
         callbacks: Callbacks of the plan; None if there are none.
-        cool_down: Makes runs wait for their device to cool down; None to start them immediately.
         power_limits: Makes runs wait for their power limit; None for the default, `power_limits_for`.
         quiet_wait: Waits for a quiet computer before the first run; None to start it immediately.
 
@@ -273,7 +261,6 @@ def run_plan(
         group_id,
         plan.runs(),
         ownership=ownership,
-        cool_down=cool_down,
         power_limits=power_limits,
         quiet_wait=quiet_wait,
     )
@@ -286,7 +273,6 @@ def resume_plan(
     runs: Iterable[PlannedRun],
     runner: Runner,
     callbacks: PlanCallbacks | None = None,
-    cool_down: CoolDown | None = None,
 ) -> PlanSession:
     """Start runs of a stored plan in the background, and add them to its group.
 
@@ -297,7 +283,6 @@ def resume_plan(
         runs: Planned runs to execute.
         runner: Runner that starts the runs.
         callbacks: Callbacks of the plan; None if there are none.
-        cool_down: Makes runs wait for their device to cool down; None to start them immediately.
 
     Raises:
         UsageError: The plan is already running, or the group no longer exists.
@@ -309,9 +294,7 @@ def resume_plan(
         made = {number for run_id, number in now.numbers.items() if run_id not in group.numbers}
         left = [planned for planned in runs if planned.number not in made]
         callbacks = callbacks or PlanCallbacks()
-        session = PlanSession(
-            group.plan, runner, callbacks, group.id, left, ownership=ownership, cool_down=cool_down
-        )
+        session = PlanSession(group.plan, runner, callbacks, group.id, left, ownership=ownership)
         session.start()
     except BaseException:
         ownership.release()

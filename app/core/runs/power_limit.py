@@ -1,21 +1,31 @@
 """Waits before a run until the user has set the power limit required by the run."""
 
+import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from app.core.analysis.power import differs
 from app.core.engines.choices import installed_variant
 from app.core.errors import UsageError
 from app.core.hardware.device_limit import device_limit, limit_command, limit_in_force_w
+from app.core.hardware.telemetry.monitor import Monitor
 from app.core.messages import message, sentence
 from app.core.records import Plan
-from app.core.runs.cool_down import Readings, telemetry_until
 from app.core.runs.runner import Runner
 from app.core.verdict.preflight import likely_gpu
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
+from workloads.protocol.telemetry import Telemetry
+
+INTERVAL_S = 0.5
+# A driver that doesn't respond for this long has hung.
+PATIENCE_S = 5.0
+_TICK_S = 0.1
+# Yields telemetry at intervals. It ends when the event is set or no telemetry arrives.
+Readings: TypeAlias = "Callable[[threading.Event], Generator[Telemetry, None, None]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +48,21 @@ class LimitWait:
         if self.now_w is None:
             return sentence("run.set_unknown_limit", limit_w=self.limit_w)
         return sentence("run.set_limit", limit_w=self.limit_w, now_w=self.now_w)
+
+
+def telemetry_until(stop: threading.Event) -> Generator[Telemetry, None, None]:
+    """Yield telemetry of CPU and GPUs at intervals until the event is set or a driver hangs."""
+    arrived: queue.SimpleQueue[Telemetry] = queue.SimpleQueue()
+    with Monitor(lambda _, telemetry: arrived.put(telemetry), INTERVAL_S):
+        waited_s = 0.0
+        while not stop.is_set() and waited_s < PATIENCE_S:
+            try:
+                telemetry = arrived.get(timeout=_TICK_S)
+            except queue.Empty:
+                waited_s += _TICK_S
+                continue
+            waited_s = 0.0
+            yield telemetry
 
 
 class PowerLimits:

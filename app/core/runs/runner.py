@@ -1,6 +1,6 @@
 """Starts runs: checks the spec, stores the run and starts a session."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from difflib import get_close_matches
 
 import msgspec
@@ -23,7 +23,7 @@ from app.core.verdict.preflight import likely_gpu
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.cpu_allowance import can_limit_cpus, visible_cpus
 from workloads.engines.registry import DEFAULT_ENGINE, engine_title, is_included
-from workloads.protocol import events, typed
+from workloads.protocol import typed
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Job, Place, RunSpec, write_job
@@ -62,7 +62,6 @@ class Runner:
         spec: RunSpec,
         listener: Listener = lambda _: None,
         place: PlanPlace | None = None,
-        start_metrics: Sequence[events.Metric] = (),
     ) -> Session:
         """Check and store a run, then start it in the background.
 
@@ -70,7 +69,6 @@ class Runner:
             spec: Spec of the run.
             listener: Called with each event in the session's thread, after the event has been stored.
             place: Position in a plan; None for a single run.
-            start_metrics: Metrics to store at the start of the run.
 
         Raises:
             UsageError: The run can't be started. Nothing has been stored.
@@ -95,7 +93,6 @@ class Runner:
             limits=self.limits,
             listener=listener,
             ownership=ownership,
-            start_metrics=start_metrics,
             place=self.computers,
         )
         session.start()

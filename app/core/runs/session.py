@@ -6,7 +6,7 @@ import queue
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,7 +101,6 @@ class Session:
         limits: Limits,
         listener: Listener,
         ownership: Ownership,
-        start_metrics: Sequence[events.Metric] = (),
         place: Place | None = None,
     ) -> None:
         self.run_id = run_id
@@ -116,7 +115,6 @@ class Session:
         self._limits = limits
         self._listener = listener
         self._ownership = ownership
-        self._start_metrics = start_metrics
         self._place = place
         self._messages: queue.Queue[WorkerMessage] = queue.Queue(maxsize=QUEUE_LIMIT)
         self._worker: Worker | None = None
@@ -206,8 +204,6 @@ class Session:
             self._state, database, self._machine, self._limits.verdict_s, is_burstable=is_burstable_instance()
         )
         self._publish(events.Run(run_id=self.run_id, spec=self._spec, machine=self._machine))
-        for metric in self._start_metrics:
-            self._on_event(metric)
         worker = None
         try:
             folder = os.fsencode(self._paths.datasets)

@@ -11,7 +11,7 @@ from typing import Any
 from app.core.analysis.own_runs import run_name
 from app.core.clock import now_text, second_after
 from app.core.errors import UsageError
-from app.core.external_results import EPOCH_LOG, ImportedResult
+from app.core.external_results import ImportedResult
 from app.core.messages import message
 from app.core.plain_text import one_line
 from app.core.result_file.canonical import canonical, without_durations
@@ -55,7 +55,6 @@ _STORE = (
     " (id, imported_at, digest, label, source, workload, started_at, value, document)"
     " VALUES (:id, :imported_at, :digest, :label, :source, :workload, :date, :value, :document)"
 )
-_LOGS_OF_VALUE = "SELECT id, label, document FROM imported_results WHERE workload = ? AND value = ?"
 _ROUNDED_BY = 1e-3  # maximum relative rounding error of numbers in a short form
 
 
@@ -148,31 +147,6 @@ def _earlier(
     rows = connection.execute(IMPORTED_AGAIN, entry)
     earlier = next((row[0] for row in rows if not (entry["is_exact"] and row[0] in codes)), None)
     return _whole(connection, result) if earlier is None and not entry["is_exact"] else earlier
-
-
-def add_log(database: Database, log: Result, source: str, *, by_name: bool) -> Added:
-    """Store an epoch log unless it is already stored.
-
-    Args:
-        database: Database of the results.
-        log: Result created from the log.
-        source: File name without the folder.
-        by_name: Whether logs with the same epochs but different names count as different logs.
-    """
-    label = log.machine.cpu_name  # entered by the user, or the name of a folder or file
-    entry = _entry(log, is_one_of_many=False) | {
-        "label": label,
-        "source": storable(one_line(source, SOURCE_LIMIT)),
-    }
-    with database.transaction() as connection:
-        for number, name, document in connection.execute(_LOGS_OF_VALUE, (entry["workload"], entry["value"])):
-            earlier = read_document(document)
-            if earlier is None or (earlier.app_version, earlier.epochs) != (EPOCH_LOG, log.epochs):
-                continue
-            if name == label or not by_name:
-                return Added(duplicates=(number,))
-        stored = _store(connection, entry | {"imported_at": now_text()})
-    return Added(imported=(stored,))
 
 
 def _entry(result: Result, *, is_one_of_many: bool) -> dict[str, Any]:

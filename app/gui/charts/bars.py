@@ -22,7 +22,6 @@ _FILLS = {
     "own": "accent",
     "reference": "neutral_bar",
     "imported": "pink",
-    "community": "green",
 }
 
 
@@ -81,12 +80,6 @@ def bar_key(bar: Bar) -> str:
         return "you"
     if bar.imported is not None:
         return f"imported-{bar.imported.id}"
-    if bar.community is not None:
-        summary = bar.community.summary
-        settings = (summary.device, summary.engine, summary.variant, summary.batch_size, summary.precision)
-        return "-".join(
-            map(str, ("community", bar.name, *settings, summary.jit, summary.threads, summary.settings))
-        )
     return bar.row.id if bar.row else f"run-{bar.run.id if bar.run else bar.name}"
 
 
@@ -102,7 +95,7 @@ def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
         ratios: Whether published bars also show a ratio, and the baseline is labelled.
     """
     value, times = bar.text, bar.times_as_fast(baseline)
-    if baseline is None or times is None or (bar.kind in ("reference", "community") and not ratios):
+    if baseline is None or times is None or (bar.kind == "reference" and not ratios):
         return value
     if bar_key(bar) == bar_key(baseline):
         return sentence("chart.is_baseline", value=value) if ratios else value

@@ -4,13 +4,12 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QRectF, Qt, QUrl
-from PySide6.QtGui import QColor, QDesktopServices, QFont, QGuiApplication, QImage, QPainter, QPixmap
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QImage, QPainter, QPixmap
 from PySide6.QtWidgets import QCheckBox, QDialog, QLabel, QPlainTextEdit, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.exchange.sharing import TEXT_FORMS, SharedResult
-from app.core.exchange.submitting import Submission, submission
-from app.core.messages import sentence, text
+from app.core.messages import sentence
 from app.core.plain_text import safe_text
 from app.core.report.export import write_lines
 from app.core.storage.database import Database
@@ -61,7 +60,6 @@ class ShareDialog(QDialog):
         self._again = again
         self.again_line.setVisible(again is not None)
         self._connect()
-        self._offer_to_submit()
         self._refresh()
 
     def _make_parts(self) -> None:
@@ -86,7 +84,6 @@ class ShareDialog(QDialog):
         self.copy_picture_button = Button(theme, sentence("menu.copy_picture"), "image")
         self.copy_button = Button(theme, sentence("button.copy_text"), "copy")
         self.file_button = Button(theme, sentence("share_dialog.save_file"), "file-down")
-        self.submit_button = Button(theme, sentence("share_dialog.submit"), "file-text")
         self.close_button = Button(theme, sentence("button.close"))
         self.again_line = QWidget()
         self.again_button = Button(theme, sentence("share_dialog.run_again"), "rotate-ccw")
@@ -114,7 +111,6 @@ class ShareDialog(QDialog):
         buttons = row(
             self.close_button,
             None,
-            self.submit_button,
             self.file_button,
             self.copy_button,
             self.copy_picture_button,
@@ -135,13 +131,8 @@ class ShareDialog(QDialog):
         self.copy_picture_button.clicked.connect(self._copy_picture)
         self.copy_button.clicked.connect(self._copy_text)
         self.file_button.clicked.connect(self._save_file)
-        self.submit_button.clicked.connect(self._submit)
         self.close_button.clicked.connect(self.reject)
         self.again_button.clicked.connect(self._run_again)
-        self._services.preferences.changed.connect(self._offer_to_submit)
-
-    def _offer_to_submit(self) -> None:
-        self.submit_button.setVisible(bool(self._services.preferences.settings.collection_address))
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -179,8 +170,7 @@ class ShareDialog(QDialog):
         shared = self.shared
         for button in (self.save_button, self.copy_picture_button, self.copy_button):
             button.setEnabled(shared is not None)
-        for button in (self.file_button, self.submit_button):
-            button.setEnabled(shared is not None and bool(shared.enclosed))
+        self.file_button.setEnabled(shared is not None and bool(shared.enclosed))
 
     def _show_fields(self, shared: SharedResult) -> None:
         for field in shared.fields:
@@ -238,32 +228,9 @@ class ShareDialog(QDialog):
             write = partial(save_share_picture, there.card, tokens, target, there.enclosed)
             self._write(write, target, "picture.saved")
 
-    def _submit(self) -> None:
-        """Save the result file, copy the submission's text to the clipboard, and open the submission page."""
-        address = self._services.preferences.settings.collection_address
-        target, shared = self._ask_for_file(), self.shared
-        if target is None or shared is None:
-            return
-
-        def write() -> Submission:
-            write_lines(target, [shared.enclosed.decode()])
-            return submission(shared, target.name)
-
-        def done(made: Submission) -> None:
-            QGuiApplication.clipboard().setText(made.text)
-            said = [sentence("submit.saved", name=target.name), sentence("submit.copied"), *map(text, made.doubts)]
-            if not open_address(address):
-                said.append(sentence("submit.not_opened", address=address))
-            self._services.notify(" ".join(said), "caution" if made.doubts else "", "", None)
-
-        self._services.tasks.start(write, done, self._services.complain)
-
-    def _ask_for_file(self) -> Path | None:
-        title, kind = sentence("share_dialog.save_file"), sentence("export.result")
-        return self._ask(title, ".epochmark.json", f"{kind} (*.epochmark.json)")
-
     def _save_file(self) -> None:
-        target = self._ask_for_file()
+        title, kind = sentence("share_dialog.save_file"), sentence("export.result")
+        target = self._ask(title, ".epochmark.json", f"{kind} (*.epochmark.json)")
         if target is not None and self.shared is not None:
             content = self.shared.enclosed
             self._write(lambda: write_lines(target, [content.decode()]), target, "share_dialog.file_saved")
@@ -282,9 +249,3 @@ class ShareDialog(QDialog):
             form = self.form.currentData()
             QGuiApplication.clipboard().setText(safe_text(self.shared.text_as(form)))
             self._services.notify(sentence("share_dialog.copied", form=self.form.currentText()), "", "", None)
-
-
-def open_address(address: str) -> bool:
-    """Open an http or https address in the browser, and return whether this succeeded."""
-    url = QUrl(address, QUrl.ParsingMode.StrictMode)
-    return url.scheme() in ("http", "https") and QDesktopServices.openUrl(url)

@@ -13,7 +13,6 @@ from app.core.errors import AppError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.records import Group, Plan, PlannedRun, RunSummary
-from app.core.runs.cool_down import CoolDown
 from app.core.runs.plan_session import PlanCallbacks, PlanSession, QuietWaiter, Wait, resume_plan, run_plan
 from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
@@ -50,8 +49,6 @@ class RunBridge(QObject):
         tasks: Starts plans in the background.
         limits: Time limits of runs; None for the defaults.
         parent: Parent object.
-        cool_down: Returns the object that makes a plan's runs wait for their device to cool down; None if they
-            don't wait.
         quiet_wait: Returns the function that waits for a quiet computer before a plan is repeated; None if it
             doesn't wait.
 
@@ -89,12 +86,10 @@ class RunBridge(QObject):
         limits: Limits | None = None,
         parent: QObject | None = None,
         *,
-        cool_down: Callable[[Plan, Runner], CoolDown | None] = lambda _, __: None,
         quiet_wait: Callable[[Plan], QuietWaiter | None] = lambda _: None,
     ) -> None:
         super().__init__(parent)
         self._quiet_wait = quiet_wait
-        self._cool_down = cool_down
         self._paths = paths
         self._tasks = tasks
         self.limits = limits
@@ -221,12 +216,11 @@ class RunBridge(QObject):
                 _check_alone(database, allow_concurrent=allow_concurrent)
                 if resumed is not None:
                     asked_of.update(specs_of(database, [run.id for run in resumed[0].runs]))
-            cool_down = self._cool_down(plan, runner)
             if resumed is None:
                 quiet_wait = self._quiet_wait(plan) if when_quiet else None
-                session = run_plan(plan, runner, callbacks, cool_down, quiet_wait=quiet_wait)
+                session = run_plan(plan, runner, callbacks, quiet_wait=quiet_wait)
             else:
-                session = resume_plan(*resumed, runner, callbacks, cool_down)
+                session = resume_plan(*resumed, runner, callbacks)
             if self.is_cancelled:  # the user may have cancelled or closed the window
                 session.cancel()
             return session

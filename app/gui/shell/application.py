@@ -25,7 +25,6 @@ from app.core.errors import AppError
 from app.core.logs import set_up_logging
 from app.core.messages import sentence
 from app.core.paths import Paths, default_paths
-from app.core.runs.cool_down import cool_down_for
 from app.core.runs.quiet import quiet_wait_for
 from app.core.runs.session import Limits
 from app.core.storage.database import Database
@@ -162,7 +161,6 @@ def open_window(
             tasks,
             limits,
             tasks,
-            cool_down=lambda plan, runner: cool_down_for(plan, runner) if preferences.settings.cool_down else None,
             quiet_wait=quiet_wait_for,
         ),
         downloads=Downloads(tasks, banner.message.emit, tasks),

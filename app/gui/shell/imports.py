@@ -1,7 +1,6 @@
 """Imports other people's results from dropped, chosen or pasted files, or from a typed short form."""
 
 import logging
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,9 +18,7 @@ from app.gui.services.picture_code import scan, scan_file
 from app.gui.widgets.basics import Tone
 
 if TYPE_CHECKING:
-    from app.core.exchange.epoch_log import LogDetails
     from app.core.exchange.importing import Outcome
-    from app.gui.shell.log_preview import LogPreview
 
 # Modules that read imported files are imported late, because opening the window doesn't need them.
 _log = logging.getLogger(__name__)
@@ -57,7 +54,6 @@ class ResultImports(QObject):
         self._is_compared = is_compared
         self._services = services
         self._window = window
-        self.preview: LogPreview | None = None
         window.setAcceptDrops(True)
         window.installEventFilter(self)
 
@@ -107,34 +103,16 @@ class ResultImports(QObject):
         else:
             self._services.notify(sentence("imports_page.nothing_to_paste"), "caution", "", None)
 
-    def start(self, paths: Sequence[Path], details: "LogDetails | None" = None) -> None:
-        """Import files and folders. If `details` are missing for a single epoch log, ask for them."""
-        from app.core.exchange.epoch_log import LogDetails
+    def start(self, paths: Sequence[Path]) -> None:
+        """Import files and folders."""
         from app.core.exchange.importing import import_files
 
-        is_alone = len(paths) == 1 and not os.path.isdir(paths[0])
-        logs = details or (None if is_alone else LogDetails())
-        self._run(lambda database: list(import_files(database, paths, scan_file, logs)))
+        self._run(lambda database: list(import_files(database, paths, scan_file)))
 
     def _start_text(self, text: str) -> None:
         from app.core.exchange.importing import import_text
 
         self._run(lambda database: [import_text(database, text)])
-
-    def _ask_about(self, log: Path) -> None:
-        """Preview a log, and ask for its workload and computer. Nothing is stored yet."""
-        from app.core.exchange.epoch_log import read_durations, workload_of_log
-        from app.gui.shell.log_preview import LogPreview
-
-        workload = workload_of_log(log)
-
-        def show(durations_s: tuple[float, ...]) -> None:
-            preview = LogPreview(self._window, durations_s, log.stem, workload.id if workload is not None else "")
-            preview.accepted.connect(lambda: self.start([log], preview.details))
-            self.preview = preview
-            preview.open()
-
-        self._services.tasks.start(lambda: read_durations(log), show, self._services.complain)
 
     def _run(self, do: "Callable[[Database], list[Outcome]]") -> None:
         def work(database: Database) -> Answer:
@@ -145,12 +123,7 @@ class ResultImports(QObject):
         self._services.query(work, self._on_done)
 
     def _on_done(self, answer: Answer) -> None:
-        from app.core.exchange.file_import import EpochLogError
-
         outcomes, workload, is_suite = answer
-        if len(outcomes) == 1 and isinstance(outcomes[0].refusal, EpochLogError):
-            self._ask_about(outcomes[0].path)
-            return
         refused = [str(outcome.refusal) for outcome in outcomes if outcome.refusal is not None]
         count = sum(outcome.count for outcome in outcomes)
         for reason in refused:

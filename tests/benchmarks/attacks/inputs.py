@@ -5,7 +5,6 @@ from pathlib import Path
 
 from app.core.doctor.logs import diagnose_log
 from app.core.errors import AppError
-from app.core.exchange.epoch_log import read_durations
 from tests.benchmarks.attacks.processes import complaints, ended, start
 
 _WORDS = (
@@ -63,24 +62,20 @@ def _short(arguments: list[str]) -> str:
 
 
 _TEXTS = Path(__file__).parents[2] / "data" / "doctor"
-_STUDY = "epoch,elapsed,loss,acc\n0,4.5,1.2,0.5\n1,4.1,1.0,0.6\n2,4.2,0.9,0.7\n"
 
 
 def log(folder: Path, chance: random.Random, number: int) -> list[str]:
     """Read a log with random damage."""
     logs = sorted(_TEXTS.rglob("*.log")) + sorted(_TEXTS.rglob("*.txt"))
-    is_study = not logs or chance.random() < 0.5
-    content = bytearray(_STUDY.encode() if is_study else chance.choice(logs).read_bytes())
+    content = bytearray(chance.choice(logs).read_bytes())
     for _ in range(chance.randrange(1, 20)):
         at = chance.randrange(len(content) + 1)
         piece = chance.choice(
             (b"\x00", b"\xff", b'"', b"\n", b"\r", b",", b"9" * 400, b"-", b"e999", b"\x1b[2J", b"")
         )
         content[at : at + chance.randrange(4)] = piece
-    path = folder / "log.csv"
-    path.write_bytes(content)
     try:
-        _ = read_durations(path) if is_study else diagnose_log(content.decode("utf-8", "replace"))
+        diagnose_log(content.decode("utf-8", "replace"))
     except AppError:
         return []
     except Exception as error:  # noqa: BLE001 - that is what is looked for

@@ -1,6 +1,5 @@
 """In another language, no picture and no report has anything in English."""
 
-import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -13,7 +12,6 @@ from app.core.plans.registry import kind_of
 from app.core.plans.repeat import repeat_plan
 from app.core.records import PlanPlace
 from app.core.report.card import Bars, Figure, ShareCard, Sides
-from app.core.report.export import FORMATS
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
 from app.core.storage.runs import load_run
@@ -100,17 +98,6 @@ def test_no_picture_of_a_study_has_anything_in_english(database: Database, paths
         report = kind_of(group).load(database, group_id)
         for chart in range(len(report.figures())):
             assert in_english(texts(report.card(chart))) == [], name
-
-
-@pytest.mark.slow
-def test_no_report_has_anything_in_english(database: Database) -> None:
-    runs = [
-        store_recording(database, on_card(recorded_events(), 230.0)),
-        store_recording(database, recorded_events()),
-    ]
-    page = "".join(FORMATS["html"].lines(database, runs))
-    shown = re.sub(r"(?s)<style.*?</style>|<script.*?</script>|<[^>]*>", "\n", page)
-    assert in_english(line for line in shown.splitlines() if line.strip()) == []
 
 
 def texts(card: ShareCard) -> Iterator[str]:

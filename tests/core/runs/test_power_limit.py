@@ -1,7 +1,7 @@
 """Waiting for a power limit that the user sets: what is waited for, and what is said."""
 
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from app.core.plans.study.axes import with_values
 from app.core.plans.study.planning import plan_preset
 from app.core.records import PlannedRun
 from app.core.runs.plan_session import PlanCallbacks, Wait, run_plan
-from app.core.runs.power_limit import LimitWait, PowerLimits, power_limits_for
+from app.core.runs.power_limit import LimitWait, PowerLimits, power_limits_for, telemetry_until
 from app.core.runs.runner import Runner
 from tests.core.hardware.made_up import write
 from tests.core.hardware.packages import package, run_command
@@ -229,3 +229,32 @@ def test_a_plan_says_what_to_run_and_how_to_go_back(paths: Paths, with_card: Mac
     assert session.wait(60)
     assert (session.status, told) == ("completed", [(1, "set 0 230")])
     assert sure(session.restore_command) == "set 0 None"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["cancel", "kill"])
+def test_a_wait_can_be_cancelled(paths: Paths, with_card: Machine, end: str) -> None:
+    waits, begun = threading.Event(), list[int]()
+
+    def readings(stop: threading.Event) -> Generator[Telemetry, None, None]:
+        yield Telemetry(gpus=(GpuTelemetry(0, power_limit_w=370.0),))
+        assert stop.wait(60)
+
+    callbacks = PlanCallbacks(
+        on_run_started=lambda planned, run_id: begun.append(run_id), on_waiting=lambda *_: waits.set()
+    )
+    limits = PowerLimits(with_card, lambda _: 0, readings, lambda *_: None)
+    session = run_plan(repeat_plan(spec_at(230), 2), Runner(paths, with_card), callbacks, power_limits=limits)
+    assert waits.wait(60)
+    act: Callable[[], None] = getattr(session, end)
+    act()
+    assert session.wait(60)
+    assert (session.status, begun) == ("cancelled", [])
+
+
+def test_telemetry_of_this_computer_arrives_until_it_is_stopped() -> None:
+    stop = threading.Event()
+    readings = telemetry_until(stop)
+    next(readings)
+    stop.set()
+    assert list(readings) == []

@@ -1,13 +1,11 @@
 """What leaves is shown before it does, and what is unticked leaves in nothing."""
 
 import json
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QObject, QUrl, Slot
-from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.core.exchange.png_embed import extract
@@ -20,7 +18,6 @@ from app.gui.run.share_dialog import ShareDialog
 from app.gui.widgets.basics import plain_tip
 from tests.gui.driving import Driver
 from tests.recording import as_preset, recorded_events, store_recording
-from tests.saying import said
 from tests.sure import sure
 from workloads.protocol import events
 
@@ -168,47 +165,3 @@ def test_closing_it_at_once_is_no_fault(driver: Driver, dialog: ShareDialog) -> 
     driver.window.action("menu.share").trigger()
     windows = QApplication.topLevelWidgets()
     next(each for each in windows if isinstance(each, ShareDialog) and each.isVisible()).reject()
-
-
-class Browser(QObject):
-    """What opens pages, in place of the user's browser."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.opened: list[str] = []
-
-    @Slot(QUrl)
-    def open(self, url: QUrl) -> None:
-        self.opened.append(url.toEncoded().toStdString())
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    browser = Browser()
-    QDesktopServices.setUrlHandler("https", browser, "open")  # type: ignore[arg-type]
-    yield browser
-    QDesktopServices.unsetUrlHandler("https")
-
-
-def test_a_result_is_handed_in_by_the_user_and_nothing_is_sent(
-    driver: Driver, dialog: ShareDialog, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    target = tmp_path / "mine.epochmark.json"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
-    assert not dialog.submit_button.isVisible()  # it would lead nowhere
-    address = "https://example.org/results?a=%20b"
-    driver.services.preferences.change(collection_address=address)
-    dialog.boxes["cpu"].click()
-    driver.until(lambda: dialog.shared is not None and dialog.submit_button.isEnabled())
-    driver.press(dialog.submit_button)
-    driver.until(lambda: browser.opened != [])
-    assert browser.opened == [address], "with nothing added"
-    (result,) = json.loads(target.read_bytes())["results"]
-    assert "cpu_name" not in result["machine"]
-    pasted = QGuiApplication.clipboard().text()
-    assert pasted.startswith(
-        f"Epochmark result {result['digest'][:4].upper()}-{result['digest'][4:8].upper()}, in mine."
-    )
-    assert "51.8" in pasted
-    assert "EPYC" not in pasted
-    assert said("submit.doubt", problem=said("table.no_device")).is_in(driver.message)

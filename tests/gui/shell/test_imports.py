@@ -23,7 +23,6 @@ from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.services.picture_code import scan_file
-from app.gui.shell.log_preview import LogPreview
 from app.gui.style.tokens import DARK
 from tests.gui.driving import Driver
 from tests.recording import as_preset, recorded_events, store_recording
@@ -248,72 +247,6 @@ def test_broken_and_huge_pictures_have_no_code(tmp_path: Path, content: bytes) -
     assert scan_file(tmp_path) == ""
 
 
-LOG = "epoch,elapsed\n0,9\n1,3.25\n2,3.5\n"
-TOTALS = "epoch,elapsed\n" + "".join(f"{number},{5.1 * (number + 1)}\n" for number in range(10))
-
-
-def asked_about(driver: Driver, path: Path, text: str) -> LogPreview:
-    """Drop a log alone; return what asks about it."""
-    path.write_text(text)
-    imports = driver.window.imports
-    imports.preview = None
-    drop(driver, path)
-    driver.until(lambda: imports.preview is not None and imports.preview.isVisible())
-    assert imports.preview is not None
-    return imports.preview
-
-
-def imported(paths: Paths) -> dict[str, tuple[str, float | None]]:
-    with Database(paths.database) as database:
-        return {each.label: (each.summary.workload, each.summary.value) for each in list_results(database)}
-
-
-def test_a_log_alone_is_shown_and_asked_about(driver: Driver, paths: Paths, tmp_path: Path) -> None:
-    preview = asked_about(driver, tmp_path / "mnist_cnn_gpu.csv", LOG)
-    facts = said("log_preview.facts", high="3.50", low="3.25", median="3.38", count="3")
-    assert facts.is_all_of(preview.facts.text())
-    assert said("log_preview.begins", durations="9.00, 3.25, 3.50").is_all_of(preview.first.text())
-    assert preview.caution.isHidden()
-    assert preview.differences.isHidden()
-    assert (preview.workload.currentData(), preview.name.text()) == ("mnist_cnn", "mnist_cnn_gpu")
-    preview.name.setText(" ")
-    assert not preview.import_button.isEnabled()
-    preview.name.setText("my K80")
-    preview.workload.setCurrentIndex(preview.workload.findData("mnist_mlp"))
-    assert imported(paths) == {}
-    driver.press(preview.import_button)
-    driver.until(lambda: said("imports_page.done").is_all_of(driver.message))
-    assert imported(paths) == {"my K80": ("mnist_mlp", 3.375)}
-    driver.press(driver.window.banner.button)
-    compare = driver.window.compare
-    driver.until(lambda: [bar.name for bar in compare.all_bars if bar.kind == "imported"] == ["my K80"])
-    assert compare.workload.currentData() == "mnist_mlp", "where its bar is"
-
-
-def test_totals_of_a_log_are_noticed_and_their_differences_used_unless_unwanted(
-    driver: Driver, paths: Paths, tmp_path: Path
-) -> None:
-    preview = asked_about(driver, tmp_path / "mnist_mlp.csv", TOTALS)
-    assert preview.caution.isVisible()
-    assert said("log_preview.facts", median="5.10", count="10").begins(preview.facts.text())
-    preview.differences.setChecked(False)
-    assert said("log_preview.facts", median="30.6", count="10").begins(preview.facts.text())
-    driver.press(preview.import_button)
-    driver.until(lambda: [*imported(paths)] == ["mnist_mlp"])
-    preview = asked_about(driver, tmp_path / "mnist_mlp 2.csv", TOTALS)
-    driver.press(preview.import_button)
-    driver.until(lambda: "mnist_mlp 2" in imported(paths))
-    assert [value for _, value in imported(paths).values()] == pytest.approx([5.1, 30.6])
-
-
-def test_who_cancels_imports_no_log_and_a_bad_one_is_refused(driver: Driver, paths: Paths, tmp_path: Path) -> None:
-    asked_about(driver, tmp_path / "k80.csv", LOG).reject()
-    (tmp_path / "k80.csv").write_text("epoch,elapsed,cookies\n")
-    drop(driver, tmp_path / "k80.csv")
-    driver.until(lambda: said("logs.unknown_column", column="cookies").is_in(driver.message))
-    assert imported(paths) == {}
-
-
 def test_compare_asks_for_files_too(
     driver: Driver, paths: Paths, theirs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -321,11 +254,3 @@ def test_compare_asks_for_files_too(
     driver.window.show_page("compare")
     driver.press(driver.window.compare.import_button)
     driver.until(lambda: count(paths) == 1)
-
-
-def test_logs_of_a_folder_come_in_by_their_names(driver: Driver, paths: Paths, tmp_path: Path) -> None:
-    (tmp_path / "logs" / "gpu").mkdir(parents=True)
-    (tmp_path / "logs" / "gpu" / "mnist_mlp_tensorflow.csv").write_text(LOG)
-    drop(driver, tmp_path / "logs")
-    driver.until(lambda: said("imports_page.done").is_all_of(driver.message))
-    assert imported(paths) == {"gpu": ("mnist_mlp", 3.375)}

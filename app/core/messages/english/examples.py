@@ -62,13 +62,5 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "examples.suite_share": "example:\n  %(prog)s 3 --output score.png",
     "examples.suite_show": "example:\n  %(prog)s 3",
     "examples.workloads": "example:\n  %(prog)s --json\n      With the parameters that --set can change",
-    "examples.import": 'examples:\n  %(prog)s picture.png result.json\n      Shows these results next to your runs, marked “imported, not verified”\n  %(prog)s lab\n      All result files, pictures and exports in a folder\n  %(prog)s log.csv --workload mnist_cnn --name "RTX 3060"\n      An epoch log (CSV: epoch, elapsed, loss, acc, val_loss, val_acc)\n  %(prog)s --list',
-    "examples.submit": "example:\n  %(prog)s 3 --output mine.epochmark.json --without comment,date",
-    "examples.table_build": (
-        "example:\n"
-        "  %(prog)s results --output table.json\n"
-        "      A row for each combination of workload, device, engine, batch size, precision and settings"
-    ),
-    "examples.table_get": "examples:\n  %(prog)s https://example.org/table.json\n  %(prog)s --previous",
-    "examples.table_check": "example:\n  %(prog)s results/*.epochmark.json",
+    "examples.import": "examples:\n  %(prog)s picture.png result.json\n      Shows these results next to your runs, marked “imported, not verified”\n  %(prog)s lab\n      All result files and pictures in a folder\n  %(prog)s --list",
 }

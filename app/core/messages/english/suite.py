@@ -98,7 +98,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "{parts:, } ran out of memory: 0 points, so the score is 0.",
         "{parts:, } ran out of memory: 0 points each, so the score is 0.",
     ),
-    "suite.from_community": "community",
     "suite.from_import": "imported",
     "suite.known_computers": "Known computers",
     "suite.only_reference": "Only the reference computer's score is known. Import a friend's result picture to compare scores.",

@@ -1,21 +1,18 @@
-"""Reads other computers' scores from imported files and community tables that contain all tests of a suite."""
+"""Reads other computers' scores from imported files that contain all tests of a suite."""
 
-import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from app.core.analysis.comparability import engine_name
-from app.core.external_results import CommunityRow, ImportedResult
-from app.core.metrics import headline_kind
-from app.core.plans.suite.definition import DEMO, POINTS, SUITES, Definition, SuitePart
+from app.core.external_results import ImportedResult
+from app.core.plans.suite.definition import DEMO, SUITES, Definition, SuitePart
 from app.core.plans.suite.score import is_wide, mean_of_parts, scored_part
 from app.core.plans.suite.uncertainty import Score
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.imported_results import results_of_whole_files
 from workloads import CATALOGUE
-from workloads.engines.registry import engine_title
 from workloads.settings import recorded_text
 
 Verdict = Literal["valid", "caution"]
@@ -30,8 +27,6 @@ class KnownScore:
         name: Label of the computer.
         engine: Engine and its version.
         verdict: Worst verdict of the tests.
-        is_community: Whether the score is from a community table, in which each test's value is a median across
-            computers.
     """
 
     suite: int
@@ -39,7 +34,6 @@ class KnownScore:
     engine: str
     score: Score
     verdict: Verdict
-    is_community: bool = False
 
 
 def imported_scores(database: Database) -> list[KnownScore]:
@@ -49,35 +43,6 @@ def imported_scores(database: Database) -> list[KnownScore]:
     """
     numbers = sorted(SUITES.keys() - {DEMO.number}, reverse=True)
     return [score for number in numbers for score in _scores(database, SUITES[number])]
-
-
-def community_scores(rows: Iterable[CommunityRow], definition: Definition) -> list[KnownScore]:
-    """Return the scores of the devices for which a community table contains all tests of a suite."""
-    devices: dict[tuple[str, str | None, str], list[CommunityRow]] = {}
-    for row in rows:
-        devices.setdefault((row.name, row.summary.device, row.summary.engine), []).append(row)
-    scores = []
-    for (name, _, engine), of_device in devices.items():
-        points = [_points_in(of_device, part) for part in definition.parts]
-        if all(points):
-            score = Score(statistics.geometric_mean(filter(None, points)))
-            verdict: Verdict = "caution" if any(row.cautions for row in of_device) else "valid"
-            scores.append(
-                KnownScore(definition.number, name, engine_title(engine), score, verdict, is_community=True)
-            )
-    return scores
-
-
-def _points_in(rows: Sequence[CommunityRow], part: SuitePart) -> float | None:
-    """Return the points of a test in a community table's rows for a device; None without a comparable row."""
-    for row in rows:
-        if (
-            row.summary.metric == part.metric
-            and row.summary.value
-            and is_of(part, row.summary, row.summary.preset)
-        ):
-            return POINTS * headline_kind(part.metric).times_as_fast(row.summary.value, part.reference)
-    return None
 
 
 def _scores(database: Database, definition: Definition) -> list[KnownScore]:
@@ -117,8 +82,8 @@ def _score(definition: Definition, results: Sequence[ImportedResult]) -> KnownSc
     return KnownScore(definition.number, results[0].label, engine, mean, verdict)
 
 
-def is_of(part: SuitePart, run: RunSummary, preset: str = "quick") -> bool:
-    """Return whether a run has this preset and otherwise matches the specification of a test."""
+def is_of(part: SuitePart, run: RunSummary) -> bool:
+    """Return whether a quick run matches the specification of a test."""
     if run.workload != part.workload:
         return False
     workload, is_on_card = CATALOGUE[part.workload], (run.device or "").startswith("gpu")
@@ -126,7 +91,7 @@ def is_of(part: SuitePart, run: RunSummary, preset: str = "quick") -> bool:
     return run.data_source != "real" and (
         (run.preset, run.batch_size, run.precision, run.jit, run.threads, run.variant, run.settings)
         == (
-            *(preset, asked.batch_size, asked.precision, asked.jit, asked.threads),
+            *("quick", asked.batch_size, asked.precision, asked.jit, asked.threads),
             *(workload.variant(asked), recorded_text(asked)),
         )
     )

@@ -8,13 +8,12 @@ from app.core.analysis.comparability import engine_name
 from app.core.analysis.power import is_gpu
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
-from app.core.external_results import CommunityRow
 from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plans.report import PlanReport, Table
 from app.core.plans.suite.definition import POINTS
 from app.core.plans.suite.export import suite_as_dict, suite_export
-from app.core.plans.suite.known import KnownScore, community_scores, imported_scores
+from app.core.plans.suite.known import KnownScore, imported_scores
 from app.core.plans.suite.score import SuiteResult
 from app.core.plans.suite.short_form import suite_form
 from app.core.plans.suite.stored import list_suites
@@ -107,10 +106,6 @@ class SuiteReport(PlanReport):
             others=[each for each in others if each.definition == definition and each.group.id != self.group.id],
             elsewhere=[each for each in imported_scores(database) if each.suite == definition.number],
         )
-
-    def with_community(self, rows: Sequence[CommunityRow]) -> "SuiteReport":
-        """Return a copy that also contains the scores from a community table."""
-        return replace(self, elsewhere=[*self.elsewhere, *community_scores(rows, self.result.definition)])
 
     def lines(self, *, with_advice: bool = True) -> list[str]:
         """Return the sentences, the score first."""

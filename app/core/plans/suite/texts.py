@@ -232,8 +232,8 @@ def _others(elsewhere: Sequence[KnownScore], definition: Definition, engine: str
 
     places = [(name(sentence("suite.reference_name"), software), Score(POINTS), False)]
     for each in elsewhere:
-        source = sentence("suite.from_community" if each.is_community else "suite.from_import")
-        places.append((_with_verdict(name(each.name, each.engine, source), each.verdict), each.score, False))
+        words = name(each.name, each.engine, sentence("suite.from_import"))
+        places.append((_with_verdict(words, each.verdict), each.score, False))
     return places
 
 

@@ -5,14 +5,12 @@ from PySide6.QtGui import QShowEvent
 
 from app.core.analysis.compare import Bar, bars, chart_note, find_baseline, shortlist
 from app.core.analysis.own_runs import runs_like
-from app.core.external_results import CommunityRow
 from app.core.messages import sentence
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.queries import own_runs
 from app.gui.charts.bar_list import BarList
 from app.gui.services.bundle import Services
-from app.gui.services.community_table import community_rows
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import LABEL_PX
 from app.gui.widgets.basics import Card, ClampedLabel
@@ -37,7 +35,6 @@ class KnownHardware(Card):
         self._workload_id = STANDARD
         self._setup: tuple[RunSpec, str | None] | None = None
         self._runs: list[RunSummary] = []
-        self._community: list[CommunityRow] = []
         self._latest = Latest()
         self._can_run = True
         self.bars = BarList(services.theme, row_max_px=ROW_MAX_PX)
@@ -79,16 +76,16 @@ class KnownHardware(Card):
 
     def refresh(self, *_: object) -> None:
         """Reload the user's runs."""
-        workload_id, paths = self._workload_id, self._services.paths
+        workload_id = self._workload_id
 
-        def look(database: Database) -> tuple[list[RunSummary], list[CommunityRow]]:
-            return own_runs(database, workload_id, RUNS_LIMIT), community_rows(paths)
+        def look(database: Database) -> list[RunSummary]:
+            return own_runs(database, workload_id, RUNS_LIMIT)
 
         self._services.query(look, self._latest.only(self._on_runs))
 
-    def _on_runs(self, answer: tuple[list[RunSummary], list[CommunityRow]]) -> None:
-        if answer != (self._runs, self._community):
-            self._runs, self._community = answer
+    def _on_runs(self, runs: list[RunSummary]) -> None:
+        if runs != self._runs:
+            self._runs = runs
             self._draw()
 
     def _on_bar(self, bar: Bar) -> None:
@@ -102,11 +99,11 @@ class KnownHardware(Card):
         if self._setup is not None and machine is not None:
             own = runs_like(self._runs, *self._setup, machine.cpu_name)
         if own:
-            shown = shortlist(bars(self._workload_id, own[0], own[1:], community=self._community), BARS_LIMIT)
+            shown = shortlist(bars(self._workload_id, own[0], own[1:]), BARS_LIMIT)
             baseline = find_baseline(shown, None, self._workload_id)
             self.bars.show_bars(shown, baseline)
         else:
-            shown = shortlist(bars(self._workload_id, None, community=self._community), BARS_LIMIT)
+            shown = shortlist(bars(self._workload_id, None), BARS_LIMIT)
             hint = sentence("compare_page.run_to_see_rank" if self._can_run else "compare_page.slot_not_ready")
             self.bars.show_bars(shown, slot=(sentence("compare.you"), hint), slot_opens=self._can_run)
         self.scale.show_text(chart_note(shown[0].metric, shown, baseline) if shown else "")

@@ -28,7 +28,7 @@ from app.core.analysis.compare import (
 from app.core.analysis.own_runs import best_and_latest, best_first, own_name
 from app.core.analysis.power import work_metric
 from app.core.analysis.published import comparable_rows
-from app.core.external_results import CommunityRow, ImportedResult
+from app.core.external_results import ImportedResult
 from app.core.messages import sentence, text
 from app.core.metrics import headline_kind
 from app.core.records import RunSummary
@@ -43,7 +43,6 @@ from app.gui.charts.bars import bar_key
 from app.gui.pages.compare.filters import Filters, add_sections, combo, fill
 from app.gui.pages.compare.table import CompareTable
 from app.gui.services.bundle import Services
-from app.gui.services.community_table import CommunityTable, community_rows
 from app.gui.services.removal import remove_imported
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
@@ -57,7 +56,7 @@ SELECTED_LIMIT = 1_000  # number of runs to load, enough for all that can be sho
 # Special values: the best and the latest run, or the runs selected on another page.
 BEST_AND_LATEST, SELECTED = 0, -1
 ROW_PX, COMBO_MAX_PX = 96, 300
-_Answer: TypeAlias = "tuple[list[RunSummary], list[ImportedResult], list[CommunityRow]]"
+_Answer: TypeAlias = "tuple[list[RunSummary], list[ImportedResult]]"
 LINES_LIMIT, NAMES_LIMIT = 4, 10
 
 
@@ -80,8 +79,6 @@ class ComparePage(QWidget):
         self._latest = Latest()
         self._runs: list[RunSummary] = []
         self._imported: list[ImportedResult] = []
-        self._community: list[CommunityRow] = []
-        self.community = CommunityTable(services, self)
         self.all_bars: list[Bar] = []
         self._chosen_baseline = ""
         self._selected: tuple[int, ...] = ()
@@ -94,7 +91,6 @@ class ComparePage(QWidget):
         self.reasons = label(muted=True, wrap=True)
         self._lay_out()
         self._connect()
-        self._offer_table()
         self._show_runs([])
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -104,12 +100,11 @@ class ComparePage(QWidget):
 
     def refresh(self) -> None:
         """Reload the user's runs."""
-        paths, workload = self._services.paths, self.workload.currentData()
+        workload = self.workload.currentData()
         read = self._own_runs(workload, self.limit.currentData())
 
         def look(database: Database) -> _Answer:
-            imported = list_results(database, workload, SHOWN_LIMIT)
-            return read(database), imported, community_rows(paths)
+            return read(database), list_results(database, workload, SHOWN_LIMIT)
 
         self._services.query(look, self._latest.only(self._on_found))
 
@@ -196,7 +191,6 @@ class ComparePage(QWidget):
         self.view.select("bars")
         self.copy_button = Button(theme, sentence("compare_page.copy_table"), "copy", gives_way=True)
         self.import_button = Button(theme, sentence("button.import"), "folder-open", gives_way=True)
-        self.table_button = Button(theme, sentence("compare_page.get_table"), "download", gives_way=True)
 
     def _lay_out(self) -> None:
         self.stack = QStackedWidget()
@@ -212,7 +206,6 @@ class ComparePage(QWidget):
         self.drop_line.setObjectName("dropLine")
         self.card.body.addWidget(self.drop_line)
         head = row(title(sentence("page.compare")), None, self.view, self.copy_button, self.import_button)
-        head.addWidget(self.table_button)
         first = row(
             label(sentence("label.workload"), muted=True),
             self.workload,
@@ -243,17 +236,11 @@ class ComparePage(QWidget):
         self.bar_list.chosen.connect(self._on_bar)
         self.copy_button.clicked.connect(self._on_copy)
         self.import_button.clicked.connect(self.import_wanted)
-        self.table_button.clicked.connect(self.community.get)
-        self.community.changed.connect(self.refresh)
-        self._services.preferences.changed.connect(self._offer_table)
         self.bar_list.pointed.connect(self._on_pointed)
         bridge = self._services.bridge
         bridge.ended.connect(self._on_ended)
         for changed in (bridge.started, bridge.ended, bridge.refused, self._services.engines.changed):
             changed.connect(self.draw)
-
-    def _offer_table(self) -> None:
-        self.table_button.setVisible(bool(self._services.preferences.settings.table_address))
 
     def _on_bar(self, bar: Bar) -> None:
         if bar.run is not None:
@@ -266,7 +253,7 @@ class ComparePage(QWidget):
             was_chosen = self.limit.currentData() == SELECTED
             self._fill_limits()
             self.limit.setCurrentIndex(0 if was_chosen else self.limit.currentIndex())
-        self._imported, self._community = [], []
+        self._imported = []
         self._select_scale()
         self._show_runs([])
         self.refresh()
@@ -284,7 +271,7 @@ class ComparePage(QWidget):
             self.refresh()
 
     def _on_found(self, answer: _Answer) -> None:
-        runs, self._imported, self._community = answer
+        runs, self._imported = answer
         self._show_runs(runs)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
@@ -318,7 +305,7 @@ class ComparePage(QWidget):
         self._runs = runs
         newest = runs[0] if runs else None
         others, workload = (runs[1:], self._imported), self.workload.currentData()
-        self.all_bars = bars(workload, newest, *others, community=self._community, with_several=True)
+        self.all_bars = bars(workload, newest, *others, with_several=True)
         self.rank.setVisible(bool(by_work(self.all_bars)))
         if self.rank.isHidden():
             self.rank.setCurrentIndex(0)

@@ -162,8 +162,6 @@ def _software(bar: Bar) -> str:
 
 def _run_of(bar: Bar) -> RunSummary | None:
     """Return a bar's run or imported run; None for published results."""
-    if bar.community is not None:
-        return bar.community.summary
     return bar.imported.summary if bar.imported is not None else bar.run
 
 
@@ -173,8 +171,6 @@ def _origin(bar: Bar) -> tuple[str, str, str]:
         source = " · ".join(text for text in (bar.row.source, bar.row.source_ref) if text)
         notes = " · ".join(text for text in (bar.row.notes, disagreement(bar.row)) if text)
         return bar.row.match, source, notes
-    if bar.community is not None:
-        return sentence("compare_page.match_community"), bar.remarks[0], " · ".join(bar.remarks[1:])
     if bar.imported is not None:
         number, date = bar.imported.id, bar.imported.imported_at[:10]
         source = sentence("compare_page.from_imported", number=number, source=bar.imported.source, date=date)

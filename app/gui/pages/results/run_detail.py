@@ -204,7 +204,7 @@ class RunDetail(QWidget):
     def _lay_out(self) -> None:
         for table, headings, name in (
             (self.table, _HEADINGS, sentence("heading.epochs")),
-            (self.telemetry_table, _TELEMETRY_HEADINGS, sentence("html.hardware")),
+            (self.telemetry_table, _TELEMETRY_HEADINGS, sentence("heading.hardware_during_run")),
         ):
             set_up_items(table, name, headings)
             table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
@@ -212,7 +212,7 @@ class RunDetail(QWidget):
         card = Card(sentence("heading.epochs"))
         card.body.addWidget(self.table, stretch=1)
         card.body.addWidget(self.numbers)
-        machine = Card(sentence("html.hardware"))
+        machine = Card(sentence("heading.hardware_during_run"))
         machine.body.addWidget(self.telemetry_table, stretch=1)
         tables = QWidget()
         tables.setLayout(column(card, machine, spacing_px=2 * GAP_PX))

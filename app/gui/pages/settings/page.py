@@ -4,84 +4,18 @@ from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.settings import checked_address
 from app.gui.pages.settings.data_card import DataCard
 from app.gui.pages.settings.engine_line import EngineLine
 from app.gui.pages.settings.engines_card import EnginesCard
 from app.gui.pages.settings.parts import ask, open_folder, setting
 from app.gui.services.bundle import Services
-from app.gui.services.community_table import CommunityTable
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, ElidedLabel, column, label, line, row, title
 from app.gui.widgets.segments import Segments
-
-_ADDRESS_PX = 320
-
-
-class SharingCard(Card):
-    """The addresses of the community table and the submission page, both empty by default."""
-
-    def __init__(self, services: Services) -> None:
-        super().__init__(sentence("settings.others"))
-        self._services = services
-        self.table = CommunityTable(services, self)
-        self.table_address = self._address("settings.table_address", "table_address")
-        self.collection_address = self._address("settings.collection_address", "collection_address")
-        self.get_button = Button(services.theme, sentence("compare_page.get_table"), "download")
-        self.previous_button = Button(services.theme, sentence("settings.previous_table"), "history")
-        self.get_button.clicked.connect(self.table.get)
-        self.previous_button.clicked.connect(self.table.use_previous)
-        self.table.busy.connect(self._on_busy)
-        self.table.changed.connect(self.refresh)
-        note = sentence("settings.table_note")
-        self.body.addLayout(setting(sentence("settings.table_address"), note, self.table_address))
-        self.body.addLayout(row(None, self.previous_button, self.get_button))
-        self.body.addWidget(line())
-        note = sentence("settings.collection_note")
-        self.body.addLayout(setting(sentence("settings.collection_address"), note, self.collection_address))
-        services.preferences.changed.connect(self.refresh)
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Show the stored settings."""
-        settings = self._services.preferences.settings
-        for editor, address in (
-            (self.table_address, settings.table_address),
-            (self.collection_address, settings.collection_address),
-        ):
-            if not editor.isModified() or not editor.hasFocus():
-                editor.setText(address)
-        self.get_button.setVisible(bool(settings.table_address))
-        self.get_button.setEnabled(True)
-        self.previous_button.setVisible(self._services.paths.previous_table.exists())
-
-    def _address(self, label: str, name: str) -> QLineEdit:
-        editor = QLineEdit(maxLength=2_000, placeholderText="https://")
-        editor.setAccessibleName(sentence(label))
-        editor.setFixedWidth(_ADDRESS_PX)
-        editor.editingFinished.connect(lambda: self._store(editor, name))
-        return editor
-
-    def _store(self, editor: QLineEdit, name: str) -> None:
-        if not editor.isModified():
-            return
-        editor.setModified(False)
-        try:
-            self._services.preferences.change(**{name: checked_address(editor.text())})
-        except AppError as error:
-            self._services.complain(error)
-        self.refresh()
-
-    def _on_busy(self, is_busy: bool) -> None:
-        for button in (self.get_button, self.previous_button):
-            button.setEnabled(not is_busy)
-        if not is_busy:
-            self.refresh()
-
 
 WIDTH_PX = 880
 
@@ -106,10 +40,8 @@ class SettingsPage(QWidget):
         self.preset = Segments(theme, sentence("label.preset"), presets)
         kinds = [(kind, sentence(f"settings.data_{kind}")) for kind in ("auto", "real", "synthetic")]
         self.data = Segments(theme, sentence("label.data"), kinds)
-        switch = [(value, sentence(f"settings.cool_down_{value}")) for value in ("on", "off")]
-        self.cool_down = Segments(theme, sentence("settings.cool_down"), switch)
         self.engines_card = EnginesCard(services)
-        self.data_card, self.sharing_card = DataCard(services), SharingCard(services)
+        self.data_card = DataCard(services)
         self.results_button = Button(theme, sentence("settings.open_folder"), "folder-open")
         self.results_button.setAccessibleName(sentence("settings.open_results"))
         self.logs_button = Button(theme, sentence("settings.open_folder"), "folder-open")
@@ -124,7 +56,6 @@ class SettingsPage(QWidget):
         super().showEvent(event)
         self.engines_card.refresh()
         self.data_card.refresh()
-        self.sharing_card.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Arrange the cards in two columns if they fit."""
@@ -165,7 +96,6 @@ class SettingsPage(QWidget):
         self.theme.chosen.connect(self._on_theme)
         self.preset.chosen.connect(lambda preset: self._change(preset=preset))
         self.data.chosen.connect(lambda data: self._change(data=data))
-        self.cool_down.chosen.connect(lambda value: self._change(cool_down=value == "on"))
         self.data_card.changed.connect(self.folder_changed)
         self.engines_card.filled.connect(self._on_engines)
         self.results_button.clicked.connect(lambda: open_folder(services, services.paths.data))
@@ -181,9 +111,6 @@ class SettingsPage(QWidget):
         benchmark.body.addWidget(line())
         note = sentence("settings.data_note")
         benchmark.body.addLayout(setting(sentence("label.data"), note, self.data))
-        benchmark.body.addWidget(line())
-        note = sentence("settings.cool_down_note")
-        benchmark.body.addLayout(setting(sentence("settings.cool_down"), note, self.cool_down))
         paths = self._services.paths
         privacy, reset = Card(sentence("settings.privacy")), Card(sentence("settings.reset_heading"))
         privacy.body.addWidget(label(sentence("settings.privacy_note"), muted=True, wrap=True))
@@ -195,7 +122,7 @@ class SettingsPage(QWidget):
             privacy.body.addLayout(setting(name, ElidedLabel(str(folder), muted=True), button))
         note = sentence("settings.reset_note")
         reset.body.addLayout(setting(sentence("settings.all"), note, self.reset_button))
-        self._left = (appearance, benchmark, self.sharing_card, privacy, reset)
+        self._left = (appearance, benchmark, privacy, reset)
         self._right = (self.engines_card, self.data_card)
         self._one = (*self._left[:2], *self._right, *self._left[2:])
         self._columns = (column(None, spacing_px=2 * GAP_PX), column(None, spacing_px=2 * GAP_PX))
@@ -235,7 +162,6 @@ class SettingsPage(QWidget):
         self.theme.select(settings.theme)
         self.preset.select(settings.preset or "quick")
         self.data.select(settings.data)
-        self.cool_down.select("on" if settings.cool_down else "off")
 
     def _on_theme(self, theme: str) -> None:
         self._change(theme=theme)

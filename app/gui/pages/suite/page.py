@@ -5,7 +5,7 @@ from app.core.plain_text import safe_text
 from app.core.plans.report import PlanReport
 from app.core.plans.suite.definition import NEWEST, SUITES
 from app.core.plans.suite.kind import SuitePlan
-from app.core.plans.suite.known import community_scores, imported_scores
+from app.core.plans.suite.known import imported_scores
 from app.core.plans.suite.report import SuiteReport
 from app.core.plans.suite.texts import certainty_text, others_figure, points_text, verdict_texts
 from app.core.report.card import Figure
@@ -15,7 +15,6 @@ from app.gui.pages.suite.setup import SuiteSetup
 from app.gui.run.headline_row import HeadlineRow
 from app.gui.run.kind_page import KindPage, PageTexts
 from app.gui.services.bundle import Services
-from app.gui.services.community_table import community_rows
 from app.gui.services.tasks import Latest
 
 _TEXTS = PageTexts(
@@ -52,11 +51,10 @@ class SuitePage(KindPage):
     def refresh(self, choose: int | None = None) -> None:
         """Reload the stored suites and the scores of other computers. `choose` is as in `PlanPage.refresh`."""
         super().refresh(choose)
-        definition, paths = SUITES[NEWEST], self._services.paths
+        definition = SUITES[NEWEST]
 
         def look(database: Database) -> Figure | None:
-            scores = [*imported_scores(database), *community_scores(community_rows(paths), definition)]
-            return others_figure(scores, definition)
+            return others_figure(imported_scores(database), definition)
 
         self._services.query(look, self._latest_others.only(self._show_others))
 
@@ -70,10 +68,6 @@ class SuitePage(KindPage):
     def _show_others(self, figure: Figure | None) -> None:
         self.others.show_figure(figure)
         self.others.setVisible(figure is not None)
-
-    def _load_more(self, database: Database, shown: PlanReport | None) -> PlanReport | None:
-        more = super()._load_more(database, shown)
-        return more.with_community(community_rows(self._services.paths)) if isinstance(more, SuiteReport) else more
 
     def _show_headline(self, report: PlanReport) -> None:
         assert isinstance(report, SuiteReport)

@@ -1,17 +1,12 @@
-"""Scores of other computers: from a community table, and the rank among all that are drawn."""
+"""Scores of other computers: the rank among all that are drawn."""
 
 from dataclasses import replace
-from typing import Any
 
-import msgspec
 import pytest
 
-from app.core.exchange.community_file import FORMAT, FORMAT_VERSION, read_table, rows_hash
-from app.core.external_results import CommunityRow
 from app.core.messages import sentence
-from app.core.metrics import headline_kind
-from app.core.plans.suite.definition import SUITE_1, SuitePart
-from app.core.plans.suite.known import KnownScore, community_scores
+from app.core.plans.suite.definition import SUITE_1
+from app.core.plans.suite.known import KnownScore
 from app.core.plans.suite.planning import plan_suite
 from app.core.plans.suite.report import SuiteReport
 from app.core.plans.suite.texts import rank_text
@@ -20,54 +15,11 @@ from app.core.records import Plan
 from app.core.report.card import Figure
 from app.core.runs.runner import Runner
 from tests.core.plans.suite.conftest import Store
-from workloads import CATALOGUE
 
 
 @pytest.fixture
 def plan(runner: Runner) -> Plan:
     return plan_suite(runner, "tensorflow", "cpu")
-
-
-def community_row(part: SuitePart, speed: float, **changes: Any) -> CommunityRow:
-    """A row of a community table for a test, measured with settings of the suite."""
-    spec = part.spec(engine="tensorflow", device="cpu", without_tf32=False)
-    value = part.reference * speed if headline_kind(part.metric).is_rate else part.reference / speed
-    plain = {
-        "device": "Ryzen 9 7950X",
-        "kind": "cpu",
-        "engine": "tensorflow",
-        "workload": part.workload,
-        "workload_version": part.workload_version,
-        "variant": CATALOGUE[part.workload].variant(spec) or "",
-        "batch_size": spec.batch_size,
-        "precision": spec.precision,
-        "settings": "",
-        "metric": part.metric,
-        "median": value,
-        "low": value,
-        "high": value,
-        "machines": 3,
-        "results": 4,
-        "cautions": 0,
-        "codes": [],
-    }
-    rows = [plain | changes]
-    table = {"format": FORMAT, "format_version": FORMAT_VERSION, "sha256": rows_hash(rows), "rows": rows}
-    return read_table(msgspec.json.encode(table))[0]
-
-
-def test_a_community_table_with_all_parts_is_a_score(plan: Plan, store: Store) -> None:
-    rows = [community_row(part, 3.0) for part in SUITE_1.parts]
-    (score,) = community_scores(rows, SUITE_1)
-    assert score.score.points == pytest.approx(3_000.0)
-    assert (score.name, score.verdict) == ("Ryzen 9 7950X", "valid")
-    assert community_scores(rows[1:], SUITE_1) == []
-    other = [community_row(SUITE_1.parts[0], 3.0, batch_size=64), *rows[1:]]
-    assert community_scores(other, SUITE_1) == [], "with another batch size it isn't the test"
-    doubtful = [community_row(SUITE_1.parts[0], 3.0, cautions=1), *rows[1:]]
-    assert community_scores(doubtful, SUITE_1)[0].verdict == "caution"
-    report = SuiteReport(store(plan), others=()).with_community(rows)
-    assert f"Ryzen 9 7950X, {sentence('suite.from_community')}" in report.figures()[0].rows
 
 
 def test_the_rank_counts_only_what_is_drawn_and_is_honest_about_few(plan: Plan, store: Store) -> None:

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,15 +11,11 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.core.datasets.install import import_dataset
-from app.core.exchange.community_file import load_table
 from app.core.messages import sentence
 from app.core.settings import Settings, load_settings
-from app.gui.pages.compare.page import ComparePage
-from app.gui.pages.settings.page import SettingsPage, SharingCard
+from app.gui.pages.settings.page import SettingsPage
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import DARK, LIGHT
-from tests.core.datasets.server import serving
-from tests.core.exchange.test_community_file import ROW, table
 from tests.gui.conftest import Told
 from tests.gui.driving import added
 from tests.gui.pages.settings.using import answer, pick, press
@@ -72,14 +67,12 @@ def test_the_theme_changes_at_once_and_is_remembered(page: SettingsPage, service
 
 
 def test_the_defaults_for_new_runs_are_remembered(page: SettingsPage, services: Services) -> None:
-    assert (page.preset.value, page.cool_down.value) == ("quick", "on")
+    assert page.preset.value == "quick"
     press(page.preset.buttons["standard"])
     press(page.data.buttons["synthetic"])
-    press(page.cool_down.buttons["off"])
     assert (saved(services).preset, saved(services).data) == ("standard", "synthetic")
-    assert saved(services).cool_down is False
     again = SettingsPage(services)
-    assert (again.preset.value, again.data.value, again.cool_down.value) == ("standard", "synthetic", "off")
+    assert (again.preset.value, again.data.value) == ("standard", "synthetic")
     assert again.preset.buttons["standard"].isChecked()
     press(page.preset.buttons["sustained"])
     assert saved(services).preset == "sustained"
@@ -227,87 +220,3 @@ def test_every_control_has_a_name_of_its_own_and_can_be_reached_by_keys(page: Se
     # Arrow keys lead from the choice that is taken to the others.
     first = [button for button in buttons if button.isChecked() or not button.isCheckable()]
     assert all(button.focusPolicy() & Qt.FocusPolicy.TabFocus for button in first)
-
-
-PATIENCE_MS = 10_000
-
-
-@pytest.fixture
-def card(services: Services, qtbot: QtBot) -> SharingCard:
-    card = added(qtbot, SharingCard(services))
-    card.show()
-    return card
-
-
-def enter(qtbot: QtBot, card: SharingCard, address: str) -> None:
-    card.table_address.clear()
-    qtbot.keyClicks(card.table_address, address)  # type: ignore[no-untyped-call]
-    card.table_address.editingFinished.emit()
-
-
-def test_an_address_is_stored_and_a_wrong_one_refused(
-    card: SharingCard, services: Services, told: Told, qtbot: QtBot
-) -> None:
-    assert card.get_button.isHidden()
-    enter(qtbot, card, " https://example.org/table.json ")
-    assert load_settings(services.paths.settings).table_address == "https://example.org/table.json"
-    assert not card.get_button.isHidden()
-    assert card.get_button.isEnabled()
-    enter(qtbot, card, "file:///etc/passwd")
-    assert "file:///etc/passwd" in told.messages[-1][0]
-    assert card.table_address.text() == "https://example.org/table.json"
-    assert load_settings(services.paths.settings).table_address == "https://example.org/table.json"
-    enter(qtbot, card, "")
-    assert load_settings(services.paths.settings).table_address == ""
-
-
-def test_the_table_is_fetched_when_the_button_is_pressed(
-    card: SharingCard, services: Services, told: Told, qtbot: QtBot
-) -> None:
-    with serving() as server:
-        server.content = table()
-        enter(qtbot, card, server.url)
-        assert server.asked == [], "nothing is fetched by itself"
-        card.get_button.click()
-        assert not card.get_button.isEnabled()
-        qtbot.waitUntil(
-            lambda: told.messages != [] and said("table.fetched", count="1").is_in(told.messages[-1][0]),
-            timeout=PATIENCE_MS,
-        )
-        assert card.get_button.isEnabled()
-        assert not card.previous_button.isVisible()
-        server.content = table(ROW, replace(ROW, device="RTX 4090"))
-        card.get_button.click()
-        qtbot.waitUntil(card.previous_button.isVisible, timeout=PATIENCE_MS)
-    card.previous_button.click()
-    qtbot.waitUntil(
-        lambda: said("table.previous_used", count="1").is_in(told.messages[-1][0]), timeout=PATIENCE_MS
-    )
-    assert len(load_table(services.paths)) == 1
-
-
-def test_its_bars_are_on_compare(services: Services, qtbot: QtBot) -> None:
-    page = added(qtbot, ComparePage(services))
-    page.workload.setCurrentIndex(page.workload.findData("mnist_mlp"))
-    page.show()
-    assert not page.table_button.isVisible()  # it would lead nowhere
-    with serving() as server:
-        server.content = table()
-        services.preferences.change(table_address=server.url)
-        assert page.table_button.isVisible()
-        page.table_button.click()
-        qtbot.waitUntil(
-            lambda: any(bar.kind == "community" for bar in page.bar_list.bars),
-            timeout=PATIENCE_MS,
-        )
-    (bar,) = (bar for bar in page.bar_list.bars if bar.kind == "community")
-    assert said("compare.community", count="3").is_all_of(bar.remarks[0])
-    page.view.select("table")
-    page.draw()
-    cells = [
-        row.texts
-        for row in page.table.rows.rows
-        if said("compare.community_name", name="RTX 3060").is_all_of(row.texts[0])
-    ]
-    assert cells[0][3] == "GPU"
-    assert said("compare_page.match_community").is_in(cells[0])

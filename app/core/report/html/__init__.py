@@ -1,1 +1,0 @@
-"""Exports a report as a single, self-contained HTML page."""
