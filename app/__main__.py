@@ -53,7 +53,6 @@ def main() -> int:
 
 
 def _opened_file(arguments: list[str]) -> "Path | None":
-    """Return the file that the desktop wants to be opened. It is an absolute path, which no command is."""
     if len(arguments) != 1 or not os.path.isabs(arguments[0]):  # noqa: PTH117 - pathlib would be imported for it
         return None
     from pathlib import Path

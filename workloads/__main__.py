@@ -99,7 +99,6 @@ def _give_up(reporter: Reporter, error: WorkloadError) -> NoReturn:
 
 
 def _processes(spec: RunSpec) -> int:
-    """Return the number of processes that a run uses on this computer."""
     is_alone = spec.devices_here == 1 or not engine_named(spec.engine).has_process_per_device
     return 1 if is_alone else spec.devices_here
 

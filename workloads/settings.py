@@ -61,7 +61,6 @@ class Setting:
 
     @property
     def key(self) -> str:
-        """Key in an A/B test, which is the name of the option."""
         return self.flag.removeprefix("--")
 
     @property
@@ -88,7 +87,6 @@ class Setting:
 
     @property
     def description(self) -> Message:
-        """One-sentence description of the effect."""
         return message(f"setting_help.{self.name}")
 
     def phrase(self, value: Value) -> Message:
@@ -105,7 +103,6 @@ class Setting:
         return message(f"setting_value.{self.name}", value=shown, count=value)
 
     def label_value(self, value: Value) -> Message:
-        """Return a value as displayed next to its label."""
         if value is None or isinstance(value, bool):
             return message(f"value.{_SWITCHED[value]}")
         return message("value.plain", value=self.title(value) if isinstance(value, str) else str(value))

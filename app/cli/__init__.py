@@ -60,7 +60,6 @@ def main(
 def _run(
     arguments: list[str] | None, draw_share: DrawShare | None, notice: str | None, scan_picture: Scan | None
 ) -> int:
-    """Run a command, and convert the exception that ends it to an exit code."""
     for stream in (sys.stdout, sys.stderr):
         _speak(stream, encoding=None)  # even a terminal without "×" must show numbers
     try:

@@ -26,7 +26,6 @@ _VALUES: dict[str, Callable[[], Iterable[str]]] = {
 
 
 def completion(options: argparse.Namespace, paths: Paths) -> int:
-    """Print the completion script for a shell."""
     parser: argparse.ArgumentParser = options.parser
     parser.prog = NAME
     for action in _actions(parser):

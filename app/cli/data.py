@@ -30,7 +30,6 @@ _COLUMNS = (
 
 
 def show(options: argparse.Namespace, paths: Paths) -> int:
-    """List the data sets."""
     datasets = list_datasets(paths)
     if options.json:
         say_json(json.dumps([asdict(dataset) for dataset in datasets], indent=2))
@@ -65,7 +64,6 @@ def _origin(dataset: InstalledDataset) -> str:
 
 
 def fetch(options: argparse.Namespace, paths: Paths) -> int:
-    """Download and install a data set."""
     fetch_dataset(paths, options.dataset, options.url, _Percent(), _Waiting(options.dataset))
     say(sentence("cli.dataset_installed", dataset=options.dataset))
     return 0
@@ -79,7 +77,6 @@ def import_(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def remove(options: argparse.Namespace, paths: Paths) -> int:
-    """Delete an installed data set."""
     removal = remove_dataset(paths, options.dataset, _Waiting(options.dataset))
     code = "cli.dataset_removed" if removal.was_there else "cli.dataset_was_not_installed"
     say(sentence(code, dataset=options.dataset))

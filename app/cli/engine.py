@@ -49,7 +49,6 @@ _COLUMNS = (
 
 
 def show(options: argparse.Namespace, paths: Paths) -> int:
-    """List the engines."""
     rows = list_engines(paths, detect_machine(data_folder=paths.datasets))
     if options.json:
         say_json(json.dumps([_as_json(row) for row in rows], indent=2))
@@ -90,7 +89,6 @@ def _device(gpus: list[str]) -> str:
 
 
 def offer_text(offer: BuildFit) -> str:
-    """Describe the devices that a variant would use on this computer, and its size."""
     variant = offer.variant
     device = _device([gpu.name for gpu in offer.gpus])
     if variant.download_bytes is None:
@@ -178,7 +176,6 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def remove(options: argparse.Namespace, paths: Paths) -> int:
-    """Delete an engine."""
     check_installable(options.engine)
     _refuse_during_runs(paths, options.engine)
     removal = remove_engine(paths, options.engine)
@@ -272,5 +269,4 @@ class _Progress:
         return sentence("cli.download_rate", share_pct=percent, total_bytes=total_bytes, rate_bytes=rate)
 
     def end(self) -> None:
-        """Erase the progress line."""
         self._line.erase()

@@ -40,7 +40,6 @@ def _option_help(setting: Setting) -> str:
 
 
 def _default(setting: Setting) -> str:
-    """Return the default of an option as text."""
     if isinstance(setting.default, bool):
         return "on" if setting.default else "off"
     if setting.default is not None:

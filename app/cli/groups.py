@@ -188,13 +188,11 @@ class TextPlanView(View):
         self.preflight: list[str] = []  # lines to print when the first run starts
 
     def begin(self, planned: PlannedRun, run_id: int) -> None:
-        """Start showing the next run of the plan."""
         self._planned, self._run_id = planned, run_id
         self._state = RunState(planned.spec)
         self._result = self._error = None
 
     def show_waiting(self, planned: PlannedRun, wait: Wait) -> None:
-        """Update the progress line while the next run waits."""
         if self._live.is_live:
             self._live.draw(live_text((planned.number - 1) / planned.count, [wait.text], self._live.room))
 
@@ -269,7 +267,6 @@ class Hands:
         self._reader: threading.Thread | None = None
 
     def __call__(self, planned: PlannedRun) -> bool:
-        """Announce the next run, wait for Enter, and return whether to continue."""
         if self._reader is None:
             # input() can't be interrupted here, and would delay the exit.
             self._reader = threading.Thread(target=self._read, daemon=True, name="hands")
@@ -303,7 +300,6 @@ class Hands:
 
 
 def group_as_dict(group: Group) -> dict[str, Any]:
-    """Convert a group and its result to plain JSON types."""
     kind = kind_of(group)
     return {
         "id": group.id,

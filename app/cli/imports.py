@@ -74,7 +74,6 @@ def _import(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _line(outcome: Outcome) -> Message:
-    """Describe the outcome for one file."""
     added, path = outcome.added, str(outcome.path)
     parts = list[Message]()
     if added.imported:
@@ -97,7 +96,6 @@ def _numbers(numbers: tuple[int, ...]) -> str:
 
 
 def show_imported(number: int, paths: Paths, *, as_json: bool) -> int:
-    """Print every field of an imported result."""
     with Database(paths.database) as database:
         result = load_result(database, number)
     if as_json:

@@ -110,7 +110,6 @@ class Interrupts:
 
     @property
     def is_pressed(self) -> bool:
-        """Whether the user has requested cancellation."""
         return self._presses > 0
 
     def __enter__(self) -> "Interrupts":
@@ -128,7 +127,6 @@ class Interrupts:
         self._writing.close()
 
     def wait(self, running: Stoppable) -> None:
-        """Wait for a run to end."""
         with self._lock:
             self._running = running
             presses = self._presses

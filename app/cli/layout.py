@@ -77,7 +77,6 @@ class Column:
 
     @property
     def heading(self) -> str:
-        """Heading of the column."""
         return self.title or sentence(self.code)
 
 
@@ -101,7 +100,6 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int | 
 
 
 def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int | None) -> list[int]:
-    """Return the numbers of the columns that are shown."""
     texts = ([column.heading, *(row[number] for row in rows)] for number, column in enumerate(columns))
     natural = [max(map(cell_len, column)) for column in texts]
     needed = [

@@ -52,7 +52,6 @@ _WORKLOAD_COLUMNS = (
 
 
 def workloads(options: argparse.Namespace, paths: Paths) -> int:
-    """List the workloads."""
     if options.json:
         say_json(json.dumps([_workload(workload_id) for workload_id in CATALOGUE], indent=2))
         return 0
@@ -74,7 +73,6 @@ def workloads(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def hardware(options: argparse.Namespace, paths: Paths) -> int:
-    """Describe this computer."""
     machine, power = detect_machine(data_folder=paths.datasets), read_power()
     parts = machine_parts(machine, power)
     if options.json:
@@ -90,7 +88,6 @@ def hardware(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def reason_lines(parts: Iterable[MachinePart]) -> list[str]:
-    """Return one line for each reason, with all components that it applies to."""
     names: dict[str, list[str]] = {}
     for part in parts:
         if part.reason:
@@ -135,7 +132,6 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _compare_work(options: argparse.Namespace, workload: str, run: RunSummary | None, chart: list[Bar]) -> int:
-    """Compare results by work per joule."""
     baseline = find_baseline(chart, options.baseline, workload)
     if options.json:
         say_json(json.dumps(_comparison(workload, run, chart, baseline) | {"sentence": None}, indent=2))

@@ -42,7 +42,6 @@ class PlanCommand(ABC):
         return report
 
     def say(self, report: PlanReport) -> None:
-        """Print a plan."""
         table = report.table()
         say("\n" + in_line(report.heading))
         say_table(plan_columns(table.headings, table.left), table.rows)
@@ -60,7 +59,6 @@ class PlanCommand(ABC):
         return 0
 
     def conclusion(self, paths: Paths) -> Conclusion:
-        """Return the functions that output the result when a plan ends."""
 
         def load(group: Group) -> PlanReport:
             with Database(paths.database) as database:
@@ -69,7 +67,6 @@ class PlanCommand(ABC):
         return Conclusion(show=lambda group: self.say(load(group)), as_dict=lambda group: load(group).as_dict())
 
     def opened(self, options: argparse.Namespace, paths: Paths) -> PlanReport:
-        """Load the stored plan that an action refers to."""
         self.check(options)
         with Database(paths.database) as database:
             recover_runs(database)
@@ -90,7 +87,6 @@ class PlanCommand(ABC):
         return carry_out(plan, options, paths, conclusion=self.conclusion(paths), resumed=resumed)
 
     def show(self, options: argparse.Namespace, paths: Paths) -> int:
-        """Print a stored plan."""
         result = self.opened(options, paths)
         if options.json:
             say_json(json.dumps(result.as_dict(), allow_nan=False))
@@ -99,7 +95,6 @@ class PlanCommand(ABC):
         return 0
 
     def share(self, options: argparse.Namespace, paths: Paths) -> int:
-        """Save a picture of a stored plan."""
         result = self.opened(options, paths)
         card = result.card(self.chart(options))
         with Database(paths.database) as database:

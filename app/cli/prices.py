@@ -32,7 +32,6 @@ class Amount:
 
     @property
     def is_of_device(self) -> bool:
-        """Whether devices can have their own values."""
         return self.field in OwnDevice.__struct_fields__
 
 
@@ -57,7 +56,6 @@ def amount(text: str) -> float | str:
 
 
 def prices(options: argparse.Namespace, paths: Paths) -> int:
-    """Apply the given values, and print the prices of this computer and its devices."""
     machine, settings = detect_machine(data_folder=paths.datasets), load_settings(paths.settings)
     own = _changed(options, settings.own_computer, device_rows(machine, settings.own_computer))
     if own != settings.own_computer:

@@ -179,7 +179,6 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def group(options: argparse.Namespace, paths: Paths) -> int:
-    """Show a group of runs."""
     with _open(paths) as database:
         stored = load_group(database, options.id)
     if options.json:
@@ -220,7 +219,6 @@ def _example(database: Database, group_id: int) -> tuple[Group, JudgedRun]:
 
 
 def delete(options: argparse.Namespace, paths: Paths) -> int:
-    """Delete runs."""
     with _open(paths) as database:
         delete_runs(database, options.ids)
     say(sentence("cli.runs_deleted", run_ids=options.ids, count=len(options.ids)))

@@ -98,7 +98,6 @@ def _schema_problem(spec: RunSpec, problem: str) -> Message:
 
 
 def _limits() -> dict[str, tuple[int, int]]:
-    """Return the minimum and maximum of each integer field of a spec."""
     from msgspec.inspect import IntType, StructType, UnionType, type_info  # only after a mistake
 
     struct = type_info(RunSpec)

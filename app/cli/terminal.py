@@ -52,7 +52,6 @@ def columns(stream: TextIO) -> int | None:
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Return whether a stream is a terminal."""
     try:
         return stream.isatty()
     except ValueError:  # the stream is closed
@@ -60,7 +59,6 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def can_print(text: str) -> bool:
-    """Return whether standard output can encode these characters."""
     try:
         text.encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

@@ -115,7 +115,6 @@ def forget(stream: TextIO) -> None:
 
 
 def is_broken_pipe(error: OSError) -> bool:
-    """Return whether an error means that the reader of the output is gone. Windows has its own error for this."""
     return isinstance(error, BrokenPipeError) or (WINDOWS and error.errno == errno.EINVAL)
 
 
@@ -133,7 +132,6 @@ class LiveLine:
         return (columns(self._stream) or USUAL_COLUMNS) - 1
 
     def draw(self, text: str) -> None:
-        """Redraw the line with new text."""
         line = elided(one_line(text, MESSAGE_LIMIT), self.room)
         width = cell_len(line)
         # The terminal may have become narrower.
@@ -141,7 +139,6 @@ class LiveLine:
         self._drawn = width
 
     def erase(self) -> None:
-        """Erase the line."""
         if self._drawn:
             _write(self._stream, "\r" + " " * min(self._drawn, self.room) + "\r")
             self._drawn = 0
@@ -167,5 +164,4 @@ def several_line(workload: str, run: RunSummary | None) -> str:
 
 
 def better(kind: Headline) -> Message:
-    """Describe which direction of a chart is better."""
     return message("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")

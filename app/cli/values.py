@@ -29,7 +29,6 @@ def read_whole(text: str) -> int:
 
 
 def whole(text: str) -> int:
-    """Parse an integer for argparse."""
     try:
         return read_whole(text)
     except UsageError as error:
@@ -37,7 +36,6 @@ def whole(text: str) -> int:
 
 
 def fraction(text: str) -> float:
-    """Parse a number for argparse."""
     if not _FRACTION.fullmatch(text):
         raise argparse.ArgumentTypeError(sentence("cli.must_be_number", value=quoted(text)))
     if len(text) > _LONGEST or not math.isfinite(float(text)):

@@ -43,7 +43,6 @@ class View:
 
     @property
     def is_lost(self) -> bool:
-        """Whether output has failed."""
         return self._closed
 
     def begin(self, planned: PlannedRun, run_id: int) -> None:
@@ -56,7 +55,6 @@ class View:
             cancel()
 
     def __call__(self, event: events.Event) -> None:
-        """Process an event of the run."""
         self._attempt(lambda: self.show(event))
 
     def wait(self, planned: PlannedRun, wait: Wait) -> None:
@@ -83,7 +81,6 @@ class View:
                 self._cancel()
 
     def show(self, event: events.Event) -> None:
-        """Show an event."""
         raise NotImplementedError
 
 
@@ -91,7 +88,6 @@ class JsonView(View):
     """Writes each event as one line of JSON. The stream of each run begins with a `run` event."""
 
     def show(self, event: events.Event) -> None:
-        """Write an event."""
         say_json(events.encode(event).decode(), end="", flush=True)
 
 
@@ -155,7 +151,6 @@ class TextView(View):
         return line
 
     def _show_verdict(self, event: events.Judged) -> None:
-        """Print the reasons that are new in the current verdict."""
         news = [reason for reason in event.reasons if reason.level != "fact" and reason.code not in self._shown]
         self._shown.update(reason.code for reason in news)
         for reason in news:
@@ -172,7 +167,6 @@ class TextView(View):
         return [title, sentence("cli.run_machine", machine=in_line(machine_line(self._machine)))]
 
     def _columns(self) -> str:
-        """Return the heading of the epoch table."""
         cells = [sentence("result.round" if self._workload.steps else "result.epoch"), sentence("column.seconds")]
         if self._trains:
             cells += [sentence(f"column.{name}") for name in ("loss", "accuracy", "val_loss", "val_accuracy")]

@@ -17,7 +17,6 @@ class AppError(Exception):
 
     @property
     def message_text(self) -> str:
-        """The message as a sentence."""
         return self.message if isinstance(self.message, str) else text(self.message)
 
     @property

@@ -46,12 +46,10 @@ class Headline:
 
     @property
     def label(self) -> str:
-        """The name as a heading."""
         return self._known(message(f"headline.{self.key}"))
 
     @property
     def label_within(self) -> str:
-        """The name within a line of text."""
         return self._known(message(f"headline_within.{self.key}"))
 
     @property
@@ -61,7 +59,6 @@ class Headline:
 
     @property
     def short_unit(self) -> str:
-        """The unit in short form, for limited space."""
         return self._known(message(f"headline_short.{self.key}"))
 
     @property

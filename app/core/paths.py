@@ -36,17 +36,14 @@ class Paths:
 
     @property
     def database(self) -> Path:
-        """The database of results."""
         return self.data / "runs.sqlite3"
 
     @property
     def datasets(self) -> Path:
-        """The folder that contains a folder for each installed data set."""
         return self.datasets_folder or self.data / "datasets"
 
     @property
     def settings(self) -> Path:
-        """The settings file."""
         return self.config / "settings.json"
 
     @property
@@ -56,22 +53,18 @@ class Paths:
 
     @property
     def downloads(self) -> Path:
-        """The folder for unfinished downloads."""
         return self.cache / "downloads"
 
     @property
     def locks(self) -> Path:
-        """The folder for lock files."""
         return self.cache / "locks"
 
     @property
     def logs(self) -> Path:
-        """The folder for the logs of the app and of each run."""
         return self.cache / "logs"
 
     @property
     def engines(self) -> Path:
-        """The folder that contains a folder for each optional engine."""
         return self.engines_folder or self.data / "engines"
 
     @property

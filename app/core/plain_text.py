@@ -18,7 +18,6 @@ class _Shown(dict[int, str]):
 
     @staticmethod
     def escape(code: int) -> str:
-        """Return the Python escape of a character."""
         return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
@@ -47,5 +46,4 @@ def one_line(text: str, limit: int) -> str:
 
 
 def safe_json(document: str) -> str:
-    """Return an equivalent JSON document that is safe to show in a terminal."""
     return document.translate(_SHOWN_IN_JSON)

@@ -144,13 +144,11 @@ class RunSummary(Headline):
 
     @property
     def device_count(self) -> int:
-        """The number of devices that shared the batches."""
         count = read_recorded(self.settings).get("devices")
         return count if isinstance(count, int) else 1
 
     @property
     def machine_count(self) -> int:
-        """The number of computers that shared the batches."""
         count = read_recorded(self.settings).get("machines")
         return count if isinstance(count, int) and count > 0 else 1
 
@@ -369,7 +367,6 @@ class Plan:
 
     @property
     def count(self) -> int:
-        """Number of runs in the plan."""
         return self.rounds * (2 if self.order == "pairs" else max(1, len(self.specs)))
 
     @property
@@ -437,17 +434,14 @@ class Group:
 
     @property
     def kind(self) -> str:
-        """The kind of the plan."""
         return self.plan.kind
 
     @property
     def numbered(self) -> tuple[tuple[int, RunSummary], ...]:
-        """The runs with their numbers in the plan."""
         return tuple((self.numbers.get(run.id, place), run) for place, run in enumerate(self.runs, 1))
 
     @property
     def deleted(self) -> int:
-        """The number of deleted runs."""
         return max(0, (self.begun or 0) - len(self.runs))
 
     @property
@@ -457,12 +451,10 @@ class Group:
 
     @property
     def planned(self) -> int:
-        """The number of planned runs."""
         return self.plan.count
 
     @property
     def labels(self) -> tuple[str, str]:
-        """The labels of the sides."""
         return self.plan.label_a or "A", self.plan.label_b or "B"
 
     @property

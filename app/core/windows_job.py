@@ -63,9 +63,7 @@ class Job:
             raise windows.WinError(windows.get_last_error())
 
     def end(self) -> None:
-        """Terminate all processes of the Job immediately."""
         self._kernel.TerminateJobObject(self._handle, ctypes.c_uint32(_EXIT_KILLED))
 
     def __del__(self) -> None:
-        """Close the Job object, which ends its remaining processes."""
         self._kernel.CloseHandle(self._handle)

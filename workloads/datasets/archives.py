@@ -49,7 +49,6 @@ def refusing_damage() -> Iterator[None]:
 
 @contextmanager
 def tar_members(archive: Path, title: str, limits: Limits) -> Iterator["Members"]:
-    """Open a tar.gz as a stream of members."""
     with refusing_damage(), tarfile.open(archive, "r|gz") as tar:
         yield Members(tar, title, limits)
 

@@ -113,7 +113,6 @@ def load(folder: Path | None, *, scale: float = 255) -> Arrays:
 
 
 def write_checksum(folder: Path) -> None:
-    """Write the combined checksum of the six files."""
     source.write_checksum(folder, FILES)
 
 
@@ -142,7 +141,6 @@ def _real_files(folder: Path) -> Iterator[_File]:
 
 
 def _synthetic_files() -> Iterator[_File]:
-    """Yield generated, learnable images for six files."""
     shapes = twins.patterns([_RECIPE, 99], classes=CLASSES, coarse=8, channels=3, shifts=8)
     for number in range(len(FILES)):
         images, labels = twins.pictures([_RECIPE, number], IMAGES_PER_FILE, shapes, doubt_bits=3)

@@ -97,7 +97,6 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether the four files and their checksum file exist."""
     return source.are_there(folder, FILES)
 
 
@@ -249,7 +248,6 @@ _Split: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int3
 
 
 def _numbered(texts: Sequence[list[str]], numbers: Mapping[str, int], split: int) -> _Split:
-    """Return the shuffled ids, offsets and labels of a split."""
     import numpy as np
 
     both = [*texts[0], *texts[1]]

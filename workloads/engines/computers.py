@@ -44,17 +44,13 @@ _CONNECTION = re.compile(
 class Store(Protocol):
     """A key-value store shared by the processes of a run, as provided by engines."""
 
-    def put(self, key: str, value: str, /) -> object:
-        """Set the value of a new key."""
-        ...
+    def put(self, key: str, value: str, /) -> object: ...
 
     def wait_for(self, key: str, timeout_s: float) -> str:
         """Return the value of a key, once it is set. Raises an engine's exception after the timeout."""
         ...
 
-    def drop(self, key: str, /) -> object:
-        """Delete a key."""
-        ...
+    def drop(self, key: str, /) -> object: ...
 
 
 class Decisions:

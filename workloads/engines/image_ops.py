@@ -121,7 +121,6 @@ def varied(jpeg: bytes, side_px: int, variation: Variation) -> "NDArray[np.float
 
 
 def _rotation(angle: float, side_px: int, margin: int) -> tuple[float, ...]:
-    """Return the six coefficients with which Pillow rotates the centre of a square that has a margin."""
     cosine, sine = math.cos(angle), math.sin(angle)
     middle = side_px / 2
     right = margin + middle - middle * cosine + middle * sine

@@ -103,7 +103,6 @@ class Reader:
             reader.close()
 
     def files(self, paths: Sequence[Path], labels: Sequence[int], side_px: int) -> Source:
-        """Return JPEGs as pixels, each resized to a square."""
         calls = [partial(_loaded, path, label, side_px) for path, label in zip(paths, labels, strict=True)]
         return _Made(calls)
 

@@ -18,7 +18,6 @@ class StepWatch:
         self._apply, optimizer.stateless_apply = optimizer.stateless_apply, self._count
 
     def examples(self) -> int:
-        """Return the number of examples counted so far."""
         return int(self._examples.value)
 
     def _remember(self, *arguments: Any, **named: Any) -> Any:

@@ -150,7 +150,6 @@ class _Peer:
             self._process.wait(_ENDS_WITHIN_S)
 
     def end(self) -> None:
-        """End the process."""
         self._is_over.set()
         self._process.kill()
         self._process.wait()

@@ -102,7 +102,6 @@ class _Buffer(Generic[_Batch]):
         return False
 
     def pop(self) -> _Batch:
-        """Remove and return the oldest batch."""
         with self._changed:
             self._changed.notify_all()
             return self._batches.popleft()

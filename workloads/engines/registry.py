@@ -49,7 +49,6 @@ def engine_named(name: str) -> Engine:
 
 
 def is_included(name: str) -> bool:
-    """Return whether an engine is included in Epochmark itself. If not, it can be installed and removed."""
     package = ENGINES[name].included_as
     return package is not None and importlib.util.find_spec(package) is not None
 

@@ -84,7 +84,6 @@ def _configure_keras(keras: Any, spec: RunSpec) -> None:
 
 
 def is_gone(engine: Engine) -> bool:
-    """Return whether files of an imported engine have been removed."""
     modules = [sys.modules.get(name) for name in ("keras", engine.backend)]
     files = [getattr(module, "__file__", None) for module in modules]
     return not all(os.path.exists(file) for file in files if file is not None)

@@ -26,7 +26,6 @@ class StepWatch:
         self._apply, model.optimizer.apply = model.optimizer.apply, self._count
 
     def examples(self) -> int:
-        """Return the number of examples counted so far."""
         return self._total(int(self._examples.numpy()))
 
     def _remember(self, *arguments: Any, **named: Any) -> Any:

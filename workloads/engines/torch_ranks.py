@@ -110,7 +110,6 @@ class Ranks:
         model.evaluate = evaluate
 
     def end(self) -> None:
-        """End the training of the followers."""
         self._send(_END)
 
     def examples(self) -> int:

@@ -18,7 +18,6 @@ class StepWatch:
         self._apply, model.optimizer.apply = model.optimizer.apply, self._count
 
     def examples(self) -> int:
-        """Return the number of examples counted so far."""
         return self._examples
 
     def _remember(self, *arguments: Any, **named: Any) -> Any:
@@ -29,7 +28,6 @@ class StepWatch:
         return self._compute_loss(*arguments, **named)
 
     def _count(self, gradients: Any, *arguments: Any, **named: Any) -> Any:
-        """Update the weights, and count the predicted examples."""
         self._examples += self._predicted
         return self._apply(gradients, *arguments, **named)
 

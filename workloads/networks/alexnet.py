@@ -55,7 +55,6 @@ class AlexNetS(DlBench, ConstantBatch):
         )
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return plain gradient descent."""
         return gradient_descent(0.01)
 
     def targets(self, labels: "NDArray[Any]", spec: RunSpec) -> Any:
@@ -107,7 +106,6 @@ class AlexNetR(DlBench):
         )
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return gradient descent with momentum."""
         return gradient_descent(0.001, momentum=0.9)
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:

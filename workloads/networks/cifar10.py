@@ -59,7 +59,6 @@ class Cifar10KerasCnn(Training):
         return model
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return Adam with default settings, for integer labels."""
         return {"optimizer": "adam", "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:

@@ -58,11 +58,9 @@ class FcnS(DlBench, ConstantBatch):
         return model
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return plain gradient descent."""
         return gradient_descent(0.01, categorical=True)
 
     def targets(self, labels: "NDArray[Any]", spec: RunSpec) -> Any:
-        """Return one-hot rows."""
         return one_hot(labels, self.classes)
 
 
@@ -99,7 +97,6 @@ class FcnR(DlBench):
         return model
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return gradient descent with momentum."""
         return {**gradient_descent(0.05, momentum=0.9, categorical=True), "metrics": ["accuracy"]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:

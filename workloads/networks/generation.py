@@ -185,7 +185,6 @@ def build(network: Any, batch_size: int, places: int = _PLACES, vocabulary: int 
 
 
 def _cached_attention(heads: int, size: int, places: int) -> Any:
-    """Return a layer of causal attention that caches keys and values by position."""
     from keras import layers, ops
 
     class CachedAttention(layers.Layer):  # type: ignore[misc] # Keras ships no types

@@ -62,7 +62,6 @@ class GoogLeNet(ImageNet):
         return options
 
     def targets(self, labels: "NDArray[Any]", spec: RunSpec) -> Any:
-        """Return the labels, repeated for each head."""
         return (labels, labels, labels) if _has_heads(spec) else labels
 
 

@@ -30,7 +30,6 @@ class _Language(Training):
     published_differ = frozenset({"precision"})
 
     def units_of(self, variant: str) -> int:
-        """Return the number of tokens in a sequence."""
         return int(self.values_of(variant)["sequence"])
 
     def feed(self, spec: RunSpec, pieces: Any, **facts: Any) -> Feed:
@@ -82,7 +81,6 @@ class _Languini(_Language):
         return tables + self.blocks * block + 2 * width
 
     def results(self, spec: RunSpec) -> float:
-        """Return the number of activations in all blocks and in the scores."""
         sequence, vocabulary = (int(self.value_of(spec, name)) for name in ("sequence", "vocabulary"))
         return self.blocks * _block_results(sequence, self.width, self.heads) + 3 * sequence * vocabulary
 
@@ -199,7 +197,6 @@ class NanoGptChar(_Language):
         return blocks * (12 * width**2 + 2 * width) + (nietzsche.SYMBOLS + sequence + 1) * width
 
     def results(self, spec: RunSpec) -> float:
-        """Return the number of activations in all blocks."""
         blocks, heads, width, sequence = (int(self.value_of(spec, each.name)) for each in self.parameters)
         return blocks * _block_results(sequence, width, heads)
 

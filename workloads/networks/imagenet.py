@@ -22,7 +22,6 @@ class ImageNet(ConstantBatch):
     weight_decay: float | None = None
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return gradient descent with momentum."""
         return gradient_descent(0.01, momentum=0.9, weight_decay=self.weight_decay)
 
 

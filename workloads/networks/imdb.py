@@ -30,13 +30,11 @@ class _Imdb(Training):
     length: int  # of a review in words
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return Adam with default settings."""
         from keras import optimizers
 
         return {"optimizer": optimizers.Adam(0.001), "loss": "binary_crossentropy", "metrics": ["accuracy"]}
 
     def reviews(self, folder: Path | None) -> imdb.Reviews:
-        """Return the reviews in the form that the network uses."""
         return imdb.load(folder, words=_WORDS)
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
@@ -102,7 +100,6 @@ class ImdbFastText(ImdbFastTextUnigram):
         return reviews
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Train, and report the vocabulary size."""
         super().run(job, reporter)
         reporter.send(events.Metric(key="vocabulary_words", value=self.vocabulary))
 

@@ -64,7 +64,6 @@ class Inference(Workload):
 
     @property
     def summary(self) -> Message:
-        """The summary, which is the same for all networks."""
         return message("summary.inference", training=self._training.title)
 
     def after_steps_s(self, example_s: float) -> float:

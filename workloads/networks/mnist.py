@@ -164,11 +164,9 @@ class FashionMnistCnn(_Mnist):
         return model
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return RMSprop, for integer labels."""
         return {"optimizer": "rmsprop", "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the images."""
         return image_feed(fashion_mnist.load(folder), _SHAPE)
 
 

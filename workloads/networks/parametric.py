@@ -26,7 +26,6 @@ class _Parametric(ConstantBatch):
         return tuple(int(self.value_of(spec, parameter.name)) for parameter in self.parameters)
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return gradient descent with momentum."""
         return gradient_descent(0.01, momentum=0.9)
 
 
@@ -133,7 +132,6 @@ class RnnParametric(_Parametric):
     memory_needs = measured_memory(tensorflow=(680, 1.2), torch=(390, 2.4), jax=(470, 1.7))
 
     def units_of(self, variant: str) -> int:
-        """Return the number of tokens in a sequence."""
         return int(self.values_of(variant)["sequence"])
 
     def expected_parameters(self, spec: RunSpec) -> int:
@@ -161,7 +159,6 @@ class RnnParametric(_Parametric):
         )
 
     def examples(self, random: Any, spec: RunSpec) -> "tuple[NDArray[Any], NDArray[Any]]":
-        """Return random sequences. The target at each position is the next token."""
         *_, sequence = self.sizes(spec)
         tokens = random.integers(_VOCABULARY, size=(spec.batch_size, sequence + 1), dtype="int32")
         return tokens[:, :-1].copy(), tokens[:, 1:].copy()

@@ -31,7 +31,6 @@ class _PtbLstm(DlBench, Recurrent):
     length: int  # of a chunk in words
 
     def steps_per_epoch(self, spec: RunSpec) -> int:
-        """Return the number of chunks in each of the parallel streams."""
         return (_TOKENS // spec.batch_size - 1) // self.length
 
     def check(self, spec: RunSpec) -> None:
@@ -68,7 +67,6 @@ class _PtbLstm(DlBench, Recurrent):
         )
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return plain gradient descent with gradient clipping."""
         from keras import optimizers
 
         return {"optimizer": optimizers.SGD(0.1, global_clipnorm=5.0), "loss": sequence_loss}

@@ -37,7 +37,6 @@ class Recurrent(Training):
         return super().gpu_need(spec)
 
     def expected_parameters(self, spec: RunSpec) -> int | None:
-        """Return the parameter count, which is the same for both forms."""
         return self.parameters_count
 
 

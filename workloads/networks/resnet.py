@@ -38,7 +38,6 @@ class ResNet50S(DlBench, ConstantBatch):
         return resnet_50(regularizers.L2(4e-5))
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return gradient descent with momentum."""
         return gradient_descent(0.01, momentum=0.9)
 
 
@@ -92,7 +91,6 @@ class ResNet56(DlBench):
         return Model(inputs, layers.Dense(10, kernel_regularizer=regularizers.L2(1e-4))(x))
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return gradient descent with momentum."""
         return gradient_descent(0.01, momentum=0.9)
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:

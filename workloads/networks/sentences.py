@@ -60,7 +60,6 @@ class PtbLstmMxnet(Recurrent):
         )
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return plain gradient descent with weight decay."""
         from keras import optimizers
 
         return {"optimizer": optimizers.SGD(0.01, weight_decay=1e-5), "loss": sequence_loss}

@@ -79,14 +79,12 @@ def tied_scores(table: Any) -> Any:
 
 
 def gelu(x: Any) -> Any:
-    """Return the tanh approximation of GELU."""
     from keras import ops
 
     return ops.gelu(x, approximate=True)
 
 
 def exact_gelu(x: Any) -> Any:
-    """Return GELU computed exactly, with the error function."""
     from keras import ops
 
     return ops.gelu(x, approximate=False)

@@ -229,7 +229,6 @@ def convolution(x: Any, filters: int | None, size: int, stride: int = 1, activat
 
 
 def _class_token() -> Any:
-    """Return a layer that prepends a learned vector to a sequence."""
     from keras import initializers, layers, ops
 
     class ClassToken(layers.Layer):  # type: ignore[misc] # Keras ships no types
@@ -245,7 +244,6 @@ def _class_token() -> Any:
 
 
 def _scaled(start: float) -> Any:
-    """Return a layer that multiplies each channel by a learned factor."""
     from keras import initializers, layers
 
     class LayerScale(layers.Layer):  # type: ignore[misc] # Keras ships no types

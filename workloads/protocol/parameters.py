@@ -92,7 +92,6 @@ class Parameter:
         return WorkloadError("bad_parameters", said)
 
     def _allowed(self) -> dict[str, Any]:
-        """Return the message arguments that describe the allowed values."""
         if self.kind == "choice":
             return {"choices": list(self.choices)}
         if self.kind == "folders":

@@ -136,7 +136,6 @@ class Reporter:
         self.check_cancel()
 
     def validation_end(self) -> None:
-        """Stop timing the validation pass."""
         if self._validation_start_s is not None:
             self._validation_s = self._clock() - self._validation_start_s
 

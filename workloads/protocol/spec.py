@@ -62,12 +62,10 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def machine_count(self) -> int:
-        """Number of computers to train on."""
         return self._count("machines")
 
     @property
     def devices_here(self) -> int:
-        """Number of devices to train on per computer."""
         return max(1, self.device_count // max(1, self.machine_count))
 
     def gpus_from(self, first: int) -> Sequence[int]:
@@ -150,11 +148,9 @@ def read_job(line: bytes) -> Job:
 
 
 def write_job(job: Job) -> bytes:
-    """Return the job as one line of JSON, including the newline."""
     return msgspec.json.encode(job) + b"\n"
 
 
 def spec_as_dict(spec: RunSpec) -> dict[str, Any]:
-    """Convert the spec to plain JSON types."""
     plain: dict[str, Any] = msgspec.to_builtins(spec)
     return plain

@@ -40,7 +40,6 @@ def decoder(kind: type[Kind]) -> msgspec.json.Decoder[Kind]: ...
 @overload
 def decoder(kind: Any) -> msgspec.json.Decoder[Any]: ...
 def decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    """Return a JSON decoder for a frequently used type."""
     with _describing:
         return msgspec.json.Decoder(kind)
 

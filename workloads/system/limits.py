@@ -137,7 +137,6 @@ class HostToDevice(Limit):
     meaning = message("meaning.host_to_device")
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
-        """Explain that the workload requires a GPU as the target of transfers."""
         return message("limits.no_gpu", engine=engine_title(spec.engine))
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
@@ -224,7 +223,6 @@ def _typical(
     steps: int,
     agreed: Callable[[bool], bool] = bool,
 ) -> _Typical:
-    """Warm up, call a function repeatedly, and return its typical duration."""
     call()
     durations_s = repeat(
         reporter,
@@ -247,7 +245,6 @@ def _rate(work: float, typical: _Typical) -> _Rate:
 
 
 def _send(reporter: Reporter, metric: str, rate: _Rate) -> None:
-    """Report a headline and the bounds of its interval."""
     for key, value in ((metric, rate.value), (f"{metric}_low", rate.low), (f"{metric}_high", rate.high)):
         if value is not None:
             reporter.send(events.Metric(key=key, value=value))

@@ -102,7 +102,6 @@ class Network:
         self._trained.train_on_batch(images, self._targets(labels))
 
     def predict(self, images: Any, labels: Any) -> None:
-        """Predict one batch. The labels are ignored."""
         self._engine.predict_batch(self._predicting, images)
 
 

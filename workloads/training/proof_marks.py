@@ -45,7 +45,6 @@ def report_steps(examples_done: int | None, steps: int, examples_asked: int, rep
 
 
 def report_distinct(distinct: int | None, declared: int, reporter: Reporter) -> None:
-    """Report the number of distinct training examples, and the number declared by the workload."""
     if distinct is not None:
         reporter.send(events.Metric(key="examples_distinct", value=float(distinct)))
         reporter.send(events.Metric(key="examples_declared", value=float(declared)))

@@ -40,7 +40,6 @@ class PairResult:
 
     @property
     def pairs(self) -> int:
-        """Number of valid pairs."""
         return len(self.ratios)
 
     @property
@@ -199,7 +198,6 @@ class Pair:
 
     @property
     def is_usable(self) -> bool:
-        """Whether both runs are usable."""
         return is_usable(self.a) and is_usable(self.b)
 
 
@@ -265,7 +263,6 @@ def judge_pairs(group: Group) -> PairResult:
 
 
 def judge_repeats(group: Group) -> RepeatResult:
-    """Return the result of stored repetitions."""
     runs = [run for run in group.runs if is_usable(run)]
     return between_runs([run.value for run in runs if run.value is not None], [run.spread_pct for run in runs])
 
@@ -283,7 +280,6 @@ def _is_demo(run: RunSummary) -> bool:
 
 
 def is_positive(value: float | None) -> TypeGuard[float]:
-    """Return whether a value is a positive, finite number."""
     return value is not None and 0 < value < math.inf
 
 

@@ -157,5 +157,4 @@ def _compiler(run: RunSummary) -> str:
 
 
 def _usual(setting: Setting, run: RunSummary) -> Any:
-    """Return the default value of a setting for this run."""
     return True if setting.name == "jit" and compiles_always(run.engine) else setting.default

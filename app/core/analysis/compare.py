@@ -76,7 +76,6 @@ class Bar:
 
     @property
     def shown(self) -> float:
-        """The value in the unit used for display."""
         return self.value * headline_kind(self.metric).scale
 
     @property

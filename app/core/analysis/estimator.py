@@ -162,7 +162,6 @@ def find_interruptions(steps_s: Sequence[float]) -> tuple[Interruption, ...]:
 
 
 def block_size(steps_s: Sequence[float]) -> int:
-    """Return the number of steps per block."""
     typical_s = statistics.median(steps_s)
     return max(1, min(len(steps_s), math.ceil(BLOCK_S / typical_s))) if typical_s > 0 else len(steps_s)
 
@@ -283,7 +282,6 @@ def half_width(values: Sequence[float]) -> float | None:
 
 
 def _limits(blocks_s: Sequence[float]) -> tuple[float, float]:
-    """Return the median of the blocks, and the duration above which a block is an interruption."""
     middle_s = statistics.median(blocks_s)
     spread_s = statistics.median([abs(block_s - middle_s) for block_s in blocks_s])
     return middle_s, max(middle_s + MODIFIED_Z * spread_s / 0.6745, INTERRUPTION_RATIO * middle_s)
@@ -292,7 +290,6 @@ def _limits(blocks_s: Sequence[float]) -> tuple[float, float]:
 def _merged(
     blocks_s: Sequence[float], flags: Sequence[bool], usual_s: float, *, first: int, size: int
 ) -> tuple[Interruption, ...]:
-    """Merge consecutive blocks into one interruption."""
     merged: list[Interruption] = []
     for number, (block_s, flag) in enumerate(zip(blocks_s, flags, strict=True)):
         if not flag:

@@ -13,7 +13,6 @@ STEP_PCT = 5
 
 
 def is_gpu(run: RunSummary) -> bool:
-    """Return whether the run used a GPU."""
     return run.device is not None and run.device.startswith("gpu")
 
 

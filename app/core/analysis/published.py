@@ -76,7 +76,6 @@ class PublishedRow:
 
     @property
     def has_several(self) -> bool:
-        """Whether several GPUs were used together."""
         return self.gpus not in (None, 1)
 
     @property

@@ -130,7 +130,6 @@ def step_statistics(
 def _of_estimation(
     estimation: Estimation, basis: Basis, mean_s: float, times: int = 1, fixed_s: float = 0.0
 ) -> DurationStatistics:
-    """Scale the typical step, its interval and its parts."""
     parts = [times * part_s + fixed_s for part_s in estimation.parts_s]
     result_s = times * estimation.step_s + fixed_s
     has_interval = estimation.low_s is not None and estimation.high_s is not None

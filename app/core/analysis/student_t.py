@@ -43,7 +43,6 @@ def _expansion(freedom: int) -> float:
 
 
 def _inside(t: float, freedom: int) -> float:
-    """Return the probability that |T| <= t."""
     angle = math.atan(t / math.sqrt(freedom))
     cosine = math.cos(angle)
     odd = freedom % 2

@@ -102,7 +102,6 @@ class StepTimes:
         return tuple(sorted(disturbances, key=lambda each: each.t_s))
 
     def _time_s(self, number: int) -> float:
-        """Return the time at which the usual step with this number was reported."""
         place = bisect.bisect_right(self._ends, (number, math.inf))
         return self._ends[min(place, len(self._ends) - 1)][1]
 

@@ -44,7 +44,6 @@ class Trend:
 
     @property
     def changed(self) -> tuple[TrendPoint, ...]:
-        """The points that follow a change to the computer."""
         return tuple(point for point in self.points if point.changes)
 
     def sentence(self) -> str:

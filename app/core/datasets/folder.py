@@ -173,7 +173,6 @@ class DataFolder:
             self._discard(aside)
 
     def _rename(self, folder: Path) -> None:
-        """Rename a folder to the final name, replacing at most an empty folder."""
         with contextlib.suppress(FileNotFoundError):
             self.path.rmdir()
         patiently(lambda: folder.rename(self.path))

@@ -278,7 +278,6 @@ def _find(source: DatasetSource, places: Sequence[Path]) -> dict[str, Path]:
 
 
 def _download(source: DatasetSource, targets: Mapping[str, Path], mirror: str | None, progress: Progress) -> None:
-    """Download the missing files of a data set."""
     done_bytes, all_bytes = 0, source.size_bytes or 0
     for file in source.files:
         assert file.size_bytes is not None  # known for all downloadable files

@@ -80,7 +80,6 @@ def is_marked(folder: Path, module: Dataset) -> bool:
 
 
 def mark_of(folder: Path, module: Dataset) -> dict[str, object]:
-    """Return the contents of the mark in a folder next to the final location."""
     return {"dataset": module.SOURCE.id, "folder": folder.name}
 
 

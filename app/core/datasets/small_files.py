@@ -92,7 +92,6 @@ class _Unpacking:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the data is complete, as far as this can be detected."""
         return self._gzip is None or self._gzip.eof
 
     def add(self, part: bytes, limit_bytes: int) -> bytes:

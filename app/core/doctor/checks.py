@@ -21,14 +21,12 @@ class Check:
 
     @property
     def title(self) -> str:
-        """The subject of the check, as text."""
         return text(
             message(_TITLES[self.id]) if self.id in _TITLES else message("doctor.check_device", device=self.id)
         )
 
     @property
     def text(self) -> str:
-        """The result, as text."""
         return text(self.result)
 
 
@@ -118,7 +116,6 @@ def _work(trial: Trial) -> Check:
 
 
 def _result(code: str, done: Sequence[Message | str], **arguments: object) -> Message:
-    """Return a message with the completed steps followed by the failure."""
     result = message(code, **arguments)
     return message("doctor.some_worked", done=done, result=result) if done else result
 

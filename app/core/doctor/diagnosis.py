@@ -38,12 +38,10 @@ class DeviceDiagnosis:
 
     @property
     def why(self) -> str:
-        """The reasons, as text."""
         return " ".join(map(text, self.reasons))
 
     @property
     def state_text(self) -> str:
-        """The state, as text."""
         return sentence(f"doctor.device_{self.state.replace(' ', '_')}")
 
 
@@ -72,7 +70,6 @@ class EngineDiagnosis:
 
     @property
     def has_fault(self) -> bool:
-        """Whether something is broken."""
         return self.problem is not None or any(device.is_fault for device in self.devices)
 
 

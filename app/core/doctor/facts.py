@@ -103,7 +103,6 @@ def numbers(text: str | None) -> tuple[int, ...] | None:
 
 
 def is_too_old(capability: str | None) -> bool:
-    """Return whether a GPU is known to be too old for TensorFlow to use."""
     capability_numbers = numbers(capability)
     return capability_numbers is not None and capability_numbers < OLDEST_CAPABILITY
 

@@ -112,7 +112,6 @@ class LogDiagnosis:
 
     @property
     def faults(self) -> tuple[LogFinding, ...]:
-        """The findings that are faults."""
         return tuple(finding for finding in self.findings if finding.signal.severity == "fault")
 
 
@@ -207,7 +206,6 @@ def _lines(log: str) -> tuple[list[str], bool]:
 
 
 def _hits(row: Signal, whole: str, lines: Sequence[str]) -> list[int]:
-    """Return the indexes of the lines that match a row."""
     lines_hit: set[int] = set()
     for expression in row.patterns or row.together:
         pattern = compiled(expression)
@@ -221,7 +219,6 @@ def _hits(row: Signal, whole: str, lines: Sequence[str]) -> list[int]:
 
 @cache
 def compiled(expression: str) -> re.Pattern[str]:
-    """Return a compiled pattern of the table, cached."""
     return re.compile(expression, re.MULTILINE)
 
 

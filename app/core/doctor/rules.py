@@ -273,7 +273,6 @@ def _with_reason(
 
 
 def _names(some: Sequence[DeviceDiagnosis], gpus: Sequence[DeviceDiagnosis]) -> list[Message]:
-    """Return the names of some of the GPUs, with counts for identical ones."""
     names = []
     for name, number in Counter(gpu.name for gpu in some).items():
         all_of_them = sum(gpu.name == name for gpu in gpus)

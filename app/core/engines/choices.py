@@ -52,7 +52,6 @@ class GpuHelp:
 
 
 def included() -> Installed:
-    """Return the engines included in Epochmark."""
     return {name: None for name in ENGINES if is_included(name)}
 
 

@@ -17,12 +17,10 @@ from workloads.engines.registry import ENGINES, engine_title, is_included
 
 
 def installable() -> tuple[str, ...]:
-    """Return the engines that can be installed and removed."""
     return tuple(name for name in ENGINES if not is_included(name))
 
 
 def engine_folder(paths: Paths, engine: str) -> EngineFolder:
-    """Return the location of an engine that can be installed."""
     return EngineFolder(paths.engines, ENGINES[engine].packages_folder, engine_title(engine))
 
 

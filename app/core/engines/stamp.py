@@ -66,7 +66,6 @@ class Stamp(msgspec.Struct, frozen=True):
     installed_at: _Word
 
     def is_for_this_python(self) -> bool:
-        """Return whether the Python running Epochmark can import the engine."""
         return (self.python, self.platform) == (this_python(), sysconfig.get_platform())
 
 

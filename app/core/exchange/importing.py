@@ -38,7 +38,6 @@ class Outcome:
 
     @property
     def count(self) -> int:
-        """The number of new results."""
         return len(self.added.imported) + len(self.added.upgraded)
 
 

@@ -68,7 +68,6 @@ class SharedResult:
     row: str
 
     def text_as(self, form: str) -> str:
-        """Return the text in one of TEXT_FORMS."""
         return self.row if form == CSV else in_form(self.text, form)
 
 

@@ -132,7 +132,6 @@ def _caches(machine: Machine) -> str | None:
 
 
 def _binary(size_bytes: int) -> str:
-    """Format a cache size in binary units."""
     for unit, factor in (("MB", 2**20), ("KB", 2**10)):
         if size_bytes >= factor:
             return f"{size_bytes / factor:.4g} {unit}"

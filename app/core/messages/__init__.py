@@ -78,7 +78,6 @@ COMMANDS: dict[str, Callable[[], str]] = {
 
 
 def sentence(code: str, /, **arguments: Any) -> str:
-    """Return the sentence for a code and its arguments."""
     return text(message(code, **arguments))
 
 
@@ -98,7 +97,6 @@ def text(said: Message) -> str:
 
 
 def needs(code: str) -> set[str]:
-    """Return the names of the arguments that a sentence requires."""
     template = ENGLISH[code]
     both = template if isinstance(template, str) else "".join(template)
     return {name for _, name, _, _ in _FORMATTER.parse(both) if name is not None} - COMMANDS.keys()

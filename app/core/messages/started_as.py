@@ -56,7 +56,6 @@ def _typed(whole: list[str], arguments: list[str]) -> str:
 
 
 def _joined(words: list[str]) -> str:
-    """Return a command line as a user would type it."""
     if os.name == "nt":
         import subprocess
 

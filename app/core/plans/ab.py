@@ -26,7 +26,6 @@ class AbTest(PlanKind):
     is_same_work = True
 
     def name(self, group: Group) -> str:
-        """Return the name of this kind of plan. A test with equal sides has a different name."""
         return sentence("group.kind_ab_check") if group.plan.has_equal_sides else super().name(group)
 
     def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
@@ -67,7 +66,6 @@ class AbTest(PlanKind):
         return min(paired_runs(group), key=lambda run: rank.get(level_among(run), len(rank)), default=None)
 
     def side_names(self, group: Group) -> str:
-        """Return the names of the sides, except for the default names A and B."""
         names = zip("AB", group.labels, strict=True)
         return " · ".join(f"{side}: {name}" for side, name in names if side != name)
 
@@ -93,7 +91,6 @@ class AbTest(PlanKind):
         return ab_card(run, group, paired_runs(group), self.name(group), self.remarks(group))
 
     def text(self, run: JudgedRun, group: Group) -> str:
-        """Return the contents of the picture as a few lines of plain text."""
         return ab_text(self.card(run, group), run, group, paired_runs(group), self.remarks(group))
 
     def file_number(self, run_id: int, group: Group) -> str:

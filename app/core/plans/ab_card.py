@@ -182,7 +182,6 @@ def _verdict(run: JudgedRun) -> events.Judged:
 
 
 def _share_with(run: JudgedRun, runs: Sequence[RunSummary]) -> str:
-    """Return the number of runs with the worst verdict, as text."""
     if _verdict(run).level == "valid":
         return sentence("share.all_runs", count=len(runs))
     count = sum(level_among(each) == level_among(run.summary) for each in runs)

@@ -36,12 +36,10 @@ class EngineComparison(PlanKind):
     is_same_work = True
 
     def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
-        """Return the preset and the number of rounds."""
         del count
         return sentence("cli.engines_title", preset=preset_title(spec.preset), rounds=plan.rounds)
 
     def place(self, plan: Plan, planned: PlannedRun) -> str:
-        """Return the workload and the engine of a run."""
         del plan
         return f"{planned.spec.workload} · {engine_title(planned.spec.engine)}"
 
@@ -57,7 +55,6 @@ class EngineComparison(PlanKind):
         return sentence("group.fastest_on", engine=engine_title(engine), times=times, workloads=len(rows))
 
     def sentence(self, group: Group) -> str:
-        """Return the result as one sentence for each workload."""
         return " ".join(row.sentence() for row in engine_rows(group))
 
     def limits(self, group: Group, *, with_interval: bool) -> list[str]:
@@ -93,16 +90,13 @@ class EngineComparison(PlanKind):
         return sentence("engine_page.is_fastest", engine=titles[0]) if titles else self.sentence(group)
 
     def basis(self, group: Group, summary: RunSummary) -> str:
-        """Return the engine, the number of runs, and the interval of the median."""
         runs = [run for run in group.runs if is_usable(run) and run.engine == summary.engine]
         return " · ".join((engine_title(summary.engine), runs_note(runs, summary)))
 
     def engine_table(self, group: Group) -> "Sequence[Row]":
-        """Return the rows of the table, one per workload."""
         return engine_rows(group)
 
     def as_dict(self, group: Group) -> dict[str, Any]:
-        """Return the table of medians and factors."""
         return {"table": [_row_as_dict(row) for row in engine_rows(group)], "confidence_pct": 100 * CONFIDENCE}
 
 

@@ -30,7 +30,6 @@ class Repeat(PlanKind):
         return f"{about}{format_value(metric, result.median)} {unit}"
 
     def sentence(self, group: Group) -> str:
-        """Return the median and the spreads as a sentence."""
         return judge_repeats(group).sentence(metric_of(group))
 
     def note(self, group: Group) -> str:
@@ -55,7 +54,6 @@ class Repeat(PlanKind):
         return standing_for(runs, self.worst_verdict(group)[0]) if runs else None
 
     def basis(self, group: Group, summary: RunSummary) -> str:
-        """Return the number of runs and the interval of the median."""
         return runs_note([run for run in group.runs if is_usable(run)], summary)
 
     def spread_pct(self, group: Group) -> float | None:
@@ -64,7 +62,6 @@ class Repeat(PlanKind):
 
 
 def repeat_plan(spec: RunSpec, rounds: int = 1) -> Plan:
-    """Return the plan that runs a spec in the given number of rounds."""
     return Plan(kind=Repeat.key, specs=(spec,), rounds=rounds)
 
 

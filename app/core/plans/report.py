@@ -53,7 +53,6 @@ class PlanReport(ABC):
 
     @property
     def is_finished(self) -> bool:
-        """Whether all runs have been completed."""
         return not self.left
 
     @property
@@ -77,7 +76,6 @@ class PlanReport(ABC):
         return [run.id for run in self.group.runs]
 
     def with_details(self, database: Database, paths: Paths) -> "PlanReport":
-        """Return a copy with all the data that the report needs."""
         del database, paths
         return self
 

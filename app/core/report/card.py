@@ -124,7 +124,6 @@ class Figure:
 
     @property
     def description(self) -> str:
-        """The content as a sentence for screen readers."""
         parts = []
         for series in self.series:
             if series.is_own and not series.is_dashed:

@@ -9,7 +9,6 @@ FORMS: dict[str, Callable[[str], str]] = {}
 
 
 def in_form(text: str, form: str) -> str:
-    """Convert text with several lines to one of FORMS, ready for pasting."""
     return FORMS[form](text)
 
 

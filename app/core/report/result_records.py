@@ -158,7 +158,6 @@ def _steps(blocks: Sequence[events.Steps]) -> dict[str, Any] | None:
 
 
 def _joined(blocks: Sequence[events.Steps]) -> Iterator[dict[str, Any]]:
-    """Yield the blocks, with consecutive blocks merged."""
     latest: dict[str, Any] = {}
     for block in blocks:
         count = len(block.durations_s)

@@ -320,7 +320,6 @@ def _step_range(low_s: float, high_s: float) -> str:
 
 
 def result_notes(run: JudgedRun) -> list[Note]:
-    """Return the notes on a stored result."""
     return [Note("fact" if reason.level == "fact" else "caution", reason.text) for reason in run.verdict.reasons]
 
 
@@ -379,7 +378,6 @@ def plain_verdict(judged: events.Judged, *, to_share: bool, of_one_run: bool = T
 
 
 def plain_reason(code: str) -> str:
-    """Return the reason for a verdict in everyday words."""
     return sentence(f"plain.{code}") if f"plain.{code}" in ENGLISH else reason_name(code)
 
 
@@ -464,7 +462,6 @@ def made_by(version: str, moment: str) -> str:
 
 
 def _title_line(run: RunSummary) -> str:
-    """Return the value, its certainty, whether higher is better, and the workload, on one line."""
     parts = [workload_title(run.workload), sentence("share.batch", batch_size=run.batch_size), run.precision]
     unknown = sentence("result.unknown_device")
     name = short_name(run.device_name or run.device or unknown) if is_gpu(run) else (run.device or unknown).upper()

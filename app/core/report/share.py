@@ -174,7 +174,6 @@ def _marked(bar: Bar) -> Bar:
 
 
 def _axis(chart: tuple[Bar, ...], metric: str) -> str:
-    """Return the title of the axis, with the years of the published results."""
     rows = [bar.row for bar in chart if bar.row is not None]
     years = sorted({row.year for row in rows if row.year is not None})
     kind = headline_kind(metric)

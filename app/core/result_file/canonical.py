@@ -77,7 +77,6 @@ def short_code(digest: str) -> str:
 
 
 def file_bytes(results: Sequence[Result]) -> bytes:
-    """Return a result file in canonical form, with a final newline."""
     whole = ResultFile(format=FORMAT, format_version=FORMAT_VERSION, results=tuple(results))
     return canonical(whole) + b"\n"
 

@@ -150,7 +150,6 @@ def wrong_letter() -> UsageError:
 
 
 def with_checksum(fields: Iterable[str]) -> str:
-    """Return fields in the characters of a short form, followed by the checksum."""
     text = ":".join(map(_written, fields))
     return f"{text}:{_checksum(text)}"
 
@@ -169,7 +168,6 @@ def is_of_code(app_version: str) -> bool:
 
 
 def rounded(value: float) -> float:
-    """Round a number to the digits of a short form."""
     return float(_number(value))
 
 
@@ -287,7 +285,6 @@ def _written(part: str) -> str:
 
 
 def read_token(part: str) -> str:
-    """Return an identifier in a field."""
     return part.lower().replace("-", "_")
 
 

@@ -10,12 +10,10 @@ SENTENCE_LIMIT = 20_000  # limit for the message of an event
 
 
 def warn(code: str, said: Message) -> events.Warn:
-    """Return a warning event with a message and its sentence."""
     return events.Warn(code=code, said=said, message=_sentence(said))
 
 
 def failure(code: events.ErrorCode, said: Message) -> events.Error:
-    """Return an error event with a message, as a code and as a sentence."""
     return events.Error(code=code, said=said, message=_sentence(said))
 
 

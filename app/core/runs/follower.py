@@ -37,7 +37,6 @@ class Follower:
         self._worker.cancel()
 
     def kill(self) -> None:
-        """End the worker immediately."""
         self.is_cancelled = True
         self._worker.end(force=True)
 
@@ -62,5 +61,4 @@ class Follower:
         return False
 
     def close(self) -> None:
-        """End all processes."""
         self._worker.close()

@@ -61,7 +61,6 @@ def place_of(environment: Mapping[str, str], engine: str) -> Place:
 
 
 def joint_spec(spec: RunSpec, count: int) -> RunSpec:
-    """Return the spec for a run on several computers, given the spec for each of them."""
     settings = spec.settings | {"machines": count, "devices": count * spec.device_count}
     return msgspec.structs.replace(spec, settings=settings)
 

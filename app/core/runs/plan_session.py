@@ -120,7 +120,6 @@ class PlanSession:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the plan has been cancelled."""
         return self._cancel.is_set()
 
     def cancel(self) -> None:
@@ -185,7 +184,6 @@ class PlanSession:
         return "completed"
 
     def _wait(self, planned: PlannedRun) -> None:
-        """Wait for a quiet computer, then for the power limit of a run."""
         on_waiting = partial(self._callbacks.on_waiting, planned)
         quiet_wait, self._quiet_wait = self._quiet_wait, None
         if quiet_wait is not None:

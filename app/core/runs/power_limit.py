@@ -44,7 +44,6 @@ class LimitWait:
 
     @property
     def text(self) -> str:
-        """A description of the wait."""
         if self.now_w is None:
             return sentence("run.set_unknown_limit", limit_w=self.limit_w)
         return sentence("run.set_limit", limit_w=self.limit_w, now_w=self.now_w)

@@ -37,7 +37,6 @@ class QuietWait:
 
     @property
     def text(self) -> str:
-        """A description of the wait."""
         return sentence("run.waiting_for_quiet", cause=self.causes[0].said, left_s=self.left_s)
 
 

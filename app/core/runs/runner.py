@@ -99,7 +99,6 @@ class Runner:
         return session
 
     def is_there(self, engine: str) -> bool:
-        """Return whether an engine is installed, at least in part."""
         return is_included(engine) or engine_folder(self.paths, engine).look().state != "absent"
 
     def check(self, spec: RunSpec) -> Workload:

@@ -35,7 +35,6 @@ class SecondClock:
         self._arrivals: list[tuple[float, float]] = []  # times by the worker's clock and by this process's clock
 
     def asked(self) -> None:
-        """Record that the reader has started waiting for a line."""
         self._asked_s = self._clock()
 
     def heard(self, event: events.Event | None) -> None:

@@ -437,7 +437,6 @@ class Session:
                 self._kill.wait(1)
 
     def _store_and_publish(self, event: events.Event) -> None:
-        """Store an event, then pass it to the listener."""
         stamped = self._stamp(event)
         self._writer.add(stamped)
         self._pass_on(stamped)

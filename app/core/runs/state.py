@@ -52,7 +52,6 @@ class RunState:
 
     @property
     def is_measuring(self) -> bool:
-        """Whether steps are being timed."""
         return self.progress.phase == "measure"
 
     @property

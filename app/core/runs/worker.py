@@ -80,11 +80,9 @@ class Worker:
         return self._process.pid
 
     def cancel(self) -> None:
-        """Ask the worker to stop. Completed measurements are kept."""
         self._write(b"cancel\n")
 
     def enough(self) -> None:
-        """Inform the worker that its Quick run has measured enough."""
         self._write(b"enough\n")
 
     def end(self, *, force: bool) -> None:

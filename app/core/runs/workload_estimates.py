@@ -45,7 +45,6 @@ class WorkloadEstimate:
 
 
 def probe_key(spec: RunSpec) -> tuple[str, str, str]:
-    """Return the key for the probe of a standard run: the workload, engine and device."""
     return spec.workload, spec.engine, spec.device
 
 

@@ -70,7 +70,6 @@ class Database:
         return _identity(self.path) != self._file
 
     def close(self) -> None:
-        """Close the file."""
         self.connection.close()
 
     def __enter__(self) -> "Database":
@@ -299,7 +298,6 @@ def _suspicion(path: Path) -> Path:
 
 
 def _free(path: Path, stem: str) -> Path:
-    """Return an unused path next to the file."""
     names = (f"{stem}-{number}" if number else stem for number in itertools.count())
     return next(free for name in names if not os.path.lexists(free := path.with_name(name + path.suffix)))
 

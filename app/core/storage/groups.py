@@ -119,7 +119,6 @@ class _PlanShape(msgspec.Struct):
 
 
 def _read_plan(row: Mapping[str, Any]) -> Plan:
-    """Return the readable parts of a stored plan."""
     plain = read_object(row["plan"], _PlanShape, "the plan", []) or {}
     return decode_leniently(plain | {"kind": str(row["kind"])}, Plan)
 

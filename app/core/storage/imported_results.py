@@ -150,7 +150,6 @@ def _earlier(
 
 
 def _entry(result: Result, *, is_one_of_many: bool) -> dict[str, Any]:
-    """Return the values to store for a result, and the values for finding duplicates."""
     summary = summary_of(result)
     return {
         "workload": summary.workload,
@@ -273,7 +272,6 @@ def results_of_whole_files(database: Database, workloads: Sequence[str]) -> list
 
 
 def has_results(database: Database) -> bool:
-    """Return whether there are imported results."""
     with database.complaints():
         return bool(database.connection.execute("SELECT EXISTS (SELECT 1 FROM imported_results)").fetchone()[0])
 

@@ -70,7 +70,6 @@ class Query:
 
     @property
     def is_filter(self) -> bool:
-        """Whether the query excludes any runs."""
         return bool(self.text.split()) or self.workload is not None or self.status is not None
 
 

@@ -73,7 +73,6 @@ def begin_run(
 
 
 def _first_values(spec: RunSpec, workload: Workload) -> dict[str, Any]:
-    """Return the column values of a run that is about to start."""
     process = psutil.Process()
     return {
         "started_at": now_text(),
@@ -250,5 +249,4 @@ def _plain(event: events.Event, *without: str) -> dict[str, Any]:
 
 
 def _json(value: object) -> str:
-    """Return a value as JSON. NaN and infinity become null."""
     return msgspec.json.encode(value).decode()

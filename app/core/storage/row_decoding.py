@@ -200,7 +200,6 @@ def read_message(cell: object) -> Message | None:
 
 
 def read_metrics(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> dict[str, float | None]:
-    """Return the readable metrics by key."""
     metrics = _read(rows, lambda row: _convert(dict(row), events.Metric), "single numbers", damage)
     return {metric.key: metric.value for metric in metrics}
 

@@ -188,7 +188,6 @@ def missing_runs(ids: Sequence[int]) -> UsageError:
 
 
 def ids_text(ids: Sequence[int]) -> str:
-    """Return any number of ids as a single SQL value for use with json_each."""
     return json.dumps(list(ids))
 
 
@@ -205,7 +204,6 @@ def machine_text(machine: Machine) -> str:
 def _select(
     ids: Sequence[int] | None, *, limit: int | None = None, oldest_first: bool = False
 ) -> tuple[str, list[Any]]:
-    """Return the SQL for the columns of RunSummary, and its parameters."""
     columns = [
         f"{'parts' if name in _MACHINE_FIELDS else 'runs'}.{_COLUMNS.get(name, name)}" for name in RUN_COLUMNS
     ]

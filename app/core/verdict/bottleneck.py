@@ -49,7 +49,6 @@ class Explanation:
 
     @property
     def text(self) -> str:
-        """The explanation as a sentence."""
         return text(self.said)
 
 

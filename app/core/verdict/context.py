@@ -42,7 +42,6 @@ class TelemetryWindow:
     earlier: tuple[Telemetry, ...] = ()
 
     def values(self, name: str) -> list[float]:
-        """Return the available values of a field."""
         return [float(value) for record in self.records if (value := getattr(record, name)) is not None]
 
     def gpu_values(self, name: str) -> list[float]:
@@ -78,7 +77,6 @@ class Evidence:
 
     @property
     def is_alone(self) -> bool:
-        """Whether other programs are known to have barely used the CPU."""
         others_pct = self.telemetry.values("other_cpu_pct") if self.telemetry.is_within else []
         return bool(others_pct) and statistics.fmean(others_pct) < _IDLE_PCT
 

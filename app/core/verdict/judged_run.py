@@ -32,7 +32,6 @@ class JudgedRun:
 
     @cached_property
     def verdict(self) -> events.Judged:
-        """The verdict on the result."""
         return judge(self.run)
 
     @cached_property
@@ -57,7 +56,6 @@ class JudgedRun:
 
     @cached_property
     def energies(self) -> list[dict[str, float | None]]:
-        """The energy of each epoch in joules, by component."""
         return epoch_energies(self.run)
 
     def rename(self, comment: str) -> None:
@@ -65,6 +63,5 @@ class JudgedRun:
         self.run = replace(self.run, summary=replace(self.run.summary, comment=comment or None))
 
     def prepared(self) -> "JudgedRun":
-        """Compute all derived data, and return this object."""
         _ = self.verdict, self.position, self.series.later_median_s, self.bottleneck, self.energies
         return self

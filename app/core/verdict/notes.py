@@ -77,7 +77,6 @@ def short_run(run: RunSummary) -> Message | None:
 
 
 def damaged(damage: Iterable[str]) -> Message:
-    """Describe the unreadable parts of a record."""
     return message("note.damaged", parts=list(damage))
 
 

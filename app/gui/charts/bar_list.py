@@ -103,7 +103,6 @@ class BarList(QWidget):
 
     @property
     def bars(self) -> tuple[Bar, ...]:
-        """All bars, including invisible ones."""
         return self._all
 
     @property
@@ -139,7 +138,6 @@ class BarList(QWidget):
         self.updateGeometry()
 
     def _place(self) -> None:
-        """Choose the visible bars, and move them to their rows."""
         self._bars = (
             tuple(shortlist(self._all, self._fitting())) if self._fitting() < len(self._all) else self._all
         )
@@ -173,7 +171,6 @@ class BarList(QWidget):
             self.updateGeometry()  # the number of lines of remarks may have changed
 
     def sentence(self) -> str:
-        """Return all displayed values as text."""
         unit = _kind(self._all).unit
         parts = [f"{bar.name} {bar.text} {unit}" for bar in self._all]
         return "; ".join(parts) or sentence("chart.nothing_yet")
@@ -221,7 +218,6 @@ class BarList(QWidget):
         painter.end()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Highlight the bar under the pointer."""
         number = self._bar_at(event.position().toPoint())
         self._point(number)
         opens = self.opens_runs and number is not None and self._bars[number].run is not None
@@ -229,7 +225,6 @@ class BarList(QWidget):
         self.setCursor(Qt.CursorShape.PointingHandCursor if opens else Qt.CursorShape.ArrowCursor)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Choose the bar under the pointer."""
         number = self._bar_at(event.position().toPoint())
         if event.button() != Qt.MouseButton.LeftButton:
             return
@@ -246,7 +241,6 @@ class BarList(QWidget):
         super().focusOutEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Highlight bars with the arrow keys, and choose one with Enter."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             if self._at is not None:
                 self.chosen.emit(self._bars[self._at])
@@ -342,7 +336,6 @@ class BarList(QWidget):
         return min(widest + 20, self.width() * REMARKS_SHARE)
 
     def _remarks_height_px(self) -> float:
-        """Return the height of the tallest remarks in the column."""
         if not self._detailed:
             return 0.0
         metrics = QFontMetricsF(font(LABEL_PX))

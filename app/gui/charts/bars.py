@@ -52,7 +52,6 @@ class Scale:
 
 
 def scale_for(values_s: Sequence[float], *, log: bool) -> Scale:
-    """Return a scale for all values. A logarithmic scale starts well below the smallest value."""
     real = [value_s for value_s in values_s if value_s > 0] or [1.0]
     if not log:
         return Scale(0.0, max(real), log=False)
@@ -75,7 +74,6 @@ class RowLook:
 
 
 def bar_key(bar: Bar) -> str:
-    """Return a stable key that identifies a bar."""
     if bar.kind == "you":
         return "you"
     if bar.imported is not None:
@@ -152,7 +150,6 @@ def unhinted(chosen: QFont) -> QFont:
 
 
 def draw_text(painter: QPainter, box: QRectF, text: str, *, outlined: bool = False) -> None:
-    """Draw a line of text, left-aligned and vertically centred."""
     if not outlined:
         painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
         return

@@ -40,7 +40,6 @@ class ChartStyle:
     outlined: bool = False
 
     def font(self, size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
-        """Return a font for text."""
         chosen = font(size_px, weight) if self.outlined else tabular_font(size_px, weight)
         return unhinted(chosen) if self.outlined else chosen
 
@@ -59,7 +58,6 @@ class ChartStyle:
         draw_text(painter, place, text, outlined=self.outlined)
 
     def width(self, text: str, size_px: int) -> float:
-        """Return the width of a line of text."""
         return QFontMetricsF(self.font(size_px)).horizontalAdvance(text)
 
 
@@ -82,7 +80,6 @@ def paint_figure(painter: QPainter, rect: QRectF, figure: Figure, look: ChartSty
 
 
 def figure_height(figure: Figure, width: float, look: ChartStyle) -> float:
-    """Return the minimum height in pixels at which a chart is readable."""
     line = look.label_px * 1.6
     legend = len(_legend_lines(_entries(figure, look), width, look)) * line
     if figure.kind == "lines":
@@ -227,12 +224,10 @@ class _Pen:
     look: ChartStyle
 
     def at(self, x: float, value: float) -> QPointF:
-        """Return the position of a value."""
         left = self.plot.left() + self.xs.share(x) * self.plot.width()
         return QPointF(left, self.plot.bottom() - self.values.share(value) * self.plot.height())
 
     def paint(self, series: Series) -> None:
-        """Paint a line with dots and intervals, and label highlighted values."""
         painter, colour = self.painter, _colour(self.figure, series, self.look.tokens)
         spots = [spot for spot in series.spots if spot is not None]
         style = Qt.PenStyle.DashLine if series.is_dashed else Qt.PenStyle.SolidLine

@@ -24,7 +24,6 @@ class Axis:
     is_log: bool
 
     def share(self, value: float) -> float:
-        """Return the position of a value, clamped to the ends."""
         if self.is_log:
             value = max(value, self.low)
             at = math.log(value / self.low) / math.log(self.high / self.low)
@@ -33,7 +32,6 @@ class Axis:
         return min(1.0, max(0.0, at))
 
     def ticks(self) -> list[float]:
-        """Return a few round values within the axis."""
         if not self.is_log:
             size = 10.0 ** math.floor(math.log10((self.high - self.low) or 1.0))
             steps = (part * size for part in (0.1, 0.2, 0.25, 0.5, 1.0))
@@ -69,7 +67,6 @@ def value_axis(figure: Figure) -> Axis:
 
 
 def x_axis(figure: Figure) -> Axis:
-    """Return the numeric axis of a line chart."""
     values = [spot.x for spot in _spots(figure)] + [x for x, _ in figure.marks] or [1.0]
     low, high = min(values), max(values)
     if figure.is_log_x and low > 0:

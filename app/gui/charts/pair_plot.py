@@ -54,12 +54,10 @@ class RatioScale:
     high: float
 
     def share(self, ratio: float) -> float:
-        """Return the position of a ratio, clamped to the edges."""
         at = (math.log(ratio) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
         return min(1.0, max(0.0, at))
 
     def ticks(self) -> list[float]:
-        """Return the round ratios within the scale."""
         return [tick for tick in _TICKS if self.low <= tick <= self.high]
 
 
@@ -104,11 +102,9 @@ class PairPlot(QWidget):
 
     @property
     def pairs(self) -> list[Pair]:
-        """The displayed pairs, one per row."""
         return self._pairs
 
     def sentence(self, label_a: str, label_b: str) -> str:
-        """Return all displayed values as text."""
         unit = headline_kind(self._metric).unit
         parts = [
             sentence(

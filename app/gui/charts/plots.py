@@ -94,7 +94,6 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         return bool(super().event(event))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the label centred."""
         super().resizeEvent(event)
         if self._is_made:
             self.instead.setGeometry(self.rect())
@@ -110,11 +109,9 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         return QSize(120, self._least_px)
 
     def sizeHint(self) -> QSize:
-        """Return the same size for all plots, so that the layout controls their sizes."""
         return QSize(240, LOW_PX)
 
     def allow_height(self, least_px: int) -> None:
-        """Change the minimum height."""
         if least_px != self._least_px:
             self._least_px = least_px
             self.updateGeometry()
@@ -125,7 +122,6 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self.viewport().setAccessibleName(name)
 
     def setAccessibleDescription(self, description: str) -> None:
-        """Also set the description of the viewport."""
         super().setAccessibleDescription(description)
         self.viewport().setAccessibleDescription(description)
 
@@ -303,7 +299,6 @@ class ValueAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         return [(next(step for step in steps if (high - low) / step <= room), 0.0)]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        """Return the labels with thousands separators."""
         places = max(0, math.ceil(-math.log10(spacing * scale) - 1e-9))
         return [f"{value * scale:,.{places}f}{self._unit}" for value in values]
 
@@ -321,14 +316,12 @@ class TimeAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         super().__init__("bottom")
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
-        """Return a round time step that leaves space for labels."""
         room = max(2.0, size / 48)
         steps = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400)
         step = next((step for step in steps if (high - low) / step <= room), steps[-1])
         return [(float(step), 0.0)]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        """Return the labels."""
         return [format_clock(value) for value in values]
 
 
@@ -339,7 +332,6 @@ class CountAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         super().__init__("bottom")
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
-        """Return an integer step that leaves space for labels."""
         room = max(2.0, size / 32)
         step = next((step for step in _whole_steps() if (high - low) / step <= room), (high - low) / room)
         return [(float(step), 0.0)]
@@ -354,7 +346,6 @@ def _whole_steps() -> list[int]:
 
 
 def has_values(curve: Curve) -> bool:
-    """Return whether a curve has any values."""
     return any(value is not None for value in curve.y)
 
 

@@ -33,7 +33,6 @@ class Quantity:
 
     @property
     def is_right(self) -> bool:
-        """Whether the right axis is used."""
         return self.kind in ("degrees", "watts")
 
 

@@ -77,7 +77,6 @@ class Legend(QWidget):
         return QFontMetrics(self.font()).height() + 2
 
     def _places(self) -> list[tuple[int, int]]:
-        """Return the position and line number of each entry."""
         metrics = QFontMetrics(self.font())
         places, x, line = [], 0, 0
         for _, name, _ in self._entries:
@@ -221,7 +220,6 @@ class LossChart(DoublePlot):
         self.setAccessibleName(sentence("chart.loss_over_epochs"))
 
     def show_series(self, series: RunSeries, planned: int, *, live: bool) -> None:
-        """Show the curves of a run."""
         shown = (series, len(series.epochs), len(series.loss.x), planned, live)
         if shown == self._shown:
             return

@@ -37,7 +37,6 @@ class TrendChart(Plot):
         self.setAccessibleName(sentence("trend.chart"))
 
     def show_trend(self, trend: Trend, run_id: int) -> None:
-        """Show a trend, and highlight one run."""
         self._shown = (trend, run_id)
         runs = [point.run for point in trend.points]
         self._dates.dates = [run.started_at[:10] for run in runs]
@@ -99,5 +98,4 @@ class _DateAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         return [(float(max(1, -(-int(high - low + 1) // int(room)))), 0.0)]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        """Return the dates of the runs at these positions."""
         return [self.dates[round(value)] if 0 <= round(value) < len(self.dates) else "" for value in values]

@@ -140,7 +140,6 @@ class ResultActions:
             self._save(lambda database: (card, enclosed_file(database, ids)), path)
 
     def copy_card(self, card: "ShareCard") -> None:
-        """Copy a picture to the clipboard."""
         from app.gui.run.share_picture import paint_share_picture
 
         self._begin_copy()
@@ -148,7 +147,6 @@ class ResultActions:
         self._services.notify(sentence("picture.copied"), "", "", None)
 
     def copy_plain(self, text: str) -> None:
-        """Copy text to the clipboard."""
         self._begin_copy()
         QGuiApplication.clipboard().setText(safe_text(text))
         self._services.notify(sentence("result.copied"), "", "", None)
@@ -177,7 +175,6 @@ class ResultActions:
         self._services.tasks.start(write, done, self._services.complain)
 
     def copy_picture(self, run: JudgedRun, group: Group | None = None) -> None:
-        """Copy the share picture to the clipboard."""
         from app.gui.run.share_picture import paint_share_picture
 
         tokens, number = self._services.theme.tokens, self._begin_copy()
@@ -198,7 +195,6 @@ class ResultActions:
         return self._copies
 
     def copy_text(self, run: JudgedRun, group: Group | None = None) -> None:
-        """Copy the result to the clipboard as text."""
         from app.core.plans.registry import kind_of
         from app.core.report.run_texts import result_text
 
@@ -208,7 +204,6 @@ class ResultActions:
         self._services.notify(sentence("result.copied"), "", "", None)
 
     def copy_group(self, group: Group) -> None:
-        """Copy a group and all its runs to the clipboard as text."""
         from app.core.plans.registry import kind_of
 
         self._begin_copy()
@@ -273,7 +268,6 @@ class ResultActions:
 
 
 def _may_improve(run: JudgedRun, group: Group | None) -> bool:
-    """Return whether a run has a caution that might not recur in the next run."""
     if group is not None or run.verdict.level != "caution":
         return False
     cautions = (reason.advised for reason in run.verdict.reasons if reason.level == "caution")
@@ -288,7 +282,6 @@ def _picture_and_file(run: JudgedRun, group: Group | None, database: Database) -
 
 
 def _card(run: JudgedRun, group: Group | None, database: Database) -> "ShareCard":
-    """Return the content of a picture, with a QR code for all runs on it."""
     from app.core.exchange.sharing import picture_card
 
     return picture_card(database, run, group)
@@ -314,7 +307,6 @@ def _endings(kinds: str) -> list[str]:
 
 
 def _write(target: Path, database: Database, ids: Sequence[int]) -> int:
-    """Write runs to a file in the format indicated by its suffix, and return the number of runs."""
     from app.core.report.export import format_of, write_lines
     from app.core.report.formats.result_document import FORMAT as RESULT_FILE
     from app.core.report.formats.result_document import results_of

@@ -127,7 +127,6 @@ class RunCharts(QWidget):
 
     @cached_property
     def loss(self) -> LossChart:
-        """The chart of loss and accuracy."""
         chart = LossChart(self._theme)
         chart.allow_height(self._least_px)
         self._loss_card.body.addWidget(chart, stretch=1)
@@ -135,17 +134,14 @@ class RunCharts(QWidget):
 
     @cached_property
     def estimate(self) -> EstimateChart:
-        """The chart of Quick runs."""
         return self._with_speed(EstimateChart(self._theme))
 
     @cached_property
     def sustained(self) -> SustainedChart:
-        """The chart of Sustained runs."""
         return self._with_speed(SustainedChart(self._theme))
 
     @cached_property
     def engines(self) -> EngineTable:
-        """The table of a comparison of engines."""
         return self._with_speed(EngineTable())
 
     def fit_into(self, height_px: int) -> None:
@@ -232,7 +228,6 @@ class RunCharts(QWidget):
         self.scale.show_text(chart_note(bars[0].metric, bars, baseline if live else None) if bars else "")
 
     def _with_speed(self, chart: _Chart) -> _Chart:
-        """Add a chart to the stack of speed charts, and return it."""
         if isinstance(chart, Plot):
             chart.allow_height(self._least_px)
         self._speed.addWidget(chart)

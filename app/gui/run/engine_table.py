@@ -74,7 +74,6 @@ def _value(row: Row, cell: Cell, units: set[str]) -> str:
 
 
 def _rounds(row: Row, cell: Cell) -> str:
-    """Describe the values of all rounds."""
     values = ["n/a" if value is None else format_value(row.metric, value) for value in cell.values]
     return sentence("engine_page.rounds", values=values)
 

@@ -229,7 +229,6 @@ def _page(*items: QWidget | QHBoxLayout | QVBoxLayout) -> QWidget:
 
 
 def _where(progress: Progress) -> str:
-    """Describe the progress of a run."""
     if progress.phase == "measure" and progress.steps_per_epoch:
         epoch = min(progress.epoch + 1, progress.epochs)
         return sentence(
@@ -245,7 +244,6 @@ def _where(progress: Progress) -> str:
 
 
 def _facts(run: RunSummary) -> str:
-    """Describe the engine and the hardware on one line."""
     parts = [
         device_at_limit(run, run.device_name or (run.device or "…").upper()),
         engine_name(run.engine, run.engine_version),
@@ -263,7 +261,6 @@ def _note(run: RunSummary, measured_s: float | None = None) -> str:
 
 
 def _step_duration(step_s: float) -> tuple[str, str]:
-    """Return the duration of a step and its unit."""
     if step_s >= LONG_STEP_S:
         return format_seconds(step_s), sentence("run.s_per_step")
     return f"{1000 * step_s:.1f}", sentence("run.ms_per_step")
@@ -310,7 +307,6 @@ def _of_all(group: Group) -> tuple[Sequence[str], Tone]:
 
 
 def _advice(verdict: events.Judged) -> str:
-    """Return the advice for the most important reason for a verdict. The dialog shows all reasons."""
     reason = next((each for each in verdict.reasons if each.level == verdict.level), None)
     return "" if reason is None else reason.advice or _sentence(reason.text)
 

@@ -29,7 +29,6 @@ class VerdictPill(QWidget):
 
     @property
     def whole_text(self) -> str:
-        """The full text of the verdict."""
         return self._texts[0]
 
     def show_verdict(self, texts: Sequence[str], tone: Tone) -> None:
@@ -46,7 +45,6 @@ class VerdictPill(QWidget):
         self.update()
 
     def width_within(self, room_px: int) -> int:
-        """Return the width of the pill within the given space, but at least the width of its shortest text."""
         return self._width(self._fitting(room_px))
 
     def paintEvent(self, event: QPaintEvent) -> None:

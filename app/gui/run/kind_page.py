@@ -94,11 +94,9 @@ class KindPage(PlanPage[PlanReport]):
 
     @property
     def can_share(self) -> bool:
-        """Whether there is a result to share."""
         return not self.is_live and self.result is not None and self.result.has_result
 
     def resume(self) -> None:
-        """Resume the displayed plan."""
         shown, machine = self.result, self._services.finder.machine
         if shown is None or machine is None or self._services.bridge.is_running:
             return
@@ -119,28 +117,23 @@ class KindPage(PlanPage[PlanReport]):
         self._services.query(lambda database: self._load(database, group_id), done, failed)
 
     def share(self) -> None:
-        """Open the share dialog for the displayed plan, with the selected chart."""
         if self.result is not None and self.can_share:
             name = self._file_name(self.result)
             self.actions_on_result.share_report(self.result, name, self.charts.currentIndex())
 
     def save_picture(self) -> None:
-        """Save the picture of the displayed plan."""
         if (card := self.card()) is not None and self.result is not None:
             self.actions_on_result.save_card(card, self._file_name(self.result), self.result.shared_ids)
 
     def copy_picture(self) -> None:
-        """Copy the picture of the displayed plan to the clipboard."""
         if (card := self.card()) is not None:
             self.actions_on_result.copy_card(card)
 
     def copy_text(self) -> None:
-        """Copy the displayed plan to the clipboard as text."""
         if self.result is not None and self.can_share:
             self.actions_on_result.copy_plain(self.result.text())
 
     def export(self) -> None:
-        """Export the displayed plan to a file."""
         if self.result is not None:
             codes = self._texts.export, self._texts.exported
             self.actions_on_result.export_plan(codes, self._file_name(self.result), self.result.export)
@@ -177,7 +170,6 @@ class KindPage(PlanPage[PlanReport]):
         return result.entry
 
     def _show_headline(self, report: PlanReport) -> None:
-        """Show the sentences about a plan."""
         assert isinstance(self.headline, QLabel)
         lines = report.lines()
         self.headline.setText(safe_text(lines[0]))

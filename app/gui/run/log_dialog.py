@@ -51,7 +51,6 @@ class LogDialog(QDialog):
         super().hideEvent(event)
 
     def refresh(self) -> None:
-        """Update the text."""
         lines, file = self._lines(), self._file()
         size = _size(file)
         last = lines[-1] if lines else ""

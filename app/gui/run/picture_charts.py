@@ -28,7 +28,6 @@ _SIDE_MAX_PX, _NAME_PX, _BAR_PX, _CAP_PX, _GAP_PX = 84.0, 34, 26, 7, 14
 
 
 def paint_chart(painter: QPainter, box: QRectF, chart: Bars | Sides | Figure, tokens: Tokens) -> None:
-    """Paint a chart on a card that fills a box."""
     paint_card(painter, box, tokens)
     if isinstance(chart, Figure):
         look = ChartStyle(tokens, text_px=17, label_px=SMALLEST_PX, row_max_px=ROW_MAX_PX, outlined=True)

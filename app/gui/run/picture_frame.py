@@ -44,7 +44,6 @@ def paint_head(painter: QPainter, title: str, tokens: Tokens) -> None:
 
 
 def paint_card(painter: QPainter, box: QRectF, tokens: Tokens) -> None:
-    """Paint the background of a chart."""
     painter.setPen(QPen(QColor(tokens.border), 1))
     painter.setBrush(QColor(tokens.surface))
     painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), CARD_RADIUS_PX, CARD_RADIUS_PX)
@@ -160,7 +159,6 @@ def broken(text: str, chosen: QFont, width: float) -> list[str]:
 
 
 def width_of(text: str, chosen: QFont) -> float:
-    """Return the width of a line in pixels."""
     return QFontMetricsF(chosen).horizontalAdvance(text)
 
 

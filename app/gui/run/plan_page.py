@@ -114,7 +114,6 @@ class PlanPage(QWidget, Generic[Result]):
 
     @property
     def is_live(self) -> bool:
-        """Whether a plan of this page is in progress."""
         bridge = self._services.bridge
         return bridge.is_running and bridge.page == self.code
 
@@ -127,28 +126,22 @@ class PlanPage(QWidget, Generic[Result]):
 
     @property
     def can_share(self) -> bool:
-        """Whether there is a result to share."""
         raise NotImplementedError
 
     @property
     def can_copy(self) -> bool:
-        """Whether there is a text to copy."""
         return self.can_share
 
     def share(self) -> None:
-        """Open the share dialog for the displayed plan."""
         raise NotImplementedError
 
     def save_picture(self) -> None:
-        """Save the picture of the displayed plan."""
         raise NotImplementedError
 
     def copy_picture(self) -> None:
-        """Copy the picture of the displayed plan to the clipboard."""
         raise NotImplementedError
 
     def copy_text(self) -> None:
-        """Copy the displayed plan to the clipboard as text."""
         raise NotImplementedError
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -172,7 +165,6 @@ class PlanPage(QWidget, Generic[Result]):
         self.foot.cancel_button.setFocus()
 
     def cancel(self) -> None:
-        """Cancel the current run. The plan can be resumed later."""
         if self.is_live:
             self._services.bridge.cancel()
             self.foot.cancel_button.setEnabled(False)
@@ -203,7 +195,6 @@ class PlanPage(QWidget, Generic[Result]):
         self._services.query(look, self._latest.only(done))
 
     def _list(self, database: Database) -> list[Result]:
-        """Return the newest stored plans."""
         raise NotImplementedError
 
     def _load(self, database: Database, group_id: int) -> Result:
@@ -211,7 +202,6 @@ class PlanPage(QWidget, Generic[Result]):
         raise NotImplementedError
 
     def _load_more(self, database: Database, shown: Result | None) -> object:
-        """Load additional data of the plan that will be shown. Called in the background."""
         del database, shown
         return None
 
@@ -223,7 +213,6 @@ class PlanPage(QWidget, Generic[Result]):
         raise NotImplementedError
 
     def _entry(self, result: Result) -> str:
-        """Return the name of a plan in the history."""
         raise NotImplementedError
 
     def _show_state(self) -> None:
@@ -231,11 +220,9 @@ class PlanPage(QWidget, Generic[Result]):
         raise NotImplementedError
 
     def _show_progress(self) -> None:
-        """Update the progress of the plan."""
         raise NotImplementedError
 
     def _on_chosen(self, _: int) -> None:
-        """Load and show the plan selected in the history."""
         self.refresh()
 
     def _on_started(self) -> None:

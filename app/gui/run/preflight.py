@@ -72,11 +72,9 @@ class PreflightLine(QWidget):
 
     @property
     def is_checking(self) -> bool:
-        """Whether a check is in progress."""
         return self._stop is not None
 
     def show_choice(self, spec: RunSpec, machine: Machine) -> None:
-        """Judge the telemetry again for another setup."""
         self._choice = (spec, machine)
         self._judge()
 
@@ -86,7 +84,6 @@ class PreflightLine(QWidget):
         self._judge()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Adapt the text to the new width."""
         super().resizeEvent(event)
         self._offer_details()
 

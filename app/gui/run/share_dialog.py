@@ -136,7 +136,6 @@ class ShareDialog(QDialog):
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """Names of the excluded fields."""
         return tuple(name for name, box in self.boxes.items() if not box.isChecked())
 
     def _refresh(self) -> None:
@@ -162,7 +161,6 @@ class ShareDialog(QDialog):
         self._allow()
 
     def done(self, result: int) -> None:
-        """Close the dialog, and ignore pending results."""
         self._asked += 1
         super().done(result)
 

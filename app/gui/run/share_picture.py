@@ -159,7 +159,6 @@ def _caption(card: ShareCard) -> str:
 
 
 def _paint_sentence(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width: float) -> None:
-    """Paint the headline and its notes, followed by the chart, the computer and the footer."""
     # A smaller headline leaves more space for the charts of studies.
     bold, light = type_of(32 if isinstance(card.chart, Figure) else 56, QFont.Weight.Bold), type_of(18)
     base = _HEADLINE_TOP + bold.pixelSize()

@@ -64,7 +64,6 @@ class RunView(QWidget):
         self.setLayout(whole)
 
     def follow(self, bridge: RunBridge) -> None:
-        """Follow the runs of a bridge."""
         self._bridge = bridge
         bridge.started.connect(self._on_started)
         bridge.moved_on.connect(self._on_started)
@@ -107,13 +106,11 @@ class RunView(QWidget):
             QTimer.singleShot(0, self.refresh)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Adapt the charts when the height changes."""
         if event.type() == QEvent.Type.Resize:
             self.charts.fit_into(self.charts_area.viewport().height())
         return super().eventFilter(watched, event)
 
     def refresh(self) -> None:
-        """Show the current state of the run in progress."""
         bridge = self._bridge
         if bridge is None or bridge.state is None or bridge.has_own_page:
             return

@@ -47,7 +47,6 @@ class Download:
         return min(1.0, self._done_bytes / self._total_bytes)
 
     def sentence(self) -> str:
-        """Describe the current activity on one line."""
         if self.cancelled:
             return sentence("run.cancelling")
         if self._waiting:
@@ -121,7 +120,6 @@ class Downloads(QObject):
         self.moved.emit()
 
     def cancel(self) -> None:
-        """Cancel the current download. Received data is kept."""
         if self.current is not None:
             self.current.cancelled = True
             self.moved.emit()

@@ -35,7 +35,6 @@ class EngineFinder(QObject):
         return self.installed.get(engine)
 
     def look(self) -> None:
-        """Search for installed engines."""
         # Engine problems are shown in the settings, and bugs are re-raised anyway.
         done = self._latest.only(self._on_read)
         self._tasks.start(partial(installed_engines, self._paths()), done, lambda _: None)

@@ -40,7 +40,6 @@ class GarbageCollector(QObject):
             gc.collect(max(generation for generation, is_due in enumerate(due) if is_due))
 
     def close(self) -> None:
-        """Let Python collect garbage again."""
         self._timer.stop()
         gc.unfreeze()
         gc.enable()

@@ -258,14 +258,12 @@ class RunBridge(QObject):
             self.moved_on.emit()
 
     def cancel(self) -> None:
-        """Request cancellation of the run. Completed measurements are kept."""
         self.is_cancelled = True
         self._answers.put(False)
         if self._session is not None:
             self._session.cancel()
 
     def kill(self) -> None:
-        """Kill the run immediately."""
         if self._session is not None:
             self._session.kill()
 
@@ -285,7 +283,6 @@ class RunBridge(QObject):
         return ended
 
     def apply(self, event: events.Event) -> None:
-        """Process an event of the run."""
         assert self.state is not None
         self.state.follow(event)
         if line := _line(event):

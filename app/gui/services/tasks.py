@@ -31,7 +31,6 @@ class Latest:
         return hand_over
 
     def drop(self) -> None:
-        """Ignore the answers to all previous requests."""
         self._number += 1
 
 
@@ -80,7 +79,6 @@ class Tasks(QObject):
         thread.start()
 
     def close(self, patience_s: float = 2.0) -> None:
-        """Ignore further results, and wait briefly for running tasks."""
         self._closed = True
         for thread in list(self._running):
             thread.join(patience_s / max(1, len(self._running)))

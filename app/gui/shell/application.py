@@ -67,7 +67,6 @@ class BannerHandler(logging.Handler):
         self._banner: _Banner | None = None
 
     def open(self, banner: _Banner) -> None:
-        """Start showing warnings, including earlier ones."""
         self._banner = banner
         for text in self._waiting:
             banner.message.emit(text, "caution", "", None)
@@ -193,7 +192,6 @@ def _start_up(window: MainWindow, services: Services, *, prepares_charts: bool) 
 
 
 def _import_numpy() -> None:
-    """Import everything that pyqtgraph needs, except for Qt."""
     import numpy as np  # noqa: F401
 
 
@@ -253,7 +251,6 @@ class FaultCatcher:
 
     @property
     def dialog(self) -> FaultDialog | None:
-        """The latest dialog."""
         return self._dialog
 
     def _catch(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

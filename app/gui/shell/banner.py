@@ -68,11 +68,9 @@ class Banner(QFrame):
 
     @property
     def goes_by_itself(self) -> bool:
-        """Whether the message will disappear automatically."""
         return self._timer.isActive()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep the banner at the bottom of its parent."""
         if event.type() == QEvent.Type.Resize:
             self._place()
         return False

@@ -17,7 +17,6 @@ DEBIAN_PACKAGES = (
 
 
 def has_display(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether a display is available. An explicit Qt platform counts as a display."""
     if not sys.platform.startswith("linux"):
         return True
     return any(environment.get(name) for name in ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY", "DISPLAY"))
@@ -62,7 +61,6 @@ def _wayland_socket(environment: Mapping[str, str]) -> Path | None:
 
 
 def _answers(display: str) -> bool:
-    """Try to connect to a display in the same way as Qt."""
     xcb = ctypes.CDLL("libxcb.so.1")
     xcb.xcb_connect.restype = ctypes.c_void_p
     connection = ctypes.c_void_p(xcb.xcb_connect(display.encode() or None, None))

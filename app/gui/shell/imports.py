@@ -58,7 +58,6 @@ class ResultImports(QObject):
         window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Accept files dropped onto the window."""
         if event.type() == QEvent.Type.DragLeave:
             self.dragged.emit(False)
         if isinstance(event, QDropEvent) and event.type() in (QEvent.Type.DragEnter, QEvent.Type.Drop):
@@ -72,7 +71,6 @@ class ResultImports(QObject):
         return super().eventFilter(watched, event)
 
     def choose(self) -> None:
-        """Ask for files and import them."""
         from app.core.exchange.importing import ENDINGS, PICTURES
 
         endings = [f"*{ending}" for ending in dict.fromkeys((*ENDINGS, *PICTURES))]
@@ -83,7 +81,6 @@ class ResultImports(QObject):
             self.start([Path(name) for name in names])
 
     def type_in(self) -> None:
-        """Ask for a short form and import it."""
         title, question = sentence("imports_page.title"), sentence("imports_page.enter")
         text, is_given = QInputDialog.getMultiLineText(self._window, title, question)
         if is_given and text.strip():
@@ -104,7 +101,6 @@ class ResultImports(QObject):
             self._services.notify(sentence("imports_page.nothing_to_paste"), "caution", "", None)
 
     def start(self, paths: Sequence[Path]) -> None:
-        """Import files and folders."""
         from app.core.exchange.importing import import_files
 
         self._run(lambda database: list(import_files(database, paths, scan_file)))
@@ -163,7 +159,6 @@ def _workloads_of(database: Database, outcomes: "Sequence[Outcome]") -> list[str
 
 
 def _is_suite(workloads: "Sequence[str]") -> bool:
-    """Return whether there is a result for every test in a suite."""
     from app.core.plans.suite.definition import DEMO, SUITES
 
     suites = [definition for number, definition in SUITES.items() if number != DEMO.number]

@@ -101,7 +101,6 @@ class MainWindow(QMainWindow):
         self._on_state()
 
     def show_page(self, code: str) -> None:
-        """Show a page."""
         self.stack.setCurrentWidget(self._made(code))
         self._code = code
         self.side_bar.mark(code)
@@ -109,15 +108,12 @@ class MainWindow(QMainWindow):
 
     @property
     def page(self) -> QWidget:
-        """The current page."""
         return self._pages[self._code]
 
     def action(self, code: str) -> QAction:
-        """Return a menu action by its message code."""
         return self._actions[code]
 
     def notify(self, text: str, tone: Tone, action: str, do: Callable[[], None] | None) -> None:
-        """Show a message at the bottom of the pages."""
         self.banner.notify(text, tone, action, do)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
@@ -203,7 +199,6 @@ class MainWindow(QMainWindow):
         return self._pages[code]
 
     def _connect_page(self, code: str, page: QWidget) -> None:
-        """Connect the signals of a page to the window and other pages."""
         if code == "results":
             self.results.state_changed.connect(self._on_state)
             self.results.run_requested.connect(partial(self.show_page, "benchmark"))
@@ -469,5 +464,4 @@ class MainWindow(QMainWindow):
 
 
 def _entry(code: str) -> PageEntry:
-    """Return the entry for a page."""
     return next(entry for entry in PAGES if entry.code == code)

@@ -35,7 +35,6 @@ class PageEntry:
         return import_module(f"app.gui.pages.{self.code}.page")
 
     def make(self, services: Services) -> QWidget:
-        """Create the page."""
         page: QWidget = getattr(self.load(), self.widget)(services)
         return page
 

@@ -121,7 +121,6 @@ def _train_network(paths: Paths) -> None:
 
 
 def _open_everything(paths: Paths) -> None:
-    """Open each page, a stored run and each chart, and draw them."""
     application = QApplication.instance() or QApplication(["epochmark"])
     assert isinstance(application, QApplication)
     theme = Theme(application)

@@ -29,7 +29,6 @@ class SideBar(QFrame):
     change_wanted = Signal()
 
     def __init__(self, theme: Theme, pages: Sequence[PageEntry]) -> None:
-        """Add a button for each page, by section."""
         super().__init__()
         self.setObjectName("sideBar")
         self.setFixedWidth(WIDTH_PX)
@@ -95,5 +94,4 @@ class SideBar(QFrame):
             set_tip(place, title if is_narrow else tip)
 
     def mark(self, code: str) -> None:
-        """Mark a page as the current one."""
         self.places[code].setChecked(True)

@@ -59,12 +59,10 @@ class Zoom:
             self._services.notify(refused, "caution", "", None)
 
     def smaller(self) -> None:
-        """Zoom out by one step."""
         now_pct = self._services.preferences.settings.zoom_pct
         self._store(next((step for step in reversed(STEPS_PCT) if step < now_pct), now_pct))
 
     def reset(self) -> None:
-        """Restore the default size."""
         self._store(USUAL_PCT)
 
     def _fits(self, zoom_pct: int, screen: QSize) -> bool:

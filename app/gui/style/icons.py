@@ -31,7 +31,6 @@ def icon(name: str, colour: str, chosen: str | None = None) -> QIcon:
 
 
 def pixmap(name: str, colour: str, size_px: int) -> QPixmap:
-    """Return an icon as a square pixmap with a transparent background."""
     key = f"{name} {colour} {size_px}"
     picture = QPixmap()
     if not QPixmapCache.find(key, picture):
@@ -41,7 +40,6 @@ def pixmap(name: str, colour: str, size_px: int) -> QPixmap:
 
 
 def renderer(name: str, colour: str) -> QSvgRenderer:
-    """Return a renderer that draws an icon at any size."""
     return QSvgRenderer(QByteArray(_svg(name).replace("currentColor", colour).encode()))
 
 

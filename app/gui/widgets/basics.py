@@ -39,7 +39,6 @@ def label(
     muted: bool = False,
     wrap: bool = False,
 ) -> QLabel:
-    """Return a label in the bundled font. Its text is never interpreted as HTML."""
     result = QLabel(text)
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setFont(font(size_px, weight))
@@ -85,7 +84,6 @@ class ElidedLabel(QLabel):
 
     @property
     def whole_text(self) -> str:
-        """The full text, not elided."""
         return self._whole
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -150,7 +148,6 @@ class ClampedLabel(QLabel):
         self._clamp()
 
     def fits(self, width_px: int) -> bool:
-        """Return whether the full text fits at this width."""
         return self._height(self.whole_text, width_px) <= self._room_px
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -294,7 +291,6 @@ class Button(QPushButton):
                 set_tip(self, "")
 
     def show_icon(self, icon_name: str) -> None:
-        """Change the icon."""
         self._icon_name = icon_name
         self._colour()
 
@@ -313,13 +309,11 @@ class Button(QPushButton):
 
 
 def is_narrow(widget: QWidget) -> bool:
-    """Return whether a widget is in a narrow main window."""
     window = widget.window()
     return isinstance(window, QMainWindow) and window.width() < WIDE_WINDOW_PX
 
 
 def set_tone(widget: QWidget, tone: Tone) -> None:
-    """Change the tone of a widget, and make Qt apply the style for it."""
     if widget.property("tone") != tone:
         widget.setProperty("tone", tone)
         widget.style().unpolish(widget)
@@ -327,7 +321,6 @@ def set_tone(widget: QWidget, tone: Tone) -> None:
 
 
 def give_way(combo: QComboBox) -> None:
-    """Allow a combo box to be narrower than its longest item."""
     combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     combo.setMinimumContentsLength(12)
 
@@ -363,7 +356,6 @@ def set_tip(widget: QWidget, text: str) -> None:
 
 
 def line() -> QFrame:
-    """Return a thin separator line."""
     result = QFrame()
     result.setObjectName("line")
     return result
@@ -380,7 +372,6 @@ def column(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QVBoxL
 
 
 def instructions(heading: str, steps: Iterable[tuple[str, str]], below: QWidget | None = None) -> QWidget:
-    """Return the content of an empty page: a heading, steps with one icon each, and an optional widget."""
     lines = []
     for sign_text, step_text in steps:
         sign = label(sign_text, TITLE_PX, QFont.Weight.DemiBold)

@@ -29,11 +29,9 @@ class BusyBar(QProgressBar):
 
     @property
     def is_busy(self) -> bool:
-        """Whether the progress is unknown."""
         return self.maximum() <= self.minimum()
 
     def setMaximum(self, maximum: int) -> None:
-        """Set the maximum; 0 for busy."""
         super().setMaximum(maximum)
         self._move()
 
@@ -63,7 +61,6 @@ class BusyBar(QProgressBar):
         self._move()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop the animation."""
         super().hideEvent(event)
         self._move()
 

@@ -39,7 +39,6 @@ class ChoiceBox(QComboBox):
         return self.fontMetrics().elidedText(self.currentText(), Qt.TextElideMode.ElideRight, room_px)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the box with an elided value."""
         painter, option = QStylePainter(self), QStyleOptionComboBox()
         self.initStyleOption(option)
         painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
@@ -51,14 +50,12 @@ class ChoiceBox(QComboBox):
         painter.end()
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        """If the value is elided, show it in full as the tooltip."""
         super().enterEvent(event)
         if self._own_tip is None and self.shown_text() != self.currentText():
             self._own_tip = self.toolTip()
             self.setToolTip(plain_tip(self.currentText()))
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Restore the original tooltip."""
         super().leaveEvent(event)
         if self._own_tip is not None:
             self.setToolTip(self._own_tip)

@@ -55,7 +55,6 @@ class DeviceList(ChoiceBox):
 
     @property
     def gpus(self) -> dict[int, Gpu]:
-        """The graphics cards that the selected engine can use, by number."""
         own = (each for each in self._choices if each.engine == self.engine)
         return {int(each.device.removeprefix("gpu:")): each.gpu for each in own if each.gpu is not None}
 
@@ -131,7 +130,6 @@ class EngineList(ChoiceBox):
 
     @property
     def engine(self) -> str:
-        """The selected engine."""
         return str(self.currentData())
 
     def select(self, engine: str) -> None:

@@ -73,7 +73,6 @@ def ask(parent: QWidget, title: str, text: str, action: str, keep: str = "") -> 
 
 
 def about_dialog(parent: QWidget) -> QDialog:
-    """Return the About dialog."""
     dialog = QDialog(parent)
     dialog.setWindowTitle(sentence("menu.about"))
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -131,7 +130,6 @@ class MethodDialog(QDialog):
 
 
 def ask_to_run_concurrently(parent: QWidget, error: AppError) -> bool:
-    """Ask whether to run while another instance of Epochmark is running a benchmark."""
     text = sentence("busy.ask_anyway", reason=str(error))
     return ask(parent, sentence("busy.title"), text, sentence("setup.run_anyway"))
 
@@ -166,7 +164,6 @@ def fault_report(kind: type[BaseException], error: BaseException, trace: Traceba
 
 
 def report_head() -> str:
-    """Return the versions of Epochmark and its environment. All reports start with this line."""
     return sentence(
         "fault.report_head",
         version=app.__version__,

@@ -136,7 +136,6 @@ def indented(spin: _Spin) -> _Spin:
 
 
 def edited_value(editor: Editor) -> ParameterValue:
-    """Return the value of an editor."""
     if isinstance(editor, QComboBox):
         return str(editor.currentData())
     if isinstance(editor, QCheckBox):

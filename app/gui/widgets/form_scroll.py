@@ -26,12 +26,10 @@ class FormScroll(QScrollArea):
         return QSize(content.sizeHint().width(), height)
 
     def minimumSizeHint(self) -> QSize:
-        """Return a height of a few lines, and a width with space for the scroll bar."""
         bar_px = self.verticalScrollBar().sizeHint().width()
         return QSize(self._content.minimumSizeHint().width() + bar_px, LEAST_PX)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Update the size when the height of the content changes."""
         if watched is self.widget() and event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Resize):
             self.updateGeometry()
         return super().eventFilter(watched, event)

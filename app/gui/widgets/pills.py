@@ -54,7 +54,6 @@ class PillRow(QWidget):
 
     @property
     def shown_facts(self) -> list[str]:
-        """The visible facts."""
         return [pill.text() for pill in self._pills if not pill.isHidden()]
 
     def resizeEvent(self, event: QResizeEvent) -> None:

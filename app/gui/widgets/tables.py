@@ -42,7 +42,6 @@ class Column:
 
     @property
     def alignment(self) -> Qt.AlignmentFlag:
-        """Alignment of the texts."""
         side = Qt.AlignmentFlag.AlignRight if self.is_number else Qt.AlignmentFlag.AlignLeft
         return side | Qt.AlignmentFlag.AlignVCenter
 
@@ -53,7 +52,6 @@ class TableModel(QAbstractTableModel):
     columns: Sequence[Column] = ()
 
     def count(self) -> int:
-        """Return the number of rows."""
         raise NotImplementedError
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
@@ -91,7 +89,6 @@ def set_up_items(table: QTableWidget, name: str, headings: Sequence[str] = ()) -
 
 
 def fill_items(table: QTableWidget, rows: Sequence[Sequence[str]]) -> None:
-    """Fill a small table with texts, row by row."""
     table.setRowCount(len(rows))
     for number, texts in enumerate(rows):
         for place, text in enumerate(texts):

@@ -114,7 +114,6 @@ def intel_architecture(chip: str) -> str | None:
 
 
 def properties_from(text: str) -> dict[str, int]:
-    """Parse the numbers in the properties of a topology node."""
     pairs = (line.split() for line in text.splitlines())
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and re.fullmatch(r"[0-9]{1,20}", pair[1])}
 

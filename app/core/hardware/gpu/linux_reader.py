@@ -75,7 +75,6 @@ class LinuxGpus:
         self._own = OwnClients(root / "proc", clock)
 
     def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
-        """Describe the cards at these positions."""
         return describe_cards(self._root, tuple(self.cards[place] for place in places))
 
     def telemetry(

@@ -121,7 +121,6 @@ class NvidiaGpus:
         return self._source.telemetry(tuple(card.asleep() for card in self._driven), own_pids)
 
     def close(self) -> None:
-        """Release the driver. The next call opens it again."""
         if self._source is not None:
             self._source.close()
         self._opened, self._source = False, None
@@ -150,7 +149,6 @@ class NvmlSource:
         self._handles = tuple(self._ask(nvml.nvmlDeviceGetHandleByIndex, index) for index in range(count))
 
     def gpus(self) -> tuple[Gpu, ...]:
-        """List the GPUs."""
         driver = self._ask(self._nvml.nvmlSystemGetDriverVersion)
         return tuple(self._gpu(handle, clean_text(driver)) for handle in self._handles)
 
@@ -166,7 +164,6 @@ class NvmlSource:
         )
 
     def close(self) -> None:
-        """Release the driver."""
         self._ask(self._nvml.nvmlShutdown)
 
     def _gpu(self, handle: object, driver: str | None) -> Gpu:

@@ -42,7 +42,6 @@ def nvml_library() -> str | None:
 
 
 def trial_arguments(library: str) -> tuple[str, ...]:
-    """Return the command line of the trial process."""
     return (sys.executable, "-I", "-S", nvml_child.__file__, library)
 
 
@@ -71,7 +70,6 @@ def asked_first(arguments: tuple[str, ...] | None, limit_s: float) -> Iterator[O
 
 
 def forget() -> None:
-    """Discard the outcomes of all trials."""
     with _lock:
         _outcomes.clear()
 

@@ -61,7 +61,6 @@ class WindowsGpus:
         self._opened = False
 
     def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
-        """Describe the cards at these positions."""
         return tuple(describe(*self._cards[place]) for place in places)
 
     def telemetry(
@@ -88,7 +87,6 @@ class WindowsGpus:
         )
 
     def close(self) -> None:
-        """Close the counters."""
         if self._counters is not None:
             self._counters.close()
         self._opened, self._counters = False, None

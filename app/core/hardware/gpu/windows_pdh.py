@@ -50,13 +50,11 @@ class Counters:
         self.read()  # percentages of time require a previous read
 
     def read(self) -> Mapping[str, list[tuple[str, float]]]:
-        """Return the valid instances and values of each counter."""
         if not self._counters or _failed(self._library.PdhCollectQueryData(self._query)):
             return {}
         return {path: self._values(counter) for path, counter in self._counters.items()}
 
     def close(self) -> None:
-        """Close the query."""
         if self._query.value is not None:
             self._library.PdhCloseQuery(self._query)
         self._query, self._counters = ctypes.c_void_p(), {}

@@ -190,7 +190,6 @@ def _number(folder: Path) -> int:
 
 
 def _core(folder: Path) -> tuple[str, str]:
-    """Return an identifier of the physical core to which a logical CPU belongs."""
     core = read_word(folder / "topology/core_id")
     return read_word(folder / "topology/physical_package_id"), core or folder.name
 

@@ -44,7 +44,6 @@ class PressureReader:
         self.prime()
 
     def prime(self) -> None:
-        """Start measuring for the next read."""
         self._waited_us = (waited_us(read_text(self._cpu)), waited_us(read_text(self._memory)))
         self._periods = {path: periods(read_text(path)) for path in self._quotas}
 

@@ -41,7 +41,6 @@ class Power:
 
 
 def read_power() -> Power:
-    """Read the power source and find the sensors."""
     return Power(read_power_state(), find_sensors())
 
 

@@ -90,7 +90,6 @@ class ConditionsReader:
         self.prime()
 
     def prime(self) -> None:
-        """Start measuring changes for the next read."""
         self._clocks = self._read_clocks()
         self._swapped_bytes = self._swapped()
         self._throttles = throttle_counts(self._throttle_files)

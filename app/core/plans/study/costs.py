@@ -73,7 +73,6 @@ class RelativeRow:
 
 @cache
 def bundled_prices() -> tuple[Price, ...]:
-    """Return the prices published in the studies, with their dates."""
     path = RESOURCES / "reference" / "prices.csv"
     return read_prices(path.read_text(encoding="utf-8"))
 

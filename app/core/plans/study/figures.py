@@ -315,7 +315,6 @@ def _shown_accuracy(epoch: Epoch) -> float | None:
 
 
 def _relative(result: StudyResult, costs: Costs) -> list[Figure]:
-    """Return charts of the time and cost of each workload relative to the published baseline."""
     charts = []
     for what in ("time", "cost"):
         rows = relative_rows(result, costs, what)

@@ -34,7 +34,6 @@ class _Gain:
 
     @property
     def is_level(self) -> bool:
-        """Whether the two configurations are indistinguishable."""
         return self.low is not None and self.low <= 1
 
     @property
@@ -46,7 +45,6 @@ class _Gain:
 
     @property
     def words(self) -> str:
-        """The factor as a separate sentence."""
         if self.low is None:
             return sentence("studies.so_many_times", times=self.times)
         return sentence("studies.so_many_times_between", times=self.times, low=self.low, high=self.high)
@@ -89,7 +87,6 @@ def close_to_best(points: Sequence[Point]) -> list[Point]:
 
 
 def fastest(points: Sequence[Point]) -> Point:
-    """Return the configuration with the highest rate."""
     return max(points, key=_rate_of)
 
 
@@ -246,7 +243,6 @@ def _gain(best: Point, point: Point) -> _Gain:
 
 
 def _phases(result: StudyResult, done: list[Point]) -> list[str]:
-    """Return the ranking for each phase, and whether it differs between phases."""
     lines = _configurations(result, done)
     of_workloads = [
         [point for point in done if point.spec.workload == workload]
@@ -287,7 +283,6 @@ def _fastest_rate(result: StudyResult, best: Point, done: list[Point]) -> str:
 
 
 def _memory(done: list[Point]) -> list[str]:
-    """Return sentences about the peak memory, and about whether memory use kept growing."""
     lines = []
     peaks = [point.metrics["peak_memory_bytes"] for point in done if "peak_memory_bytes" in point.metrics]
     if peaks:

@@ -34,7 +34,6 @@ class _Spot:
 
 
 def phase_title(case: str) -> str:
-    """Return the display name of a phase."""
     return sentence(f"studies.phase_{case}")
 
 

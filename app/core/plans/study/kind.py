@@ -35,13 +35,11 @@ class StudyPlan(PlanKind):
     specs_at_least = 1
 
     def subject(self, plan: Plan) -> str:
-        """Return the name of the study."""
         from app.core.plans.study.points import study_title  # imported late, because other plans don't need it
 
         return study_title(plan.study or Study())
 
     def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
-        """Return the name of the study, and the numbers of configurations and runs."""
         del spec, count
         title, runs = self.subject(plan), runs_text(plan)
         return sentence("cli.study_title", title=title, count=len(plan.specs), runs=runs)

@@ -50,7 +50,6 @@ def prices_on(own: OwnComputer, device: str | None) -> OwnComputer:
 
 
 def with_device(own: OwnComputer, device: str, special: OwnDevice) -> OwnComputer:
-    """Return the prices with a changed row for a device. An empty row is removed."""
     devices = {name: row for name, row in own.devices.items() if _same(name, [device]) is None}
     return msgspec.structs.replace(own, devices=devices | ({device: special} if special != UNTOLD else {}))
 

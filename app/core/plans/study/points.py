@@ -66,7 +66,6 @@ class Point:
 
     @property
     def name(self) -> str:
-        """The name on one line."""
         return " · ".join(self.place)
 
     @property
@@ -83,7 +82,6 @@ class Point:
 
     @property
     def metric(self) -> str:
-        """The metric of the headline."""
         return self.runs[-1].metric if self.runs else CATALOGUE[self.spec.workload].metric
 
     @property
@@ -143,12 +141,10 @@ class StudyResult:
 
     @property
     def study(self) -> Study:
-        """The request for the study."""
         return self.group.plan.study or Study()
 
     @property
     def title(self) -> str:
-        """The display name."""
         return study_title(self.study)
 
     @property
@@ -158,17 +154,14 @@ class StudyResult:
 
     @property
     def done(self) -> tuple[Point, ...]:
-        """The configurations with a result."""
         return tuple(point for point in self.points if point.state == "done")
 
     @property
     def is_finished(self) -> bool:
-        """Whether no runs remain."""
         return not self.left
 
 
 def study_title(study: Study) -> str:
-    """Return the display name of a study."""
     preset = PRESETS.get(study.preset)
     return preset.title if preset is not None else sentence("studies.title_own")
 
@@ -214,7 +207,6 @@ def list_studies(database: Database, limit: int | None = None) -> list[StudyResu
 
 
 def study_result(database: Database, group: Group) -> StudyResult:
-    """Return the results of a stored group, by configuration."""
     asked = specs_of(database, [run.id for run in group.runs])
     metrics = {key: metric_values(database, list(asked), key) for key in METRICS}
     return make_result(group, asked, metrics)

@@ -62,7 +62,6 @@ class Place:
         return workload.default_spec(self.preset or preset, **(self.choice | changes))
 
     def choices(self, workload: Workload) -> tuple[Choice, ...]:
-        """Return the combinations of engine and device that can run a workload."""
         return device_choices(self.installed, self.machine, workload.engines)
 
 
@@ -98,12 +97,10 @@ class StudyPreset:
 
     @property
     def title(self) -> str:
-        """The display name."""
         return sentence(f"studies.title_{self.key}")
 
     @property
     def question(self) -> str:
-        """The question that the study answers."""
         return sentence(f"studies.question_{self.key}")
 
 

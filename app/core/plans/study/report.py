@@ -46,27 +46,22 @@ class StudyReport(PlanReport):
 
     @property
     def group(self) -> Group:
-        """The runs of the study."""
         return self.result.group
 
     @property
     def left(self) -> tuple[PlannedRun, ...]:
-        """The remaining runs."""
         return self.result.left
 
     @property
     def has_result(self) -> bool:
-        """Whether a configuration has a result that can be shown in a chart."""
         return bool(self.result.done) and bool(self.figures())
 
     @property
     def heading(self) -> str:
-        """The number and name of the study."""
         return sentence("cli.study_heading", group_id=self.group.id, title=self.result.title)
 
     @property
     def entry(self) -> str:
-        """The name in a list, with workload and date."""
         names = [workload_title(name) for name in self.result.workloads if name in CATALOGUE]
         return sentence(
             "studies_page.history_entry",
@@ -77,7 +72,6 @@ class StudyReport(PlanReport):
         )
 
     def with_details(self, database: Database, paths: Paths) -> "StudyReport":
-        """Return a copy with the required details and prices loaded."""
         details = load_details(database, self.result)
         costs, problem = load_costs(paths)
         return replace(self, details=details, costs=costs, problem=problem if self._is_about_costs else None)
@@ -93,11 +87,9 @@ class StudyReport(PlanReport):
         ]
 
     def figures(self) -> tuple[Figure, ...]:
-        """Return the charts."""
         return figures(self.result, self.details, self._costs)
 
     def table(self) -> Table:
-        """Return the table of configurations."""
         return study_table(self.result)
 
     def card(self, chart: int = 0) -> ShareCard:
@@ -139,15 +131,12 @@ class StudyReport(PlanReport):
         return "".join(f"{hide(line.rstrip(), private)}\n" for line in lines)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the report as plain JSON types."""
         return study_as_dict(self.result, self.details, self._costs)
 
     def export(self) -> PlanTable:
-        """Return a table for export, with a row for each configuration."""
         return study_export(self.result, self.details, self._costs)
 
     def current(self, planned: PlannedRun, number: int, count: int) -> str:
-        """Describe the current run by its number and configuration."""
         point = titled_name(self.result.study, point_name(self.group.plan, planned.spec))
         return sentence("studies_page.run_of", number=number, planned=count, point=point)
 

@@ -39,7 +39,6 @@ class SuitePart:
 
     @property
     def title(self) -> str:
-        """The display name."""
         workload = CATALOGUE[self.workload]
         if not workload.is_demo:
             return workload_title(self.workload)
@@ -47,11 +46,9 @@ class SuitePart:
 
     @property
     def metric(self) -> str:
-        """The metric of the headline."""
         return CATALOGUE[self.workload].metric
 
     def is_of(self, spec: RunSpec) -> bool:
-        """Return whether a spec of this suite belongs to this test."""
         same = (spec.workload, spec.precision) == (self.workload, self.precision)
         return same and self.batch_size in (None, spec.batch_size)
 
@@ -129,7 +126,6 @@ NEWEST = SUITE_1.number
 
 
 def suite_name(number: int) -> str:
-    """Return the display name of a suite."""
     return sentence("suite.name", number=number)
 
 

@@ -23,7 +23,6 @@ class SuitePlan(PlanKind):
     specs_at_least = 1
 
     def subject(self, plan: Plan) -> str:
-        """Return the name of the suite."""
         from app.core.plans.suite.definition import suite_name  # imported late, because other plans don't need it
 
         return suite_name((plan.suite or Suite()).number)
@@ -38,7 +37,6 @@ class SuitePlan(PlanKind):
         return sentence("cli.suite_title", name=name, count=count, minutes=RUN_S * count / 60)
 
     def place(self, plan: Plan, planned: PlannedRun) -> str:
-        """Return the workload of a run."""
         del plan
         return planned.spec.workload
 

@@ -54,7 +54,6 @@ def _scores(database: Database, definition: Definition) -> list[KnownScore]:
 
 
 def _files(results: Sequence[ImportedResult]) -> list[list[ImportedResult]]:
-    """Group results by file and computer."""
     files: dict[tuple[object, ...], list[ImportedResult]] = {}
     for each in results:
         run = each.summary

@@ -64,28 +64,23 @@ class SuiteReport(PlanReport):
 
     @property
     def group(self) -> Group:
-        """The runs of the suite."""
         return self.result.group
 
     @property
     def left(self) -> tuple[PlannedRun, ...]:
-        """The remaining runs."""
         return self.result.left
 
     @property
     def has_result(self) -> bool:
-        """Whether there is a score."""
         return self.result.total is not None and self.result.verdict is not None
 
     @property
     def heading(self) -> str:
-        """The name, number and date of the suite."""
         date = self.group.created_at[:10]
         return sentence("cli.suite_heading", name=self.result.name, group_id=self.group.id, date=date)
 
     @property
     def entry(self) -> str:
-        """The score, engine and date of the suite."""
         run, points = self.result.example, verdict_word(self.result)
         if self.result.total is not None:
             points = ", ".join((suite_headline(self.result), points))
@@ -94,7 +89,6 @@ class SuiteReport(PlanReport):
 
     @property
     def shared_ids(self) -> list[int]:
-        """The ids of the runs that have results."""
         return [run.id for run in self.result.runs]
 
     def with_details(self, database: Database, paths: Paths) -> "SuiteReport":
@@ -132,7 +126,6 @@ class SuiteReport(PlanReport):
         return tuple(filter(None, (*first, scores_figure(self.result, self.others))))
 
     def table(self) -> Table:
-        """Return the table of tests."""
         return suite_table(self.result)
 
     def card(self, chart: int = 0) -> ShareCard:
@@ -188,14 +181,11 @@ class SuiteReport(PlanReport):
         return "".join(f"{hide(line.rstrip(), private)}\n" for line in lines)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the report as plain JSON types."""
         return suite_as_dict(self.result)
 
     def export(self) -> PlanTable:
-        """Return a table for export, with a row for each test."""
         return suite_export(self.result)
 
     def current(self, planned: PlannedRun, number: int, count: int) -> str:
-        """Describe the current run by its number and test."""
         part = workload_title(planned.spec.workload)
         return sentence("suite_page.run_of", number=number, planned=count, part=part)

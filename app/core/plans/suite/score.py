@@ -90,7 +90,6 @@ class SuiteResult:
 
     @property
     def rounds(self) -> int:
-        """The number of complete rounds."""
         counted = [len(each.runs) for each in self.parts if each.state == "done"]
         return min(counted, default=0)
 
@@ -133,12 +132,10 @@ class SuiteResult:
 
     @property
     def name(self) -> str:
-        """The display name."""
         return suite_name(self.definition.number)
 
     @property
     def is_finished(self) -> bool:
-        """Whether no runs remain."""
         return not self.left
 
 

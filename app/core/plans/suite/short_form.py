@@ -74,7 +74,6 @@ def is_suite_form(typed: str) -> bool:
 
 
 def has_suite_form(typed: str) -> bool:
-    """Return whether a text seems to contain the short form of a suite."""
     return _BEGINNING in normalized(typed)
 
 

@@ -116,7 +116,6 @@ def verdict_texts(result: SuiteResult) -> tuple[str, ...]:
 
 
 def suite_table(result: SuiteResult) -> Table:
-    """Return a table with the points, interval, headline and verdict of each test."""
     headings = [sentence(f"suite.column_{name}") for name in ("part", "points", "interval", "result", "verdict")]
     reasons = tuple(each.reason for each in result.parts)
     return Table(tuple(headings), tuple(map(_row, result.parts)), reasons=reasons)

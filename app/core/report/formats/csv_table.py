@@ -90,7 +90,6 @@ def csv_lines(
 
 
 def table_lines(database: Database, ids: Sequence[int], style: CsvStyle = PLAIN) -> Iterator[str]:
-    """Yield the CSV lines for the runs in the given style. Without ids, all runs are included."""
     # Closed before the database, even if writing fails or is interrupted by Ctrl-C.
     with closing(rows_for_export(database, ids)) as rows:
         yield from csv_lines(rows, table_private_texts(database), style)

@@ -84,11 +84,9 @@ class AbActions(QStackedWidget):
 
     @property
     def cancel_button(self) -> Button:
-        """The button that cancels the current run."""
         return self.going.cancel_button
 
     def show_done(self) -> None:
-        """Show the actions for a finished A/B test."""
         self.setFixedHeight(HEIGHT_PX)
         self.setCurrentIndex(_DONE)
 
@@ -158,23 +156,18 @@ class AbPage(PlanPage[AbResult]):
 
     @property
     def can_share(self) -> bool:
-        """Whether the displayed A/B test has a result."""
         return self.group is not None and KIND.example(self.group) is not None
 
     def save_picture(self) -> None:
-        """Save the share picture of the displayed A/B test."""
         self._with_run(self.actions_on_result.save_picture)
 
     def share(self) -> None:
-        """Open the share dialog for the displayed A/B test."""
         self._with_run(self.actions_on_result.share)
 
     def copy_picture(self) -> None:
-        """Copy the share picture of the displayed A/B test."""
         self._with_run(self.actions_on_result.copy_picture)
 
     def copy_text(self) -> None:
-        """Copy the result of the displayed A/B test as text."""
         self._with_run(self.actions_on_result.copy_text)
 
     def _with_run(self, do: Callable[[JudgedRun, Group], None]) -> None:

@@ -279,7 +279,6 @@ class AbSetup(PlanSetup):
         self.run_button.setText(sentence(code))
 
     def _estimate(self) -> None:
-        """Estimate the duration of the runs, based on earlier runs."""
         machine, number = self._services.finder.machine, self._asked
         try:
             specs = self.plan().specs

@@ -52,7 +52,6 @@ class SideForm(QObject):
         return (self.name, *self.editors.values())
 
     def values(self) -> dict[str, ParameterValue | None]:
-        """Return the values by setting name."""
         return {setting.name: self._value(setting) for setting in side_settings()}
 
     def take_workload(self, workload: Workload) -> None:
@@ -75,7 +74,6 @@ class SideForm(QObject):
                 set_edited(editor, in_editor(setting.of(spec), setting.parameter()))
 
     def copy(self, other: "SideForm") -> None:
-        """Choose the same values as the other side, where they are available."""
         self.engine.select(other.engine.engine)
         if other.device.currentIndex():
             self.device.select(self.engine.engine, other.device.device or "")
@@ -101,7 +99,6 @@ class SideForm(QObject):
                 editor.setValue(value // 2)
 
     def offer(self, workload: Workload, installed: Installed, machine: Machine | None) -> None:
-        """Offer the engines that can run a workload, and the devices and options of the selected engine."""
         self.engine.offer(tuple(installed), workload.engines or tuple(ENGINES))
         chosen = self.engine.engine
         if machine is not None:
@@ -137,6 +134,5 @@ class SideForm(QObject):
 
 
 def side_settings() -> list[Setting]:
-    """Return the run settings that the A/B page can vary."""
     shown = (setting for setting in all_settings() if setting.in_ab and setting.is_choice)
     return [setting for setting in shown if setting.in_form or setting.name in _ONLY_HERE]

@@ -97,7 +97,6 @@ class DatasetRow(QWidget):
             self.changed.emit()
 
     def _show(self) -> None:
-        """Show the state of the data set."""
         self.choice.setEnabled(self._shown is not None)
         if self._shown is None:
             self._offer([(sentence("data_row.none_needed"), "auto")])

@@ -51,7 +51,6 @@ class DeviceRow(QWidget):
         self.hide()
 
     def offer(self, workload: Workload) -> None:
-        """Offer the devices and engines that can run a workload on this computer."""
         machine, installed = self._services.finder.machine, self._services.engines.installed
         if machine is None:
             return

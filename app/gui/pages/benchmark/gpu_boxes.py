@@ -120,7 +120,6 @@ class GpuBoxes(QWidget):
         self.changed.emit()
 
     def _arrange(self) -> None:
-        """Place the boxes in as many columns as there is room for."""
         columns = max(1, (self.width() + 2 * GAP_PX) // max(1, self._column_px() + 2 * GAP_PX))
         for place, box in enumerate(self.boxes.values()):
             if self._grid.indexOf(box) < 0 or columns != self._columns:

@@ -46,7 +46,6 @@ class KnownHardware(Card):
         services.bridge.ended.connect(self.refresh)
 
     def show_workload(self, workload_id: str) -> None:
-        """Show the results of a workload."""
         self._workload_id, self._setup, self._runs = workload_id, None, []
         self._draw()
         self.refresh()
@@ -64,7 +63,6 @@ class KnownHardware(Card):
             self._draw()
 
     def allow_run(self, *, allowed: bool) -> None:
-        """Set whether a click on the empty slot starts a run."""
         if allowed != self._can_run:
             self._can_run = allowed
             self._draw()

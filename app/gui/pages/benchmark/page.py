@@ -85,12 +85,10 @@ class BenchmarkPage(QWidget):
 
     @property
     def can_copy(self) -> bool:
-        """Whether a result is displayed."""
         return self.run is not None and self._stack.currentIndex() == 1
 
     @property
     def can_share(self) -> bool:
-        """Whether a result with a headline is displayed."""
         has_value = self._of_all is not None or (self.run is not None and self.run.summary.value is not None)
         return self.can_copy and has_value
 
@@ -104,12 +102,10 @@ class BenchmarkPage(QWidget):
             self.setup.run()
 
     def run_again(self, plan: Plan, machine: Machine) -> None:
-        """Fill the setup with the spec of a stored run, and start it."""
         self.setup.refill(plan)
         self._begin(plan, machine, when_quiet=True)
 
     def cancel(self) -> None:
-        """Cancel the current run and any that would follow."""
         if self._services.bridge.is_running and not self._services.bridge.has_own_page:
             self._services.bridge.cancel()
             self.cancel_button.setEnabled(False)
@@ -117,7 +113,6 @@ class BenchmarkPage(QWidget):
                 self.view.refresh()
 
     def choose(self) -> None:
-        """Return to the setup."""
         self.setup.refresh()
         self._stack.setCurrentIndex(0)
         self.setup.form_area.verticalScrollBar().setValue(0)
@@ -134,22 +129,18 @@ class BenchmarkPage(QWidget):
         return self._made_actions
 
     def save_picture(self) -> None:
-        """Save the share picture of the result."""
         if self.run is not None:
             self._actions.save_picture(*self._shared(), again=self.start)
 
     def share(self) -> None:
-        """Open the share dialog for the result."""
         if self.run is not None:
             self._actions.share(*self._shared(), again=self.start)
 
     def copy_picture(self) -> None:
-        """Copy the share picture of the result."""
         if self.run is not None:
             self._actions.copy_picture(*self._shared())
 
     def copy_text(self) -> None:
-        """Copy the result as text."""
         if self.run is not None:
             self._actions.copy_text(*self._shared())
 

@@ -52,7 +52,6 @@ class ParameterForm(QWidget):
             self._editors[parameter.name] = editor
 
     def values(self) -> dict[str, ParameterValue]:
-        """Return the values by parameter name."""
         return {name: edited_value(editor) for name, editor in self._editors.items()}
 
     def set_value(self, name: str, value: ParameterValue) -> None:

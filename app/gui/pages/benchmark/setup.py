@@ -120,12 +120,10 @@ class SetupView(QWidget):
 
     @property
     def chosen_workload(self) -> Workload:
-        """The selected workload."""
         return CATALOGUE[self.workload.chosen_id]
 
     @property
     def repeats(self) -> int:
-        """The number of runs."""
         return int(self.form.values()["repeat"])
 
     @property
@@ -193,7 +191,6 @@ class SetupView(QWidget):
             self.workload.choose(workload_id)
 
     def browse(self) -> None:
-        """Open the workload chooser."""
         machine = self._services.finder.machine
         if machine is None:
             self._show_network()
@@ -262,7 +259,6 @@ class SetupView(QWidget):
             self._on_machine()
 
     def _on_preferences(self) -> None:
-        """Apply the preferences."""
         settings = self._services.preferences.settings
         if (settings.preset, settings.data) != self._preferred:
             self._preferred = (settings.preset, settings.data)
@@ -329,7 +325,6 @@ class SetupView(QWidget):
         self.more.setVisible(shown)
 
     def _on_current(self) -> None:
-        """Select the current network with the settings of its published results."""
         spec = self._current
         if spec is None:
             self._show_network()

@@ -32,7 +32,6 @@ class WorkloadBox(ChoiceBox):
 
     @property
     def chosen_id(self) -> str:
-        """The ID of the selected workload."""
         return self._chosen_id
 
     def choose(self, workload_id: str) -> None:
@@ -120,6 +119,5 @@ def workload_groups(settings: Settings, *others: str) -> list[tuple[str, list[st
 
 
 def with_recent(settings: Settings, workload_id: str) -> tuple[str, ...]:
-    """Return the recent workloads with one moved to the front."""
     before = (name for name in settings.recent_workloads if name != workload_id)
     return (workload_id, *before)[:RECENT_LIMIT]

@@ -68,7 +68,6 @@ class WorkloadModel(TableModel):
         return self._probed_s.get(entry.key, entry.duration_s)
 
     def count(self) -> int:
-        """Return the number of matching workloads."""
         return len(self.rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -206,7 +205,6 @@ class WorkloadChooser(QDialog):
         )
 
     def probe(self) -> None:
-        """Time a few steps of the selected workload."""
         entry = self.table.chosen
         if entry is None or self._probing:
             return
@@ -221,7 +219,6 @@ class WorkloadChooser(QDialog):
         self._services.tasks.start(measure, self._on_probed, self._on_not_probed)
 
     def done(self, result: int) -> None:
-        """Close the dialog, and cancel a running probe."""
         if self._session is not None:
             self._session.cancel()
         if result == QDialog.DialogCode.Accepted and self.table.chosen is not None:
@@ -279,7 +276,6 @@ class WorkloadChooser(QDialog):
         return self.table.chosen.workload.id if self.table.chosen else self.chosen_id
 
     def _show(self) -> None:
-        """Show details of the selected workload."""
         entry = self.table.chosen
         self.choose_button.setEnabled(entry is not None)
         self.star.show_workload(entry.workload.id if entry else "")

@@ -81,7 +81,6 @@ class Filters(QFrame):
         return exact and kind in ("", device_kind(bar)) and year in (None, bar_year(bar))
 
     def show_years(self, bars: Sequence[Bar]) -> None:
-        """Offer the years of these bars."""
         years = sorted({year for bar in bars if (year := bar_year(bar))}, reverse=True)
         fill(self.year, [(sentence("compare_page.all_years"), None), *((str(year), year) for year in years)])
 
@@ -100,7 +99,6 @@ class Filters(QFrame):
 
 
 def combo(name: str, items: Sequence[tuple[str, object]]) -> QComboBox:
-    """Return a box with a name, which is also its tooltip, and items with their values."""
     result = ChoiceBox()
     result.setAccessibleName(name)
     result.setToolTip(name)

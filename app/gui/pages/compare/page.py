@@ -94,7 +94,6 @@ class ComparePage(QWidget):
         self._show_runs([])
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Check for new runs."""
         super().showEvent(event)
         self.refresh()
 

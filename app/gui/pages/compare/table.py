@@ -64,7 +64,6 @@ class CompareModel(TableModel):
         self.endResetModel()
 
     def count(self) -> int:
-        """Return the number of results."""
         return len(self.rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -79,7 +78,6 @@ class CompareModel(TableModel):
         return COLUMNS[index.column()].alignment if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort by a column."""
         self.beginResetModel()
         self._sorted_by = (column, order)
         self._order()
@@ -166,7 +164,6 @@ def _run_of(bar: Bar) -> RunSummary | None:
 
 
 def _origin(bar: Bar) -> tuple[str, str, str]:
-    """Return how well the workload matches, the source, and remarks."""
     if bar.row is not None:
         source = " · ".join(text for text in (bar.row.source, bar.row.source_ref) if text)
         notes = " · ".join(text for text in (bar.row.notes, disagreement(bar.row)) if text)

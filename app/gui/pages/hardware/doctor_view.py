@@ -89,7 +89,6 @@ class DoctorView(QWidget):
 
     @property
     def is_examining(self) -> bool:
-        """Whether an examination is running."""
         return self._cancel is not None
 
     @property
@@ -111,13 +110,11 @@ class DoctorView(QWidget):
         self._show_state()
 
     def cancel(self) -> None:
-        """Stop the examination, and show the results so far."""
         if self._cancel is not None:
             self._cancel.set()
             self._show_step(sentence("run.cancelling"))
 
     def explain_log(self, path: Path) -> None:
-        """Explain a log file."""
         self._services.tasks.start(
             lambda: (diagnose_log(read_log(path)), gather_facts().system),
             lambda answer: self._show_log(path.name, *answer),
@@ -250,7 +247,6 @@ def _add_device(theme: Theme, card: Card, device: DeviceDiagnosis) -> str:
 
 
 def _engine_card(theme: Theme, engine: EngineDiagnosis) -> Card:
-    """Return a card with all devices of an engine."""
     card = Card(engine.name)
     card.note.hide()
     if engine.problem is not None:
@@ -326,7 +322,6 @@ class Sign(QLabel):
 
 
 def _entry(theme: Theme, tone: Tone, title: str, body: str) -> QWidget:
-    """Return an icon with a title and a text below it."""
     words = column(label(title, weight=QFont.Weight.DemiBold, wrap=True), _selectable(body), spacing_px=2)
     line = row(column(Sign(theme, tone), None), words)
     line.setStretch(1, 1)

@@ -53,7 +53,6 @@ class LiveView(QWidget):
 
     @property
     def is_sampling(self) -> bool:
-        """Whether telemetry is being read."""
         return self._monitor is not None
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -238,7 +237,6 @@ class Section:
 
 
 def figure_sections(telemetry: Telemetry, machine: Machine | None) -> list[Section]:
-    """Return the telemetry of the computer, followed by the telemetry of each GPU."""
     computer = (
         ("part.cpu", _number(telemetry.cpu_pct, "%")),
         ("live.clock", _clock(telemetry.cpu_clock_mhz)),

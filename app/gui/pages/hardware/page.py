@@ -62,12 +62,10 @@ class HardwarePage(QWidget):
         return self._doctor or self._make_doctor()
 
     def cancel(self) -> None:
-        """Cancel a running examination."""
         if self._doctor is not None:
             self._doctor.cancel()
 
     def show_view(self, name: str) -> None:
-        """Show a view, given its name in VIEWS."""
         self.views.select(name)
         self._on_view(name)
 

@@ -59,7 +59,6 @@ class PartsView(QWidget):
         return "".join(f"{part.name}: {part.value}\n" for part in self._parts)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Switch between one and two columns."""
         super().resizeEvent(event)
         self._place()
 

@@ -24,7 +24,6 @@ from workloads.engines.registry import engine_title
 
 
 def cell_text(run: RunSummary, key: str) -> str:
-    """Return the text of the cell for a run and a column."""
     writer = _WRITERS.get(key)
     if writer is not None:
         return writer(run)
@@ -33,7 +32,6 @@ def cell_text(run: RunSummary, key: str) -> str:
 
 
 def table_text(runs: Iterable[RunSummary]) -> str:
-    """Return runs as a table for spreadsheets, including headings."""
     lines = ["\t".join(sentence(column.heading) for column in COLUMNS.values())]
     lines += ["\t".join(cell_text(run, key) for key in COLUMNS) for run in runs]
     return "\n".join(lines)
@@ -88,7 +86,6 @@ class GroupRow:
         return self.answer.verdict
 
     def tip(self, key: str) -> str:
-        """Return the tooltip of a cell. For some cells, the tooltip is the full text about the group."""
         if key in ("value", "verdict", "status", "comment"):
             return " ".join((self.answer.sentence, *kind_of(self.group).remarks(self.group)))
         if key == "started_at":
@@ -146,7 +143,6 @@ _WRITERS: dict[str, Callable[[RunSummary], str]] = {
 
 
 def copy_rows(services: Services, ids: Sequence[int]) -> None:
-    """Copy runs to the clipboard as a table."""
 
     def read(database: Database) -> str:
         return table_text(list_runs(database, ids=ids))

@@ -48,7 +48,6 @@ WIDEST_PX = 260
 
 
 def _longest() -> dict[str, tuple[str, ...]]:
-    """Return the widest typical strings for each column."""
     return {
         "id": ("99999",),
         "started_at": ("2028-08-28 08:48",),
@@ -117,7 +116,6 @@ class ColumnFitter:
         table.horizontalHeader().sectionResized.connect(self._on_resized)
 
     def show_columns(self, shown: tuple[str, ...]) -> None:
-        """Show these columns, and hide the others."""
         self._shown = shown
         self.fit()
 
@@ -176,7 +174,6 @@ class ColumnMenu(QMenu):
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """The columns to show."""
         return chosen_columns(self._services.preferences.settings.results_columns)
 
     def _show_chosen(self) -> None:

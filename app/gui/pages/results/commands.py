@@ -96,7 +96,6 @@ class RunCommands(QObject):
         return button
 
     def open_menu(self, at: QPoint) -> None:
-        """Open the context menu at a screen position."""
         self.menu.popup(at)
 
     def _action(self, code: str, do: Callable[[], object], has_keys: bool) -> QAction:

@@ -67,7 +67,6 @@ class GroupDetail(QWidget):
         QShortcut(keys, self, self.left.emit, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def show_group(self, group: Group, answer: Answer) -> None:
-        """Show a group and its result."""
         self.group = group
         kind = kind_of(group)
         self.place.show_text(kind.name(group))

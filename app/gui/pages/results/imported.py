@@ -56,13 +56,11 @@ class TextModel(TableModel):
         self.colour = ""
 
     def show_texts(self, texts: Sequence[Sequence[str]]) -> None:
-        """Replace the rows."""
         self.beginResetModel()
         self.texts = texts
         self.endResetModel()
 
     def count(self) -> int:
-        """Return the number of rows."""
         return len(self.texts)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

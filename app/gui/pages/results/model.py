@@ -79,13 +79,11 @@ class RunsModel(TableModel):
         services.theme.changed.connect(self.layoutChanged)
 
     def close(self) -> None:
-        """Close the database."""
         if self._database is not None:
             self._database.close()
             self._database = None
 
     def ask(self, query: Query) -> None:
-        """Query the matching runs in the background."""
         self.query = query
         self._asked += 1
         self._complained = False
@@ -107,15 +105,12 @@ class RunsModel(TableModel):
         return self._pages[page][place]
 
     def count(self) -> int:
-        """Return the number of rows."""
         return len(self.rows)
 
     def is_group(self, row: int) -> bool:
-        """Return whether a row is a group."""
         return self.rows[row] < 0
 
     def is_opened(self, row: int) -> bool:
-        """Return whether a group is expanded."""
         return -self.rows[row] in self._opened
 
     def group_row_of(self, row: int) -> int | None:
@@ -152,7 +147,6 @@ class RunsModel(TableModel):
         return list(ids)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the content of a cell."""
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self.columns[index.column()].alignment
         if role == Qt.ItemDataRole.FontRole:
@@ -165,13 +159,11 @@ class RunsModel(TableModel):
         return None if item is None else self._cell(item, index.column(), role)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Make comments editable."""
         flags = super().flags(index)
         is_name = index.column() == COMMENT and not self.is_group(index.row())
         return flags | Qt.ItemFlag.ItemIsEditable if is_name else flags
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Store an edited comment."""
         run = self.item(index.row())
         if (
             role != Qt.ItemDataRole.EditRole
@@ -218,7 +210,6 @@ class RunsModel(TableModel):
             self.when_named(do)
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort by a column."""
         descending = order == Qt.SortOrder.DescendingOrder
         key = KEYS[column]
         if (key, descending) != (self.query.sort, self.query.descending):
@@ -231,7 +222,6 @@ class RunsModel(TableModel):
             self.ask(query)
 
     def forget(self) -> None:
-        """Reload the visible rows."""
         self.when_named(self._show_anew)
 
     def _show_anew(self) -> None:

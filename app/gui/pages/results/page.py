@@ -124,7 +124,6 @@ class ResultsPage(QWidget):
 
     @property
     def can_undo(self) -> bool:
-        """Whether there are deleted runs to restore."""
         return self.trash.can_undo
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -144,7 +143,6 @@ class ResultsPage(QWidget):
         return self.table.selected_ids()
 
     def open_run(self, run_id: int) -> None:
-        """Open a run."""
         self._wanted += 1
         self._is_within_group = self.group is not None
         QTimer.singleShot(0, self, partial(in_turns, self, self._making))  # while the run is loaded
@@ -235,11 +233,9 @@ class ResultsPage(QWidget):
         self.state_changed.emit()
 
     def undo(self) -> None:
-        """Restore the most recently deleted runs."""
         self.trash.undo()
 
     def forget_deleted(self) -> None:
-        """Empty the trash. Called when the window is closed."""
         self.model.close()
         self.trash.purge()
 
@@ -250,7 +246,6 @@ class ResultsPage(QWidget):
         return [-self.group.id] if self.group is not None else self.table.selected_rows()
 
     def _target_ids(self) -> list[int]:
-        """Return the numbers of the runs that a command applies to."""
         if self.group is not None:
             return [run.id for run in self.group.runs]
         return [self.run.summary.id] if self.run is not None else self.selected_ids()

@@ -82,7 +82,6 @@ class TrendView(QWidget):
         self._draw()
 
     def show_run(self, run: RunSummary) -> None:
-        """Load and show the trend of a run."""
         self._run_id, self.trend = run.id, None
         self.line.show_text("")
 
@@ -162,7 +161,6 @@ class RunDetail(QWidget):
         return self.judged.run if self.judged is not None else None
 
     def show_run(self, run: JudgedRun) -> None:
-        """Show a run."""
         for _ in self.show_in_parts(run):
             pass
 

@@ -27,7 +27,6 @@ class _Cells(QStyledItemDelegate):
     """Paints the background of runs below a group, because the style sheet can't."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Paint a cell."""
         background = index.data(Qt.ItemDataRole.BackgroundRole)
         if background is not None:
             painter.fillRect(option.rect, background)
@@ -104,7 +103,6 @@ class RunsTable(QTableView):
             super().keyPressEvent(event)
 
     def edit_name(self) -> None:
-        """Start editing the name of the selected run."""
         if len(rows := self._selected_rows()) == 1:
             index = self._model.index(rows[0], COMMENT)
             self.scrollTo(index)
@@ -129,7 +127,6 @@ class RunsTable(QTableView):
         self._columns.show_contents(history.workloads, has_groups=bool(history.groups))
 
     def _show_columns(self) -> None:
-        """Show the chosen columns. If the table is sorted by a column that is now hidden, sort by time."""
         shown = self.column_menu.chosen
         self._columns.show_columns(shown)
         if KEYS[self.horizontalHeader().sortIndicatorSection()] not in shown:

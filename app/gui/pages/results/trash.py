@@ -28,11 +28,9 @@ class Trash(QObject):
 
     @property
     def can_undo(self) -> bool:
-        """Whether there are deleted runs to restore."""
         return bool(self._deleted)
 
     def delete(self, ids: Sequence[int]) -> None:
-        """Delete runs."""
 
         def remove(database: Database) -> Sequence[int]:
             trash_runs(database, ids)
@@ -41,14 +39,12 @@ class Trash(QObject):
         self._services.query(remove, self._on_deleted)
 
     def undo(self) -> None:
-        """Restore the most recently deleted runs."""
         if not self._deleted:
             return
         ids = self._deleted.pop()
         self._services.query(lambda database: restore_runs(database, ids), self._on_restored)
 
     def purge(self) -> None:
-        """Delete the runs permanently. Called when the window is closed."""
         ids = [run_id for part in self._deleted for run_id in part]
         if ids:
             # If this fails, it is repeated at a later start.

@@ -144,7 +144,6 @@ class DataCard(Card):
         ask(self, text, sentence("settings.remove_named", title=dataset.title), lambda: self.remove(dataset))
 
     def remove(self, dataset: InstalledDataset) -> None:
-        """Delete an installed data set in the background."""
         paths = self._services.paths
         self.rows[dataset.id].show_busy(sentence("settings.removing"))
         self._services.tasks.start(

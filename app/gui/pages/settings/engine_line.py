@@ -105,7 +105,6 @@ class EngineLine(QWidget):
         self.variant_changed.emit()
 
     def _show_choice(self, *, busy: bool) -> None:
-        """Show the details and actions of the selected build."""
         state, stamp, offer = self.row.state, self.row.stamp, self.offer
         is_other = offer is not None and stamp is not None and offer.variant.name != stamp.variant
         action = "engines_card.install"

@@ -53,7 +53,6 @@ class EngineWork:
         return done_bytes / total_bytes if phase == "download" and total_bytes else None
 
     def status_text(self) -> str:
-        """Describe the current activity in one line."""
         phase, done_bytes, total_bytes = self._now
         if phase != "download" or not total_bytes:
             return sentence(f"engines.phase.{phase}")

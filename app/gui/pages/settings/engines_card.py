@@ -60,7 +60,6 @@ class EnginesCard(Card):
         return self._worked_on != ""
 
     def refresh(self) -> None:
-        """Reload the list of engines."""
         machine, paths = self._services.finder.machine, self._services.paths
         if machine is not None:
             look, done = partial(list_engines, paths, machine), self._latest.only(self._on_looked)
@@ -140,7 +139,6 @@ class EnginesCard(Card):
         ask(self, question, sentence("settings.remove_named", title=title), lambda: self.remove(engine))
 
     def remove(self, engine: str) -> None:
-        """Delete an installed engine in the background."""
         paths = self._services.paths
 
         def on_removed(_: None) -> None:

@@ -75,7 +75,6 @@ class SettingsPage(QWidget):
         self._on_engines()
 
     def show_data_sets(self) -> None:
-        """Scroll to the data sets."""
         QTimer.singleShot(0, self, lambda: self.view.ensureWidgetVisible(self.data_card))  # after the layout
 
     def _on_engines(self) -> None:

@@ -39,7 +39,6 @@ def ask(parent: QWidget, text: str, action: str, do: Callable[[], None]) -> None
 
 
 def open_dialog(dialog: QDialog) -> None:
-    """Open a dialog, and delete it when it is closed."""
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.open()
 

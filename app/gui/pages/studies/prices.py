@@ -66,7 +66,6 @@ class PricesDialog(QDialog):
         self.setLayout(whole)
 
     def values(self) -> OwnComputer:
-        """Return the entered values."""
         typed = {name: self._entered(editor) for name, editor in self.editors.items()}
         amounts: dict[str, Any] = {name: value for name, value in typed.items() if value is not None}
         own = OwnComputer(**amounts)
@@ -84,7 +83,6 @@ class PricesDialog(QDialog):
         return None if is_special else editor.value()
 
     def _devices(self, rows: list[DeviceRow]) -> QGridLayout:
-        """Return a table with an editor for each price of each device."""
         grid = QGridLayout()
         grid.setColumnStretch(0, 1)
         grid.addWidget(label(sentence("studies_page.device"), muted=True), 0, 0)

@@ -69,7 +69,6 @@ class StudyList(QListWidget):
         self.setMaximumHeight(height_px + 4)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Wrap the texts, and scroll to the selected study."""
         super().resizeEvent(event)
         self.fit()
         if (item := self.currentItem()) is not None:
@@ -122,7 +121,6 @@ class StudySetup(PlanSetup):
         self._show_problem("")
 
     def vary(self, key: str, spec: RunSpec | None) -> None:
-        """Select a study. If a spec is given, also select its workload."""
         self.studies.setCurrentRow(list(PRESETS).index(key))
         if spec is not None and (place := self.workload.findData(spec.workload)) >= 0:
             self.workload.setCurrentIndex(place)
