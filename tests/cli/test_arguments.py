@@ -28,7 +28,6 @@ COMMANDS = [place.path for place in places(PARSER) if not place.verbs]
 WITHOUT_DEFAULT = {
     "import": {"--show", "--remove"},
     "study run": {"--axis", "--folder"},
-    "study prices": {"--device", "--power", "--purchase", "--electricity", "--lifetime", "--hours"},
 }
 # How the help of every option ends, before the value.
 DEFAULT = "(" + sentence("help.setting", description="", default="").strip(" ()") + " "
