@@ -9,7 +9,6 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from app.core.analysis.compare import bars
-from app.core.analysis.epoch_log import log_result
 from app.core.analysis.series import series_of
 from app.core.analysis.trend import trend_of
 from app.core.errors import AppError
@@ -29,7 +28,7 @@ from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, load_runs, rows_for_export
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import judge
-from tests.core.result_file.results import golden
+from tests.core.result_file.results import golden, golden_of
 from tests.telemetry import telemetry_of
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -87,7 +86,7 @@ def make_results(database: Database, machine: Machine) -> list[int]:
     ]
     add_results(database, golden(), "others.json")
     for name, epoch_s in (("One", 3.0), ("Two", 3.5)):
-        add_results(database, [log_result(WORKLOAD, name, (4.0, epoch_s, epoch_s))], "log.csv")
+        add_results(database, [golden_of(name, epoch_s)], "other.json")
     return ids
 
 

@@ -25,7 +25,7 @@ from app.gui.style.tokens import DARK, LIGHT, Tokens
 from tests.conftest import pretend_installed
 from tests.recording import recorded_run
 from tests.replay import MACHINE
-from tests.study_pictures import OWN, curves, store_studies
+from tests.study_pictures import OWN_USD_PER_HOUR, curves, store_studies
 
 FOLDER = Path(__file__).parent / "data" / "pictures"
 _GPU: dict[str, Any] = {"device": "gpu:0", "device_name": "NVIDIA GeForce RTX 3090"}
@@ -63,7 +63,7 @@ def painted_studies() -> Iterator[tuple[str, QImage]]:
             for number, (key, group_id) in enumerate(store_studies(database, paths, MACHINE)):
                 result = load_study(database, group_id)
                 details = Details(epochs=curves(result)) if key == "convergence" else Details()
-                report = StudyReport(result, details, Costs(OWN, bundled_prices()))
+                report = StudyReport(result, details, Costs(OWN_USD_PER_HOUR, bundled_prices()))
                 name = f"study-{key}-{tuple(_THEMES)[number % 2]}"
                 if key not in _OTHERS:
                     yield name, _painted(report.card(), name)

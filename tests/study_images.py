@@ -27,7 +27,7 @@ from app.gui.charts.figure import ChartStyle, figure_height, paint_figure
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens
 from tests.conftest import pretend_installed
-from tests.study_pictures import OWN, curves, store_studies
+from tests.study_pictures import OWN_USD_PER_HOUR, curves, store_studies
 from workloads.protocol.machine import Gpu
 
 WIDTH_PX, MARGIN_PX, FOOT_PX = 640, 16, 24
@@ -55,7 +55,7 @@ def main(folder: Path, tokens: Tokens) -> None:
 def chart_of(result: StudyResult) -> Figure:
     """Return the chart that answers a study."""
     details = Details(epochs=curves(result)) if result.study.preset == "convergence" else Details()
-    return figures(result, details, Costs(OWN, bundled_prices()))[0]
+    return figures(result, details, Costs(OWN_USD_PER_HOUR, bundled_prices()))[0]
 
 
 def paint(figure: Figure, tokens: Tokens, path: Path) -> None:

@@ -11,7 +11,6 @@ from app.core.plans.study.points import StudyResult
 from app.core.plans.suite.definition import SUITE_1
 from app.core.plans.suite.planning import plan_suite
 from app.core.runs.runner import Runner
-from app.core.settings import OwnComputer
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from tests.core.plans.study.storing_studies import Outcome, store_point, store_study
@@ -39,7 +38,7 @@ SUITE_FACTORS = (
 KEYS = ("batch", "software", "precision", "devices", "phases", "sizing", "convergence", "power", "cost")
 
 
-OWN = OwnComputer(power_w=150.0, electricity_usd_per_kwh=0.3, purchase_usd=1_200.0)
+OWN_USD_PER_HOUR = 0.67
 WITH_CARD: dict[str, Any] = {
     "device": "gpu:0",
     "device_name": "NVIDIA GeForce RTX 3090",

@@ -142,13 +142,17 @@ def called(call: ast.Call) -> str:
 
 
 def undocumented(tree: ast.AST, declared: Set[str] = frozenset()) -> Iterator[tuple[int, str]]:
-    """Yield public functions of more than three lines without a docstring, unless a base class or Keras declares them."""
+    """Yield public functions of over three lines without a docstring, unless a base class or Keras has one."""
     for node in nodes_of(tree):
         is_class = isinstance(node, ast.ClassDef)
         if not isinstance(node, ast.Module | ast.ClassDef) or getattr(node, "name", "").startswith("_"):
             continue
         for each in node.body:
-            if not isinstance(each, ast.FunctionDef) or each.name.startswith(("_", "on_")) or each.decorator_list:
+            if (
+                not isinstance(each, ast.FunctionDef)
+                or each.name.startswith(("_", "on_", "call"))
+                or each.decorator_list
+            ):
                 continue
             is_long = sure(each.end_lineno) - each.body[0].lineno >= 3
             if is_long and ast.get_docstring(each) is None and not (is_class and each.name in declared):

@@ -3,9 +3,9 @@
 import argparse
 from pathlib import Path
 
-from app.cli import prices, study, suite
-from app.cli.grammar import Verbs, add_json, add_setting, add_verb, add_watching
-from app.cli.values import whole
+from app.cli import study, suite
+from app.cli.grammar import Verbs, add_setting, add_verb, add_watching
+from app.cli.values import fraction, whole
 from app.core.messages import sentence
 from app.core.plans.study.presets import PRESETS
 from app.core.plans.suite.definition import NEWEST
@@ -26,6 +26,8 @@ def add_study(verbs: Verbs) -> None:
     help_text = sentence("help.study_folder")
     parser.add_argument("--folder", action="append", default=[], type=Path, metavar="FOLDER", help=help_text)
     parser.add_argument("--rounds", type=whole, metavar="N", help=sentence("help.study_rounds"))
+    help_text = sentence("help.study_price")
+    parser.add_argument("--price", type=fraction, metavar="USD", help=help_text)
     presets = ("quick", "standard", "sustained")
     parser.add_argument("--preset", choices=presets, help=sentence("help.study_preset"))
     for setting in all_settings():
@@ -33,19 +35,8 @@ def add_study(verbs: Verbs) -> None:
             add_setting(parser, setting)
     add_watching(parser)
     parser.set_defaults(verb=study.run)
-    _add_prices(actions)
     parsers = study.COMMAND.add_actions(actions)
     parsers["share"].add_argument("--chart", type=whole, metavar="N", help=sentence("help.study_chart"))
-
-
-def _add_prices(actions: Verbs) -> None:
-    parser = add_verb(actions, "prices", "study_prices")
-    parser.add_argument("--device", metavar="NAME", help=sentence("help.prices_device"))
-    for each in prices.AMOUNTS:
-        help_text = sentence(f"help.prices_{each.option}")
-        parser.add_argument(f"--{each.option}", type=prices.amount, metavar="N", help=help_text)
-    add_json(parser)
-    parser.set_defaults(verb=prices.prices)
 
 
 def add_suite(verbs: Verbs) -> None:

@@ -9,7 +9,7 @@ from app.cli.groups import Conclusion, carry_out, check_is_over
 from app.cli.parser import Parser
 from app.cli.plan_lines import plan_columns
 from app.cli.results import put
-from app.cli.text import complain, in_line, say, say_json, say_table
+from app.cli.text import in_line, say, say_json, say_table
 from app.cli.values import output, whole
 from app.core.errors import AppError, UsageError
 from app.core.messages import message, sentence
@@ -36,10 +36,7 @@ class PlanCommand(ABC):
 
     def load(self, database: Database, group_id: int, paths: Paths) -> PlanReport:
         """Load a stored plan. Raises UsageError if it doesn't exist."""
-        report = self.kind.load(database, group_id).with_details(database, paths)
-        if report.problem is not None:
-            complain(sentence("cli.note", note=in_line(str(report.problem))))
-        return report
+        return self.kind.load(database, group_id).with_details(database, paths)
 
     def say(self, report: PlanReport) -> None:
         table = report.table()

@@ -4,6 +4,8 @@ import argparse
 import json
 from typing import Any
 
+import msgspec
+
 from app.cli.groups import carry_out
 from app.cli.layout import Column
 from app.cli.plan_command import PlanCommand
@@ -21,12 +23,13 @@ from app.core.plans.study.presets import PRESETS
 from app.core.plans.study.tables import study_as_dict
 from app.core.records import Plan
 from app.core.runs.runner import Runner, known_workload
-from app.core.settings import load_settings
+from app.core.settings import load_settings, save_settings
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
 from workloads import STANDARD
 from workloads.settings import AUTO
 
+PRICE_MOST_USD = 1_000_000
 SETTINGS = ("engine", "device", "data", "precision", "epochs", "threads", "seed")
 
 
@@ -34,13 +37,19 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
     """Run a study. Return 0 if done, 1 if failed, 130 if cancelled."""
     machine = detect_machine(data_folder=paths.datasets)
     runner = Runner(paths, machine)
-    choice = {"data": load_settings(paths.settings).data} | {
+    settings = load_settings(paths.settings)
+    choice = {"data": settings.data} | {
         name: value for name in SETTINGS if (value := getattr(options, name)) not in (None, AUTO)
     }
     plan = _own_plan(options, runner, choice) if options.axis else _preset_plan(options, runner, choice)
     for refusal in plan.study.refused if plan.study else ():
         reason = refusal.reason if isinstance(refusal.reason, str) else text(refusal.reason)
         complain(sentence("cli.note", note=in_line(reason)))
+    if options.price is not None:
+        if not 0 <= options.price <= PRICE_MOST_USD:
+            limits = {"option": "--price", "least": 0, "most": PRICE_MOST_USD, "given": options.price}
+            raise UsageError(message("cli.number_out_of_range", **limits))
+        save_settings(paths.settings, msgspec.structs.replace(settings, usd_per_hour=options.price))
     return carry_out(plan, options, paths, conclusion=COMMAND.conclusion(paths))
 
 

@@ -47,11 +47,6 @@ class Paths:
         return self.config / "settings.json"
 
     @property
-    def prices(self) -> Path:
-        """The user's prices for rented devices."""
-        return self.config / "prices.csv"
-
-    @property
     def downloads(self) -> Path:
         return self.cache / "downloads"
 

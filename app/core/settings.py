@@ -20,68 +20,9 @@ from workloads.protocol import typed
 _SIZE_LIMIT_BYTES = 1 << 20
 ZoomPct = Annotated[int, msgspec.Meta(ge=80, le=200)]
 Amount = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
-Years = Annotated[float, msgspec.Meta(ge=0.1, le=100)]
-Hours = Annotated[float, msgspec.Meta(ge=0.1, le=744)]
 Names = Annotated[tuple[Annotated[str, msgspec.Meta(max_length=100)], ...], msgspec.Meta(max_length=1_000)]
 Folder = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*\Z", max_length=4_096)]
-DeviceName = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 _log = logging.getLogger(__name__)
-
-
-class OwnDevice(msgspec.Struct, frozen=True, kw_only=True):
-    """The costs of one of the user's devices. If a value is None, the computer's value is used.
-
-    Attributes:
-        power_w: Power draw of the whole computer at the wall while the device is training.
-        purchase_usd: Price of the device, including purchases that it required.
-    """
-
-    power_w: Amount | None = None
-    purchase_usd: Amount | None = None
-
-
-Devices = Annotated[dict[DeviceName, OwnDevice], msgspec.Meta(max_length=64)]
-
-
-class OwnComputer(msgspec.Struct, frozen=True, kw_only=True):
-    """The costs of the user's computer. None means not set.
-
-    Attributes:
-        power_w: Power draw at the wall while training.
-        electricity_usd_per_kwh: Price of electricity.
-        purchase_usd: Price of the computer.
-        lifetime_years: Expected years of use.
-        hours_per_month: Hours of training per month, over which the purchase price is spread.
-        devices: Costs of devices, where they differ from the computer's, by device name.
-    """
-
-    power_w: Amount | None = None
-    electricity_usd_per_kwh: Amount | None = None
-    purchase_usd: Amount | None = None
-    lifetime_years: Years = 4.0
-    hours_per_month: Hours = 40.0
-    devices: Devices = {}
-
-    @property
-    def electricity_usd_per_hour(self) -> float | None:
-        """The cost of electricity for an hour of training; None if unknown."""
-        if self.power_w is None or self.electricity_usd_per_kwh is None:
-            return None
-        return self.power_w / 1_000 * self.electricity_usd_per_kwh
-
-    @property
-    def purchase_usd_per_month(self) -> float | None:
-        """The purchase price per month of the lifetime; None if unknown."""
-        return None if self.purchase_usd is None else self.purchase_usd / (12 * self.lifetime_years)
-
-    @property
-    def usd_per_hour(self) -> float | None:
-        """The cost of electricity and purchase per hour of training; None if both are unknown."""
-        parts = [self.electricity_usd_per_hour]
-        if self.purchase_usd_per_month is not None:
-            parts.append(self.purchase_usd_per_month / self.hours_per_month)
-        there = [part for part in parts if part is not None]
-        return sum(there) if there else None
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +40,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     results_columns: object = None  # keys of the columns on Results, which checks them; None for the default
     geometry: str | None = None  # geometry of the window as returned by Qt, in base64
     zoom_pct: ZoomPct = 100
-    own_computer: OwnComputer = OwnComputer()  # costs of the user's computer
+    usd_per_hour: Amount | None = None  # price of an hour of training on this computer
 
 
 def load_settings(path: Path) -> Settings:

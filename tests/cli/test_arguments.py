@@ -40,7 +40,6 @@ COMMANDS = list(commands(PARSER))
 WITHOUT_DEFAULT = {
     "import": {"--show", "--remove"},
     "study run": {"--axis", "--folder"},
-    "study prices": {"--device", "--power", "--purchase", "--electricity", "--lifetime", "--hours"},
 }
 # How the help of every option ends, before the value.
 DEFAULT = "(" + sentence("help.setting", description="", default="").strip(" ()") + " "

@@ -233,37 +233,14 @@ def test_a_cancelled_and_a_killed_suite_go_on_where_they_stopped(
     assert sorted(completed) == [50, 50, 100, 100, 200, 200], "what is finished never runs again"
 
 
-def test_prices_are_set_for_the_computer_and_for_a_device(epochmark: CommandLine, paths: Paths) -> None:
-    assert epochmark("study", "prices", "--electricity", "0.3", "--power", "100").returncode == 0
-    told = json.loads(epochmark("study", "prices", "--json").stdout)
-    device = next(iter(told["devices"]))
-    assert told["usd_per_hour"] == pytest.approx(0.03)
-    done = epochmark("study", "prices", "--device", device, "--power", "500")
-    assert "0.150 USD" in done.stdout
-    assert load_settings(paths.settings).own_computer.devices[device].power_w == 500
-    done = epochmark("study", "prices", "--device", device, "--power", "unknown")
-    assert "0.150 USD" not in done.stdout
-    assert load_settings(paths.settings).own_computer.devices == {}
-
-
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        (("--power", "-1"), said("studies.bad_amount", value="-1.0", most="1,000,000", name="--power")),
-        (
-            ("--lifetime", "unknown"),
-            said("prices.out_of_range", value="unknown", most="100", least="0.1", option="--lifetime"),
-        ),
-        (("--device", "Cray-1", "--power", "5"), said("prices.no_device", name="'Cray-1'")),
-    ],
-)
-def test_what_makes_no_sense_changes_nothing(
-    epochmark: CommandLine, paths: Paths, given: tuple[str, ...], problem: Saying
+@pytest.mark.parametrize(("typed", "stored"), [("0.56", 0.56), ("0", 0.0), ("-1", None), ("1e9", None)])
+def test_the_price_of_this_computer_is_remembered_if_it_makes_sense(
+    epochmark: CommandLine, paths: Paths, typed: str, stored: float | None
 ) -> None:
-    done = epochmark("study", "prices", *given)
-    assert done.returncode == 2
-    assert problem.is_in(sentence_of(done))
-    assert not paths.settings.exists()
+    done = epochmark("study", "run", *SHORT, "--axis", "step_s=0.001", "--price", typed)
+    wrong = said("cli.number_out_of_range", option="--price", least="0", most="1000000")
+    assert (done.returncode, wrong.is_in(done.stderr)) == ((2, True) if stored is None else (0, False))
+    assert load_settings(paths.settings).usd_per_hour == stored
 
 
 FAST = ("--epochs", "2", "--set", "step_s=0.001")

@@ -18,7 +18,6 @@ from app.cli.layout import Column, bar_chart, elided, live_text, table, wrapped
 from app.cli.text import LiveLine, say, say_command
 from app.cli.views import TextView
 from app.core.analysis.compare import bars
-from app.core.analysis.epoch_log import log_result
 from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.storage.database import Database
@@ -26,6 +25,7 @@ from app.core.storage.groups import list_groups
 from app.core.storage.imported_results import add_results
 from app.core.storage.runs import list_runs
 from tests.conftest import ROOT
+from tests.core.result_file.results import golden_of
 from tests.recording import asked, recorded_events, store_recording
 from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
 from workloads import CATALOGUE
@@ -131,7 +131,7 @@ def test_whatever_is_listed_fits_every_width(
     if "compare" in arguments or "import" in arguments:
         name = "A machine 計算機 with a name that is far too long"
         with Database(paths.database) as database:
-            add_results(database, [log_result(CATALOGUE["cifar10_keras_cnn"], name, (12.25, 11.5))], "log.csv")
+            add_results(database, [golden_of(name, 12.25)], "other.json")
     whole = shown(None, *arguments)
     for columns in SOME_WIDTHS if "show" in arguments else WIDTHS:
         fitted = shown(columns, *arguments)

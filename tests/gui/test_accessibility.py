@@ -17,7 +17,6 @@ from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.bar_list import BarList
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
-from app.gui.pages.studies.prices import PricesDialog
 from app.gui.run.log_dialog import LogDialog
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.run.verdict_dialog import CautionsDialog, VerdictDialog
@@ -140,7 +139,6 @@ DIALOGS: dict[str, Callable[[Driver], QDialog]] = {
     "verdict": verdict,
     "workloads": chooser,
     "share": share,
-    "prices": lambda driver: PricesDialog(driver.services, driver.window),
 }
 
 

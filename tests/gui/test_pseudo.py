@@ -90,11 +90,6 @@ def show_chooser(driver: Driver) -> None:
     driver.until(lambda: bool(chooser.table.entries.rows))
 
 
-def show_prices(driver: Driver) -> None:
-    show(driver, "studies")
-    driver.window.studies.setup.prices_requested.emit()
-
-
 def show_log(driver: Driver) -> None:
     show_finished(driver)
     LogDialog(driver.window, list, lambda: None).show()
@@ -138,7 +133,6 @@ DIALOGS = {
     "verdict": show_verdict,
     "share": show_share,
     "chooser": show_chooser,
-    "prices": show_prices,
     "log": show_log,
     "shortcuts": show_shortcuts,
     "report": show_report,

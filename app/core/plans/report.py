@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.records import Group, PlannedRun
@@ -33,13 +32,7 @@ class Table:
 
 
 class PlanReport(ABC):
-    """A report on a stored or running plan.
-
-    Attributes:
-        problem: Error in the user's settings, such as in the table of prices; None if there is none.
-    """
-
-    problem: AppError | None = None
+    """A report on a stored or running plan."""
 
     @property
     @abstractmethod

@@ -160,8 +160,6 @@ class KindPage(PlanPage[PlanReport]):
         self._like = more or self._like
         if more is not None:
             self._results[more.group.id] = more
-            if more.problem is not None:
-                self._services.complain(more.problem)
 
     def _of_running(self, group: Group, asked: Mapping[int, RunSpec]) -> PlanReport:
         return self.kind.running(group, asked, self._like)

@@ -44,13 +44,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "examples.share": "examples:\n  %(prog)s 1 --output result.png --theme light\n  %(prog)s 2 --group --output ab.png\n      An A/B test",
     "examples.study_export": "example:\n  %(prog)s 3 --format json --output study.json",
     "examples.study_list": "example:\n  %(prog)s",
-    "examples.study_prices": (
-        "examples:\n"
-        "  %(prog)s --electricity 0.3 --power 120 --purchase 1500\n"
-        "      The whole computer\n"
-        '  %(prog)s --device "RTX 5070" --power 320 --purchase 700\n'
-        "      The whole computer, while training on that card"
-    ),
     "examples.study_resume": "example:\n  %(prog)s 3",
     "examples.study_run": "examples:\n  %(prog)s batch\n      How large should batches be?\n  %(prog)s software --workload mnist_mlp\n      Every installed engine, with and without compilation\n  %(prog)s sizing --folder /mnt/nvme --folder /mnt/disk\n      How many CPUs it takes to read from each drive, and what limits the speed\n  %(prog)s --axis batch=32,128,512 --axis threads=1,2\n      A custom grid",
     "examples.study_share": "example:\n  %(prog)s 3 --output cores.png",

@@ -1,4 +1,4 @@
-"""Results: headline, the text and picture to share, the HTML report, and advice after an error."""
+"""Results: headline, the text and picture to share, and advice after an error."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.bad_parameters": "Change the setting named in the error message, then run again.",

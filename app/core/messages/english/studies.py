@@ -1,19 +1,6 @@
 """Studies: their questions, problems and findings."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "prices.no_device": "{name} isn't one of your devices ({devices:, }).",
-    "prices.of_all": (
-        "Electricity {electricity:.3f} USD/kWh · lifetime {years:g} years · {hours:g} h of training per month"
-    ),
-    "prices.of_computer_only": "{options:, } can't be set per device. Omit --device.",
-    "prices.out_of_range": "{option} must be a number from {least:g} to {most:,.0f}, not {value}.",
-    "prices.power": "{power_w:,.0f} W",
-    "prices.usd": "{usd:,.0f} USD",
-    "prices.usd_per_hour": "{usd:.3f} USD",
-    "prices.whole": "This computer",
-    "prices.without_electricity": (
-        "Electricity price unknown · lifetime {years:g} years · {hours:g} h of training per month"
-    ),
     "studies.accuracy": "Accuracy, %",
     "studies.against_cost": (
         "An epoch costs {times:.2f}× as much as on a {baseline} in 2017.",
@@ -34,7 +21,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.axis_value": "{axis} {value}",
     "studies.axis_with_unit": "{label} ({unit})",
     "studies.axis_workload": "Workload",
-    "studies.bad_amount": "{name} must be a number from 0 to {most:,.0f}, not {value}.",
     "studies.bad_axis": "{text} isn't an axis. Use NAME=VALUE,VALUE, such as batch=16,32,64.",
     "studies.batch_best": "Fastest with a batch size of {batch:,}: {rate}.",
     "studies.batch_fits": "Batch sizes of up to {fits:,} fit in memory; a batch size of {full:,} doesn't.",
@@ -59,8 +45,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.column_state": "Verdict",
     "studies.column_step": "Step",
     "studies.compiled_device": "{device}, compiled",
-    "studies.cost_measured_power": "The electricity cost covers only the measured power of the CPU and GPU ({power_w:,.0f} W). The whole computer draws more.",
-    "studies.cost_no_price": "Enter your computer's costs to see the cost of an epoch.",
+    "studies.cost_no_price": "Enter the price per hour of this computer to see the cost of an epoch.",
     "studies.cost_of_epoch": (
         "An epoch of {workload} costs {epoch:.4f} USD here; all {epochs} epochs cost {run:.3f} USD."
     ),
@@ -114,10 +99,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.phase_train_jpeg": "Training",
     "studies.physical_cores": ("1 physical core", "{count} physical cores"),
     "studies.point_rate": "{point}: {rate}.",
-    "studies.price_in_line": "The price on line {line}",
-    "studies.prices_no_table": "Line {line} of the price table can't be read ({reason}).",
-    "studies.prices_unreadable": "The prices in {path} can't be read ({reason}).",
-    "studies.prices_without_columns": "The price table needs the columns device and usd_per_hour.",
     "studies.power_best": "Fastest at {limit_w} W: {rate}.",
     "studies.power_efficient": "Most efficient at {limit_w} W: {work}.",
     "studies.power_knee": "Best trade-off at {limit_w} W: {speed_pct:.0f} % of the speed at {power_pct:.0f} % of the power.",
@@ -143,11 +124,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.refused": "Not run: {points:, }. {reason}",
     "studies.relative_cost": "Epoch cost relative to a Tesla K80 in 2017 (lower is better)",
     "studies.relative_time": "Epoch time relative to a Tesla K80 in 2017 (lower is faster)",
-    "studies.rent_always": "For {workload}, renting a {device} at {price:.2f} USD/h ({date}) is always cheaper.",
-    "studies.rent_below": (
-        "For {workload}, renting a {device} at {price:.2f} USD/h ({date}) is cheaper below {hours:,.0f} h of"
-        " training a month."
-    ),
+    "studies.rent_cheaper": "For {workload}, renting a {device} at {price:.2f} USD/h ({date}) is cheaper.",
+    "studies.rent_dearer": "For {workload}, renting a {device} at {price:.2f} USD/h ({date}) isn't cheaper.",
     "studies.seconds": "Seconds of training",
     "studies.epochs": "Epochs",
     "studies.scaling_on_cpu": "The devices are parts of one CPU, so this doesn't show how GPUs scale.",
@@ -214,16 +192,12 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "plan_page.export": "Export …",
     "plan_page.resume": "Resume",
     "plan_page.which_chart": "Chart",
-    "studies_page.as_computer": "same as computer",
     "studies_page.axis": "Axis",
     "studies_page.axis_example": "optional, such as threads=1,2,4",
     "studies_page.cannot_run": "Can't run here",
     "studies_page.earlier": "Earlier studies",
-    "studies_page.electricity_usd_per_kwh": "Electricity, USD per kWh",
     "studies_page.folders": "Folders to read from (optional)",
     "studies_page.history_entry": "{group_id}: {title} · {workload} · {date}",
-    "studies_page.hours_per_month": "Training, hours per month",
-    "studies_page.lifetime_years": "Lifetime, years",
     "studies_page.more_points": ("1 more", "{count} more"),
     "studies_page.new": "New study",
     "studies_page.not_run": ("1 configuration can't run here.", "{count} configurations can't run here."),
@@ -240,17 +214,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "studies_page.quick_runs": ("1 run, about {minutes:.0f} min", "{count} runs, about {minutes:.0f} min"),
     "studies_page.runs": ("1 run", "{count} runs"),
-    "studies_page.device": "Device",
-    "studies_page.devices_note": "If a device has different values, enter the whole computer's power draw while training on it, and the device's price.",
-    "studies_page.power_w": "Training power draw, W",
-    "studies_page.price_of": "{device}: {what}",
-    "studies_page.prices": "Prices …",
-    "studies_page.prices_note": (
-        "Rental prices come from the published studies. To use your own, save a table with the columns device"
-        " and usd_per_hour as {path}"
-    ),
-    "studies_page.prices_title": "Cost of this computer",
-    "studies_page.purchase_usd": "Purchase, USD",
+    "studies_page.price": "Price per hour of this computer, USD",
     "studies_page.rounds": "Rounds",
     "studies_page.rounds_tip": "Runs per configuration. With two or more, differences have a confidence interval.",
     "studies_page.run": "Run study",

@@ -1,32 +1,22 @@
-"""Pure functions for costs: hourly prices, the cost of an epoch or a run, and when it pays to rent."""
+"""Pure functions for costs: hourly prices, the cost of an epoch or a run, and whether it pays to rent."""
 
 import csv
-import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
-from io import StringIO
-from pathlib import Path
-
-import msgspec
 
 from app.core.analysis.power import is_gpu
 from app.core.analysis.published import PublishedRow, comparable_rows
-from app.core.errors import UsageError
-from app.core.messages import message, sentence
+from app.core.messages import sentence
 from app.core.paths import RESOURCES, Paths
-from app.core.plans.study.own_prices import prices_on
 from app.core.plans.study.points import Point, StudyResult
-from app.core.settings import OwnComputer, load_settings
+from app.core.settings import load_settings
 from app.core.titles import workload_title
 from workloads import CATALOGUE
 
 # Ids of study 000's rows, and the baseline of its charts.
 WOOLF_IDS, BASELINE_ID, BASELINE = "mmx-cpu-", "mmx-cpu-gpu-", "Tesla K80"
-HOURS_PER_MONTH = 730.5
-_PRICE_MOST = 1e6
-_TEXT_LIMIT = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +39,11 @@ class Costs:
     """The prices used in a study.
 
     Attributes:
-        own: Costs of the user's computer.
+        usd_per_hour: Price of an hour of training on this computer; None if it isn't set.
         rented: Prices of rented devices.
     """
 
-    own: OwnComputer = field(default_factory=OwnComputer)
+    usd_per_hour: float | None = None
     rented: tuple[Price, ...] = ()
 
 
@@ -73,69 +63,17 @@ class RelativeRow:
 
 @cache
 def bundled_prices() -> tuple[Price, ...]:
-    path = RESOURCES / "reference" / "prices.csv"
-    return read_prices(path.read_text(encoding="utf-8"))
-
-
-def load_costs(paths: Paths) -> tuple[Costs, UsageError | None]:
-    """Return the user's prices, and an error if an invalid table was replaced by the bundled prices."""
-    own = load_settings(paths.settings).own_computer
-    try:
-        return Costs(own, load_prices(paths.prices)), None
-    except UsageError as error:
-        return Costs(own, bundled_prices()), error
-
-
-def load_prices(path: Path) -> tuple[Price, ...]:
-    """Return the prices in the user's table, or the bundled prices if the file doesn't exist.
-
-    Raises:
-        UsageError: The file can't be read, or a price is invalid; the message contains the line number.
-    """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        return bundled_prices()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(message("studies.prices_unreadable", path=str(path), reason=reason)) from error
-    return read_prices(text)
-
-
-def read_prices(text: str) -> tuple[Price, ...]:
-    """Parse a table with columns device, usd_per_hour, date and source. Raises UsageError with the line number."""
-    rows = csv.DictReader(StringIO(text))
-    try:
-        columns, lines = set(rows.fieldnames or ()), [(rows.line_num, row) for row in rows]
-    except csv.Error as error:
-        reason = str(error).partition(" - ")[0]
-        raise UsageError(message("studies.prices_no_table", line=rows.line_num + 1, reason=reason)) from error
-    if not {"device", "usd_per_hour"} <= columns:
-        raise UsageError(message("studies.prices_without_columns"))
-    prices = []
-    for line, row in lines:
-        typed = (row["usd_per_hour"] or "").strip()
-        device = " ".join((row["device"] or "").split())[:_TEXT_LIMIT]
-        prices.append(
-            Price(
-                device=device,
-                usd_per_hour=read_amount(typed, sentence("studies.price_in_line", line=line)),
-                date=(row.get("date") or "").strip()[:_TEXT_LIMIT],
-                source=(row.get("source") or "").strip()[: 4 * _TEXT_LIMIT],
-            )
+    """Return the prices published in the studies, with their dates."""
+    with (RESOURCES / "reference" / "prices.csv").open(encoding="utf-8", newline="") as file:
+        return tuple(
+            Price(row["device"], float(row["usd_per_hour"]), row["date"], row["source"])
+            for row in csv.DictReader(file)
         )
-    return tuple(prices)
 
 
-def read_amount(typed: str, name: str) -> float:
-    """Parse a non-negative amount. If it is invalid, raise UsageError with the amount's name."""
-    try:
-        value = float(typed)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value <= _PRICE_MOST:
-        raise UsageError(message("studies.bad_amount", name=name, value=repr(typed[:40]), most=_PRICE_MOST))
-    return value
+def load_costs(paths: Paths) -> Costs:
+    """Return the price of this computer from the settings, and the published prices."""
+    return Costs(load_settings(paths.settings).usd_per_hour, bundled_prices())
 
 
 def baseline_row(workload: str) -> PublishedRow | None:
@@ -180,7 +118,7 @@ def _own_values(result: StudyResult, workload: str, costs: Costs, what: str) -> 
     values = {}
     for point in result.done:
         if point.spec.workload == workload and point.value and point.metric == "seconds_per_epoch_s":
-            cost = epoch_cost(point.value, own_usd_per_hour(point, costs.own))
+            cost = epoch_cost(point.value, costs.usd_per_hour)
             value = point.value if what == "time" else cost
             if value is not None:
                 values[_device_name(point)] = value
@@ -204,48 +142,10 @@ def epoch_cost(epoch_s: float, usd_per_hour: float | None) -> float | None:
     return None if usd_per_hour is None else epoch_s / 3_600 * usd_per_hour
 
 
-def own_usd_per_hour(point: Point, own: OwnComputer) -> float | None:
-    """Return the hourly cost of a configuration on the user's computer; None without prices.
-
-    If the user hasn't set the power draw, the measured power of the CPU and GPU is used.
-    """
-    own = prices_on(own, own_device(point))
-    power_w = _power_for_price(point, own)
-    return (own if power_w is None else msgspec.structs.replace(own, power_w=power_w)).usd_per_hour
-
-
 def own_device(point: Point) -> str:
     """Return the device on which a configuration was trained; "" if unknown."""
     run = point.best_run
     return "" if run is None else (run.device_name if is_gpu(run) else run.cpu_name) or ""
-
-
-def _power_for_price(point: Point, own: OwnComputer) -> float | None:
-    """Return a configuration's measured power in watts if the cost is based on it; None otherwise."""
-    energy_j = point.energy_per_epoch_j
-    is_wanted = own.power_w is None and own.electricity_usd_per_kwh is not None
-    if not is_wanted or energy_j is None or point.metric != "seconds_per_epoch_s" or not point.value:
-        return None
-    return energy_j / point.value
-
-
-def break_even_hours(own: OwnComputer, rented_usd_per_hour: float, times_as_fast: float = 1.0) -> float | None:
-    """Return the hours per month below which renting is cheaper than buying and using this computer.
-
-    Training for h hours on this computer costs the monthly share of the purchase price plus the electricity for h
-    hours. The rented device does the same work in h / `times_as_fast` hours. The result is infinite if renting
-    costs less than the electricity, and None without prices.
-
-    Args:
-        own: Costs of this computer, including its purchase price.
-        rented_usd_per_hour: Hourly price of the rented device.
-        times_as_fast: Speed of the rented device relative to this computer.
-    """
-    month, hour = own.purchase_usd_per_month, own.electricity_usd_per_hour
-    if month is None:
-        return None
-    saved = rented_usd_per_hour / times_as_fast - (hour or 0.0)
-    return month / saved if saved > 0 else math.inf
 
 
 def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True) -> list[str]:
@@ -271,14 +171,11 @@ def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True
 
 
 def _device_findings(cheapest: Point, costs: Costs, *, with_advice: bool) -> list[str]:
-    """Return sentences about a device's costs with its cheapest configuration, and about when it pays to rent."""
-    own = prices_on(costs.own, own_device(cheapest))
-    price = own_usd_per_hour(cheapest, costs.own)
+    """Return sentences about the costs of a device's cheapest configuration, and about whether it pays to rent."""
+    price = costs.usd_per_hour
     if price is None:
         return [sentence("studies.cost_no_price")] if with_advice else []
     lines = [sentence("studies.cost_per_hour", price=price)]
-    if (power_w := _power_for_price(cheapest, own)) is not None:
-        lines.append(sentence("studies.cost_measured_power", power_w=power_w))
     epochs = CATALOGUE[cheapest.spec.workload].epochs
     per_epoch = epoch_cost(cheapest.value or 0.0, price) or 0.0
     lines.append(
@@ -290,7 +187,7 @@ def _device_findings(cheapest: Point, costs: Costs, *, with_advice: bool) -> lis
             epochs=epochs,
         )
     )
-    return [*lines, *_rent(cheapest, own, costs.rented)]
+    return [*lines, *_rent(cheapest, price, costs.rented)]
 
 
 def _against_baseline(result: StudyResult, costs: Costs, what: str) -> list[str]:
@@ -303,8 +200,8 @@ def _against_baseline(result: StudyResult, costs: Costs, what: str) -> list[str]
     return [sentence(f"studies.against_{what}", **arguments)]
 
 
-def _rent(point: Point, own: OwnComputer, rented: Sequence[Price]) -> list[str]:
-    """Return a sentence about when it pays to rent the fastest published device that has a price."""
+def _rent(point: Point, usd_per_hour: float, rented: Sequence[Price]) -> list[str]:
+    """Return a sentence about whether it pays to rent the fastest published device that has a price."""
     rows = [
         row
         for row in comparable_rows(point.spec.workload)
@@ -317,11 +214,7 @@ def _rent(point: Point, own: OwnComputer, rented: Sequence[Price]) -> list[str]:
     current = next((each for each in rented if each.device == row.short_name), None)
     if current is not None:
         price, date = current.usd_per_hour, current.date or "?"
-    hours = break_even_hours(own, price, point.value / row.value)
-    if hours is None:
-        return []
     workload = workload_title(point.spec.workload)
     arguments = {"workload": workload, "device": row.short_name, "price": price, "date": date}
-    if hours >= HOURS_PER_MONTH:
-        return [sentence("studies.rent_always", **arguments)]
-    return [sentence("studies.rent_below", hours=hours, **arguments)]
+    is_cheaper = row.value * price < point.value * usd_per_hour
+    return [sentence("studies.rent_cheaper" if is_cheaper else "studies.rent_dearer", **arguments)]

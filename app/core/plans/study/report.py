@@ -6,7 +6,7 @@ from typing import Any
 
 from app.core.analysis.ab import is_usable
 from app.core.analysis.comparability import engine_name
-from app.core.errors import AppError, UsageError
+from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plans.report import PlanReport, Table
@@ -42,7 +42,6 @@ class StudyReport(PlanReport):
     result: StudyResult
     details: Details = NO_DETAILS
     costs: Costs | None = None
-    problem: AppError | None = None
 
     @property
     def group(self) -> Group:
@@ -73,8 +72,7 @@ class StudyReport(PlanReport):
 
     def with_details(self, database: Database, paths: Paths) -> "StudyReport":
         details = load_details(database, self.result)
-        costs, problem = load_costs(paths)
-        return replace(self, details=details, costs=costs, problem=problem if self._is_about_costs else None)
+        return replace(self, details=details, costs=load_costs(paths))
 
     def lines(self, *, with_advice: bool = True) -> list[str]:
         """Return the findings; for the cost study, they include findings about costs."""

@@ -6,7 +6,7 @@ from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plans.report import Table
 from app.core.plans.study.axes import CONFIGURATION, FOLDERS, axis_title, axis_value
-from app.core.plans.study.costs import Costs, cost_findings, epoch_cost, own_usd_per_hour
+from app.core.plans.study.costs import Costs, cost_findings, epoch_cost
 from app.core.plans.study.details import NO_DETAILS, Details
 from app.core.plans.study.findings import close_to_best, findings
 from app.core.plans.study.points import Point, StudyResult
@@ -107,7 +107,7 @@ def study_export(result: StudyResult, details: Details = NO_DETAILS, costs: Cost
 
 def _point_as_dict(point: Point, result: StudyResult, costs: Costs | None) -> dict[str, Any]:
     rate = point.rate
-    price = own_usd_per_hour(point, costs.own) if costs is not None else None
+    price = costs.usd_per_hour if costs is not None else None
     per_epoch = point.value if point.metric == "seconds_per_epoch_s" else None
     return {
         "place": {

@@ -3,7 +3,6 @@
 from PySide6.QtWidgets import QLabel
 
 from app.core.plans.study.kind import StudyPlan
-from app.gui.pages.studies.prices import PricesDialog
 from app.gui.pages.studies.setup import StudySetup
 from app.gui.run.kind_page import KindPage, PageTexts
 from app.gui.services.bundle import Services
@@ -29,9 +28,4 @@ class StudiesPage(KindPage):
     def __init__(self, services: Services) -> None:
         self.setup = StudySetup(services)
         super().__init__(services, StudyPlan(), self.setup, _TEXTS)
-        self.setup.prices_requested.connect(self._on_prices)
-
-    def _on_prices(self) -> None:
-        dialog = PricesDialog(self._services, self)
-        dialog.accepted.connect(self.refresh)
-        dialog.open()
+        self.setup.price_changed.connect(self.refresh)

@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QResizeEvent
-from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QSpinBox, QWidget
+from PySide6.QtWidgets import QDoubleSpinBox, QLineEdit, QListWidget, QListWidgetItem, QSpinBox, QWidget
 
 from app.core.engines.choices import most_gpus, offered_workloads
 from app.core.errors import AppError, UsageError
@@ -79,10 +79,10 @@ class StudySetup(PlanSetup):
     """The card that sets up a study.
 
     Signals:
-        prices_requested: The user wants to enter prices.
+        price_changed: The price of this computer has changed.
     """
 
-    prices_requested = Signal()
+    price_changed = Signal()
 
     def __init__(self, services: Services) -> None:
         super().__init__(sentence("studies_page.new"))
@@ -102,7 +102,7 @@ class StudySetup(PlanSetup):
         self.points = ClampedLabel(lines=3)
         self.problem = label(wrap=True)
         self.preflight = PreflightLine(services)
-        self.prices_button = Button(services.theme, sentence("studies_page.prices"), "pencil")
+        self.price = indented(QDoubleSpinBox(maximum=1e6, decimals=3, singleStep=0.01))
         self.run_button = Button(services.theme, sentence("studies_page.run"), "play", kind="primary")
         self._fill()
         self._lay_out()
@@ -173,11 +173,12 @@ class StudySetup(PlanSetup):
         self.preset.chosen.connect(self._on_choice)
         self.rounds.valueChanged.connect(self._on_choice)
         self.run_button.clicked.connect(self.run)
-        self.prices_button.clicked.connect(self.prices_requested)
+        self.price.editingFinished.connect(self._on_price)
         for changed in (self._services.finder.found, self._services.engines.changed):
             changed.connect(self._on_choice)
             changed.connect(self._look_for_idle)
         self._services.preferences.changed.connect(self._on_choice)
+        self._services.preferences.changed.connect(self._show_price)
 
     def _on_study(self) -> None:
         preset = PRESETS.get(self.study)
@@ -195,7 +196,20 @@ class StudySetup(PlanSetup):
         self._own.setVisible(preset is None)
         self._reading.setVisible(preset is not None and bool(preset.reading))
         self._on_folders()
-        self.prices_button.setVisible(self.study == "cost")
+        self._price.setVisible(self.study == "cost")
+
+    def _show_price(self) -> None:
+        self.price.setValue(self._services.preferences.settings.usd_per_hour or 0.0)
+
+    def _on_price(self) -> None:
+        stored = self._services.preferences.settings.usd_per_hour or 0.0
+        if self.price.value() == round(stored, self.price.decimals()):  # unchanged, so it isn't rounded
+            return
+        try:
+            self._services.preferences.change(usd_per_hour=self.price.value() or None)
+        except AppError as error:
+            self._services.complain(error)
+        self.price_changed.emit()
 
     def _on_folders(self) -> None:
         """Select the workload that reads from folders if any are given."""
@@ -270,10 +284,15 @@ class StudySetup(PlanSetup):
         self.studies.setAccessibleName(sentence("studies_page.which"))
         self.studies.setFrameShape(QListWidget.Shape.NoFrame)
         give_way(self.workload)
-        for editor in (self.workload, self.rounds):
+        for editor in (self.workload, self.rounds, self.price):
             guard_wheel(editor)
         self.rounds.setAccessibleName(sentence("studies_page.rounds"))
         set_tip(self.rounds, sentence("studies_page.rounds_tip"))
+        self.price.setSpecialValueText(sentence("studies_page.unknown"))
+        self.price.setAccessibleName(sentence("studies_page.price"))
+        self._price = QWidget()
+        self._price.setLayout(column(label(sentence("studies_page.price"), muted=True), self.price))
+        self._show_price()
         self.axis.setAccessibleName(sentence("studies_page.axis"))
         self.second_axis.setAccessibleName(sentence("studies_page.second_axis"))
         self.second_axis.setPlaceholderText(sentence("studies_page.axis_example"))
@@ -303,7 +322,7 @@ class StudySetup(PlanSetup):
                 self.points,
                 self.problem,
                 self.preflight,
-                self.prices_button,
+                self._price,
                 spacing_px=GAP_PX,
             )
         )

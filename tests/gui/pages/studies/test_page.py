@@ -2,7 +2,6 @@
 
 import html
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,21 +10,18 @@ from PySide6.QtWidgets import QApplication
 
 from app.core.messages import sentence
 from app.core.plans.study.axes import axis_title
-from app.core.plans.study.own_prices import with_device
 from app.core.plans.study.planning import plan_axes, plan_preset
 from app.core.plans.study.points import StudyResult
 from app.core.plans.study.presets import PRESETS
 from app.core.records import Plan, Study
 from app.core.runs.runner import Runner
-from app.core.settings import OwnComputer, OwnDevice
 from app.core.storage.database import Database
 from app.gui.charts.figure import SMALLEST_PX
 from app.gui.pages.studies.page import StudiesPage
-from app.gui.pages.studies.prices import PricesDialog
 from app.gui.pages.studies.setup import ITEM_PX, OWN
 from app.gui.style.tokens import GAP_PX
 from tests.core.plans.study.storing_studies import Outcome, store_study
-from tests.gui.clipped import clipped, steering
+from tests.gui.clipped import clipped
 from tests.gui.driving import Driver
 from tests.gui.pages.suite.test_page import rows
 from tests.saying import Saying, said
@@ -93,7 +89,7 @@ def test_each_study_says_what_it_asks_and_which_points_it_has(driver: Driver) ->
         assert said("studies_page.quick_runs").is_in(page.setup.points.whole_text) == (key != "convergence")
         if key == "batch":
             assert axis_title("batch_size", Study()) in page.setup.points.whole_text
-        assert page.setup.prices_button.isVisible() == (key == "cost")
+        assert page.setup.price.isVisible() == (key == "cost")
         assert page.setup.rounds.value() == preset.rounds
 
 
@@ -154,7 +150,7 @@ def test_a_stored_study_shows_points_out_of_memory_and_what_is_left(driver: Driv
     assert said("studies.step_title").is_all_of(page.view.figure.value_title)
 
 
-def test_prices_are_kept_and_change_the_answer(driver: Driver, machine: Machine) -> None:
+def test_the_price_is_kept_and_change_the_answer(driver: Driver, machine: Machine) -> None:
     with Database(driver.services.paths.database) as database:
         plan: Plan = plan_preset("cost", runner(driver, machine))
         store_study(database, machine, plan, lambda _: 10.0)
@@ -162,32 +158,18 @@ def test_prices_are_kept_and_change_the_answer(driver: Driver, machine: Machine)
     driver.until(lambda: page.can_share)
     assert said("studies.cost_no_price").is_in(page.more.text())
     page.setup.studies.setCurrentRow(list(PRESETS).index("cost"))
-    driver.press(page.setup.prices_button)
-    dialog = page.findChild(PricesDialog)
-    assert dialog is not None
-    dialog.editors["power_w"].setValue(200)
-    dialog.editors["electricity_usd_per_kwh"].setValue(0.25)
-    dialog.buttons.button(dialog.buttons.StandardButton.Save).click()
+    settings = driver.services.preferences
+    assert (settings.settings.usd_per_hour, page.setup.price.value()) == (None, 0.0)
+    page.setup.price.setValue(0.05)
+    page.setup.price.editingFinished.emit()
     driver.until(lambda: said("studies.cost_per_hour", price="0.050").is_in(page.more.text()))
-    assert driver.services.preferences.settings.own_computer.purchase_usd is None
-    driver.press(page.setup.prices_button)
-    dialog = page.findChildren(PricesDialog)[-1]
-    name, editors = next(iter(dialog.device_editors.items()))
-    assert editors["power_w"].accessibleName() == f"{name}: {sentence('studies_page.power_w')}"
-    editors["power_w"].setValue(400)
-    dialog.buttons.button(dialog.buttons.StandardButton.Save).click()
-    driver.until(lambda: not dialog.isVisible())
-    assert driver.services.preferences.settings.own_computer.devices[name].power_w == 400
-
-
-def test_a_table_of_prices_that_makes_no_sense_hides_no_study(driver: Driver, machine: Machine) -> None:
-    driver.services.paths.prices.write_text("device,usd_per_hour\nTesla K80,-1\n")
-    with Database(driver.services.paths.database) as database:
-        store_study(database, machine, plan_preset("cost", runner(driver, machine)), lambda _: 10.0)
-    page = open_page(driver)
-    driver.until(lambda: page.can_share)
-    assert said("studies.price_in_line", line="2").is_in(driver.message)
-    assert page.charts.count() > 1
+    settings.change(usd_per_hour=12.34567)
+    assert page.setup.price.value() == 12.346
+    page.setup.price.editingFinished.emit()
+    assert settings.settings.usd_per_hour == 12.34567, "nobody touched it"
+    page.setup.price.setValue(0.0)
+    page.setup.price.editingFinished.emit()
+    assert settings.settings.usd_per_hour is None
 
 
 def test_what_is_left_to_run_is_offered_whole_in_a_small_window(driver: Driver, machine: Machine) -> None:
@@ -237,22 +219,6 @@ def test_keys_choose_a_study(driver: Driver) -> None:
     assert page.setup.study == list(PRESETS)[1]
 
 
-def test_prices_that_nobody_touched_stay_to_the_last_digit(driver: Driver) -> None:
-    page = open_page(driver)
-    driver.until(lambda: driver.services.finder.machine is not None)
-    own = OwnComputer(power_w=6_500.25, electricity_usd_per_kwh=12.34567, lifetime_years=50, hours_per_month=0.75)
-    dialog = PricesDialog(driver.services, page)
-    device = next(iter(dialog.device_editors))
-    own = with_device(own, device, OwnDevice(purchase_usd=0.0))
-    driver.services.preferences.change(own_computer=own)
-    dialog = PricesDialog(driver.services, page)
-    assert dialog.values() == own
-    dialog.device_editors[device]["power_w"].setValue(0)
-    assert dialog.values().devices[device] == OwnDevice(power_w=0.0, purchase_usd=0.0)
-    dialog.device_editors[device]["purchase_usd"].setValue(-1)
-    assert dialog.values().devices[device] == OwnDevice(power_w=0.0)
-
-
 def test_the_chosen_study_is_in_sight_in_the_smallest_window(driver: Driver) -> None:
     page = open_page(driver)
     driver.window.resize(1440, 900)
@@ -262,17 +228,6 @@ def test_the_chosen_study_is_in_sight_in_the_smallest_window(driver: Driver) -> 
     studies = page.setup.studies
     driver.until(lambda: studies.height() < studies.maximumHeight())
     assert studies.viewport().rect().contains(studies.visualItemRect(studies.currentItem()))
-
-
-def test_a_devices_name_is_safe_where_its_price_is_asked(driver: Driver, machine: Machine) -> None:
-    name = "\u202egnorw" + " Very Long Name" * 20
-    driver.services.finder.machine = replace(machine, cpu_name=name)
-    dialog = PricesDialog(driver.services, driver.window)
-    dialog.show()
-    assert steering(dialog) == []
-    assert list(dialog.device_editors) == [name]
-    assert len(dialog.device_editors[name]["purchase_usd"].accessibleName()) < 200
-    dialog.close()
 
 
 @pytest.mark.parametrize("width", [800, 1024, 1366])
