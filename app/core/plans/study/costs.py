@@ -63,7 +63,6 @@ class RelativeRow:
 
 @cache
 def bundled_prices() -> tuple[Price, ...]:
-    """Return the prices published in the studies, with their dates."""
     with (RESOURCES / "reference" / "prices.csv").open(encoding="utf-8", newline="") as file:
         return tuple(
             Price(row["device"], float(row["usd_per_hour"]), row["date"], row["source"])
