@@ -36,7 +36,9 @@ def add_setting(parser: argparse.ArgumentParser, setting: Setting) -> None:
 
 
 def _option_help(setting: Setting) -> str:
-    return sentence("help.setting", description=message(f"help.setting_{setting.name}"), default=_default(setting))
+    description = sentence(f"setting_help.{setting.name}").removesuffix(".")
+    description = description[:1].lower() + description[1:]
+    return sentence("help.setting", description=description, default=_default(setting))
 
 
 def _default(setting: Setting) -> str:

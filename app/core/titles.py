@@ -34,7 +34,7 @@ def data_title(source: str | None) -> str:
 
 def cores_title(physical: int | None, logical: int | None) -> str:
     """Return core and thread counts as text, such as "2 cores, 4 threads"; "?" stands for None."""
-    cores, threads = message("count.cores", count=physical or "?"), message("count.threads", count=logical or "?")
+    cores, threads = message("share.cores", count=physical or "?"), message("count.threads", count=logical or "?")
     return text(message("count.cores_and_threads", cores=cores, threads=threads))
 
 

@@ -83,7 +83,7 @@ def test_what_is_like_nothing_gets_no_suggestion(typed: str) -> None:
 
 def test_help_of_run_has_defaults(capsys: pytest.CaptureFixture[str]) -> None:
     shown = " ".join(help_of("run", capsys).split())
-    assert f"{sentence('help.setting_threads')} {DEFAULT}auto)" in shown
+    assert f"threads per operation {DEFAULT}auto)" in shown
     assert f"{DEFAULT}{STANDARD})" in shown
 
 

@@ -39,7 +39,6 @@ ROW = Setting(
 SENTENCES = {
     "setting.autotune": "Autotune",
     "setting_help.autotune": "Let the engine try several kernels.",
-    "help.setting_autotune": "let the engine try several kernels",
     "setting_value.autotune_auto": "Autotune automatic",
     "setting_value.autotune_on": "Autotune",
     "setting_value.autotune_off": "without Autotune",

@@ -13,6 +13,7 @@ from app.cli.run import print_result
 from app.core.analysis.compare import Bar, bars, baseline_name, chart_note, find_baseline, position
 from app.core.errors import UsageError
 from app.core.messages import sentence
+from app.core.metrics import headline_kind
 from app.core.paths import Paths
 from app.core.records import Run
 from app.core.report.card import ShareCard
@@ -129,7 +130,7 @@ def test_the_terminal_ranks_by_efficiency(stored_run: Run, paths: Paths, compare
     assert compared(efficiency=True).strip() == sentence("cli.no_energy", workload=STANDARD)
     with Database(paths.database) as database:
         database.connection.execute("UPDATE runs SET work_per_j = 12.5")
-    assert sentence("headline_within.examples_per_j") in compared(efficiency=True)
+    assert headline_kind("examples_per_j").label_within in compared(efficiency=True)
     (bar,) = json.loads(compared(efficiency=True, json=True))["bars"]
     assert (bar["run_id"], bar["metric"], bar["value"]) == (stored_run.summary.id, "examples_per_j", 12.5)
 

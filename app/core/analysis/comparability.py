@@ -92,10 +92,10 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
     samples = f"{summary.samples_per_epoch:,}" if summary.samples_per_epoch else sentence("compare.no_epoch")
     lines = [
         (
-            sentence("compare.workload"),
+            sentence("label.workload"),
             sentence("compare.workload_version", workload=summary.workload, version=summary.workload_version),
         ),
-        (sentence("compare.network"), _network(summary)),
+        (sentence("parameter_label.network"), _network(summary)),
         (sentence("compare.metric"), headline_kind(summary.metric).label),
         *(
             (text(setting.label), text(setting.label_value(recorded(summary, setting))))

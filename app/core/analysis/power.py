@@ -91,5 +91,5 @@ def work_per_joule(run: RunSummary) -> Message | None:
     """Return a run's work per joule as "21.4 images per joule"; None if unknown."""
     if run.work_per_j is None:
         return None
-    unit = message(f"headline_unit.{work_metric(run.metric)}")
+    unit = headline_kind(work_metric(run.metric)).unit
     return message("power.work_per_joule", amount=run.work_per_j, unit=unit)

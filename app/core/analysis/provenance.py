@@ -50,7 +50,7 @@ def _row_provenance(row: PublishedRow, metric: str, value: str) -> list[tuple[st
         ("heading.year", str(row.year) if row.year else not_stated),
         ("heading.software", row.software),
         ("provenance.batch", str(row.batch_size) if row.batch_size else not_stated),
-        ("heading.precision", row.precision_words),
+        ("setting.precision", row.precision_words),
         ("provenance.match", sentence(matches[row.match]) if row.match in matches else row.match),
         ("heading.source", " · ".join(part for part in (row.source, row.source_ref) if part)),
         ("provenance.derived", row.derivation),

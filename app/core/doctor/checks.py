@@ -73,7 +73,7 @@ def _driver(facts: Facts) -> Check:
 
 def _tensorflow(listing: Trial) -> Check:
     if listing.status in ("cancelled", "absent"):
-        said = message("doctor.cancelled" if listing.status == "cancelled" else "doctor.absent")
+        said = message("status.cancelled" if listing.status == "cancelled" else "doctor.absent")
         return Check("tensorflow", "skipped", said)
     if listing.build is not None:
         version, cuda = listing.build.version, listing.build.cuda_version
@@ -102,7 +102,7 @@ def _devices(facts: Facts, listing: Trial) -> Check:
 
 def _work(trial: Trial) -> Check:
     if trial.status == "cancelled":
-        return Check(trial.target, "skipped", message("doctor.cancelled"))
+        return Check(trial.target, "skipped", message("status.cancelled"))
     done = _named(step.name for step in trial.steps if step.error is None)
     failed = _named(step.name for step in trial.steps if step.error is not None)
     if trial.status == "completed":

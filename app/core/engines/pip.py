@@ -34,7 +34,7 @@ _FAULTS = (
     (
         re.compile(r"Windows Long Path|File name too long|WinError 206\b"),
         "engines.path_too_long",
-        "engines.shorter_home",
+        "folders.choose_shorter",
     ),
     (re.compile("DO NOT MATCH THE HASHES"), "engines.hashes_differ", "engines.ask_for_the_mirror"),
     (

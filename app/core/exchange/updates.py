@@ -48,7 +48,7 @@ def newer_release(
     Raises:
         AppError: The server can't be reached in time, or its response is invalid.
     """
-    advice = message("updates.try_later")
+    advice = message("database.try_later")
     try:
         content = _read_in_time(project_url + FEED, time_limit_s)
         latest = typed.decode(content or b"", Release)

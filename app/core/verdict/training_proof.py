@@ -11,7 +11,7 @@ def proof_lines(run: Run) -> list[tuple[str, str]]:
     """Return the evidence as pairs of label and value; empty for runs without training."""
     metrics, lines = run.metrics, []
     if (loss := metrics.get("proof_loss")) is not None:
-        lines.append((sentence("heading.loss"), sentence("proof.loss_text", loss=loss, band=_band(run))))
+        lines.append((sentence("metric.loss"), sentence("proof.loss_text", loss=loss, band=_band(run))))
     if (done := metrics.get("updates_done")) is None and _says_what_is_counted(run):
         lines.append((sentence("proof.updates"), sentence("proof.not_counted")))
     if done is not None:

@@ -103,7 +103,7 @@ class EpochChart(Plot):
         super().__init__(theme, CountAxis(), later="chart.epochs_later")
         for item in (self.bars, self.median):
             self.addItem(item, ignoreBounds=True)
-        self.setAccessibleName(sentence("chart.seconds_per_epoch"))
+        self.setAccessibleName(sentence("headline.seconds_per_epoch_s"))
 
     def show_epochs(
         self,
@@ -141,7 +141,7 @@ class EpochChart(Plot):
         if median_s is None and len(durations_s) > apart:
             median_s = statistics.median(durations_s[1:] if apart else durations_s)
         self._draw_median(median_s if whole else None, 1 if apart else 0, count)
-        self.setAccessibleName(sentence("chart.seconds_per_epoch" if apart else "chart.runs"))
+        self.setAccessibleName(sentence("headline.seconds_per_epoch_s" if apart else "chart.runs"))
         latest = durations_s[-DESCRIBED:]
         texts = ["…"] if len(durations_s) > DESCRIBED else []
         texts += [format_seconds(value_s) if apart else f"{value_s:.4g}" for value_s in latest]

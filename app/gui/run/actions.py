@@ -70,7 +70,7 @@ class ResultActions:
             return
         if path is None:
             name, pictures = _file_name(run, group), QStandardPaths.StandardLocation.PicturesLocation
-            path = self._ask(sentence("picture.save"), f"{name}.png", sentence("picture.png"), pictures)
+            path = self._ask(sentence("button.save_picture"), f"{name}.png", sentence("picture.png"), pictures)
         if path is not None:
             self._save(partial(_picture_and_file, run, group), path)
 
@@ -135,7 +135,7 @@ class ResultActions:
         from app.core.report.formats.result_document import enclosed_file
 
         pictures = QStandardPaths.StandardLocation.PicturesLocation
-        path = self._ask(sentence("picture.save"), f"{name}.png", sentence("picture.png"), pictures)
+        path = self._ask(sentence("button.save_picture"), f"{name}.png", sentence("picture.png"), pictures)
         if path is not None:
             self._save(lambda database: (card, enclosed_file(database, ids)), path)
 

@@ -87,7 +87,7 @@ class RunCharts(QWidget):
         self.bars = BarList(theme, row_max_px=BARS_ROW_MAX_PX)
         self._machine_legend = Legend(theme)
         self.speed_legend = Legend(theme)
-        self.epochs_card = _card(sentence("chart.seconds_per_epoch"), self._speed)
+        self.epochs_card = _card(sentence("headline.seconds_per_epoch_s"), self._speed)
         self.epochs_card.body.insertWidget(1, self.speed_legend)
         self.speed_legend.hide()
         self._rate_card = _card(
@@ -274,7 +274,7 @@ class RunCharts(QWidget):
         durations_s, median_s = series.epoch_durations_s, series.later_median_s
         cut = summary.steps is not None and summary.steps < summary.steps_per_epoch
         self.epochs.show_epochs(durations_s, summary.epochs, current_s, median_s, whole=not cut, live=live)
-        heading = sentence("chart.seconds_per_cut_epoch" if cut else "chart.seconds_per_epoch")
+        heading = sentence("chart.seconds_per_cut_epoch" if cut else "headline.seconds_per_epoch_s")
         in_rounds = repeats_steps(summary)
         if in_rounds:
             steps = summary.steps or summary.steps_per_epoch

@@ -16,7 +16,7 @@ from app.gui.widgets.tables import fit_columns, set_up_items
 from workloads.engines.registry import engine_title
 
 ROW_PX = 30
-_HEADINGS = ("label.workload", "heading.engine", "heading.median", "engine_page.factor")
+_HEADINGS = ("label.workload", "setting.engine", "heading.median", "engine_page.factor")
 
 
 class EngineTable(QTableWidget):

@@ -220,7 +220,7 @@ class ShareDialog(QDialog):
             self._again()
 
     def _save_picture(self) -> None:
-        target = self._ask(sentence("picture.save"), ".png", sentence("picture.png"))
+        target = self._ask(sentence("button.save_picture"), ".png", sentence("picture.png"))
         if target is not None and self.shared is not None:
             there, tokens = self.shared, self._tokens
             write = partial(save_share_picture, there.card, tokens, target, there.enclosed)

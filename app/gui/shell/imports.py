@@ -139,7 +139,7 @@ class ResultImports(QObject):
         if own and not workload:
             action, follow = sentence("button.open"), partial(self.run_wanted.emit, own[0])
         elif is_suite:
-            action, follow = sentence("page.suite"), self.suite_wanted.emit
+            action, follow = sentence("group.kind_suite"), self.suite_wanted.emit
         self._services.notify(" ".join(parts), tone, action, follow)
         if count:
             self.changed.emit(workload)

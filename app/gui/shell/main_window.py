@@ -242,11 +242,11 @@ class MainWindow(QMainWindow):
         file.addSeparator()
         self._add(file, "menu.share", "Ctrl+Shift+S", lambda: self._shown().share())
         self._add(file, "menu.save_picture", keys.Save, lambda: self._shown().save_picture())
-        self._add(file, "menu.export", "Ctrl+E", self._on_export)
+        self._add(file, "plan_page.export", "Ctrl+E", self._on_export)
         self._add(file, "imports_page.menu", "Ctrl+O", self.imports.choose)
         self._add(file, "imports_page.type", "", self.imports.type_in)
         file.addSeparator()
-        self._add(file, "menu.settings", "Ctrl+,", lambda: self.show_page("settings")).setMenuRole(
+        self._add(file, "page.settings", "Ctrl+,", lambda: self.show_page("settings")).setMenuRole(
             roles.PreferencesRole
         )
         self._add(file, "menu.quit", keys.Quit, self.close).setMenuRole(roles.QuitRole)

@@ -94,7 +94,7 @@ class DeviceList(ChoiceBox):
         is_usual = best.engine == self._first_engine
         code = "setup.usual_device" if is_usual else "setup.automatic_device"
         automatic = sentence(code, device=self._text(best, with_number=False))
-        self.addItem(sentence("label.automatic") if self._brief else automatic, AUTO)
+        self.addItem(sentence("settings.data_auto") if self._brief else automatic, AUTO)
         for choice in self._choices:
             self.addItem(self._text(choice), choice.device)
             if self._brief and choice.gpu is not None:

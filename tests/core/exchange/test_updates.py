@@ -52,7 +52,7 @@ def test_what_is_no_release_is_refused_in_a_sentence(server: Server, content: by
 
 
 def test_no_server_is_a_sentence_too() -> None:
-    with pytest.raises(AppError, match=said("updates.try_later").pattern):
+    with pytest.raises(AppError, match=said("database.try_later").pattern):
         newer_release("http://127.0.0.1:9")
 
 

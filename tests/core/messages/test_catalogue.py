@@ -96,7 +96,7 @@ def test_every_sentence_is_used() -> None:
 
 def test_every_setting_is_described_in_forms_and_on_the_command_line() -> None:
     for setting in all_settings():
-        ways = ("setting.", "setting_help.", *(("help.setting_",) if setting.flag else ()))
+        ways = ("setting.", "setting_help.")
         assert {f"{way}{setting.name}" for way in ways} <= ENGLISH.keys()
 
 

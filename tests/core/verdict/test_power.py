@@ -185,7 +185,7 @@ def test_a_lowered_limit_is_a_fact_and_named_in_each_place(stored_run: Run) -> N
     assert said("power.at_limit_of", limit_w="230", default_w="370").is_in(device_title(summary))
     assert said("power.at_limit_of").is_in(run_engine_line(summary))
     assert limit_text(summary) in next(bar for bar in bars(summary.workload, summary) if bar.kind == "you").remarks
-    assert said("power.work_per_joule", unit=sentence("headline_unit.examples_per_j")).is_in(energy_text(summary))
+    assert said("power.work_per_joule", unit="examples per joule").is_in(energy_text(summary))
     usual = at_limit(summary, 370.0)
     assert differences(usual, summary) == (limit_text(summary),)
     assert differences(summary, usual) == (sentence("power.at_limit", limit_w=370.0),)

@@ -119,7 +119,7 @@ def test_a_band_around_the_loss_of_guessing_is_not_called_proof(run: Run) -> Non
             run.summary, workload=name, batch_size=CATALOGUE[name].batch_size, data_source="synthetic"
         )
         metrics = {**HONEST, "proof_loss": 0.69}
-        return dict(proof_lines(replace(run, summary=summary, metrics=metrics)))[sentence("heading.loss")]
+        return dict(proof_lines(replace(run, summary=summary, metrics=metrics)))[sentence("metric.loss")]
 
     assert said("proof.band_of_guessing").is_in(lines("imdb_fasttext"))
     assert not said("proof.band_of_guessing").is_in(lines("mnist_mlp"))

@@ -318,7 +318,7 @@ def test_images_per_second_are_the_headline_and_rounds_are_called_so(driver: Dri
     assert (card.headline, card.unit) == ("64.0", "images per second")
     assert said("short.steps_missing").is_in(card.badge[0])
     assert cell_text(run.summary, "value") == "64.0 images/s"
-    assert not said("chart.seconds_per_epoch").is_in(view.charts.bars.accessibleName())
+    assert not said("headline.seconds_per_epoch_s").is_in(view.charts.bars.accessibleName())
 
 
 def test_limits_show_their_figures_and_no_empty_charts(driver: Driver, machine: Machine) -> None:

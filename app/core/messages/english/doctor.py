@@ -10,7 +10,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.built_for_cpu": "TensorFlow {version} starts. It's built for CPUs only.",
     "doctor.built_for_cuda": "TensorFlow {version} starts. It's built for CUDA {cuda}.",
     "doctor.can_use": "TensorFlow can use {gpus} and the CPU.",
-    "doctor.cancelled": "Cancelled",
     "doctor.check_device": "Test on {device}",
     "doctor.check_devices": "Devices listed by TensorFlow",
     "doctor.check_driver": "NVIDIA driver",

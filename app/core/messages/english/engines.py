@@ -64,7 +64,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engines.phase.unpack": "Unpacking …",
     "engines.pip_failed": "pip couldn't install the packages ({reason}).",
     "engines.repair": "Reinstall Epochmark, or install pip.",
-    "engines.shorter_home": "Set EPOCHMARK_HOME to a folder with a shorter path.",
     "engines.strangers": "{folder} contains files that don't belong to {title}: {names}.",
     "engines.try_later": "Try again later. If you use a mirror, contact its operator.",
     "engines.unknown_variant": "{title} has no “{variant}” build for this computer.",

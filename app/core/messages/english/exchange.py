@@ -120,7 +120,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "updates.none": "Epochmark {version} is the newest version.",
     "updates.notes": "What's new",
     "updates.open_page": "Open download page",
-    "updates.try_later": "Try again later.",
     "updates.too_slow": "Downloading {address} took longer than {limit_s:g} s.",
     "updates.unreadable": "The server didn't send a valid description of a release.",
 }

@@ -1,7 +1,6 @@
 """Runs: why one can't start, what its worker did, and how it ended."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "again.busy": "A benchmark is running. Wait for it to finish, or cancel it.",
     "again.choose_device": "Choose another device on the Benchmark page.",
     "again.damaged": "Run {run_id} can't be repeated because its record is damaged.",
     "again.no_data": "The run used the real {title} data, which isn't installed.",

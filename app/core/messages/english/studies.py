@@ -227,7 +227,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies_page.table": "Configurations",
     "studies_page.unknown": "unknown",
     "studies_page.what": "Questions that take several runs to answer",
-    "studies_page.which": "Study",
     "studies.badge_caution": ("Caution: 1 of {runs} runs", "Caution: {count} of {runs} runs"),
     "studies.badge_invalid": "Demo: times don't reflect this computer",
     "studies.badge_valid": "Valid",

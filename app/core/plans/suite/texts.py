@@ -212,7 +212,7 @@ def rank_text(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> str:
 def _places(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> list[tuple[str, Score, bool]]:
     """Return, best first, the name and score of each computer, and whether the score is the one shown."""
     engine = engine_title(shown.example.engine) if shown.example is not None else ""
-    own = (sentence("suite.this_computer"), shown.total or Score(0.0), True)
+    own = (sentence("hardware_page.this_computer"), shown.total or Score(0.0), True)
     return _best_first([own, *_others(elsewhere, shown.definition, engine)])
 
 
@@ -231,7 +231,7 @@ def _others(elsewhere: Sequence[KnownScore], definition: Definition, engine: str
 
     places = [(name(sentence("suite.reference_name"), software), Score(POINTS), False)]
     for each in elsewhere:
-        words = name(each.name, each.engine, sentence("suite.from_import"))
+        words = name(each.name, each.engine, sentence("column.imported"))
         places.append((_with_verdict(words, each.verdict), each.score, False))
     return places
 

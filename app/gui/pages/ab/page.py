@@ -292,7 +292,7 @@ class AbPage(PlanPage[AbResult]):
         name_box(self.history, "ab_page.earlier")
         self.value.setFont(tabular_font(HEADLINE_PX, QFont.Weight.Bold))
         self._card = ResultCard("ab_page.nothing", NOTHING, self.history, shown=self._shown(), foot=self.foot)
-        lay_out_halves(self, ("page.ab", "ab_page.question"), self.setup, self._card, (5, 6))
+        lay_out_halves(self, ("group.kind_ab", "ab_page.question"), self.setup, self._card, (5, 6))
 
     def _shown(self) -> QWidget:
         beside = column(None, self.who)

@@ -273,7 +273,7 @@ class AbSetup(PlanSetup):
 
     def _show_button(self) -> None:
         if self._is_check:
-            code = "ab_setup.check_anyway" if self.preflight.cautions else "ab_setup.check"
+            code = "ab_setup.check_anyway" if self.preflight.cautions else "group.kind_ab_check"
         else:
             code = "ab_setup.run_anyway" if self.preflight.cautions else "ab_setup.run"
         self.run_button.setText(sentence(code))

@@ -36,7 +36,7 @@ class DatasetRow(QWidget):
         # Results of the latest check.
         self._known: dict[str, InstalledDataset] = {}
         self._wanted = services.preferences.settings.data
-        self.choice = ChoiceBox(sentence("label.data"))
+        self.choice = ChoiceBox(sentence("setting.data"))
         give_way(self.choice)
         guard_wheel(self.choice)
         self.choice.currentIndexChanged.connect(self._on_choice)
@@ -106,8 +106,8 @@ class DatasetRow(QWidget):
         dataset = self._known.get(self._shown or "")
         choices: list[tuple[str, DataChoice]] = [(sentence("data_row.synthetic"), "synthetic")]
         if dataset is None:
-            self._offer([(sentence("label.automatic"), "auto"), *choices])
-            self.state.setText(sentence("data_row.looking"))
+            self._offer([(sentence("settings.data_auto"), "auto"), *choices])
+            self.state.setText(sentence("label.checking"))
             self._below.setCurrentIndex(0)
             return
         if dataset.installed:

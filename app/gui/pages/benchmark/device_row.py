@@ -35,7 +35,7 @@ class DeviceRow(QWidget):
         self._help: GpuHelp | None = None
         self._first: str | None = None  # the engine to install if there is none
         self.list = DeviceList()
-        self.list.setAccessibleName(sentence("label.device"))
+        self.list.setAccessibleName(sentence("setting.device"))
         give_way(self.list)
         guard_wheel(self.list)
         self.list.currentIndexChanged.connect(self.changed)

@@ -103,5 +103,7 @@ class KnownHardware(Card):
         else:
             shown = shortlist(bars(self._workload_id, None), BARS_LIMIT)
             hint = sentence("compare_page.run_to_see_rank" if self._can_run else "compare_page.slot_not_ready")
-            self.bars.show_bars(shown, slot=(sentence("compare.you"), hint), slot_opens=self._can_run)
+            self.bars.show_bars(
+                shown, slot=(sentence("hardware_page.this_computer"), hint), slot_opens=self._can_run
+            )
         self.scale.show_text(chart_note(shown[0].metric, shown, baseline) if shown else "")

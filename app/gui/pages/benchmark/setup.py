@@ -480,7 +480,9 @@ class SetupView(QWidget):
         self.advanced_button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.more.setLayout(
             column(
-                _field("label.device", self.device, self.gpus), _field("label.data", self.dataset), self._advanced
+                _field("setting.device", self.device, self.gpus),
+                _field("setting.data", self.dataset),
+                self._advanced,
             )
         )
         more = row(self.advanced_button, self.conditions, spacing_px=2 * GAP_PX)

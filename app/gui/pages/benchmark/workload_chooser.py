@@ -30,8 +30,8 @@ COLUMNS = (
     Column("label.workload", 270),
     Column("heading.study", 146),
     Column("heading.whole_run", 148),
-    Column("heading.memory", 96),
-    Column("label.data", 124),
+    Column("part.memory", 96),
+    Column("setting.data", 124),
 )
 _MEMORY = 3
 ROW_PX = 32

@@ -31,7 +31,7 @@ class Filters(QFrame):
         self.button = Button(theme, sentence("compare_page.filter"), "sliders-horizontal", gives_way=True)
         self.button.clicked.connect(self._open)
         self.device = combo(
-            sentence("label.device"),
+            sentence("setting.device"),
             (
                 (sentence("compare_page.all_devices"), ""),
                 (sentence("compare_page.cpus"), "cpu"),

@@ -195,7 +195,7 @@ class ComparePage(QWidget):
         self.stack = QStackedWidget()
         for page in (scrolled(self.bar_list, None), self.table, self.nothing):
             self.stack.addWidget(page)
-        self.card = Card(sentence("chart.seconds_per_epoch"))
+        self.card = Card(sentence("headline.seconds_per_epoch_s"))
         self.card.body.addWidget(self.stack, stretch=1)
         self.card.body.addWidget(self.reasons)
         self.unlike = label(muted=True)
@@ -338,7 +338,7 @@ class ComparePage(QWidget):
         metric = chart_metric(self.workload.currentData(), self._runs[0] if self._runs else None)
         self.card.heading.setText(headline_kind(work_metric(metric) if by_joule else metric).label)
         problem = self._run_problem()
-        slot = sentence("compare.you"), sentence(problem or "compare_page.run_to_see_rank")
+        slot = sentence("hardware_page.this_computer"), sentence(problem or "compare_page.run_to_see_rank")
         as_table, log = self.view.value == "table", self.filters.scale.value == "log"
         self.bar_list.show_bars(
             shown, baseline, log=log, slot=None if self._runs else slot, slot_opens=not problem

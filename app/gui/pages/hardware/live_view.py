@@ -241,9 +241,9 @@ def figure_sections(telemetry: Telemetry, machine: Machine | None) -> list[Secti
         ("part.cpu", _number(telemetry.cpu_pct, "%")),
         ("live.clock", _clock(telemetry.cpu_clock_mhz)),
         ("live.temperature", _number(telemetry.cpu_temperature_c, "°C")),
-        ("live.power", _number(telemetry.cpu_power_w, "W")),
+        ("part_group.power", _number(telemetry.cpu_power_w, "W")),
         ("telemetry.steal_pct", _number(telemetry.steal_pct, "%")),
-        ("heading.memory", format_memory(telemetry.memory_used_bytes)),
+        ("part.memory", format_memory(telemetry.memory_used_bytes)),
         ("telemetry.swap_used_bytes", format_memory(telemetry.swap_used_bytes)),
         ("telemetry.swap_bytes_per_s", _rate(telemetry.swap_bytes_per_s)),
         ("telemetry.disk_read_bytes_per_s", _rate(telemetry.disk_read_bytes_per_s)),
@@ -273,7 +273,7 @@ def _gpu_figures(gpu: GpuTelemetry) -> tuple[tuple[str, str], ...]:
     )
     return (
         ("live.gpu_use", _number(gpu.utilization_pct, "%")),
-        ("heading.memory", format_memory(gpu.memory_used_bytes)),
+        ("part.memory", format_memory(gpu.memory_used_bytes)),
         ("live.gpu_temperature", _number(gpu.temperature_c, "°C")),
         ("live.gpu_power", _number(gpu.power_w, "W")),
         ("live.gpu_clock", _clock(gpu.clock_mhz)),
@@ -286,7 +286,7 @@ def _gpu_figures(gpu: GpuTelemetry) -> tuple[tuple[str, str], ...]:
 
 
 def _why(name: str, machine: Machine | None, *, power_forbidden: bool) -> str:
-    part = {"live.temperature": "cpu_temperature", "live.power": "cpu_power"}.get(name)
+    part = {"live.temperature": "cpu_temperature", "part_group.power": "cpu_power"}.get(name)
     if part is None or machine is None:
         return sentence("live.not_reported")
     return text(reason(part, machine, is_forbidden=power_forbidden))
@@ -305,6 +305,6 @@ def _rate(value_bytes_per_s: float | None) -> str:
 
 
 def _label(code: str, memory: str) -> str:
-    if code == "heading.memory" and memory:
+    if code == "part.memory" and memory:
         return sentence("live.memory_of", memory=memory)
     return sentence(code)

@@ -32,13 +32,13 @@ class Command:
 COMMANDS = {
     "open": Command("button.open", "chart-bar"),
     "again": Command("button.run_again", "rotate-ccw"),
-    "compare": Command("results_page.compare", "chart-bar-decreasing"),
+    "compare": Command("page.compare", "chart-bar-decreasing"),
     "change": Command("change_dialog.of_run", "sliders-horizontal"),
     "copy": Command("button.copy", "copy", "Ctrl+C"),
     "share": Command("menu.share", "image"),
     "picture": Command("menu.save_picture", "image"),
     "copy_picture": Command("menu.copy_picture", "image"),
-    "export": Command("menu.export", "file-down"),
+    "export": Command("plan_page.export", "file-down"),
     "rename": Command("results_page.rename", "pencil", "F2"),
     "delete": Command("button.delete", "trash-2", "Del"),
 }

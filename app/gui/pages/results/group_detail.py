@@ -28,7 +28,7 @@ from app.gui.widgets.tables import fill_items, set_up_items
 _COMMANDS = ("again", "compare", "copy", "share", "picture", "copy_picture", "export", "delete")
 _COLUMNS = ("id", "workload", "engine", "value", "spread_pct", "verdict", "device", "status", "comment")
 ENGINES_MAX_PX = 280
-_HEADINGS = {"engine": "heading.engine"}
+_HEADINGS = {"engine": "setting.engine"}
 
 
 class GroupDetail(QWidget):

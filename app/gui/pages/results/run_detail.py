@@ -39,7 +39,7 @@ from app.gui.widgets.tables import fill_items, set_up_items
 
 _HEADINGS = (
     *("heading.epoch", "heading.seconds", "heading.training_s", "heading.validation_s"),
-    *("heading.loss", "heading.accuracy", "heading.val_loss", "heading.val_accuracy"),
+    *("metric.loss", "metric.accuracy", "heading.val_loss", "heading.val_accuracy"),
     *("heading.cpu_energy", "heading.gpu_energy"),
 )
 EPOCHS_SHOWN = 1_000
@@ -201,13 +201,13 @@ class RunDetail(QWidget):
 
     def _lay_out(self) -> None:
         for table, headings, name in (
-            (self.table, _HEADINGS, sentence("heading.epochs")),
+            (self.table, _HEADINGS, sentence("setting.epochs")),
             (self.telemetry_table, _TELEMETRY_HEADINGS, sentence("heading.hardware_during_run")),
         ):
             set_up_items(table, name, headings)
             table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.telemetry_table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
-        card = Card(sentence("heading.epochs"))
+        card = Card(sentence("setting.epochs"))
         card.body.addWidget(self.table, stretch=1)
         card.body.addWidget(self.numbers)
         machine = Card(sentence("heading.hardware_during_run"))

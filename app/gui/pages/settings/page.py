@@ -39,7 +39,7 @@ class SettingsPage(QWidget):
         presets = [(preset, sentence(f"preset.{preset}")) for preset in ("quick", "standard", "sustained")]
         self.preset = Segments(theme, sentence("label.preset"), presets)
         kinds = [(kind, sentence(f"settings.data_{kind}")) for kind in ("auto", "real", "synthetic")]
-        self.data = Segments(theme, sentence("label.data"), kinds)
+        self.data = Segments(theme, sentence("setting.data"), kinds)
         self.engines_card = EnginesCard(services)
         self.data_card = DataCard(services)
         self.results_button = Button(theme, sentence("settings.open_folder"), "folder-open")
@@ -109,7 +109,7 @@ class SettingsPage(QWidget):
         benchmark.body.addLayout(setting(sentence("label.preset"), note, self.preset))
         benchmark.body.addWidget(line())
         note = sentence("settings.data_note")
-        benchmark.body.addLayout(setting(sentence("label.data"), note, self.data))
+        benchmark.body.addLayout(setting(sentence("setting.data"), note, self.data))
         paths = self._services.paths
         privacy, reset = Card(sentence("settings.privacy")), Card(sentence("settings.reset_heading"))
         privacy.body.addWidget(label(sentence("settings.privacy_note"), muted=True, wrap=True))

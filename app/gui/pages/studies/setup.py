@@ -281,7 +281,7 @@ class StudySetup(PlanSetup):
         self.run_button.setEnabled(not problem and self._plan is not None)
 
     def _lay_out(self) -> None:
-        self.studies.setAccessibleName(sentence("studies_page.which"))
+        self.studies.setAccessibleName(sentence("group.kind_study"))
         self.studies.setFrameShape(QListWidget.Shape.NoFrame)
         give_way(self.workload)
         for editor in (self.workload, self.rounds, self.price):

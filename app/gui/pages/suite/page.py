@@ -18,7 +18,7 @@ from app.gui.services.bundle import Services
 from app.gui.services.tasks import Latest
 
 _TEXTS = PageTexts(
-    title="page.suite",
+    title="group.kind_suite",
     purpose="suite_page.what",
     running="suite_page.running",
     earlier="suite_page.earlier",

@@ -92,7 +92,7 @@ class SuiteSetup(PlanSetup):
 
     def _lay_out(self) -> None:
         self.note.hide()
-        self.devices.setAccessibleName(sentence("label.device"))
+        self.devices.setAccessibleName(sentence("setting.device"))
         give_way(self.devices)
         guard_wheel(self.devices)
         self.run_button.setMinimumHeight(40)
@@ -112,7 +112,7 @@ class SuiteSetup(PlanSetup):
         heading = label(sentence("suite_page.parts"), muted=True, weight=QFont.Weight.Normal)
         content = column(label(takes, wrap=True), heading, *titles, None, spacing_px=PART_GAP_PX)
         self.body.addWidget(scrolled(content), stretch=1)
-        device = label(sentence("label.device"), muted=True, weight=QFont.Weight.Normal)
+        device = label(sentence("setting.device"), muted=True, weight=QFont.Weight.Normal)
         self.body.addLayout(column(device, self.devices, self.problem, self.preflight, self.run_button))
 
 

@@ -93,7 +93,7 @@ def test_with_nothing_compared_the_page_says_what_to_do(driver: Driver) -> None:
     assert page.setup.problem.property("tone") == ""
     button = page.setup.run_button
     assert button.isEnabled()
-    assert button.text().strip() in (sentence("ab_setup.check"), sentence("ab_setup.check_anyway"))
+    assert button.text().strip() in (sentence("group.kind_ab_check"), sentence("ab_setup.check_anyway"))
     assert page.setup.plan().has_equal_sides
     page.setup.by_hand.setChecked(True)
     assert button.text().strip() in (sentence("ab_setup.run"), sentence("ab_setup.run_anyway"))
@@ -479,7 +479,7 @@ def test_each_side_offers_the_devices_of_its_engine(driver: Driver, paths: Paths
     a, b = setup.sides
     set_edited(b.editors["device"], "GPU 0")
     b.engine.select("torch")
-    automatic = sentence("label.automatic")
+    automatic = sentence("settings.data_auto")
     assert [devices_of(side) for side in (a, b)] == [[automatic, "CPU", "GPU 0"], [automatic, "CPU"]]
     assert b.values()["device"] == "auto"
     b.engine.select("tensorflow")

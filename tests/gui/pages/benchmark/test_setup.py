@@ -173,7 +173,7 @@ def test_in_the_smallest_window_the_choices_scroll_above_the_button(driver: Driv
 
 def test_a_place_is_kept_for_this_computer(driver: Driver) -> None:
     slot = sure(driver.page.setup.known.bars.slot)
-    assert said("compare.you").is_all_of(slot[0])
+    assert said("hardware_page.this_computer").is_all_of(slot[0])
     choose(driver, "demo")
     assert driver.page.setup.known.bars.slot == slot
 

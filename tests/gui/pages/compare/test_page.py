@@ -76,7 +76,10 @@ def cells(page: ComparePage, column: int) -> list[str]:
 def test_without_own_runs_there_is_a_place_that_waits(page: ComparePage, qtbot: QtBot) -> None:
     opened(page, qtbot, runs=False)
     assert sorted(names(page)) == sorted(PUBLISHED)
-    assert page.bar_list.slot == (sentence("compare.you"), sentence("compare_page.run_to_see_rank"))
+    assert page.bar_list.slot == (
+        sentence("hardware_page.this_computer"),
+        sentence("compare_page.run_to_see_rank"),
+    )
     assert page.baseline.currentText() == "i5-8250U"
     assert page.reasons.isHidden()
     assert page.workload.findData("demo") == -1
@@ -100,7 +103,7 @@ def test_the_newest_run_is_you_and_earlier_ones_stand_beside_it(
     page: ComparePage, four_runs: None, qtbot: QtBot
 ) -> None:
     opened(page, qtbot)
-    assert names(page).index(sentence("compare.you")) == names(page).index(here("2018-11-20")) - 1
+    assert names(page).index(sentence("hardware_page.this_computer")) == names(page).index(here("2018-11-20")) - 1
     assert names(page)[:3] == ["GTX 1080 Ti", "RTX 4070 · 2026-11-19", "GTX 1060"]
     assert page.bar_list.slot is None
     assert page.reasons.text().splitlines()[1:] == [
@@ -115,13 +118,13 @@ def test_a_run_unlike_any_published_one_explains_why_it_is_alone(
     with Database(services.paths.database) as database:
         store(database, machine, 70.0, 66.3, batch_size=32)
     opened(page, qtbot)
-    assert names(page) == [sentence("compare.you")]
+    assert names(page) == [sentence("hardware_page.this_computer")]
     assert all(name in page.reasons.text() for name in PUBLISHED)
     assert page.reasons.text().count(sentence("compare.other_setting", theirs="batch 100", mine="batch 32")) == 1
     assert page.baseline.currentIndex() == -1
     choose(page.baseline, "you")
     page.baseline.activated.emit(0)
-    assert page.bar_list.sentence() == f"{sentence('compare.you')} 66.3 s per epoch"
+    assert page.bar_list.sentence() == f"{sentence('hardware_page.this_computer')} 66.3 s per epoch"
 
 
 @pytest.mark.parametrize(("precision", "explains"), [("float32", True), ("mixed_float16", False)])
@@ -180,10 +183,10 @@ def test_filters_keep_what_matches_and_always_you(page: ComparePage, four_runs: 
         "GTX 1060",
         "Colab GPU",
         "MX150",
-        sentence("compare.you"),
+        sentence("hardware_page.this_computer"),
     ]
     choose(page.filters.device, "tpu")
-    assert names(page) == [sentence("compare.you"), "Colab TPU"]
+    assert names(page) == [sentence("hardware_page.this_computer"), "Colab TPU"]
     choose(page.filters.device, "")
     assert [page.filters.year.itemText(number) for number in range(page.filters.year.count())][-2:] == [
         "2019",
@@ -191,13 +194,13 @@ def test_filters_keep_what_matches_and_always_you(page: ComparePage, four_runs: 
     ]
     choose(page.filters.year, 2018)
     assert names(page) == [
-        sentence("compare.you"),
+        sentence("hardware_page.this_computer"),
         here("2018-11-20"),
     ]
     assert page.baseline.currentText() == "i5-8250U"
     choose(page.filters.match, "exact")
     assert names(page) == [
-        sentence("compare.you"),
+        sentence("hardware_page.this_computer"),
         here("2018-11-20"),
     ]
 
@@ -228,7 +231,7 @@ def test_filters_that_leave_nothing_say_so(page: ComparePage, services: Services
 
 
 def here(date: str) -> str:
-    return sentence("compare.own_here", computer=sentence("compare.you"), date=date)
+    return sentence("compare.own_here", computer=sentence("hardware_page.this_computer"), date=date)
 
 
 def published(name: str) -> str:
@@ -252,7 +255,7 @@ def test_every_bar_is_compared_with_the_baseline(page: ComparePage, four_runs: N
 
 def test_a_ratio_names_its_baseline_once_and_in_the_right_direction() -> None:
     fast, slow = (bar for bar in bars(STANDARD, None) if bar.name in ("GTX 1060", "i5-8250U"))
-    you = Bar(sentence("compare.you"), "you", 80.0)
+    you = Bar(sentence("hardware_page.this_computer"), "you", 80.0)
     assert value_text(you, slow, ratios=True) == "80.0 · 4.0×"
     assert value_text(fast, slow, ratios=True) == "9.00 · 36×"
     assert said("chart.is_baseline", value="320").is_all_of(value_text(slow, slow, ratios=True))
@@ -263,7 +266,7 @@ def test_a_ratio_names_its_baseline_once_and_in_the_right_direction() -> None:
 
 def test_this_computer_as_the_baseline_is_called_that(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
     opened(page, qtbot)
-    page.baseline.setCurrentIndex(page.baseline.findText(sentence("compare.you")))
+    page.baseline.setCurrentIndex(page.baseline.findText(sentence("hardware_page.this_computer")))
     page.baseline.activated.emit(page.baseline.currentIndex())
     assert said("compare_page.times_as_this").is_in(page.card.note.whole_text)
     page.baseline.setCurrentIndex(page.baseline.findText("GTX 1060"))
@@ -343,7 +346,7 @@ def test_the_table_shows_the_same_and_can_be_sorted_and_copied(
     assert page.table.isVisible()
     assert cells(page, 0) == names(page)
     assert cells(page, 3)[:2] == ["GPU", "GPU"]
-    at = names(page).index(sentence("compare.you"))
+    at = names(page).index(sentence("hardware_page.this_computer"))
     assert cells(page, 5)[at] == "TensorFlow 2.21.0"
     assert cells(page, 8)[at - 1 : at + 1] == ["exact", sentence("compare_page.match_own")]
     page.table.sortByColumn(1, Qt.SortOrder.DescendingOrder)
@@ -370,7 +373,7 @@ def test_a_run_that_ends_takes_its_place_at_once(
         run_id = store(database, machine, 7.0, 6.6)
     services.bridge.ended.emit(run_id)
     qtbot.waitUntil(lambda: here("20") in " ".join(names(page)), timeout=10_000)
-    assert said("compare.you").is_all_of(names(page)[1])
+    assert said("hardware_page.this_computer").is_all_of(names(page)[1])
 
 
 def test_the_number_of_own_runs_is_a_choice(
@@ -439,7 +442,7 @@ def test_a_click_on_a_bar_opens_its_run(page: ComparePage, four_runs: None, qtbo
     bar_list.setFocus()
     for _ in range(len(names(page))):
         QTest.keyClick(bar_list, Qt.Key.Key_Up)
-    for _ in range(names(page).index(sentence("compare.you"))):
+    for _ in range(names(page).index(sentence("hardware_page.this_computer"))):
         QTest.keyClick(bar_list, Qt.Key.Key_Down)
     QTest.keyClick(bar_list, Qt.Key.Key_Return)
     assert chosen == [3, 4]

@@ -252,7 +252,7 @@ def test_each_gpu_has_its_telemetry_and_a_missing_one_has_none(machine: Machine,
         "186 W",
         "71 °C",
     )
-    assert (told["heading.memory"], told["live.gpu_limited_by"], told["live.gpu_fan"]) == (
+    assert (told["part.memory"], told["live.gpu_limited_by"], told["live.gpu_fan"]) == (
         "7.3 GB",
         "thermal",
         "n/a",
@@ -260,9 +260,9 @@ def test_each_gpu_has_its_telemetry_and_a_missing_one_has_none(machine: Machine,
     two = replace(machine, gpus=(card, card))
     look = Telemetry(cpu_clock_mhz=4712.0, gpus=(first,))
     computer, *cards = figure_sections(look, two)
-    assert (dict(computer.figures)["live.clock"], dict(computer.figures)["heading.memory"]) == ("4.7 GHz", "n/a")
+    assert (dict(computer.figures)["live.clock"], dict(computer.figures)["part.memory"]) == ("4.7 GHz", "n/a")
     assert [each.name for each in cards] == [f"GPU {number}: NVIDIA GeForce RTX 4070" for number in (0, 1)]
-    assert dict(cards[0].figures)["heading.memory"] == "7.3 GB"
+    assert dict(cards[0].figures)["part.memory"] == "7.3 GB"
     assert {text for _, text in cards[1].figures} == {"n/a"}
     shown = live_view.Figures()
     qtbot.addWidget(shown)

@@ -78,7 +78,7 @@ def test_the_menu_of_a_row_is_about_that_row(driver: Driver, page: ResultsPage, 
             sentence("button.copy"),
             sentence("menu.share"),
         ],
-        [sentence("menu.save_picture"), sentence("menu.copy_picture"), sentence("menu.export")],
+        [sentence("menu.save_picture"), sentence("menu.copy_picture"), sentence("plan_page.export")],
     )
     last = [sentence("results_page.rename"), sentence("button.delete"), sentence("results_page.columns")]
     assert list(entries) == [*first, *more, *last]
@@ -95,7 +95,7 @@ def test_the_menu_of_several_rows_is_about_all_of_them(driver: Driver, page: Res
     assert able == [
         sentence("page.compare"),
         sentence("button.copy"),
-        sentence("menu.export"),
+        sentence("plan_page.export"),
         sentence("button.delete"),
         sentence("results_page.columns"),
     ]
@@ -180,7 +180,9 @@ def test_compare_shows_just_the_selected_runs_and_published_ones(driver: Driver,
     def own() -> list[str]:
         return [bar.name.partition(", ")[0] for bar in bars.bars if bar.kind in ("you", "own")]
 
-    driver.until(lambda: own() == [sentence("compare.you"), sentence("compare.you")])
+    driver.until(
+        lambda: own() == [sentence("hardware_page.this_computer"), sentence("hardware_page.this_computer")]
+    )
     assert any(bar.kind == "reference" for bar in bars.bars)
     limit = compare_page(driver).limit
     assert said("compare_page.selected", count="2").is_all_of(limit.currentText())
@@ -193,7 +195,7 @@ def test_compare_shows_just_the_selected_runs_and_published_ones(driver: Driver,
     assert [limit.itemData(number) for number in range(limit.count())] == [0, 5, 20, 100]
     detail_of = driver.open_run(3)
     detail_of.commands.actions["compare"].trigger()
-    driver.until(lambda: own() == [sentence("compare.you")])
+    driver.until(lambda: own() == [sentence("hardware_page.this_computer")])
     assert [bar.value for bar in bars.bars if bar.kind == "you"] == [40.0]
 
 
@@ -209,7 +211,7 @@ def test_runs_of_different_workloads_say_why_they_are_not_together(
     select(page, other, 4)
     driver.press(page.compare_button)
     compared = compare_page(driver)
-    driver.until(lambda: f"{sentence('compare.you')}, " in compared.reasons.text())
+    driver.until(lambda: f"{sentence('hardware_page.this_computer')}, " in compared.reasons.text())
     assert compared.workload.currentData() == "mnist_mlp"
     for run_id, why in (
         (none, said("compare_page.none_has_result")),
@@ -275,7 +277,7 @@ def test_run_again_says_why_it_can_not(driver: Driver, page: ResultsPage, machin
     driver.window.show_page("benchmark")
     driver.begin_demo(epochs=1_000, step_s=0.01, until_epochs=1)
     again(driver, page, 1)
-    assert driver.message == sentence("again.busy")
+    assert driver.message == sentence("benchmark.benchmark_running")
     driver.page.cancel()
     driver.wait_for_result()
     assert len(driver.stored()) == before + 1
@@ -297,7 +299,7 @@ def test_export_of_the_chosen_and_of_all(
     ]
     save_to(monkeypatch, tmp_path / "all.json")
     driver.window.show_page("benchmark")  # where the choice is not visible
-    driver.window.action("menu.export").trigger()
+    driver.window.action("plan_page.export").trigger()
     driver.until(lambda: said("export.done", count="4").is_in(driver.message))
     runs = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))["runs"]
     assert [len(run["epoch_records"]) for run in runs] == [3, 3, 3, 3]
@@ -321,12 +323,12 @@ def test_what_the_filter_shows_is_what_is_exported(
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.search.setText("water")
     assert page.count.text() == sentence("results_page.runs_of_all", shown=1, count=4)
-    driver.window.action("menu.export").trigger()
+    driver.window.action("plan_page.export").trigger()
     driver.until(lambda: said("export.done", name="filtered.csv", count="1").is_all_of(driver.message))
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.search.setText("nothing has this")
     (tmp_path / "filtered.csv").unlink()
-    driver.window.action("menu.export").trigger()
+    driver.window.action("plan_page.export").trigger()
     assert said("results_page.no_match").is_all_of(driver.message)
     assert not (tmp_path / "filtered.csv").exists()
     with driver.qtbot.waitSignal(page.model.found):

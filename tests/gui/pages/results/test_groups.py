@@ -105,7 +105,7 @@ def test_a_group_is_one_row_with_its_headline(page: ResultsPage) -> None:
     assert (ab["id"], ab["value"], ab["status"]) == (
         sentence("results_page.runs", count=4),
         "1.25×",
-        sentence("page.ab"),
+        sentence("group.kind_ab"),
     )
     assert said("ab.difference", first="A").begins(ab["comment"])
     assert (engines["value"], engines["status"]) == ("PyTorch", sentence("group.kind_engines"))
