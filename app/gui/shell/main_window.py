@@ -246,7 +246,7 @@ class MainWindow(QMainWindow):
         self._add(file, "imports_page.menu", "Ctrl+O", self.imports.choose)
         self._add(file, "imports_page.type", "", self.imports.type_in)
         file.addSeparator()
-        self._add(file, "page.settings", "Ctrl+,", lambda: self.show_page("settings")).setMenuRole(
+        self._add(file, "menu.settings", "Ctrl+,", lambda: self.show_page("settings")).setMenuRole(
             roles.PreferencesRole
         )
         self._add(file, "menu.quit", keys.Quit, self.close).setMenuRole(roles.QuitRole)

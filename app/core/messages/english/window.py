@@ -46,6 +46,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "menu.run": "Run benchmark",
     "menu.save_picture": "Save picture …",
     "menu.share": "Share …",
+    "menu.settings": "Settings",
     "menu.shortcuts": "Keyboard shortcuts",
     "menu.undo_delete": "Undo delete",
     "menu.updates": "Check for updates …",
