@@ -15,7 +15,7 @@ from functools import partial
 from typing import NoReturn
 
 from workloads import CATALOGUE
-from workloads.engines.computers import computers, facts_of
+from workloads.engines.computers import cancel, computers, facts_of
 from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.cpu_allowance import limit_cpus
 from workloads.engines.peers import peers
@@ -138,6 +138,7 @@ def _watch(requests: Iterator[bytes], reporter: Reporter) -> None:
     for line in requests:
         if line.strip() == CANCEL:
             reporter.cancel_requested.set()
+            cancel()
         elif line.strip() == ENOUGH:
             reporter.enough.set()
     end_as_orphan()

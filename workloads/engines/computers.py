@@ -125,30 +125,33 @@ class Computers:
         try:
             yield
         except Cancelled:
-            self._tell("crashed", message("computers.cancelled"))
+            self.tell("crashed", message("computers.cancelled"))
             raise
         except WorkloadError as error:
-            self._tell(error.code, error.message)
+            self.tell(error.code, error.message)
             raise
         except Exception as error:
+            if self._is_over.is_set():  # cancelled here, so the others have ended
+                raise Cancelled from error
             if is_out_of_memory(error):
-                self._tell("out_of_memory", message("worker.out_of_memory"))
+                self.tell("out_of_memory", message("worker.out_of_memory"))
                 raise
             # The watching thread ends this process if it knows the reason.
             time.sleep(_REASON_WITHIN_S)
             if not _CONNECTION.search(f"{type(error).__name__} {error}"):
-                self._tell("internal", message("computers.failed"))
+                self.tell("internal", message("computers.failed"))
                 raise
             lost = _lost(error)
-            self._tell(lost.code, lost.message)
+            self.tell(lost.code, lost.message)
             raise lost from error
         finally:
             self._is_over.set()
 
-    def _tell(self, code: events.ErrorCode, said: Message) -> None:
+    def tell(self, code: events.ErrorCode, said: Message) -> None:
+        """End the run on the other computers for this reason, unless another one was faster."""
         self._is_over.set()
         if self._store is not None:
-            with suppress(Exception):  # the store is gone, or another computer was faster
+            with suppress(Exception):
                 self._store.put(_ENDED, msgspec.json.encode(_Ended(self._rank, code, said)).decode())
 
     def _watch(self, store: Store) -> None:
@@ -202,6 +205,12 @@ def meet(store: Callable[[], Store], engine_version: str) -> None:
     """Meet the run's other computers, if there are any. See `Computers.meet`."""
     if _current is not None:
         _current.meet(store, engine_version)
+
+
+def cancel() -> None:
+    """Tell the run's other computers that it was cancelled here, because an engine may be waiting for them."""
+    if _current is not None:
+        _current.tell("crashed", message("computers.cancelled"))
 
 
 def compare(name: str, facts: Mapping[str, Any]) -> None:
