@@ -182,6 +182,19 @@ def test_what_differs_is_named_on_both(
         assert sentence("computers.ended", rank=1, reason=differs) in computers[0].shown
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_run_that_is_cancelled_on_one_computer_ends_on_both(
+    engine: str, installed_engines: Paths, environment: dict[str, str], tmp_path: Path
+) -> None:
+    with two_computers(engine, environment, tmp_path, "--epochs", "1000", "--steps", "10") as computers:
+        wait_until(lambda: "1/1000 " in computers[0].shown, PATIENCE_S)
+        computers[1].process.send_signal(signal.SIGTERM)
+        assert [computer.finish() for computer in computers] == [1, 130]
+        reason = sentence("computers.cancelled")
+        assert sentence("computers.ended", rank=1, reason=reason) in computers[0].shown
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows suspends no process like this")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "paused"])
 @pytest.mark.parametrize("rank", [0, 1])
