@@ -38,7 +38,9 @@ def stopwatch(
 
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
             loss = logs["loss"]
-            _check_finite(loss, batch)
+            if not math.isfinite(loss):
+                said = message("training.diverged", loss=str(loss), step=batch + 1)
+                raise WorkloadError("non_finite_loss", said)
             reporter.step_end(loss)
             if self.epoch == 0:
                 _report_mark(batch + 1, proof_steps, loss, reporter)
@@ -72,11 +74,6 @@ def _report_mark(steps: int, proof_steps: int | None, loss: float, reporter: Rep
         reporter.send(events.Metric(key="proof_loss", value=loss))
     if steps == SETTLED_STEPS and (peak := peak_bytes()) is not None:
         reporter.send(events.Metric(key="settled_memory_bytes", value=float(peak)))
-
-
-def _check_finite(loss: float, batch: int) -> None:
-    if not math.isfinite(loss):
-        raise WorkloadError("non_finite_loss", message("training.diverged", loss=str(loss), step=batch + 1))
 
 
 def _check_loss(loss: float, band: tuple[float, float] | None, reporter: Reporter) -> None:
