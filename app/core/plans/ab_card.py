@@ -37,13 +37,14 @@ def ab_card(
     runs = measured_runs(group, paired)
     summary, kind, result = run.summary, headline_kind(run.summary.metric), judge_pairs(group)
     better = sentence("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
+    certainty = result.certainty()
     footer = (group.created_at[:10], version_line(summary.app_version))
     parts = [*computer_parts(runs[0]), *_same(runs, device_kind)]
     parts += [sentence("compare.virtual")] if runs[0].virtual_machine else []
     return ShareCard(
         title=" · ".join((name, *_common(runs))),
         headline=result.check_headline() if group.plan.has_equal_sides else result.headline(),
-        notes=(_note(group),),
+        notes=(certainty if result.pairs >= ENOUGH_PAIRS else f"{certainty} · {sentence('ab.needs_more_pairs')}",),
         chart=Sides(_sides(group, runs), f"{kind.label_within} ({better})"),
         machine=sentence("share.on_this_computer", name=" · ".join(_each(runs, device_title))),
         details=tuple(part for part in (" · ".join(parts), _engines(runs), " ".join(remarks)) if part),
@@ -85,12 +86,6 @@ def measured_runs(group: Group, paired: Sequence[RunSummary]) -> Sequence[RunSum
     if not paired:
         raise UsageError(message("share.no_ab_result", group_id=group.id), message("share.run_ab_again"))
     return paired
-
-
-def _note(group: Group) -> str:
-    result = judge_pairs(group)
-    said = result.certainty()
-    return said if result.pairs >= ENOUGH_PAIRS else f"{said} · {sentence('ab.needs_more_pairs')}"
 
 
 def _sides(group: Group, runs: Sequence[RunSummary]) -> tuple[Side, Side]:
