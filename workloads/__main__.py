@@ -59,7 +59,9 @@ def _run(line: bytes, reporter: Reporter, emitter: Emitter) -> events.EndStatus:
     job = None
     try:
         job = _checked_job(line)
-        _limit_cpus(job.spec)
+        cpus = job.spec.settings.get("cpus")
+        if isinstance(cpus, int) and not limit_cpus(cpus):
+            raise WorkloadError("bad_parameters", message("engine.cpus_not_limited", cpus=cpus))
         if _processes(job.spec) > 1 or job.place is not None:
             beat(emitter)
         workload, give_up = CATALOGUE[job.spec.workload], partial(_give_up, reporter)
@@ -101,12 +103,6 @@ def _give_up(reporter: Reporter, error: WorkloadError) -> NoReturn:
 def _processes(spec: RunSpec) -> int:
     is_alone = spec.devices_here == 1 or not engine_named(spec.engine).has_process_per_device
     return 1 if is_alone else spec.devices_here
-
-
-def _limit_cpus(spec: RunSpec) -> None:
-    cpus = spec.settings.get("cpus")
-    if isinstance(cpus, int) and not limit_cpus(cpus):
-        raise WorkloadError("bad_parameters", message("engine.cpus_not_limited", cpus=cpus))
 
 
 def _unexpected(error: Exception, job: Job | None) -> events.Error:

@@ -30,13 +30,6 @@ HeadlineKey = Literal[
 ]
 
 
-def unknown_parameter(workload: "Workload", name: str) -> Message:
-    """Return the error message for an unknown parameter. The message lists the known ones."""
-    names = [parameter.name for parameter in workload.parameters]
-    code = "workload.other_parameters" if names else "workload.no_parameters"
-    return message(code, workload=workload.id, name=repr(name[:60]), known=names or None)
-
-
 # With fewer steps, a network's loss hardly changes.
 LEARNING_STEPS = 20
 
@@ -169,7 +162,6 @@ class Workload:
 
     @property
     def title(self) -> Message:
-        """Display name."""
         return message(f"title.{self.id}")
 
     @property
@@ -200,7 +192,10 @@ class Workload:
         declared = {parameter.name: parameter for parameter in self.parameters}
         for name, value in spec.parameters.items():
             if name not in declared:
-                raise WorkloadError("bad_parameters", unknown_parameter(self, name))
+                names = [parameter.name for parameter in self.parameters]
+                code = "workload.other_parameters" if names else "workload.no_parameters"
+                said = message(code, workload=self.id, name=repr(name[:60]), known=names or None)
+                raise WorkloadError("bad_parameters", said)
             declared[name].check(value)
         for parameter in self.parameters:
             if parameter.required and not folders_of(str(spec.parameters.get(parameter.name, parameter.default))):
@@ -314,7 +309,6 @@ class Workload:
 
     @property
     def study_name(self) -> str:
-        """Authors and year of the study; "" if there is none."""
         return STUDIES.get(self.study, self.study)
 
     def units_of(self, variant: str) -> int:
@@ -323,7 +317,6 @@ class Workload:
 
     @property
     def counts_images(self) -> bool:
-        """Whether the examples are images."""
         return self.kind == "image"
 
     def memory_need(self, engine: str) -> MemoryNeed | None:

@@ -21,7 +21,6 @@ class AppError(Exception):
 
     @property
     def advice_text(self) -> str | None:
-        """The advice as a sentence; None if there is no advice."""
         return self.advice if self.advice is None or isinstance(self.advice, str) else text(self.advice)
 
     def __str__(self) -> str:

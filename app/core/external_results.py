@@ -29,5 +29,4 @@ class ImportedResult:
 
     @property
     def is_log(self) -> bool:
-        """Whether the result was read from an epoch log."""
         return self.summary.app_version == EPOCH_LOG

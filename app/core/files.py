@@ -123,10 +123,8 @@ def closing(source: Iterator[Row]) -> Iterator[Iterator[Row]]:
 
 
 def _own_descriptor(path: Path) -> int | None:
-    """Return our own open descriptor to which the path refers (/dev/stdout, /dev/fd/N …), or None.
-
-    Opening such a path again would truncate a redirected file.
-    """
+    """Return our own open descriptor to which the path refers (/dev/stdout, /dev/fd/N …), or None."""
+    # Opening such a path again would truncate a redirected file.
     match = _OWN_DESCRIPTOR.fullmatch(str(path)) if os.name == "posix" else None
     if match is None:
         return None
@@ -150,13 +148,7 @@ def _open_device(path: Path) -> int:
 
 
 def _replace(target: Path, chunks: Iterable[bytes], status: os.stat_result | None) -> None:
-    """Replace the target with a new file; if that isn't possible, write to the existing file.
-
-    Args:
-        target: Path of the file; not a link.
-        chunks: New content.
-        status: The target's status; None if it doesn't exist.
-    """
+    """Replace the target with a new file; if that isn't possible, write to the existing file."""
     part = target.with_name(f".epochmark-{os.urandom(16).hex()}.part")
     try:
         try:
@@ -164,7 +156,11 @@ def _replace(target: Path, chunks: Iterable[bytes], status: os.stat_result | Non
         except OSError as error:
             if status is None or error.errno not in _NOT_REPLACEABLE:
                 raise
-            _write_in_place(target, chunks)
+            # The whole content is collected first, because the file can't be replaced.
+            with tempfile.TemporaryFile() as spool:
+                spool.writelines(chunks)
+                spool.seek(0)
+                _overwrite(target, iter(lambda: spool.read(_BLOCK_BYTES), b""))
             return
         _fill(descriptor, chunks)
         try:
@@ -188,28 +184,16 @@ def _make(part: Path, target: Path, status: os.stat_result | None) -> int:
             if (status.st_uid, status.st_gid) != (os.geteuid(), os.fstat(descriptor).st_gid):
                 os.fchown(descriptor, status.st_uid, status.st_gid)
             os.fchmod(descriptor, status.st_mode & 0o777)
-            _copy_attributes(target, descriptor)
+            # Access control lists and other attributes, if the file system supports them
+            if hasattr(os, "listxattr"):
+                with contextlib.suppress(OSError):
+                    for name in os.listxattr(target):
+                        if name.startswith(("user.", "system.posix_acl")):
+                            os.setxattr(descriptor, name, os.getxattr(target, name))
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor
-
-
-def _copy_attributes(target: Path, descriptor: int) -> None:
-    """Copy access control lists and other attributes if the file system supports them."""
-    if hasattr(os, "listxattr"):
-        with contextlib.suppress(OSError):
-            for name in os.listxattr(target):
-                if name.startswith(("user.", "system.posix_acl")):
-                    os.setxattr(descriptor, name, os.getxattr(target, name))
-
-
-def _write_in_place(target: Path, chunks: Iterable[bytes]) -> None:
-    """Write to a file that can't be replaced, after collecting the whole content."""
-    with tempfile.TemporaryFile() as spool:
-        spool.writelines(chunks)
-        spool.seek(0)
-        _overwrite(target, iter(lambda: spool.read(_BLOCK_BYTES), b""))
 
 
 def _overwrite(target: Path, chunks: Iterable[bytes]) -> None:

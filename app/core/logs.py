@@ -58,10 +58,8 @@ class _QuietTerminal(logging.StreamHandler[TextIO]):
 
 class _QuietFile(logging.handlers.RotatingFileHandler):
     def rotate(self, source: str, dest: str) -> None:
-        """Rotate the file.
-
-        On Windows, if another instance of Epochmark has the file open, copy and truncate the file instead.
-        """
+        """Rotate the file."""
+        # On Windows, if another instance of Epochmark has the file open, copy and truncate the file instead.
         try:
             super().rotate(source, dest)
         except PermissionError:

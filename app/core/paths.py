@@ -163,7 +163,9 @@ def make_folder(folder: Path) -> None:
         if not is_folder(folder):
             folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
-        where = next((place for place in (folder, *folder.parents) if _is_in_the_way(place)), folder)
+        where = next(
+            (place for place in (folder, *folder.parents) if os.path.lexists(place) and not place.is_dir()), folder
+        )
         code = "folders.link_in_place" if where.is_symlink() else "folders.file_in_place"
         raise UsageError(message(code, folder=_shown(where)), message("folders.move_away")) from error
     except OSError as error:
@@ -179,7 +181,3 @@ def make_folder(folder: Path) -> None:
 
 def _shown(folder: Path) -> str:
     return one_line(str(folder), _SHOWN_LIMIT)
-
-
-def _is_in_the_way(place: Path) -> bool:
-    return os.path.lexists(place) and not place.is_dir()

@@ -154,7 +154,6 @@ class RunSummary(Headline):
 
     @property
     def wall_s(self) -> float | None:
-        """Time from start to end in seconds; None if unknown."""
         if self.finished_at is None:
             return None
         try:

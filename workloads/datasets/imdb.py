@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from workloads.datasets import imdb_twin, source, twins
+from workloads.datasets import source, twins
 from workloads.datasets.archives import Limits, tar_members
 from workloads.datasets.source import DatasetSource, HostileArchiveError, MissingDataError, SourceFile
 from workloads.protocol.messages import message
@@ -85,7 +85,12 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
                 if match[3] in reviews:
                     place = f"{match[1]}/{match[2]}"
                     raise HostileArchiveError(message("archive.review_twice", review=match[3], place=place))
-                reviews[match[3]] = _one_line(members.read(member, MAX_REVIEW_BYTES), member.name)
+                try:
+                    text = members.read(member, MAX_REVIEW_BYTES).decode("utf-8")
+                except UnicodeDecodeError as error:
+                    said = message("archive.not_utf8", file=member.name, position=error.start)
+                    raise HostileArchiveError(said) from error
+                reviews[match[3]] = " ".join(text.replace("<br />", " ").split())
     for name, reviews in by_file.items():
         if len(reviews) != REVIEWS_PER_FILE:
             place = name.removesuffix(".txt").replace("-", "/")
@@ -115,7 +120,7 @@ def load(folder: Path | None, *, words: int = 20_000) -> Reviews:
     digest = hashlib.sha256()
     splits: list[_Split] = []
     for split in range(2):
-        ids, offsets, labels = imdb_twin.make_split(split, 2 * REVIEWS_PER_FILE)
+        ids, offsets, labels = _twin_split(split, 2 * REVIEWS_PER_FILE)
         for part in (ids.data, offsets.data, labels.data):
             digest.update(part)
         ids[ids >= words] = UNKNOWN
@@ -216,14 +221,6 @@ def _appended(
     return joined, offsets + behind
 
 
-def _one_line(raw: bytes, name: str) -> str:
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise HostileArchiveError(message("archive.not_utf8", file=name, position=error.start)) from error
-    return " ".join(text.replace("<br />", " ").split())
-
-
 def _real(folder: Path, words: int) -> Reviews:
     raw = [source.read_installed(folder, name, SOURCE.title) for name in FILES]
     digest = hashlib.sha256(b"".join(raw)).hexdigest()
@@ -270,3 +267,49 @@ def _offsets(lengths: "Iterable[int] | NDArray[np.int64]") -> "NDArray[np.int64]
     import numpy as np
 
     return np.concatenate([[0], np.cumsum(np.fromiter(lengths, np.int64))])
+
+
+WORDS = 30_000  # more than any study uses
+START, FIRST_WORD = 1, 4
+_RECIPE = 32
+_PHRASES = 1 << 17
+_TELLING = 8  # one phrase in this many reveals the label
+_OPINIONS = 64  # number of word pairs that reveal the label
+_FIRST_OPINION = 300  # frequency rank of the first of them
+
+
+def _twin_split(split: int, count: int) -> "tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]":
+    """Return ids, offsets and labels of `count` reviews, half of them positive."""
+    import numpy as np
+
+    labels = (twins.shuffled([_RECIPE, split, 0], count) % 2).astype(np.int32)
+    # A few reviews are short, most have 100 to 250 words, some over 1,000.
+    draw = (twins.raw_numbers([_RECIPE, split, 1], count) >> np.uint64(54)).astype(np.int64)
+    phrases = (20 + 36_500 // (16 + draw) + (1023 - draw) // 8) // twins.PHRASE_WORDS
+    choice = twins.raw_numbers([_RECIPE, split, 2], int(phrases.sum()))
+    # Two in ten revealing phrases contradict the label, so no network can be right every time.
+    contrary = (choice >> np.uint64(40)) % np.uint64(10) < 2
+    version = np.repeat(labels, phrases) ^ contrary
+    which = (choice % np.uint64(_PHRASES)).astype(np.int64) + version * _PHRASES
+    lengths = 1 + twins.PHRASE_WORDS * phrases
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    ids = np.empty(offsets[-1], np.int32)
+    is_word = np.ones(len(ids), bool)
+    is_word[offsets[:-1]] = False
+    ids[offsets[:-1]] = START
+    ids[is_word] = _phrase_table()[which].reshape(-1)
+    return ids, offsets, labels
+
+
+def _phrase_table() -> "NDArray[np.int32]":
+    """Return word ids of shape (2 × phrases, 4): the negative versions of all phrases, then the positive ones."""
+    import numpy as np
+
+    against = twins.phrases([_RECIPE, 9], _PHRASES, WORDS)
+    # Opinion words are reserved for revealing phrases.
+    against[(against >= _FIRST_OPINION) & (against < _FIRST_OPINION + 2 * _OPINIONS)] = 0
+    telling = np.arange(0, _PHRASES, _TELLING)
+    against[telling, 1] = _FIRST_OPINION + 2 * (telling // _TELLING % _OPINIONS)
+    favour = against.copy()
+    favour[telling, 1] += 1
+    return np.concatenate([against, favour]) + np.int32(FIRST_WORD)

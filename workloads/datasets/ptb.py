@@ -149,7 +149,10 @@ def _twin() -> Words:
     import numpy as np
 
     end = 0
-    table = _phrase_table()
+    # Phrases that together contain every word except the end-of-sentence id
+    words = twins.phrases([_RECIPE, 9], _PHRASES, VOCABULARY - 1).reshape(-1)
+    words[: VOCABULARY - 1] = np.arange(VOCABULARY - 1)
+    table = words[twins.shuffled([_RECIPE, 10], len(words))].reshape(_PHRASES, twins.PHRASE_WORDS) + np.int32(1)
     digest = hashlib.sha256()
     ids, offsets = [], []
     for number, name in enumerate(FILES):
@@ -178,15 +181,6 @@ def _twin() -> Words:
         source="synthetic",
         checksum=digest.hexdigest(),
     )
-
-
-def _phrase_table() -> "NDArray[np.int32]":
-    """Return phrases that together contain every word except the end-of-sentence id."""
-    import numpy as np
-
-    words = twins.phrases([_RECIPE, 9], _PHRASES, VOCABULARY - 1).reshape(-1)
-    words[: VOCABULARY - 1] = np.arange(VOCABULARY - 1)
-    return words[twins.shuffled([_RECIPE, 10], len(words))].reshape(_PHRASES, twins.PHRASE_WORDS) + np.int32(1)
 
 
 def _sentence_ends(seed: list[int], lines: int, tokens: int) -> "NDArray[np.int64]":

@@ -26,14 +26,6 @@ def read_regular(path: Path, limit_bytes: int | None = None) -> bytes:
 
 
 def _open_regular(path: Path) -> BinaryIO:
-    """Open a regular file for reading without ever blocking.
-
-    Args:
-        path: The file. Links are followed.
-
-    Raises:
-        OSError: The file can't be opened or isn't a regular file.
-    """
     _check(path.stat(), path, None)  # check first, because opening a device may have side effects
 
     def open_at_once(name: str, flags: int) -> int:

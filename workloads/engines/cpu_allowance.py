@@ -192,10 +192,7 @@ def cgroup_folders(root: Path) -> list[Path]:
 
 
 def _quota_of(folder: Path) -> float | None:
-    """Return the limit of one group.
-
-    Version 2 of control groups stores it as "200000 100000", version 1 in two files.
-    """
+    # Version 2 of control groups stores it as "200000 100000", version 1 in two files.
     parts = _read_text(folder / "cpu.max").split()
     if not parts:
         parts = [_read_text(folder / name).strip() for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")]

@@ -1,5 +1,6 @@
 """The engine interface. Imports no engine, because the app uses it too."""
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -265,7 +266,7 @@ class Engine:
 
     def constant(self, x: Any, y: Any) -> Any:
         """Return a stream that repeats one batch forever, from the computer's memory."""
-        return self.with_rows(self.generated(lambda: _again(x, y)), x)
+        return self.with_rows(self.generated(lambda: itertools.repeat((x, y))), x)
 
     def in_order(self, x: Any, y: Any, batch_size: int) -> Any:
         """Return the batches from arrays in order, for one pass."""
@@ -362,11 +363,6 @@ class _Batches:
         for first in range(0, len(self._x), self._batch_size):
             rows = slice(first, first + self._batch_size)
             yield self._x[rows], self._y[rows]
-
-
-def _again(x: Any, y: Any) -> Iterator[tuple[Any, Any]]:
-    while True:
-        yield x, y
 
 
 def _rows(x: Any, y: Any) -> Iterator[tuple[Any, Any]]:

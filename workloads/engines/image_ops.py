@@ -108,7 +108,10 @@ def varied(jpeg: bytes, side_px: int, variation: Variation) -> "NDArray[np.float
     shades = np.arange(256) / 255
     counts = np.asarray(picture.histogram()).reshape(3, 256)
     margin = math.ceil(side_px * _FURTHEST) + 1
-    affine = _rotation(variation.angle, side_px, margin)
+    cosine, sine, middle = math.cos(variation.angle), math.sin(variation.angle), side_px / 2
+    right = margin + middle - middle * cosine + middle * sine
+    down = margin + middle - middle * sine - middle * cosine
+    affine = (cosine, -sine, right, sine, cosine, down)
     result = np.empty((side_px, side_px, 3), np.float32)
     for colour, band in enumerate(picture.split()):
         mean = counts[colour] @ shades / side_px**2
@@ -118,14 +121,6 @@ def varied(jpeg: bytes, side_px: int, variation: Variation) -> "NDArray[np.float
         turned = plane.transform((side_px, side_px), Image.Transform.AFFINE, affine, Image.Resampling.BILINEAR)
         result[..., colour] = np.asarray(turned)
     return result
-
-
-def _rotation(angle: float, side_px: int, margin: int) -> tuple[float, ...]:
-    cosine, sine = math.cos(angle), math.sin(angle)
-    middle = side_px / 2
-    right = margin + middle - middle * cosine + middle * sine
-    down = margin + middle - middle * sine - middle * cosine
-    return cosine, -sine, right, sine, cosine, down
 
 
 def _square(jpeg: bytes, side_px: int) -> Any:

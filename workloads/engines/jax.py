@@ -10,7 +10,6 @@ from typing import Any
 from workloads.engines.computers import LOST_S, Decisions, Store
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Started, copy_of
-from workloads.engines.jax_steps import StepWatch
 from workloads.engines.keras_feed import Batch, Batches, KerasFeed, part_of
 from workloads.engines.peers import OWN_ADDRESS, host, not_connected, rank
 from workloads.protocol.messages import Message, message
@@ -137,7 +136,7 @@ class Jax(KerasFeed):
 
             jax.distributed.shutdown()  # waits for all, because the others fail if rank 0 has ended
 
-    def step_watch(self, model: Any, spec: RunSpec) -> StepWatch:
+    def step_watch(self, model: Any, spec: RunSpec) -> "StepWatch":
         return StepWatch(model)
 
     def gpus(self) -> int:
@@ -260,11 +259,9 @@ def _join(jax: Any, machines: int) -> None:
 
 
 def _use_own_address() -> None:
-    """Make CPUs exchange data through this computer's address on the way to rank 0.
-
-    By default, JAX uses the address that the computer's name resolves to. On Debian, for example, this is a
-    loopback address, which other computers can't reach.
-    """
+    """Make CPUs exchange data through this computer's address on the way to rank 0."""
+    # By default, JAX uses the address that the computer's name resolves to. On Debian, for example, this is a
+    # loopback address, which other computers can't reach.
     from jax._src.lib import _jax
 
     usual = _jax.make_gloo_tcp_collectives
@@ -312,3 +309,37 @@ def _placed(batch: Batch) -> Batch:
 
     x, y = jax.tree.map(placed, batch)
     return x, y
+
+
+class StepWatch:
+    """Counts the examples of each training step within the step itself, where the optimizer updates the weights.
+
+    Args:
+        model: A compiled model that `fit` hasn't built yet.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._predicted = 0
+        self._optimizer = optimizer = model.optimizer
+        self._examples = optimizer.add_variable((), dtype="int32", name="examples")
+        self._compute_loss, model.compute_loss = model.compute_loss, self._remember
+        self._apply, optimizer.stateless_apply = optimizer.stateless_apply, self._count
+
+    def examples(self) -> int:
+        return int(self._examples.value)
+
+    def _remember(self, *arguments: Any, **named: Any) -> Any:
+        import jax
+
+        predictions = jax.tree.leaves(named["y_pred"] if "y_pred" in named else arguments[2])
+        self._predicted = min(int(array.shape[0]) for array in predictions)
+        return self._compute_loss(*arguments, **named)
+
+    def _count(self, optimizer_variables: Any, *arguments: Any, **named: Any) -> Any:
+        """Update the weights, and count the predicted examples. Called while a step is being traced."""
+        weights, variables = self._apply(optimizer_variables, *arguments, **named)
+        variables = [
+            value + self._predicted if variable is self._examples else value
+            for variable, value in zip(self._optimizer.variables, variables, strict=True)
+        ]
+        return weights, variables

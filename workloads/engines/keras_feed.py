@@ -175,5 +175,4 @@ def part_of(batch: Batch, rank: int, count: int) -> Batch:
 
 
 def _rows(y: Any, rows: Any) -> Any:
-    """Return the selected rows of one array, or of each of several arrays."""
     return [part[rows] for part in y] if isinstance(y, list | tuple) else y[rows]

@@ -1,13 +1,16 @@
 """Starts a run's engine before the first operation and reports the resolved settings."""
 
+import math
 import os
 import sys
+import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from workloads.engines.computers import meet
 from workloads.engines.cpu_allowance import cpu_quota, visible_cpus
-from workloads.engines.device_speeds import device_speeds
+from workloads.engines.device_trial import numbers
 from workloads.engines.engine import Engine, tf32_refusal
 from workloads.engines.registry import engine_named
 from workloads.protocol.errors import WorkloadError
@@ -53,7 +56,11 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
     if (backend := keras.backend.backend()) != engine.backend:
         said = message("engine.other_backend", engine=engine.title, backend=backend)
         raise WorkloadError("engine_missing", said)
-    _configure_keras(keras, spec)
+    # Ignore the user's keras.json. It must not affect the measurement.
+    keras.config.set_floatx("float32")
+    keras.config.set_image_data_format("channels_last")
+    keras.mixed_precision.set_dtype_policy(spec.precision)
+    keras.utils.set_random_seed(spec.seed)
     reporter.send(
         Environment(
             engine=engine.name,
@@ -75,14 +82,6 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
     return engine
 
 
-def _configure_keras(keras: Any, spec: RunSpec) -> None:
-    # Ignore the user's keras.json. It must not affect the measurement.
-    keras.config.set_floatx("float32")
-    keras.config.set_image_data_format("channels_last")
-    keras.mixed_precision.set_dtype_policy(spec.precision)
-    keras.utils.set_random_seed(spec.seed)
-
-
 def is_gone(engine: Engine) -> bool:
     modules = [sys.modules.get(name) for name in ("keras", engine.backend)]
     files = [getattr(module, "__file__", None) for module in modules]
@@ -90,7 +89,6 @@ def is_gone(engine: Engine) -> bool:
 
 
 def _not_imported(engine: Engine, error: Exception) -> WorkloadError:
-    """Return the error for an engine whose import failed."""
     reason = " ".join(str(error).split())[:300] or type(error).__name__
     return WorkloadError("engine_missing", message("engine.not_imported", engine=engine.title, reason=reason))
 
@@ -136,3 +134,62 @@ def peak_bytes() -> int | None:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak
+
+
+# Even a fast GPU computes longer than it takes to start a product. In a quarter of a second, its clock rises.
+_GPU_SIZE, _GPU_S = 3_072, 0.25
+_CPU_SIZE, _CPU_S = 256, 0.0
+_PRODUCTS = 2
+_CALLS_AT_LEAST = 3
+
+
+def device_speeds(engine: Engine, spec: RunSpec) -> tuple[float, ...] | None:
+    """Return the speed of each device in FLOP/s, at the run's precision.
+
+    Args:
+        engine: The started engine. If it has a process per device, all of them must call this function.
+        spec: Spec of the run.
+
+    Returns:
+        Speeds in the order of the devices; None with a single device or several computers, or if a measurement
+        failed.
+    """
+    if spec.device_count == 1 or spec.machine_count > 1:
+        return None
+    size, duration_s = (_GPU_SIZE, _GPU_S) if engine.gpus() else (_CPU_SIZE, _CPU_S)
+    own = [_speed(scope, size, duration_s) for scope in engine.device_scopes()]
+    speeds = engine.of_all_devices(own)
+    return tuple(speeds) if all(map(math.isfinite, speeds)) else None
+
+
+def _speed(scope: AbstractContextManager[Any], size: int, duration_s: float) -> float:
+    """Return the best speed of one device in FLOP/s; NaN if the measurement fails."""
+    try:
+        with scope:
+            best_s = _best_s(size, duration_s)
+        return _PRODUCTS * 2 * size**3 / best_s
+    except Exception:  # noqa: BLE001 - the run needs the device, but not its speed
+        return math.nan
+
+
+def _best_s(size: int, duration_s: float) -> float:
+    import keras
+
+    dtype = keras.mixed_precision.dtype_policy().compute_dtype
+    # The products of such numbers are neither too large nor too small for float16.
+    matrix = keras.ops.cast(keras.ops.convert_to_tensor(numbers(size, size) / math.sqrt(size)), dtype)
+
+    def call() -> None:
+        product = matrix
+        for _ in range(_PRODUCTS):
+            product = keras.ops.matmul(product, matrix)
+        # Reading one value waits for the device. TensorFlow can't convert bfloat16 to NumPy.
+        keras.ops.convert_to_numpy(keras.ops.cast(product[0, 0], "float32"))
+
+    call()
+    durations_s: list[float] = []
+    while len(durations_s) < _CALLS_AT_LEAST or sum(durations_s) < duration_s:
+        start_s = time.perf_counter()
+        call()
+        durations_s.append(time.perf_counter() - start_s)
+    return min(durations_s)

@@ -12,7 +12,6 @@ from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Engine, Started, copy_of
 from workloads.engines.image_pipeline import PictureBatches
 from workloads.engines.tensorflow_machines import ClusterStore, alike, connected, prepare, total
-from workloads.engines.tensorflow_steps import StepWatch, copies_of
 from workloads.protocol.spec import RunSpec
 
 
@@ -100,7 +99,8 @@ class TensorFlow(Engine):
 
     def devices_used(self, model: Any) -> int:
         if self._machines == 1:
-            return len(copies_of(model.trainable_variables[0]))
+            weight = model.trainable_variables[0].value
+            return len(getattr(weight, "values", (weight,)))
         return alike(self._strategy, model.trainable_variables)
 
     def store(self) -> Store:
@@ -119,7 +119,7 @@ class TensorFlow(Engine):
             prepare(self._strategy, model)
         super().fit(model, **arguments)
 
-    def step_watch(self, model: Any, spec: RunSpec) -> StepWatch:
+    def step_watch(self, model: Any, spec: RunSpec) -> "StepWatch":
         if self._machines == 1:
             return StepWatch(model, jit=spec.jit)
         return StepWatch(model, jit=spec.jit, total=partial(total, self._strategy))
@@ -331,3 +331,43 @@ def _choose_devices(tf: Any, spec: RunSpec) -> tuple[str, str | None, list[str]]
         tf.config.experimental.set_memory_growth(gpu, True)
     details = tf.config.experimental.get_device_details(chosen[0])
     return f"gpu:{indices[0]}", details.get("device_name"), [f"GPU:{number}" for number in range(len(chosen))]
+
+
+class StepWatch:
+    """Counts the examples of each training step within the step itself, where the optimizer updates the weights.
+
+    Args:
+        model: A compiled model.
+        jit: Whether XLA compiles the step. If so, the counter must be on the step's device.
+        total: Returns the sum of a number over all computers.
+    """
+
+    def __init__(self, model: Any, *, jit: bool, total: Callable[[int], int] = int) -> None:
+        import tensorflow as tf
+
+        self._tf = tf
+        self._total = total
+        self._predicted: Any = None
+        self._place = None if jit else "CPU:0"
+        with tf.device(self._place):
+            self._examples = tf.Variable(0, trainable=False, dtype=tf.int64)
+        self._compute_loss, model.compute_loss = model.compute_loss, self._remember
+        self._apply, model.optimizer.apply = model.optimizer.apply, self._count
+
+    def examples(self) -> int:
+        return self._total(int(self._examples.numpy()))
+
+    def _remember(self, *arguments: Any, **named: Any) -> Any:
+        self._predicted = named["y_pred"] if "y_pred" in named else arguments[2]
+        return self._compute_loss(*arguments, **named)
+
+    def _count(self, gradients: Any, *arguments: Any, **named: Any) -> Any:
+        """Update the weights, and count the predicted examples. Called while a step is being traced."""
+        tf = self._tf
+        if self._predicted is not None:
+            # The shapes of GPU tensors are in the computer's memory, where the addition takes place.
+            shapes = [tf.shape(part, out_type=tf.int64) for part in tf.nest.flatten(self._predicted)]
+            with tf.device(self._place):
+                sizes = [shape[0] for shape in shapes]
+                self._examples.assign_add(tf.reduce_min(sizes) if sizes[1:] else sizes[0])
+        return self._apply(gradients, *arguments, **named)

@@ -15,7 +15,6 @@ from workloads.engines.engine import Started
 from workloads.engines.keras_feed import Batch, Batches, KerasFeed
 from workloads.engines.peers import local_rank
 from workloads.engines.torch_ranks import Ended, Ranks, RanksStore
-from workloads.engines.torch_steps import StepWatch
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
 from workloads.protocol.spec import RunSpec
@@ -81,11 +80,15 @@ class Torch(KerasFeed):
         if spec.threads is not None:
             torch.set_num_threads(spec.threads)
         if spec.jit:
-            _compile_each_shape(torch)
+            # PyTorch compiles a step for each batch shape, as XLA does, instead of one step for all shapes.
+            torch._dynamo.config.automatic_dynamic_shapes = False
+            torch._dynamo.config.recompile_limit = _SHAPES
         if spec.onednn is not None:
             torch.backends.mkldnn.set_flags(spec.onednn)
         if (tf32 := spec.settings.get("tf32")) is not None:
-            _use_tf32(torch, allowed=bool(tf32))
+            # Set all three, because PyTorch raises an error later if cuDNN's two settings differ.
+            for part in (torch.backends.cuda.matmul, torch.backends.cudnn.conv, torch.backends.cudnn.rnn):
+                part.fp32_precision = "tf32" if tf32 else "ieee"
         device, self._device, device_name = _choose_device(torch, spec)
         if (
             spec.jit
@@ -94,15 +97,18 @@ class Torch(KerasFeed):
             raise WorkloadError("bad_parameters", said_no)
         os.environ["KERAS_TORCH_DEVICE"] = self._device
         if spec.device_count > 1:
-            self._join(torch, spec)
+            if self._device == "cpu" and spec.threads is None:
+                torch.set_num_threads(max(1, torch.get_num_threads() // spec.devices_here))
+            self._ranks = Ranks(self._device)
+            self.leads = self._ranks.leads
         self._seed = spec.seed
-        on_cpu = device == "cpu"
+        mkldnn = torch.backends.mkldnn if device == "cpu" else None
         return Started(
             version=str(torch.__version__),
             device=device,
             device_name=device_name,
             tf32=_uses_tf32(torch) if self._device.startswith("cuda") else None,
-            onednn=_uses_onednn(torch) if on_cpu else None,
+            onednn=None if mkldnn is None else bool(mkldnn.is_available() and mkldnn.enabled),
             threads=int(torch.get_num_threads()),
         )
 
@@ -117,17 +123,10 @@ class Torch(KerasFeed):
             return True
         return "RuntimeError" in names and any(part in str(error) for part in _OUT_OF_MEMORY)
 
-    def _join(self, torch: Any, spec: RunSpec) -> None:
-        """Connect to the run's other processes."""
-        if self._device == "cpu" and spec.threads is None:
-            torch.set_num_threads(max(1, torch.get_num_threads() // spec.devices_here))
-        self._ranks = Ranks(self._device)
-        self.leads = self._ranks.leads
-
     def store(self) -> Store:
         return RanksStore()
 
-    def step_watch(self, model: Any, spec: RunSpec) -> StepWatch | None:
+    def step_watch(self, model: Any, spec: RunSpec) -> "StepWatch | None":
         """Watch the steps unless torch.compile compiles them."""
         if self._ranks is not None:
             self._ranks.share(model)
@@ -325,28 +324,40 @@ def _same_random_numbers(torch: Any, device: str) -> Any:
     return torch.random.fork_rng([int(index)], device_type=kind)
 
 
-def _compile_each_shape(torch: Any) -> None:
-    """Make PyTorch compile a step for each batch shape, as XLA does, instead of one step for all shapes."""
-    torch._dynamo.config.automatic_dynamic_shapes = False
-    torch._dynamo.config.recompile_limit = _SHAPES
-
-
 def _uses_tf32(torch: Any) -> bool:
     """Return whether both float32 products and convolutions use TensorFloat-32. By default, only the latter do."""
     return bool(torch.backends.cudnn.conv.fp32_precision == torch.backends.cuda.matmul.fp32_precision == "tf32")
 
 
-def _use_tf32(torch: Any, *, allowed: bool) -> None:
-    """Allow or forbid TensorFloat-32 for float32 products and convolutions."""
-    # Set all three, because PyTorch raises an error later if cuDNN's two settings differ.
-    for part in (torch.backends.cuda.matmul, torch.backends.cudnn.conv, torch.backends.cudnn.rnn):
-        part.fp32_precision = "tf32" if allowed else "ieee"
-
-
-def _uses_onednn(torch: Any) -> bool:
-    return bool(torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled)
-
-
 def _waited(numbers: Any) -> float:
     """Return the last value, after waiting until all values are computed."""
     return float(numbers.flatten()[-1])
+
+
+class StepWatch:
+    """Counts the examples of all training steps.
+
+    Args:
+        model: A compiled model whose steps aren't compiled by torch.compile.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._examples = 0
+        self._model = model
+        self._predicted = 0
+        self._compute_loss, model.compute_loss = model.compute_loss, self._remember
+        self._apply, model.optimizer.apply = model.optimizer.apply, self._count
+
+    def examples(self) -> int:
+        return self._examples
+
+    def _remember(self, *arguments: Any, **named: Any) -> Any:
+        if self._model.training:
+            # Don't keep the predictions. They would occupy memory until the next step.
+            made = named["y_pred"] if "y_pred" in named else arguments[2]
+            self._predicted = min(map(len, made)) if isinstance(made, list | tuple) else len(made)
+        return self._compute_loss(*arguments, **named)
+
+    def _count(self, gradients: Any, *arguments: Any, **named: Any) -> Any:
+        self._examples += self._predicted
+        return self._apply(gradients, *arguments, **named)

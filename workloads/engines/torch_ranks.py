@@ -169,13 +169,6 @@ class Ranks:
         finally:
             self._is_validating = False
 
-    def _follow_validation(self) -> None:
-        """Validate between two training steps, where Keras doesn't expect it."""
-        if self._validation is not None:
-            self._validated(self._validation)
-            self._model.reset_metrics()
-            self._model.train()
-
     def _agree(self, command: int) -> None:
         """Send a command (leader), or execute commands up to this one (follower)."""
         if self.leads:
@@ -202,8 +195,11 @@ class Ranks:
             self._count()
         elif command == _METRICS:
             self._add_metrics()
-        elif command == _VALIDATE:
-            self._follow_validation()
+        elif command == _VALIDATE and self._validation is not None:
+            # Between two training steps, where Keras doesn't expect it
+            self._validated(self._validation)
+            self._model.reset_metrics()
+            self._model.train()
 
     def _count(self) -> int:
         seen = self._torch.tensor(self._watch.examples() if self._watch is not None else 0)

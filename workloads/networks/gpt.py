@@ -73,7 +73,6 @@ class _Languini(_Language):
     size: int
 
     def expected_parameters(self, spec: RunSpec) -> int:
-        """Return the parameter count, computed from the architecture."""
         inner, width = self.heads * self.size, self.width
         attention = 3 * (width + 1) * inner + (inner + 1) * width
         block = 4 * width + attention + (width + 1) * 4 * width + (4 * width + 1) * width
@@ -192,7 +191,6 @@ class NanoGptChar(_Language):
             raise WorkloadError("bad_parameters", message("workload.heads_uneven", width=width, heads=heads))
 
     def expected_parameters(self, spec: RunSpec) -> int:
-        """Return the parameter count. Input and output share an embedding table."""
         blocks, width, sequence = (int(spec.parameters[name]) for name in ("blocks", "width", "sequence"))
         return blocks * (12 * width**2 + 2 * width) + (nietzsche.SYMBOLS + sequence + 1) * width
 

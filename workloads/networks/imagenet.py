@@ -115,10 +115,8 @@ def response_normalisation(spec: RunSpec) -> Any:
 
 
 def _in_two_groups(x: Any, filters: int, size: int) -> Any:
-    """Return two parallel convolutions, the way Caffe computes groups.
-
-    Keras would compile a grouped convolution with XLA even if compilation is disabled.
-    """
+    """Return two parallel convolutions, the way Caffe computes groups."""
+    # Keras would compile a grouped convolution with XLA even if compilation is disabled.
     from keras import layers, ops
 
     halves = ops.split(x, 2, axis=-1)

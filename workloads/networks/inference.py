@@ -147,7 +147,8 @@ class Inference(Workload):
         reporter.phase("evaluate")
         for batch_size in LATENCY_BATCHES:
             durations_s = _latencies(predict, _batch(images, batch_size), reporter)
-            median_s, slow_s = statistics.median(durations_s), _percentile_95(durations_s)
+            median_s = statistics.median(durations_s)
+            slow_s = statistics.quantiles(durations_s, n=20, method="inclusive")[-1]  # the 95th percentile
             reporter.send(events.Metric(key=f"latency_{batch_size}_median_s", value=median_s))
             reporter.send(events.Metric(key=f"latency_{batch_size}_p95_s", value=slow_s))
         if self.study == "002":
@@ -180,7 +181,3 @@ def _batch(images: Any, size: int) -> Any:
     import numpy as np
 
     return np.resize(images, (size, *images.shape[1:]))
-
-
-def _percentile_95(values: list[float]) -> float:
-    return statistics.quantiles(values, n=20, method="inclusive")[-1]

@@ -41,10 +41,8 @@ class _PtbLstm(DlBench, Recurrent):
             raise WorkloadError("bad_parameters", said)
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model, which maps word ids to 10,000 scores for each next word.
-
-        The LSTMs are stateful: the final state of a chunk is the initial state of the next one.
-        """
+        """Return the model, which maps word ids to 10,000 scores for each next word."""
+        # The LSTMs are stateful: the final state of a chunk is the initial state of the next one.
         from keras import Sequential, initializers, layers
 
         start = initializers.RandomUniform(-0.1, 0.1)

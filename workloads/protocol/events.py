@@ -283,12 +283,9 @@ def encode(event: Event) -> bytes:
         return _encoder.encode(event) + b"\n"
     except UnicodeEncodeError:
         texts = {name: getattr(event, name) for name in event.__struct_fields__}
-        clean = {name: _unicode(text) for name, text in texts.items() if isinstance(text, str)}
+        texts = {name: text for name, text in texts.items() if isinstance(text, str)}
+        clean = {name: text.encode("utf-8", "replace").decode("utf-8") for name, text in texts.items()}
         return _encoder.encode(msgspec.structs.replace(event, **clean)) + b"\n"
-
-
-def _unicode(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def decode(line: bytes) -> AnyEvent | None:

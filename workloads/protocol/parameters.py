@@ -131,7 +131,6 @@ def _check_folders(folders: list[Path]) -> None:
 
 
 def _folder_problem(folder: Path) -> Message | None:
-    """Explain why a folder can't be used; None if it can."""
     name = quoted(str(folder)[:1_000])
     if not folder.is_absolute():
         return message("folder.not_absolute", folder=name)

@@ -152,7 +152,12 @@ class Reporter:
         if self._phase != "measure":
             return
         if self._kind == "start":
-            self._send_parts(max(0.0, end_s - self._train_end_s - (self._validation_s or 0.0)))
+            if self._batches_s:
+                batches_s = tuple(self._batches_s)
+                self.send(events.Steps(phase="validate", epoch=self._epoch, first_index=0, durations_s=batches_s))
+                self._batches_s = []
+            rest_s = end_s - self._train_end_s - (self._validation_s or 0.0)
+            self.send(events.Metric(key="epoch_rest_s", value=max(0.0, rest_s)))
             return
         if self.epoch_steps is not None and self._first_index != self.epoch_steps:
             self.send(events.Metric(key="loss", value=loss))
@@ -175,14 +180,6 @@ class Reporter:
     def flush(self) -> None:
         """Send the remaining steps of a round that isn't an epoch."""
         self._flush(None)
-
-    def _send_parts(self, rest_s: float) -> None:
-        """Report the time that an epoch spends outside its training steps: on validation and everything else."""
-        if self._batches_s:
-            batches_s = tuple(self._batches_s)
-            self.send(events.Steps(phase="validate", epoch=self._epoch, first_index=0, durations_s=batches_s))
-            self._batches_s = []
-        self.send(events.Metric(key="epoch_rest_s", value=rest_s))
 
     def _flush(self, loss: float | None) -> None:
         if not self._durations_s:

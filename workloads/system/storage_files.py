@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
@@ -66,10 +66,14 @@ def own_folder(parent: Path, warn: Callable[[Message], None]) -> Iterator[Path]:
     Raises:
         WorkloadError: The folder can't be used. The error contains a message for the user.
     """
+    import psutil
+
     try:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
         try:
-            (folder / MARKER).write_text(json.dumps(_this_process()), encoding="utf-8")
+            process = psutil.Process()
+            mark = {"pid": process.pid, "started_s": process.create_time(), "computer": platform.node()}
+            (folder / MARKER).write_text(json.dumps(mark), encoding="utf-8")
             for name in (PICTURES, PACKED):
                 (folder / name).mkdir()
             yield folder
@@ -161,13 +165,6 @@ def _remove(folder: Path) -> None:
     folder.rmdir()
 
 
-def _this_process() -> dict[str, Any]:
-    import psutil
-
-    process = psutil.Process()
-    return {"pid": process.pid, "started_s": process.create_time(), "computer": platform.node()}
-
-
 def _is_abandoned(folder: Path) -> bool:
     """Return whether a test of this user created the folder on this computer and its process has exited."""
     marker = folder / MARKER
@@ -187,7 +184,6 @@ def _is_abandoned(folder: Path) -> bool:
 
 
 def _is_alive(pid: int, started_s: float) -> bool:
-    """Return whether the process still exists and its ID hasn't been reused."""
     import psutil
 
     try:

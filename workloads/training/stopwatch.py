@@ -38,7 +38,9 @@ def stopwatch(
 
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
             loss = logs["loss"]
-            _check_finite(loss, batch)
+            if not math.isfinite(loss):
+                said = message("training.diverged", loss=str(loss), step=batch + 1)
+                raise WorkloadError("non_finite_loss", said)
             reporter.step_end(loss)
             if self.epoch == 0:
                 _report_mark(batch + 1, proof_steps, loss, reporter)
@@ -55,13 +57,16 @@ def stopwatch(
             reporter.validation_end()
 
         def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            loss = logs["loss"]
             reporter.epoch_end(
-                loss=logs["loss"],
+                loss=loss,
                 accuracy=logs.get("accuracy"),
                 val_loss=logs.get("val_loss"),
                 val_accuracy=logs.get("val_accuracy"),
             )
-            _check_loss(logs["loss"], loss_band if epoch == 0 else None, reporter)
+            if epoch == 0 and loss_band is not None and not loss_band[0] <= loss <= loss_band[1]:
+                said = message("warning.loss_out_of_band", loss=loss, low=loss_band[0], high=loss_band[1])
+                reporter.send(events.Warn(code="loss_out_of_band", said=said))
 
     return Stopwatch()
 
@@ -72,14 +77,3 @@ def _report_mark(steps: int, proof_steps: int | None, loss: float, reporter: Rep
         reporter.send(events.Metric(key="proof_loss", value=loss))
     if steps == SETTLED_STEPS and (peak := peak_bytes()) is not None:
         reporter.send(events.Metric(key="settled_memory_bytes", value=float(peak)))
-
-
-def _check_finite(loss: float, batch: int) -> None:
-    if not math.isfinite(loss):
-        raise WorkloadError("non_finite_loss", message("training.diverged", loss=str(loss), step=batch + 1))
-
-
-def _check_loss(loss: float, band: tuple[float, float] | None, reporter: Reporter) -> None:
-    if band is not None and not band[0] <= loss <= band[1]:
-        said = message("warning.loss_out_of_band", loss=loss, low=band[0], high=band[1])
-        reporter.send(events.Warn(code="loss_out_of_band", said=said))

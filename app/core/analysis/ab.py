@@ -49,11 +49,9 @@ class PairResult:
 
     @property
     def smallest_pct(self) -> float | None:
-        """The smallest difference that these pairs can reveal, in percent; None with fewer than two pairs.
-
-        The result is half the width of the interval. If the sides are equal, the interval is expected to include
-        1. A larger difference would shift the interval so far that it excludes 1.
-        """
+        """The smallest difference that these pairs can reveal, in percent; None with fewer than two pairs."""
+        # The result is half the width of the interval. If the sides are equal, the interval is expected to include
+        # 1. A larger difference would shift the interval so far that it excludes 1.
         return None if self.low is None or self.high is None else 100 * (self.high - self.low) / 2
 
     def check_sentence(self) -> str:
@@ -271,12 +269,8 @@ def is_usable(run: RunSummary | None) -> bool:
     """Return whether a run was completed and isn't invalid."""
     if run is None or run.status != "completed" or not is_positive(run.value):
         return False
-    return run.verdict != "invalid" or _is_demo(run)
-
-
-def _is_demo(run: RunSummary) -> bool:
-    """Return whether a run used the demo workload. A demo's results may be used despite its invalid verdict."""
-    return run.workload in CATALOGUE and CATALOGUE[run.workload].is_demo
+    # A demo's results may be used despite its invalid verdict.
+    return run.verdict != "invalid" or (run.workload in CATALOGUE and CATALOGUE[run.workload].is_demo)
 
 
 def is_positive(value: float | None) -> TypeGuard[float]:

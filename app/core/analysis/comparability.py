@@ -29,19 +29,14 @@ def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
         mine, theirs = recorded(run, setting), recorded(other, setting)
         if mine != theirs:
             return sentence("compare.other_setting", theirs=setting.phrase(theirs), mine=setting.phrase(mine))
-    return _refusal_by_unknown(run, other)
+    unknown, others = unknown_recorded(run.settings), unknown_recorded(other.settings)
+    return None if unknown == others else sentence("compare.unknown_settings", settings=others or unknown)
 
 
 def is_alike(run: RunSummary, other: RunSummary) -> bool:
     """Return whether two runs are comparable and also used the same engine, kind of device and settings."""
     kinds = {(each.engine, (each.device or "").partition(":")[0]) for each in (run, other)}
     return len(kinds) == 1 and run_refusal(run, other) is None and not _other_settings(run, other)
-
-
-def _refusal_by_unknown(run: RunSummary, other: RunSummary) -> str | None:
-    """Explain why runs with settings from another version aren't comparable; None if they are."""
-    mine, theirs = unknown_recorded(run.settings), unknown_recorded(other.settings)
-    return None if mine == theirs else sentence("compare.unknown_settings", settings=theirs or mine)
 
 
 def recorded(run: RunSummary, setting: Setting) -> Any:
@@ -90,12 +85,14 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
     """Return the properties that comparable results share, followed by those in which they may differ."""
     summary, environment = run.summary, run.environment
     samples = f"{summary.samples_per_epoch:,}" if summary.samples_per_epoch else sentence("compare.no_epoch")
+    study = CATALOGUE[summary.workload].study_name if summary.workload in CATALOGUE else ""
+    usual = sentence("compare.network_of_study", study=study) if study else sentence("compare.as_usual")
     lines = [
         (
             sentence("label.workload"),
             sentence("compare.workload_version", workload=summary.workload, version=summary.workload_version),
         ),
-        (sentence("parameter_label.network"), _network(summary)),
+        (sentence("parameter_label.network"), summary.variant or usual),
         (sentence("compare.metric"), headline_kind(summary.metric).label),
         *(
             (text(setting.label), text(setting.label_value(recorded(summary, setting))))
@@ -103,10 +100,11 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
         ),
         (sentence("compare.samples"), samples),
     ]
+    code = "compare.with_xla" if summary.jit else "compare.without_xla"
     may_differ = [
         engine_name(summary.engine, summary.engine_version),
         f"Keras {environment.keras_version}" if environment is not None and environment.keras_version else "",
-        _compiler(summary),
+        sentence(code, compiler=compiler_name(summary.engine)),
         switch_title("onednn", environment.onednn if environment is not None else None),
         switch_title("tf32", environment.tf32 if environment is not None else None),
         *(
@@ -118,13 +116,6 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
         sentence("compare.seed", seed=summary.seed),
     ]
     return [*lines, (sentence("compare.may_differ"), " · ".join(part for part in may_differ if part))]
-
-
-def _network(run: RunSummary) -> str:
-    """Return the variant of a run's network, or else the study that published the network, if there is one."""
-    study = CATALOGUE[run.workload].study_name if run.workload in CATALOGUE else ""
-    usual = sentence("compare.network_of_study", study=study) if study else sentence("compare.as_usual")
-    return run.variant or usual
 
 
 def engine_name(engine: str, version: str | None) -> str:
@@ -149,11 +140,6 @@ def _virtual(run: RunSummary) -> str:
     if run.virtual_machine is None:
         return ""
     return sentence("compare.virtual") if run.virtual_machine else sentence("compare.not_virtual")
-
-
-def _compiler(run: RunSummary) -> str:
-    code = "compare.with_xla" if run.jit else "compare.without_xla"
-    return sentence(code, compiler=compiler_name(run.engine))
 
 
 def _usual(setting: Setting, run: RunSummary) -> Any:

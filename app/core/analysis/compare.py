@@ -157,7 +157,14 @@ def bars(
     if run is not None:
         result += _run_bar(run, "you")
     sign = -1 if headline_kind(metric).is_rate else 1
-    return sorted(_disambiguated(_with_times(result)), key=lambda bar: (not bar.is_like, sign * bar.value))
+    # Bars with the same name are distinguished by run or result numbers, or by their first remarks.
+    chart = _with_times(result)
+    names = Counter(bar.name for bar in chart)
+    telling = distinguishing_remarks([bar.row for bar in chart if bar.row is not None and names[bar.name] > 1])
+    return sorted(
+        [_with_remarks(bar, telling) if names[bar.name] > 1 else bar for bar in chart],
+        key=lambda bar: (not bar.is_like, sign * bar.value),
+    )
 
 
 def by_work(chart: Iterable[Bar]) -> list[Bar]:
@@ -187,13 +194,6 @@ def _with_times(chart: Sequence[Bar]) -> list[Bar]:
         else:
             named.append(bar)
     return named
-
-
-def _disambiguated(chart: Sequence[Bar]) -> list[Bar]:
-    """Distinguish bars with the same name by run or result numbers, or by their first remarks."""
-    names = Counter(bar.name for bar in chart)
-    telling = distinguishing_remarks([bar.row for bar in chart if bar.row is not None and names[bar.name] > 1])
-    return [_with_remarks(bar, telling) if names[bar.name] > 1 else bar for bar in chart]
 
 
 def _with_remarks(bar: Bar, telling: Mapping[str, Sequence[str]]) -> Bar:
@@ -513,10 +513,8 @@ def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSum
 
 
 def _row_bar(row: PublishedRow, metric: str, run: RunSummary | None) -> list[Bar]:
-    """Return [bar] for a published row, or [] if its value can't be converted.
-
-    A different batch size only adds a remark.
-    """
+    """Return [bar] for a published row, or [] if its value can't be converted."""
+    # A different batch size only adds a remark.
     value = converted(row, metric)
     if value is None:
         return []
@@ -530,10 +528,8 @@ def _row_bar(row: PublishedRow, metric: str, run: RunSummary | None) -> list[Bar
 
 
 def _is_like(run: RunSummary | None, row: PublishedRow) -> bool:
-    """Return whether a row drawn next to a run may also be ranked with it. Always True without a run.
-
-    16-bit arithmetic is several times as fast as 32-bit, and small batches don't keep a device busy.
-    """
+    """Return whether a row drawn next to a run may also be ranked with it. Always True without a run."""
+    # 16-bit arithmetic is several times as fast as 32-bit, and small batches don't keep a device busy.
     if run is None or not says_precision(row.workload):
         return True
     batches = sorted((row.batch_size or run.batch_size, run.batch_size))

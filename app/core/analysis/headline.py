@@ -134,7 +134,8 @@ def summarise(
     if reported is not None:
         if reported <= 0:
             return nothing
-        low, high = _ends(reported, reported_ends)
+        ends = [end for end in reported_ends if end is not None and end > 0]
+        low, high = (ends[0], ends[1]) if len(ends) == 2 and ends[0] <= reported <= ends[1] else (None, None)
         headline = replace(nothing, value=reported, basis="repetitions", value_low=low, value_high=high)
         return _with_interval(headline, metric, 100 * CONFIDENCE, on_shared_host=on_shared_host)
     chosen = per_epoch if metric == "seconds_per_epoch_s" else per_step
@@ -180,12 +181,6 @@ def _with_interval(
         low, high = with_host(headline.value, low, high, is_rate=headline_kind(metric).is_rate)
     confidence_pct = None if low is None else confidence_pct
     return replace(headline, value_low=low, value_high=high, confidence_pct=confidence_pct)
-
-
-def _ends(value: float, reported: tuple[float | None, ...]) -> tuple[float | None, float | None]:
-    """Return the interval reported by a workload; (None, None) if it is implausible."""
-    ends = [end for end in reported if end is not None and end > 0]
-    return (ends[0], ends[1]) if len(ends) == 2 and ends[0] <= value <= ends[1] else (None, None)
 
 
 def estimate_so_far(run: RunSummary, steps: StepTimes, *, on_shared_host: bool = False) -> events.Estimate | None:

@@ -43,7 +43,6 @@ class Curve:
 
     @property
     def median(self) -> float | None:
-        """The median; None without values."""
         values = [value for value in self.y if value is not None]
         return statistics.median(values) if values else None
 

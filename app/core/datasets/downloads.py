@@ -19,7 +19,6 @@ from app.core.plain_text import one_line
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
-    from ssl import SSLContext
     from urllib.request import OpenerDirector
 
 _CHUNK_BYTES = 1 << 18
@@ -102,10 +101,8 @@ def check_address(url: str) -> None:
 
 
 def _refuse_strangers(*paths: Path) -> None:
-    """Raise AppError unless each path is a regular file or doesn't exist.
-
-    A link could point to one of the user's files.
-    """
+    """Raise AppError unless each path is a regular file or doesn't exist."""
+    # A link could point to one of the user's files.
     for path in paths:
         try:
             status = path.lstat()
@@ -240,13 +237,16 @@ def open_url(url: str, done_bytes: int = 0, method: str = "GET") -> "HTTPRespons
 
 def _opener() -> "OpenerDirector":
     """Return an opener restricted to http and https; redirects could otherwise lead to local files."""
+    import ssl
     from urllib import request
+
+    import truststore  # trusts the system's certificates, wherever the system keeps them
 
     opener = request.OpenerDirector()
     for handler in (
         request.ProxyHandler(),
         request.HTTPHandler(),
-        request.HTTPSHandler(context=_trust()),
+        request.HTTPSHandler(context=truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)),
         request.HTTPDefaultErrorHandler(),
         request.HTTPRedirectHandler(),
         request.HTTPErrorProcessor(),
@@ -254,15 +254,6 @@ def _opener() -> "OpenerDirector":
     ):
         opener.add_handler(handler)
     return opener
-
-
-def _trust() -> "SSLContext":
-    """Return a TLS context that trusts the system's certificates, wherever the system keeps them."""
-    import ssl
-
-    import truststore
-
-    return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _receive(response: "HTTPResponse", part: Path, done_bytes: int, size_bytes: int, chunks: _Chunks) -> None:

@@ -79,7 +79,10 @@ class DataFolder:
         source = self._module.SOURCE
         with _undisturbed(self._datasets):  # protects it from processes that consider it a leftover
             fresh = Path(tempfile.mkdtemp(prefix=f".{source.id}-", suffix=_NEW, dir=self._datasets))
-            hold = _claim(fresh)
+            try:
+                hold = locks.acquire(fresh / LOCK)
+            except AppError:
+                hold = None
         try:
             _write_json(fresh / MARK, mark_of(fresh, self._module))
             self._module.install(files, fresh)
@@ -124,7 +127,8 @@ class DataFolder:
         if _is_hardly_begun(path):
             self._discard(path)
         elif is_marked(path, self._module):
-            if path.suffix == _OLD and self._is_free() and self._module.is_installed(path):
+            is_free = find(self.path, self._module) == Found(None)
+            if path.suffix == _OLD and is_free and self._module.is_installed(path):
                 self._rename(path)
             else:
                 self._discard(path)
@@ -135,9 +139,6 @@ class DataFolder:
             return [path for path in self._datasets.iterdir() if self._beside.fullmatch(path.name)]
         except OSError:
             return []
-
-    def _is_free(self) -> bool:
-        return find(self.path, self._module) == Found(None)
 
     def _discard(self, folder: Path) -> None:
         """Delete a temporary folder, unless it is in use or contains other files."""
@@ -181,10 +182,8 @@ class DataFolder:
 
 @contextlib.contextmanager
 def _undisturbed(datasets: Path) -> Iterator[None]:
-    """Lock the data set folder, so that processes with another home folder can't rename files in it.
-
-    The folder itself is locked, so no lock file remains in it. If it can't be locked, continue without a lock.
-    """
+    """Lock the data set folder, so that processes with another home folder can't rename files in it."""
+    # The folder itself is locked, so no lock file remains in it. If it can't be locked, continue without a lock.
     if sys.platform == "win32" or not datasets.is_dir():
         yield
         return
@@ -209,14 +208,6 @@ def _undisturbed(datasets: Path) -> Iterator[None]:
 def _is_hardly_begun(folder: Path) -> bool:
     """Return whether a folder contains only our lock and mark, because its process was killed at the start."""
     return {path.name for path in folder.iterdir()} <= {LOCK, MARK}
-
-
-def _claim(fresh: Path) -> locks.Hold | None:
-    """Mark a folder as in use by locking it; return None if the file system doesn't support locks."""
-    try:
-        return locks.acquire(fresh / LOCK)
-    except AppError:
-        return None
 
 
 def _is_in_use(folder: Path) -> bool:

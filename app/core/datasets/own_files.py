@@ -92,7 +92,6 @@ def _is_noted(folder: Path, module: Dataset) -> bool:
 
 
 def _read(path: Path) -> dict[str, object] | None:
-    """Read one of our small JSON files; None if it is missing or invalid."""
     if path.is_symlink():
         return None
     try:

@@ -65,7 +65,6 @@ class EngineDiagnosis:
 
     @property
     def name(self) -> str:
-        """The engine's title and version."""
         return f"{self.title} {self.version or ''}".strip()
 
     @property
@@ -100,7 +99,6 @@ class Diagnosis:
 
     @property
     def overall(self) -> str:
-        """The conclusion as one or two sentences."""
         return " ".join(map(text, self.conclusion))
 
     @property

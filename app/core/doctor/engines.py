@@ -90,7 +90,6 @@ def _processor(engine: str, evidence: Evidence) -> DeviceDiagnosis:
 
 
 def _tried(engine: str, evidence: Evidence, device: Device, card: Gpu | None) -> DeviceDiagnosis:
-    """Diagnose a listed GPU from the results of its trial."""
     name = device.name or (card.name if card is not None else "GPU")
     vendor = card.vendor if card is not None else "other"
     plain = DeviceDiagnosis(
@@ -129,7 +128,6 @@ def _without_build(engine: str, machine: Machine, card: Gpu) -> DeviceDiagnosis:
 def _unlisted(
     engine: str, stamp: Stamp | None, machine: Machine, card: Gpu, evidence: Evidence
 ) -> DeviceDiagnosis:
-    """Explain why an engine doesn't list a GPU that it supports."""
     plain = DeviceDiagnosis(id=None, name=card.name, vendor=card.vendor, state="not usable", reasons=())
     if evidence.listing is not None and evidence.listing.status == "cancelled":
         return replace(plain, reasons=(message("doctor.untried"),))

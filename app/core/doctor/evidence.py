@@ -34,7 +34,6 @@ class Evidence:
 
     @property
     def gpus(self) -> tuple[Device, ...]:
-        """The GPUs that TensorFlow lists."""
         devices = self.listing.devices if self.listing else ()
         return tuple(device for device in devices if device.id != "cpu")
 
@@ -54,19 +53,16 @@ def evidence_of(facts: Facts, trials: Sequence[Trial], engine: str = DEFAULT_ENG
 
 
 def _log(trial: Trial, engine: str) -> LogDiagnosis:
-    diagnosis = diagnose_log(_said(trial), engine)
+    said = (trial.import_error or "", *(step.error or "" for step in trial.steps), trial.log)
+    diagnosis = diagnose_log("\n".join(said), engine)
     if trial.status == "completed":  # its results matter more than its messages
         diagnosis = replace(diagnosis, unknown_lines=(), unknown=False)
     if trial.target != "cpu":
         return diagnosis
     # GPUs are hidden from this trial. This causes errors in TensorFlow's log.
-    own = tuple(finding for finding in diagnosis.findings if _is_about_any_device(finding.signal.rank))
+    own = tuple(
+        finding
+        for finding in diagnosis.findings
+        if finding.signal.rank < FIRST_RANK_OF_GPUS or finding.signal.rank in _RANKS_OF_PROCESSES
+    )
     return replace(diagnosis, findings=own)
-
-
-def _is_about_any_device(rank: int) -> bool:
-    return rank < FIRST_RANK_OF_GPUS or rank in _RANKS_OF_PROCESSES
-
-
-def _said(trial: Trial) -> str:
-    return "\n".join([trial.import_error or "", *(step.error or "" for step in trial.steps), trial.log])

@@ -19,6 +19,7 @@ from app.core.hardware.gpu.gpus import list_gpus
 from app.core.hardware.gpu.libraries import find_library
 from app.core.hardware.gpu.linux import pci_vendors
 from app.core.hardware.machine import read_container, wsl_version
+from app.core.hardware.system_files import read_bytes, read_word
 from workloads.protocol.machine import Gpu
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ _Value = TypeVar("_Value")
 LOOKS_LIMIT_S = 2.8
 OLDEST_CAPABILITY = (6, 0)  # lowest compute capability for which TensorFlow 2.21 has code
 NAMELESS = "NVIDIA GPU"
-_MAX_READ_BYTES = 65_536
 _PACKAGES = re.compile(
     r"tensorflow|tensorflow[-_](?:cpu|gpu|intel|metal|macos|directml(?:[-_]plugin)?|rocm|metal[-_]plugin)"
     r"|tf[-_]nightly|intel[-_]extension[-_]for[-_]tensorflow|keras|numpy|protobuf|torch|jax|jaxlib"
@@ -93,7 +93,6 @@ class Facts:
 
     @property
     def is_wsl(self) -> bool:
-        """Whether this is Linux on Windows (WSL 1 or 2)."""
         return self.system.startswith("wsl")
 
 
@@ -139,14 +138,8 @@ def system_name(root: Path = Path("/")) -> SystemName:
     """Return the system's name as in the table of log lines. WSL counts as a separate system."""
     if not sys.platform.startswith("linux"):
         return "windows" if sys.platform == "win32" else "macos"
-    wsl = wsl_version(_read(root / "proc/sys/kernel/osrelease"))
+    wsl = wsl_version(read_word(root / "proc/sys/kernel/osrelease"))
     return "linux" if wsl is None else "wsl2" if wsl == 2 else "wsl1"
-
-
-def find_libcuda(root: Path, environment: Mapping[str, str]) -> LibraryKind | None:
-    """Return the kind of the libcuda.so.1 that the loader uses; None if there is none."""
-    folder = find_library("libcuda.so.1", root, environment)
-    return None if folder is None else _library_kind(folder)
 
 
 def cuda_majors(facts: Facts) -> set[str]:
@@ -156,11 +149,12 @@ def cuda_majors(facts: Facts) -> set[str]:
 
 def _linux_facts(root: Path, environment: Mapping[str, str]) -> dict[str, Any]:
     wsl = system_name(root).startswith("wsl")
-    modules = {line.split(" ")[0] for line in _read(root / "proc/modules").splitlines()}
-    flags = re.search(r"^flags\s*:(.*)$", _read(root / "proc/cpuinfo"), re.MULTILINE)
-    version = re.search(r"\b(\d{3}(?:\.\d{1,4}){1,2})\b", _read(root / "proc/driver/nvidia/version"))
-    secure = _read_bytes(root / _SECURE_BOOT)
+    modules = {line.split(" ")[0] for line in read_word(root / "proc/modules").splitlines()}
+    flags = re.search(r"^flags\s*:(.*)$", read_word(root / "proc/cpuinfo"), re.MULTILINE)
+    version = re.search(r"\b(\d{3}(?:\.\d{1,4}){1,2})\b", read_word(root / "proc/driver/nvidia/version"))
+    secure = read_bytes(root / _SECURE_BOOT)
     library_path = environment.get("LD_LIBRARY_PATH")
+    folder = find_library("libcuda.so.1", root, environment)
     return {
         "container": read_container(root) is not None,
         "pci": pci_vendors(root) or (() if os.path.exists(root / "sys/bus/pci/devices") else None),
@@ -168,7 +162,7 @@ def _linux_facts(root: Path, environment: Mapping[str, str]) -> dict[str, Any]:
         "device_nodes": len([node for node in root.glob("dev/nvidia*") if node.name[6:].isdigit()]),
         "dxg": os.path.exists(root / "dev/dxg") if wsl else None,
         "wsl_libcuda": os.path.exists(root / "usr/lib/wsl/lib/libcuda.so.1") if wsl else None,
-        "libcuda": find_libcuda(root, environment),
+        "libcuda": None if folder is None else _library_kind(folder),
         "nouveau": bool(modules & {"nouveau", "nova_core"}) if modules else None,
         "secure_boot": bool(secure[-1]) if len(secure) == 5 else None,
         "library_path_cuda": None
@@ -208,25 +202,12 @@ class _Look(Generic[_Value]):
 
     def __init__(self, call: Callable[[], _Value]) -> None:
         self._answers: list[_Value] = []
-        self._thread = threading.Thread(target=self._ask, args=(call,), daemon=True, name="doctor-look")
+        self._thread = threading.Thread(
+            target=lambda: self._answers.append(call()), daemon=True, name="doctor-look"
+        )
         self._thread.start()
 
     def result(self, end_s: float) -> _Value | None:
         """Wait for the result until a time on the monotonic clock. Return None if it isn't available by then."""
         self._thread.join(max(end_s - time.monotonic(), 0))
         return self._answers[0] if self._answers else None
-
-    def _ask(self, call: Callable[[], _Value]) -> None:
-        self._answers.append(call())
-
-
-def _read(path: Path) -> str:
-    return _read_bytes(path).decode("utf-8", errors="replace").replace("\x00", "").strip()
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_MAX_READ_BYTES)
-    except OSError:
-        return b""

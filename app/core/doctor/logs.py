@@ -107,7 +107,6 @@ class LogDiagnosis:
 
     @property
     def summary(self) -> str:
-        """The conclusion as one or two sentences."""
         return " ".join(map(text, self.conclusion))
 
     @property
@@ -122,7 +121,10 @@ def diagnose_log(log: str, engine: str | None = None) -> LogDiagnosis:
         log: The text.
         engine: The engine that wrote the log; None to infer it from the lines.
     """
-    lines, cut = _lines(log)
+    cut = len(log) > MAX_CHARS
+    lines = _ESCAPES.sub("", log[:MAX_CHARS]).splitlines()
+    cut = cut or any(len(line) > MAX_LINE_CHARS for line in lines)
+    lines = [line[:MAX_LINE_CHARS].strip() for line in lines]
     whole = "\n".join(lines)
     findings: list[LogFinding] = []
     harmless: list[LogFinding] = []
@@ -196,13 +198,6 @@ def informative_lines(diagnosis: LogDiagnosis) -> Iterator[str]:
         yield finding.line
     for _, line in diagnosis.unknown_lines:
         yield line
-
-
-def _lines(log: str) -> tuple[list[str], bool]:
-    cut = len(log) > MAX_CHARS
-    lines = _ESCAPES.sub("", log[:MAX_CHARS]).splitlines()
-    cut = cut or any(len(line) > MAX_LINE_CHARS for line in lines)
-    return [line[:MAX_LINE_CHARS].strip() for line in lines], cut
 
 
 def _hits(row: Signal, whole: str, lines: Sequence[str]) -> list[int]:

@@ -119,7 +119,6 @@ def _unlisted(evidence: Evidence, card: NvidiaGpu) -> DeviceDiagnosis:
 
 
 def _listed(evidence: Evidence, device: Device, card: NvidiaGpu | None) -> DeviceDiagnosis:
-    """Diagnose a listed device, and its GPU, from the results of its trial."""
     name = device.name or (card.name if card else "GPU")
     vendor = "nvidia" if card or device.capability else "other"
     plain = DeviceDiagnosis(id=device.id, name=name, vendor=vendor, state="not usable", reasons=_UNTRIED)
@@ -207,7 +206,6 @@ def with_row(
 
 
 def _memory(row: Signal, card: NvidiaGpu | None) -> tuple[Message, ...]:
-    """Describe the GPU's memory use if it may be the reason."""
     if row.id not in ("out_of_memory", "library_handle") or card is None:
         return ()
     if card.memory_bytes is None or card.memory_used_bytes is None:

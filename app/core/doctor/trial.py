@@ -139,7 +139,11 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
             process.wait(_CLOSE_LIMIT_S)
         for reader in readers:
             reader.join(_CLOSE_LIMIT_S)
-        _close(process, readers)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            # Not closed while a thread reads, because a process outside the group may hold the other end.
+            if stream is not None and not any(reader.is_alive() for reader in readers):
+                with contextlib.suppress(OSError):
+                    stream.close()
     code = process.poll()
     return Trial(
         target=target,
@@ -234,11 +238,3 @@ def _reader(read: Callable[[BinaryIO], None], stream: Any) -> threading.Thread:
     thread = threading.Thread(target=run, daemon=True, name="trial-reader")
     thread.start()
     return thread
-
-
-def _close(process: "subprocess.Popen[bytes]", readers: list[threading.Thread]) -> None:
-    for stream in (process.stdin, process.stdout, process.stderr):
-        # Not closed while a thread is still reading, because a process outside the group may hold the other end.
-        if stream is not None and not any(reader.is_alive() for reader in readers):
-            with contextlib.suppress(OSError):
-                stream.close()

@@ -58,10 +58,8 @@ def check_contents(packages: Path, check: CancelCheck) -> Contents:
 
 
 def _entries(raw: bytes) -> Iterator[tuple[str, str | None]]:
-    """Yield the paths listed in a RECORD, relative to the packages' folder, with their SHA-256.
-
-    Raises ValueError if the RECORD is invalid.
-    """
+    """Yield the paths listed in a RECORD, relative to the packages' folder, with their SHA-256."""
+    # Raises ValueError if the RECORD is invalid.
     for row in csv.reader(io.StringIO(raw.decode("utf-8"), newline="")):
         if len(row) != 3:
             msg = "a RECORD has three columns"

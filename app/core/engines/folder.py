@@ -160,7 +160,6 @@ class EngineFolder:
 
 
 def _kind(path: Path) -> Literal["folder", "link", "other"] | None:
-    """Return the kind of file at a path; None if there is none. Raises OSError."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -307,7 +307,6 @@ def _download_folder(paths: Paths, engine: str) -> Path:
 
 
 def _forget_downloads(paths: Paths, engine: str) -> bool:
-    """Delete an engine's downloads and return whether any existed."""
     folder = _download_folder(paths, engine)
     was_there = folder.is_dir() and not folder.is_symlink()
     if was_there:

@@ -148,10 +148,8 @@ def _unlocked(variant: Variant, limits: Path, source: Path | None) -> list[str]:
 
 
 def _build(variant: Variant, scratch: Path, check: CancelCheck, source: Path | None) -> tuple[str, ...]:
-    """Build packages that the index provides only as source code; return the pip options for using these wheels.
-
-    Epochmark's own setuptools is used, so that no other package has to be trusted.
-    """
+    """Build packages that the index provides only as source code; return the pip options for their wheels."""
+    # Epochmark's own setuptools is used, so that no other package has to be trusted.
     if not variant.sources:
         return ()
     folder = scratch / "built"

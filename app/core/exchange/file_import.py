@@ -41,22 +41,21 @@ def read_results(path: Path) -> tuple[Result, ...]:
     Raises:
         UsageError: The file can't be read, is of another kind, or contains anything invalid.
     """
-    content = read_content(path, SIZE_LIMIT_BYTES)
+    content = _content(path)
     try:
         return _results(content)
     except UnfitError as error:
         raise UsageError(message("exchange.refused", path=str(path), problem=error.problem)) from error
 
 
-def read_content(path: Path, limit_bytes: int) -> bytes:
-    """Return the contents of a regular file. Raises UsageError if it can't be read or is too large."""
+def _content(path: Path) -> bytes:
     shown = str(path)
     try:
-        return read_regular(path, limit_bytes)
+        return read_regular(path, SIZE_LIMIT_BYTES)
     except (OSError, ValueError) as error:  # ValueError: a name with a null character
         code = error.errno if isinstance(error, OSError) else None
         if code == errno.EFBIG:
-            problem = message("exchange.file_too_large", limit_bytes=limit_bytes)
+            problem = message("exchange.file_too_large", limit_bytes=SIZE_LIMIT_BYTES)
         elif code == errno.EINVAL:
             problem = message("files.not_regular")
         else:

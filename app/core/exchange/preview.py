@@ -220,11 +220,8 @@ def _data(result: Result) -> str:
     dataset = result.dataset
     if dataset is None:
         return ""
-    return " · ".join(filter(None, (_data_title(dataset.name), data_title(dataset.source))))
-
-
-def _data_title(name: str | None) -> str:
-    return DATASETS[name].SOURCE.title if name in DATASETS else name or ""
+    title = DATASETS[dataset.name].SOURCE.title if dataset.name in DATASETS else dataset.name
+    return " · ".join(filter(None, (title, data_title(dataset.source))))
 
 
 def _date(result: Result) -> str:

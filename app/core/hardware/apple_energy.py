@@ -84,10 +84,8 @@ class AppleEnergy:
 
 
 def _open() -> Any:
-    """Return a zeus_apple_silicon.AppleEnergyMonitor; None on other computers and in virtual machines.
-
-    In a virtual machine, macOS may lack these counters, and the package can't handle that.
-    """
+    """Return a zeus_apple_silicon.AppleEnergyMonitor; None on other computers and in virtual machines."""
+    # In a virtual machine, macOS may lack these counters, and the package can't handle that.
     if sys.platform != "darwin" or answer_of(["sysctl", "-n", "kern.hv_vmm_present"], _LIMIT_S) != b"0\n":
         return None
     try:

@@ -120,13 +120,17 @@ def detect_machine(
     behind_data = Storage()
     if storage is not None:
         behind_data = _within(storage, limits.storage_s, Storage(), "hardware.storage_not_responding")
+    # Since Python 3.12, platform.machine() queries WMI on Windows, which is slow.
+    names = (os.environ.get("PROCESSOR_ARCHITEW6432"), os.environ.get("PROCESSOR_ARCHITECTURE"))
+    machine = next((name for name in names if name), "") if sys.platform == "win32" else platform.machine()
+    word = machine.lower()
     return Machine(
         cpu_name=facts.cpu_name,
         physical_cores=_cores(logical=False),
         logical_cores=_cores(logical=True),
         memory_bytes=_memory_bytes(),
         os_name=facts.os_name,
-        architecture=_architecture(),
+        architecture={"amd64": "x86_64", "x64": "x86_64", "aarch64": "arm64"}.get(word, word) or "unknown",
         python_version=platform.python_version(),
         virtual_machine=facts.virtual_machine,
         virtualization=facts.virtualization,
@@ -313,14 +317,6 @@ def read_container(root: Path) -> str | None:
         if os.path.exists(root / mark):
             return kind
     return container_kind(read_text(root / "proc/1/cgroup"))
-
-
-def _architecture() -> str:
-    # Since Python 3.12, platform.machine() queries WMI on Windows, which is slow.
-    names = (os.environ.get("PROCESSOR_ARCHITEW6432"), os.environ.get("PROCESSOR_ARCHITECTURE"))
-    machine = next((name for name in names if name), "") if sys.platform == "win32" else platform.machine()
-    word = machine.lower()
-    return {"amd64": "x86_64", "x64": "x86_64", "aarch64": "arm64"}.get(word, word) or "unknown"
 
 
 def _cores(*, logical: bool) -> int | None:

@@ -65,8 +65,9 @@ def machine_parts(machine: Machine, power: Power | None = None) -> tuple[Machine
         parts += _gpu_parts(gpu, number if len(machine.gpus) > 1 else None, short=number >= _LIMIT_ROWS)
     if not machine.gpus:
         parts.append(_part("gpu", "gpu", sentence("part.no_gpu"), message("part.no_gpu_is_fine")))
+    disks = " + ".join(disks for disk in machine.disks if (disks := _disk(disk)))
     parts += [
-        part("storage", "disk", _disks(machine)),
+        part("storage", "disk", ", ".join(word for word in (disks, machine.file_system) if word) or None),
         part("system", "system", f"{machine.os_name}, {machine.architecture}"),
         part("system", "kernel", machine.kernel),
         part("system", "bios", machine.bios_version),
@@ -204,11 +205,6 @@ _DISK_KINDS = {
     "virtual disk": "part.disk_virtual",
     "network": "part.disk_network",
 }
-
-
-def _disks(machine: Machine) -> str | None:
-    disks = " + ".join(disks for disk in machine.disks if (disks := _disk(disk)))
-    return ", ".join(word for word in (disks, machine.file_system) if word) or None
 
 
 def _disk(disk: Disk) -> str:

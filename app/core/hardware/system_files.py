@@ -13,11 +13,16 @@ _MAX_OUTPUT_BYTES = 2**20
 
 def read_text(path: Path) -> str:
     """Return the beginning of a small system file; "" if it can't be read."""
+    return read_bytes(path).decode("utf-8", errors="replace").replace("\x00", "")
+
+
+def read_bytes(path: Path, max_bytes: int = MAX_READ_BYTES) -> bytes:
+    """Return the beginning of a file; empty if it can't be read."""
     try:
         with path.open("rb") as file:
-            return file.read(MAX_READ_BYTES).decode("utf-8", errors="replace").replace("\x00", "")
-    except OSError:
-        return ""
+            return file.read(max_bytes)
+    except (OSError, ValueError):  # ValueError: a path with a null character
+        return b""
 
 
 def read_word(path: Path) -> str:

@@ -37,14 +37,17 @@ def ab_card(
     runs = measured_runs(group, paired)
     summary, kind, result = run.summary, headline_kind(run.summary.metric), judge_pairs(group)
     better = sentence("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
+    certainty = result.certainty()
     footer = (group.created_at[:10], version_line(summary.app_version))
+    parts = [*computer_parts(runs[0]), *_same(runs, device_kind)]
+    parts += [sentence("compare.virtual")] if runs[0].virtual_machine else []
     return ShareCard(
         title=" · ".join((name, *_common(runs))),
         headline=result.check_headline() if group.plan.has_equal_sides else result.headline(),
-        notes=(_note(group),),
+        notes=(certainty if result.pairs >= ENOUGH_PAIRS else f"{certainty} · {sentence('ab.needs_more_pairs')}",),
         chart=Sides(_sides(group, runs), f"{kind.label_within} ({better})"),
         machine=sentence("share.on_this_computer", name=" · ".join(_each(runs, device_title))),
-        details=tuple(part for part in (_computer(runs), _engines(runs), " ".join(remarks)) if part),
+        details=tuple(part for part in (" · ".join(parts), _engines(runs), " ".join(remarks)) if part),
         badge=_badge(run, runs),
         level=run.verdict.level,
         footer=" · ".join(part for part in footer if part),
@@ -83,12 +86,6 @@ def measured_runs(group: Group, paired: Sequence[RunSummary]) -> Sequence[RunSum
     if not paired:
         raise UsageError(message("share.no_ab_result", group_id=group.id), message("share.run_ab_again"))
     return paired
-
-
-def _note(group: Group) -> str:
-    result = judge_pairs(group)
-    said = result.certainty()
-    return said if result.pairs >= ENOUGH_PAIRS else f"{said} · {sentence('ab.needs_more_pairs')}"
 
 
 def _sides(group: Group, runs: Sequence[RunSummary]) -> tuple[Side, Side]:
@@ -150,12 +147,6 @@ def _common(runs: Sequence[RunSummary]) -> list[str]:
     return [part for part in parts if part]
 
 
-def _computer(runs: Sequence[RunSummary]) -> str:
-    parts = [*computer_parts(runs[0]), *_same(runs, device_kind)]
-    parts += [sentence("compare.virtual")] if runs[0].virtual_machine else []
-    return " · ".join(parts)
-
-
 def _engines(runs: Sequence[RunSummary]) -> str:
     """Return the engines of both sides, their common settings, and the source of the data."""
     settings = [set(unusual_settings(run)) for run in runs]
@@ -168,7 +159,6 @@ def _engines(runs: Sequence[RunSummary]) -> str:
 
 
 def _badge(run: JudgedRun, runs: Sequence[RunSummary]) -> tuple[str, ...]:
-    """Return the worst verdict with its cause and the number of affected runs, in several lengths."""
     verdict = _verdict(run)
     is_caution = verdict.level == "caution"
     texts = plain_verdict(verdict, to_share=True, of_one_run=False) if is_caution else verdict_texts(verdict)
@@ -189,7 +179,6 @@ def _share_with(run: JudgedRun, runs: Sequence[RunSummary]) -> str:
 
 
 def _each(runs: Sequence[RunSummary], text_of: Callable[[RunSummary], str]) -> list[str]:
-    """Return the distinct texts of the runs, in order."""
     return list(dict.fromkeys(text_of(run) for run in runs))
 
 

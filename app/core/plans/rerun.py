@@ -47,10 +47,6 @@ def check_again(plan: Plan, paths: Paths, machine: Machine) -> None:
             said = message("again.no_device", engine=engine_title(spec.engine), device=missing[0].upper())
             raise UsageError(said, message("again.choose_device"))
         if workload.dataset and spec.data == "real":
-            _check_data(workload.dataset, paths)
-
-
-def _check_data(dataset_id: str, paths: Paths) -> None:
-    dataset = next((each for each in list_datasets(paths) if each.id == dataset_id), None)
-    if dataset is not None and not dataset.installed:
-        raise UsageError(message("again.no_data", title=dataset.title), message("advice.data_missing"))
+            dataset = next((each for each in list_datasets(paths) if each.id == workload.dataset), None)
+            if dataset is not None and not dataset.installed:
+                raise UsageError(message("again.no_data", title=dataset.title), message("advice.data_missing"))

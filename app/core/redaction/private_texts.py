@@ -59,10 +59,8 @@ def chosen_texts(specs: Iterable[RunSpec]) -> dict[str, str]:
 
 
 def _spellings(folder: Path) -> tuple[str, ...]:
-    """Return the forms in which a folder may appear in a message.
-
-    Windows accepts both separators, and repr doubles backslashes.
-    """
+    """Return the forms in which a folder may appear in a message."""
+    # Windows accepts both separators, and repr doubles backslashes.
     return str(folder), folder.as_posix(), repr(str(folder))[1:-1]
 
 

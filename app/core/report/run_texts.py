@@ -299,7 +299,6 @@ def repeats_steps(run: RunSummary) -> bool:
 
 
 def _step_note(run: RunSummary, *, with_spread: bool) -> str:
-    """Return a note about a headline that is computed from steps."""
     if run.minimum_s is None or run.maximum_s is None:
         return ""
     if run.basis == "estimate":
@@ -308,15 +307,13 @@ def _step_note(run: RunSummary, *, with_spread: bool) -> str:
         basis = sentence("result.first_steps")
     else:
         basis = sentence("result.later_steps", part=round_name(run))
-    limits = _step_range(run.minimum_s, run.maximum_s)
+    limits = (
+        sentence("result.step_range_s", low_s=run.minimum_s, high_s=run.maximum_s)
+        if run.maximum_s >= LONG_STEP_S
+        else sentence("result.step_range", low_ms=1000 * run.minimum_s, high_ms=1000 * run.maximum_s)
+    )
     spread = _spread(run) if with_spread else ""
     return " · ".join(part for part in (basis, interval_text(run), limits, spread) if part)
-
-
-def _step_range(low_s: float, high_s: float) -> str:
-    if high_s >= LONG_STEP_S:
-        return sentence("result.step_range_s", low_s=low_s, high_s=high_s)
-    return sentence("result.step_range", low_ms=1000 * low_s, high_ms=1000 * high_s)
 
 
 def result_notes(run: JudgedRun) -> list[Note]:

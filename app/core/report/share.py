@@ -53,6 +53,10 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
         version_line(summary.app_version),
         sentence("share.result_code", checksum=code) if code else "",
     )
+    parts = (
+        data_title(summary.data_source),
+        sentence("compare.virtual") if summary.virtual_machine else "",
+    )
     return ShareCard(
         title=_title(run.run),
         headline=about + format_value(summary.metric, summary.value),
@@ -63,7 +67,12 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
         unit_note=_epoch_size(summary),
         notes=(_certainty(summary), *([text(work)] if (work := work_per_joule(summary)) else [])),
         machine=device_title(summary),
-        details=tuple(filter(None, (_machine_details(summary), _engine_details(run.run), _facts(summary)))),
+        details=tuple(
+            filter(
+                None,
+                (_machine_details(summary), _engine_details(run.run), " · ".join(part for part in parts if part)),
+            )
+        ),
         badge=_badge(run) if several is None else several.badge,
         level=run.verdict.level if several is None else several.level,
         chart=Bars(
@@ -135,14 +144,6 @@ def _engine_details(run: Run) -> str:
         f"Keras {keras}" if keras else "",
         compiler_name(summary.engine) if summary.jit else "",
         *unusual_settings(summary, "jit"),
-    )
-    return " · ".join(part for part in parts if part)
-
-
-def _facts(run: RunSummary) -> str:
-    parts = (
-        data_title(run.data_source),
-        sentence("compare.virtual") if run.virtual_machine else "",
     )
     return " · ".join(part for part in parts if part)
 

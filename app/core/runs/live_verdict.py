@@ -113,7 +113,6 @@ class LiveVerdict:
         return now_s + max(interval_s, _PAUSES * (now_s - self._begun_s))
 
     def _estimate(self) -> events.Estimate | None:
-        """Return the current estimate; None without new steps or if the result is based on epochs."""
         steps = self._state.steps
         assert steps is not None
         count = len(steps.durations_s)
@@ -150,7 +149,6 @@ class LiveVerdict:
         return part is not None
 
     def _judge(self) -> events.Judged | None:
-        """Return the current verdict; None if it is unchanged or the database is busy."""
         try:
             run = load_run(self._database, self._run.id, with_peak=False)
         except DatabaseError:

@@ -50,8 +50,7 @@ class PlanCallbacks:
         on_run_ended: Called with the planned run and the stored run when it has ended.
         confirm_side: In plans with manual changes, called before each change of side, including the first. If it
             returns False, the plan ends. The callback must return soon after `PlanSession.cancel`.
-        on_waiting: Called regularly with the planned run while it waits for a quiet computer, for its power limit
-            or for its device to cool down.
+        on_waiting: Called regularly with the planned run while it waits for a quiet computer or its power limit.
     """
 
     on_event: Listener = lambda _: None

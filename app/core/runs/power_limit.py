@@ -121,16 +121,13 @@ class PowerLimits:
                 if limit_w is None:
                     return
                 if now_w is not None and not differs(now_w, limit_w, device.full_w):
-                    self._remember(index, now_w, device.full_w)
+                    found_w, command = self._found[index]
+                    usual_w = device.full_w if index is not None and device.full_w else found_w
+                    self.restore_command = command if differs(now_w, usual_w, device.full_w) else None
                     return
                 on_waiting(LimitWait(limit_w, now_w, self._command_of(self._machine, index, limit_w)))
         if not stop.is_set():
             raise UsageError(message("run.limit_not_read"))
-
-    def _remember(self, index: int | None, now_w: float, full_w: float | None) -> None:
-        found_w, command = self._found[index]
-        usual_w = full_w if index is not None and full_w else found_w
-        self.restore_command = command if differs(now_w, usual_w, full_w) else None
 
 
 def power_limits_for(plan: Plan, runner: Runner) -> PowerLimits | None:

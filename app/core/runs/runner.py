@@ -179,19 +179,14 @@ def exact_spec(spec: RunSpec) -> RunSpec:
         raise UsageError(message("setting.out_of_range", problem=str(error))) from error
 
 
-def _near(typed: str) -> list[str]:
-    """Return the names closest to an unknown one. Names that contain it come first."""
-    part = typed.strip().lower()
-    within = [name for name in CATALOGUE if part in name] if len(part) > 1 else []
-    within.sort(key=lambda name: name != STANDARD)
-    alike = get_close_matches(part, CATALOGUE, n=NEAR_LIMIT, cutoff=0.5)
-    return list(dict.fromkeys((*within, *alike)))[:NEAR_LIMIT]
-
-
 def known_workload(workload_id: str) -> Workload:
     """Return a workload by id. If it doesn't exist, raises UsageError and suggests similar names."""
     if workload_id in CATALOGUE:
         return CATALOGUE[workload_id]
-    near = _near(workload_id)
+    part = workload_id.strip().lower()
+    within = [name for name in CATALOGUE if part in name] if len(part) > 1 else []
+    within.sort(key=lambda name: name != STANDARD)
+    alike = get_close_matches(part, CATALOGUE, n=NEAR_LIMIT, cutoff=0.5)
+    near = list(dict.fromkeys((*within, *alike)))[:NEAR_LIMIT]
     advice = message("workload.did_you_mean", near=near) if near else message("workload.see_list")
     raise UsageError(message("workload.unknown", workload=workload_id[:60]), advice)

@@ -6,6 +6,7 @@ import queue
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,6 @@ from app.core.messages import message
 from app.core.paths import Paths
 from app.core.runs.awake import stay_awake
 from app.core.runs.event_messages import failure, problem, warn
-from app.core.runs.flood import Flood
 from app.core.runs.live_verdict import VERDICT_INTERVAL_S, LiveVerdict
 from app.core.runs.state import RunState
 from app.core.runs.worker import BadLine, StreamClosed, Worker, WorkerMessage, exit_message
@@ -215,7 +215,10 @@ class Session:
             with stay_awake(), Monitor(self._queue_telemetry, reader=TelemetryReader(GpuReader(), worker.pid)):
                 self._listen(worker)
             code = worker.wait(self._limits.exit_s)
-            self._explain(worker, code)
+            # The worker couldn't report such an error itself.
+            if self._end is None and self._error is None and not self._cancel.is_set():
+                said = exit_message(code, worker.last_lines(), has_computers=self._place is not None)
+                self._error = failure("crashed", said)
         except AppError as error:
             self._error = failure("internal", problem(error))
         finally:
@@ -224,19 +227,24 @@ class Session:
         self._finish(database)
 
     def _listen(self, worker: Worker) -> None:
-        """Handle messages until the worker's stream has ended."""
         while True:
             try:
                 received = self._messages.get(timeout=TICK_S)
             except queue.Empty:
                 received = None
                 self._silent_s += TICK_S
-                if self._is_over(worker):
+                # Even if a child process still holds its stream open
+                done = self._end is not None or self._kill.is_set() or worker.wait(0) is not None
+                if done and self._silent_s > self._limits.exit_s:
                     return
             self._handle(received)
             if isinstance(received, StreamClosed):
                 return
-            self._count_unheard()
+            # Capped in case this process was suspended or a view was slow
+            now_s = time.monotonic()
+            if self._unheard_s is not None:
+                self._unheard_s += min(now_s - self._counted_s, COUNTED_S)
+            self._counted_s = now_s
             for event in self._live.news():
                 self._publish(event)
             if self._live.is_enough and not self._enough_reported:
@@ -249,44 +257,21 @@ class Session:
             self._hear(received)
         match received:
             case BadLine():
-                self._count_damaged(received)
+                # Up to a limit, so that a runaway worker can't fill the database with reports
+                self._damaged += 1
+                if self._damaged <= DAMAGED_REPORTED_MAX:
+                    said = message("run.damaged_event", reason=received.reason)
+                    self._store_and_publish(warn("damaged_event", said))
             case events.Event():
                 self._on_event(received)
 
-    def _status(self) -> str:
-        if self._error is not None:
-            return "failed"
-        return self._end.status if self._end is not None else "cancelled"
-
-    def _is_over(self, worker: Worker) -> bool:
-        """Return whether the worker is done, even if a child process still holds its stream open."""
-        done = self._end is not None or self._kill.is_set() or worker.wait(0) is not None
-        return done and self._silent_s > self._limits.exit_s
-
-    def _count_damaged(self, line: BadLine) -> None:
-        """Report a damaged line, up to a limit, so that a runaway worker can't fill the database with reports."""
-        self._damaged += 1
-        if self._damaged <= DAMAGED_REPORTED_MAX:
-            self._store_and_publish(warn("damaged_event", message("run.damaged_event", reason=line.reason)))
-
     def _hear(self, event: events.Event) -> None:
-        """Record that the worker isn't silent."""
         self._has_engine = self._has_engine or isinstance(event, events.Environment)
         if self._unheard_s is not None or isinstance(event, events.Alive):
             self._unheard_s = 0.0
         if not isinstance(event, events.Alive):
             self._silent_s = 0.0
             self._silence_reported = False
-
-    def _count_unheard(self) -> None:
-        """Add the time since the last call to the silence.
-
-        The time is capped in case this process was suspended or a view was slow.
-        """
-        now_s = time.monotonic()
-        if self._unheard_s is not None:
-            self._unheard_s += min(now_s - self._counted_s, COUNTED_S)
-        self._counted_s = now_s
 
     def _on_event(self, event: events.Event) -> None:
         match event:
@@ -354,12 +339,6 @@ class Session:
             return self._limits.start_s
         return max(self._limits.hung_s, self._limits.hung_steps * self._step_s)
 
-    def _explain(self, worker: Worker, code: int | None) -> None:
-        """Record an error that the worker couldn't report itself."""
-        if self._end is None and self._error is None and not self._cancel.is_set():
-            said = exit_message(code, worker.last_lines(), has_computers=self._place is not None)
-            self._error = failure("crashed", said)
-
     def _note_unused_gpu(self, event: events.Environment) -> None:
         if event.device != "cpu" or self._spec.device != "auto" or event.engine == "none":
             return
@@ -386,7 +365,8 @@ class Session:
             pass  # a worker floods the queue, and its events matter more
 
     def _finish(self, database: Database) -> None:
-        self.status = self._status()
+        end_status = self._end.status if self._end is not None else "cancelled"
+        self.status = "failed" if self._error is not None else end_status
         if self._damaged > DAMAGED_REPORTED_MAX:
             self._store_and_publish(warn("damaged_event", message("run.damaged_events", lines=self._damaged)))
         if self._flood.left_out:
@@ -463,3 +443,44 @@ class Session:
 
 def _end_status(status: str) -> events.EndStatus:
     return "completed" if status == "completed" else "cancelled" if status == "cancelled" else "failed"
+
+
+WARNINGS_OF_A_CODE, WARNINGS = 20, 100
+# Limit for other events, which are sent at most a few times per run or replace an earlier event.
+_OTHERS = 10_000
+# A worker sends up to ten blocks of steps per second, and one at the end of each epoch.
+_EPOCHS, _FIRST_BLOCKS, _BLOCKS_A_SECOND, _BLOCKS_OF_AN_EPOCH = 1_000_000, 1_000, 20, 3
+
+
+class Flood:
+    """Counts a run's events by kind. Events above the limit are dropped and counted."""
+
+    def __init__(self) -> None:
+        self.left_out = 0
+        self._kept: Counter[str] = Counter()
+
+    def lets_in(self, event: events.Event, elapsed_s: float) -> bool:
+        """Return whether an event may be stored and shown.
+
+        Args:
+            event: The event as sent by the worker.
+            elapsed_s: Time since the start of the run in seconds.
+        """
+        kept, kind = self._kept, event.type
+        match event:
+            case events.Log():  # never stored
+                return True
+            case events.Warn():
+                of_code = f"warning {event.code}"
+                fits = kept[kind] < WARNINGS and kept[of_code] < WARNINGS_OF_A_CODE
+                kept[of_code] += fits
+            case events.Epoch():
+                fits = kept[kind] < _EPOCHS
+            case events.Steps():
+                most = _FIRST_BLOCKS + _BLOCKS_A_SECOND * elapsed_s + _BLOCKS_OF_AN_EPOCH * kept["epoch"]
+                fits = kept[kind] < most
+            case _:
+                fits = kept[kind] < _OTHERS
+        kept[kind] += fits
+        self.left_out += not fits
+        return fits

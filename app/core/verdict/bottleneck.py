@@ -165,7 +165,10 @@ def _on_cpu(evidence: Evidence) -> Explanation | None:
 
 
 def _cores(evidence: Evidence, load: _Load) -> Explanation:
-    physical = _physical(evidence.run, load)
+    # Physical cores count if each has two threads and the run may use all CPUs.
+    physical: float | None = evidence.run.machine.physical_cores
+    doubled = physical is not None and physical > 1 and load.there >= 2 * physical and load.allowed >= load.there
+    physical = physical if doubled else None
     # Two threads share a core. With one busy thread on each core, more threads would add little.
     if physical is not None and load.free > 1.2 * physical and 0.9 <= load.busy / physical <= 1.1:
         said = message("bottleneck.physical_cores", busy=load.busy, there=load.there)
@@ -192,7 +195,6 @@ def _full_cpu(evidence: Evidence, busy: Message) -> Explanation:
 
 
 def _load(evidence: Evidence) -> _Load | None:
-    """Return the CPU use during the run; None if the system doesn't report it."""
     window, run = evidence.telemetry, evidence.run
     there = run.machine.logical_cores
     busy_pct, other_pct = _mean(window.values("cpu_pct")), _mean(window.values("other_cpu_pct"))
@@ -207,23 +209,14 @@ def _load(evidence: Evidence) -> _Load | None:
     return _Load(there, allowed, free, max(0.0, there * (busy_pct - taken_pct) / 100), taken_pct)
 
 
-def _physical(run: Run, load: _Load) -> float | None:
-    """Return the number of physical cores if each has two threads and the run may use all CPUs; otherwise None."""
-    physical = run.machine.physical_cores
-    doubled = physical is not None and physical > 1 and load.there >= 2 * physical and load.allowed >= load.there
-    return physical if doubled else None
-
-
 def _is_small(run: Run) -> bool:
     parameters = run.model.parameters_count if run.model is not None else None
     return parameters is not None and parameters < _SMALL_PARAMETERS
 
 
 def _try_batch(run: Run, busy_pct: float) -> Message | None:
-    """Suggest a batch size (a power of two) that uses the remaining capacity; None if there is none.
-
-    A batch must fit into the memory of most computers and not exceed the number of examples.
-    """
+    """Suggest a batch size (a power of two) that uses the remaining capacity; None if there is none."""
+    # A batch must fit into the memory of most computers and not exceed the number of examples.
     summary = run.summary
     factor = min(_BATCH_FACTOR_MOST / 2, max(1.5, 100 / max(busy_pct, 1.0)))  # rounding up may double it
     batch = int(2 ** math.ceil(math.log2(summary.batch_size * factor)))

@@ -171,7 +171,13 @@ def _memory_spilled(evidence: Evidence) -> Message | None:
     gpu = gpus[index] if index is not None and 0 <= index < len(gpus) else None
     if gpu is None or gpu.shares_memory or not gpu.memory_bytes:
         return None
-    spilled_bytes = max(_shared_bytes(evidence, gpu.memory_bytes), _excess_bytes(evidence, gpu.memory_bytes))
+    # The engine reserved more GPU memory than other programs had left unused.
+    reserved_bytes = evidence.run.metrics.get("peak_gpu_reserved_bytes") or 0.0
+    others = evidence.telemetry.gpu_values("other_memory_bytes")
+    spilled_bytes = max(
+        _shared_bytes(evidence, gpu.memory_bytes),
+        reserved_bytes - max(0.0, gpu.memory_bytes - min(others, default=0.0)),
+    )
     return message("verdict.memory_spilled", memory_bytes=spilled_bytes) if spilled_bytes > 0 else None
 
 
@@ -183,13 +189,6 @@ def _shared_bytes(evidence: Evidence, capacity_bytes: float) -> float:
         return 0.0
     typical_bytes = statistics.median(shared)
     return typical_bytes if typical_bytes > SPILLED_BYTES else 0.0
-
-
-def _excess_bytes(evidence: Evidence, capacity_bytes: float) -> float:
-    """Return the amount by which the engine reserved more GPU memory than other programs had left unused."""
-    reserved_bytes = evidence.run.metrics.get("peak_gpu_reserved_bytes") or 0.0
-    others = evidence.telemetry.gpu_values("other_memory_bytes")
-    return reserved_bytes - max(0.0, capacity_bytes - min(others, default=0.0))
 
 
 def _memory_full(evidence: Evidence) -> Message | None:

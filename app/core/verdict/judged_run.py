@@ -46,7 +46,6 @@ class JudgedRun:
 
     @cached_property
     def series(self) -> RunSeries:
-        """The data of the run's charts."""
         return series_of(self.run)
 
     @cached_property

@@ -111,7 +111,6 @@ def _divided_cpu(evidence: Evidence) -> Message | None:
 
 
 def _unequal_gpus(evidence: Evidence) -> Message | None:
-    """Name a run's slow GPU or, if no GPU is known to be slow, the different models of its GPUs."""
     numbers = _gpu_numbers(evidence.run)
     names = _gpu_names(evidence.run, numbers)
     slowest = _slowest_gpu(evidence.run, numbers)

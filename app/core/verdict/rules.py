@@ -70,7 +70,6 @@ def _judge(run: Run, *, is_over: bool) -> events.Judged:
 
 
 def _warnings(run: Run) -> Iterator[events.Reason]:
-    """Yield the warnings issued during the run, without duplicates."""
     for warning in {(each.code, each.message): each for each in run.warnings}.values():
         if warning.code != "loss_out_of_band":  # it has its own rule
             warning_text = text(warning.said) if warning.said is not None else warning.message
@@ -304,10 +303,7 @@ def _interruptions(evidence: Evidence) -> Message | None:
 
 
 def _held_up(evidence: Evidence) -> int:
-    """Return the number of interrupted steps.
-
-    The record contains the number of interruptions, each of which may last several steps.
-    """
+    # The record contains the number of interruptions, each of which may last several steps.
     run = evidence.run.summary
     if not run.interruptions or not evidence.timed_steps.usual_s:
         return 0

@@ -122,10 +122,8 @@ def _clock_falling(evidence: Evidence) -> Message | None:
 
 
 def _slow_clock(evidence: Evidence) -> Message | None:
-    """Return a caution if the CPU was below its base clock throughout the run.
-
-    Throttle counters can't reveal this if they no longer increase.
-    """
+    """Return a caution if the CPU was below its base clock throughout the run."""
+    # Throttle counters can't reveal this if they no longer increase.
     window, base_mhz = evidence.telemetry, evidence.run.machine.cpu_base_mhz
     busy_mhz = [
         record.cpu_clock_mhz

@@ -10,9 +10,8 @@ import psutil
 import pytest
 
 from app.core.paths import Paths
-from app.core.runs.flood import WARNINGS, WARNINGS_OF_A_CODE
 from app.core.runs.runner import Runner
-from app.core.runs.session import Limits
+from app.core.runs.session import WARNINGS, WARNINGS_OF_A_CODE, Limits
 from app.core.runs.worker_command import WorkerCommand
 from tests.conftest import ROOT
 from tests.core.runs.running import QUICK_TO_ACT, Ran, Recorder, demo, fake_worker, finish, stored, worker_pid

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from app.core.paths import Paths
-from app.core.runs.second_clock import SecondClock
+from app.core.runs.worker import SecondClock
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.verdict.rules import judge
 from app.core.verdict.training_rules import CLOCK_PCT, CLOCK_S

@@ -10,8 +10,8 @@ import sys
 
 from workloads import CATALOGUE
 from workloads.engines.cpp_runtime import find_cpp_runtime
-from workloads.engines.device_speeds import device_speeds
 from workloads.engines.registry import engine_named
+from workloads.engines.setup import device_speeds
 
 if __name__ == "__main__":
     find_cpp_runtime()

@@ -24,10 +24,10 @@ from app.core.storage.runs import load_run
 from tests.real_engines import probe, small_worker
 from tests.waiting import wait_until
 from workloads import CATALOGUE
-from workloads.engines.device_speeds import device_speeds
 from workloads.engines.engine import Engine
 from workloads.engines.peers import RANK, peers
 from workloads.engines.registry import ENGINES
+from workloads.engines.setup import device_speeds
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine

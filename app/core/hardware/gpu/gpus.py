@@ -106,11 +106,9 @@ class GpuReader:
 
 
 def _with_shared(nvidias: Sequence[GpuTelemetry], seen: Sequence[GpuTelemetry]) -> tuple[GpuTelemetry, ...]:
-    """Return telemetry from NVIDIA's driver, combined with the shared memory that the system reports.
-
-    The driver and the system may list cards in different orders. If there are several cards, each is therefore
-    given the highest value, because a run uses only one card.
-    """
+    """Return telemetry from NVIDIA's driver, combined with the shared memory that the system reports."""
+    # The driver and the system may list cards in different orders. If there are several cards, each is therefore
+    # given the highest value, because a run uses only one card.
     most = max((gpu.own_shared_bytes for gpu in seen if gpu.own_shared_bytes is not None), default=None)
     return tuple(replace(gpu, own_shared_bytes=most) for gpu in nvidias)
 

@@ -107,7 +107,7 @@ class CardReader:
         if self._card.asleep():
             return GpuTelemetry(0)
         files = self._files = self._files or _find_files(self._card)
-        energy_j = self._meter.add(_energy_j(files.energy_uj), self._clock())
+        energy_j = self._meter.add(within(scaled(read_number(files.energy_uj), 1e6), 0, 1e15), self._clock())
         used = [read_number(path) for path in files.memory]
         power_w = scaled(read_number(files.power_uw), 1e6)
         return GpuTelemetry(
@@ -281,10 +281,6 @@ def _fan_pct(files: _Files) -> float | None:
     if speed is None or speed < 0 or not files.fan_full:
         return None
     return min(100.0, 100 * speed / files.fan_full)
-
-
-def _energy_j(path: Path | None) -> float | None:
-    return within(scaled(read_number(path), 1e6), 0, 1e15)
 
 
 def _opened_gpus(process: Path) -> list[tuple[Path, str]]:

@@ -80,7 +80,13 @@ class WindowsGpus:
         # The counters were opened microseconds ago, and percentages of such a short time aren't meaningful.
         busy_pct = {} if is_first else busiest_pct(values.get(ENGINES, ()))
         own, shared = (sums(values.get(path, ())) for path in (OWN_MEMORY, SHARED_MEMORY))
-        ours = sums(of_processes(values.get(PROCESS_SHARED_MEMORY, ()), own_pids or ()))
+        ours = sums(
+            [
+                (instance, value)
+                for instance, value in values.get(PROCESS_SHARED_MEMORY, ())
+                if (match := _PID.match(instance)) is not None and int(match[1]) in (own_pids or ())
+            ]
+        )
         return tuple(
             replace(self._telemetry_of(place, busy_pct, own, shared), own_shared_bytes=self._spilled(place, ours))
             for place in places
@@ -218,15 +224,6 @@ def sums(values: Iterable[tuple[str, float]]) -> dict[int, float]:
         if match is not None and amount is not None:
             sums_by_luid[_luid(match)] += amount
     return dict(sums_by_luid)
-
-
-def of_processes(values: Iterable[tuple[str, float]], pids: Collection[int]) -> list[tuple[str, float]]:
-    """Return the values of the instances that belong to these processes."""
-    return [
-        (instance, value)
-        for instance, value in values
-        if (match := _PID.match(instance)) is not None and int(match[1]) in pids
-    ]
 
 
 def _luid(match: re.Match[str]) -> int:

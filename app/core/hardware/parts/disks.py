@@ -239,10 +239,8 @@ def _macos_disk(plist: Mapping[str, object]) -> Disk:
 
 
 def _volume_of(place: Path) -> str:
-    """Return the device of the macOS volume that contains a path or, failing that, the mount point above the path.
-
-    `os.path.ismount` mistakes a firmlink such as /Users for a volume, which diskutil doesn't recognise.
-    """
+    """Return the device of the macOS volume that contains a path, or else the mount point above the path."""
+    # `os.path.ismount` mistakes a firmlink such as /Users for a volume, which diskutil doesn't recognise.
     number = place.stat().st_dev
     for partition in psutil.disk_partitions():
         with contextlib.suppress(OSError):

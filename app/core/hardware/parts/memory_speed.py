@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.core.hardware.system_files import count_of, read_text
+from app.core.hardware.system_files import count_of, read_bytes, read_text
 
 # Types and offsets from the DMTF's SMBIOS 3 specification; structures of type 17 are memory modules.
 _MODULE, _END = 17, 127
@@ -27,7 +27,7 @@ def read_memory_speed(root: Path = Path("/")) -> int | None:
     if speed_mts is not None:
         return speed_mts
     modules = (entry.joinpath("raw") for entry in sorted(root.glob("sys/firmware/dmi/entries/17-*")))
-    return _slowest(speed for path in modules if (speed := _module_speed(_read_bytes(path))) is not None)
+    return _slowest(speed for path in modules if (speed := _module_speed(read_bytes(path, 1_024))) is not None)
 
 
 def speed_from_udev(text: str) -> int | None:
@@ -81,14 +81,6 @@ def _word(structure: bytes, at: int) -> int:
 
 def _slowest(speeds: Iterator[int]) -> int | None:
     return min((speed for speed in speeds if 0 < speed < _MAX_MTS), default=None)
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(1_024)
-    except OSError:
-        return b""
 
 
 def _windows_table() -> bytes:

@@ -237,19 +237,16 @@ class Monitor:
             if self._wait(stopping, max(0.0, started_s + tick * self._interval_s - self._clock())):
                 break
             try:
-                self._read_once(reader, stopping)
+                sampled_s = self._clock()
+                telemetry = reader.read()
+                if not stopping.is_set():
+                    self._on_telemetry(sampled_s, telemetry)
                 last_failure = ""
             except Exception as error:  # the monitor must survive any exception, including its callback's
                 if repr(error) != last_failure:  # log it once, not every second for hours
                     _logger.exception("Reading telemetry failed")
                 last_failure = repr(error)
         reader.close()
-
-    def _read_once(self, reader: TelemetryReader, stopping: threading.Event) -> None:
-        sampled_s = self._clock()
-        telemetry = reader.read()
-        if not stopping.is_set():
-            self._on_telemetry(sampled_s, telemetry)
 
 
 def read_telemetry(

@@ -40,7 +40,8 @@ class PressureReader:
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._cpu, self._memory = (root / "proc/pressure" / name for name in ("cpu", "memory"))
-        self._quotas = quota_files(root)
+        files = dict.fromkeys(folder / "cpu.stat" for folder in cgroup_folders(root))
+        self._quotas = tuple(path for path in files if periods(read_text(path)) is not None)
         self.prime()
 
     def prime(self) -> None:
@@ -61,12 +62,6 @@ class PressureReader:
         )
         held_pct = [held_share_pct(periods_before.get(path), after) for path, after in self._periods.items()]
         return Pressure(cpu_pct, memory_pct, max((each for each in held_pct if each is not None), default=None))
-
-
-def quota_files(root: Path) -> tuple[Path, ...]:
-    """Return the counter files of the control groups that may limit this process's CPU time."""
-    files = dict.fromkeys(folder / "cpu.stat" for folder in cgroup_folders(root))
-    return tuple(path for path in files if periods(read_text(path)) is not None)
 
 
 def waited_us(text: str) -> int | None:

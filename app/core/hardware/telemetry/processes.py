@@ -37,7 +37,10 @@ class OwnProcesses:
 
     def __init__(self, worker_pid: int | None, proc: Path = Path("/proc")) -> None:
         self._proc = proc
-        self._worker = _process(worker_pid)
+        try:
+            self._worker = None if worker_pid is None else psutil.Process(worker_pid)
+        except _FAILURES:
+            self._worker = None
         self._children: tuple[int, ...] = ()
         self._began_s = time.monotonic()
         self._listed_s = -TREE_EVERY_S
@@ -126,15 +129,7 @@ def _descendants_by_psutil(pid: int) -> tuple[int, ...]:
         return ()
 
 
-def _process(pid: int | None) -> Any:
-    try:
-        return None if pid is None else psutil.Process(pid)
-    except _FAILURES:
-        return None
-
-
 def _is_there(process: Any) -> bool:
-    """Return whether the process is running and its ID hasn't been reused."""
     try:
         return bool(process.is_running())
     except _FAILURES:

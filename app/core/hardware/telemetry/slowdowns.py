@@ -5,6 +5,7 @@ plan on macOS. Parsers are pure functions of text or of a root folder, so tests 
 the system doesn't report are None.
 """
 
+import ctypes
 import math
 import os
 import re
@@ -13,13 +14,66 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import psutil
 
 from app.core.hardware import registry
 from app.core.hardware.system_files import output_of, read_text
-from app.core.hardware.telemetry.sleep_clocks import Clock, clocks_of_this_system
 from app.core.records import PowerState
+
+Clock = Callable[[], float]
+
+
+def clocks_of_this_system() -> tuple[Clock, Clock | None]:
+    """Return a clock that stops while the computer sleeps and one that continues, both in seconds.
+
+    The second is None if the system has no such clock or doesn't document it.
+    """
+    if sys.platform.startswith("linux"):
+        return time.monotonic, lambda: time.clock_gettime(time.CLOCK_BOOTTIME)
+    pair = windows_clocks(_kernel32()) if sys.platform == "win32" else macos_clocks(time)
+    return pair if pair is not None else (time.monotonic, None)
+
+
+def windows_clocks(kernel32: Any) -> tuple[Clock, Clock] | None:
+    """Return Windows' clocks; None if the library doesn't provide them.
+
+    Args:
+        kernel32: Library with QueryUnbiasedInterruptTime and GetTickCount64, or None.
+    """
+    try:
+        query, ticks = kernel32.QueryUnbiasedInterruptTime, kernel32.GetTickCount64
+        ticks.restype = ctypes.c_ulonglong
+    except AttributeError:
+        return None
+    count = ctypes.c_ulonglong()
+    if not query(ctypes.byref(count)):
+        return None
+
+    def awake_s() -> float:
+        query(ctypes.byref(count))
+        return count.value / 1e7  # in units of 100 ns
+
+    return awake_s, lambda: ticks() / 1000
+
+
+def macos_clocks(clocks: ModuleType) -> tuple[Clock, Clock] | None:
+    """Return macOS's clocks; None on other systems.
+
+    Args:
+        clocks: The `time` module.
+    """
+    awake, always = (getattr(clocks, name, None) for name in ("CLOCK_UPTIME_RAW", "CLOCK_MONOTONIC_RAW"))
+    if awake is None or always is None:
+        return None
+    return lambda: clocks.clock_gettime(awake), lambda: clocks.clock_gettime(always)
+
+
+def _kernel32() -> Any:
+    return getattr(getattr(ctypes, "windll", None), "kernel32", None)
+
 
 PLAN_EVERY_S = 10.0  # rarely changes, and reading it opens files of all CPUs
 # The clocks are read one after another. Shorter differences aren't clock steps.
@@ -102,20 +156,17 @@ class ConditionsReader:
         clock_step_s, suspended_s = clock_changes(clocks, self._clocks)
         elapsed_s = self._clocks.steady_s - clocks.steady_s
         on_battery = read_on_battery(self._root)
+        if self._clocks.steady_s - self._planned_s >= PLAN_EVERY_S:
+            self._planned_s = self._clocks.steady_s
+            self._plan = read_power_plan(self._root, on_battery)
         return Conditions(
             swap_bytes_per_s=rate_per_s(swapped_bytes, self._swapped_bytes, elapsed_s),
             throttle_count=count_increase(throttles, self._throttles),
             on_battery=on_battery,
-            power_plan=self._power_plan(on_battery),
+            power_plan=self._plan,
             clock_step_s=clock_step_s,
             suspended_s=suspended_s,
         )
-
-    def _power_plan(self, on_battery: bool | None) -> str | None:
-        if self._clocks.steady_s - self._planned_s >= PLAN_EVERY_S:
-            self._planned_s = self._clocks.steady_s
-            self._plan = read_power_plan(self._root, on_battery)
-        return self._plan
 
     def _swapped(self) -> int | None:
         if sys.platform.startswith("linux"):

@@ -9,9 +9,8 @@ from functools import cache
 from app.core.analysis.power import is_gpu
 from app.core.analysis.published import PublishedRow, comparable_rows
 from app.core.messages import sentence
-from app.core.paths import RESOURCES, Paths
+from app.core.paths import RESOURCES
 from app.core.plans.study.points import Point, StudyResult
-from app.core.settings import load_settings
 from app.core.titles import workload_title
 from workloads import CATALOGUE
 
@@ -70,11 +69,6 @@ def bundled_prices() -> tuple[Price, ...]:
         )
 
 
-def load_costs(paths: Paths) -> Costs:
-    """Return the price of this computer from the settings, and the published prices."""
-    return Costs(load_settings(paths.settings).usd_per_hour, bundled_prices())
-
-
 def baseline_row(workload: str) -> PublishedRow | None:
     """Return the baseline row of a workload; None if there is none."""
     rows = comparable_rows(workload)
@@ -120,14 +114,14 @@ def _own_values(result: StudyResult, workload: str, costs: Costs, what: str) -> 
             cost = epoch_cost(point.value, costs.usd_per_hour)
             value = point.value if what == "time" else cost
             if value is not None:
-                values[_device_name(point)] = value
+                title = workload_title(point.spec.workload)
+                rest = [part for part in point.place if part != title]
+                values[
+                    sentence("studies.this_computer_with", what=rest)
+                    if any(rest)
+                    else sentence("studies.this_computer")
+                ] = value
     return values
-
-
-def _device_name(point: Point) -> str:
-    title = workload_title(point.spec.workload)
-    rest = [part for part in point.place if part != title]
-    return sentence("studies.this_computer_with", what=rest) if any(rest) else sentence("studies.this_computer")
 
 
 def _published_value(row: PublishedRow, what: str) -> float | None:

@@ -47,15 +47,10 @@ def figures(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | N
     if phases := tuple(_phase(result, done, case, details) for case in PHASES if case in measured):
         return phases
     if _is_numeric(result):
-        return (*_over_axis(result, done), *curves)
+        steps = () if result.study.axes[0] == POWER_LIMIT else (_step_times(result, done),)
+        work = (_work(result, done),) if any(point.work_per_j is not None for point in done) else ()
+        return (_lines(result, done), *steps, *work, *curves)
     return (*_speeds(result, done), *curves)
-
-
-def _over_axis(result: StudyResult, done: Sequence[Point]) -> tuple[Figure, ...]:
-    """Return charts of the speed, the step duration and, if energy was measured, the work per joule."""
-    steps = () if result.study.axes[0] == POWER_LIMIT else (_step_times(result, done),)
-    work = (_work(result, done),) if any(point.work_per_j is not None for point in done) else ()
-    return (_lines(result, done), *steps, *work)
 
 
 def _is_numeric(result: StudyResult) -> bool:
@@ -185,7 +180,6 @@ def published_lines(workloads: Sequence[str], axis: str, unit: Unit) -> list[Ser
 
 
 def _published_place(row: PublishedRow, axis: str) -> int | None:
-    """Return a published result's position on an axis; None if it has none."""
     if axis == "batch_size":
         return row.batch_size
     if axis == DEVICES:
@@ -222,15 +216,13 @@ def _speeds(result: StudyResult, done: Sequence[Point]) -> tuple[Figure, ...]:
                 name=title if len(result.workloads) > 1 else sentence("studies.chart_speed"),
                 kind="rows",
                 value_title=unit.title,
-                rows=tuple(_row_name(point, title) for point in ordered),
+                rows=tuple(
+                    " · ".join(part for part in point.place if part != title) or title for point in ordered
+                ),
                 series=(Series(sentence("studies.this_computer"), spots),),
             )
         )
     return tuple(charts)
-
-
-def _row_name(point: Point, title: str) -> str:
-    return " · ".join(part for part in point.place if part != title) or title
 
 
 def _bar(point: Point, unit: Unit, *, is_best: bool) -> Spot | None:

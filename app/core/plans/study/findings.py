@@ -200,7 +200,11 @@ def _ranking(points: list[Point], result: StudyResult) -> list[str]:
     name = workload_title(best.spec.workload) if of_several else ""
     if len(points) == 1:
         rate = rate_text(best.rate, unit_of(points))
-        return [sentence("studies.point_rate", point=name, rate=rate)] if of_several else _only(best)
+        return (
+            [sentence("studies.point_rate", point=name, rate=rate)]
+            if of_several
+            else [sentence("studies.only_point", point=_own_place(best))]
+        )
     others = [(point, _gain(best, point)) for point in sorted(points, key=_rate_of, reverse=True)]
     parts = [
         sentence("studies.times_slower", point=_own_place(point), times=gain.text)
@@ -213,12 +217,7 @@ def _ranking(points: list[Point], result: StudyResult) -> list[str]:
     return [line, sentence("studies.others", others=parts)] if parts else [line]
 
 
-def _only(point: Point) -> list[str]:
-    return [sentence("studies.only_point", point=_own_place(point))]
-
-
 def _own_place(point: Point) -> str:
-    """Return a configuration's name without the workload."""
     title = workload_title(point.spec.workload)
     return " · ".join(part for part in point.place if part != title) or title
 

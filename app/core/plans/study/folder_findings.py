@@ -44,7 +44,8 @@ def reading_findings(done: Sequence[Point], details: Details) -> list[str]:
     for case in PHASES:
         if not (spots := _spots(done, details, case)):
             continue
-        near = _near(spots)
+        best = max(spot.rate for spot in spots)
+        near = [spot for spot in spots if spot.rate >= CLOSE * best]
         enough.append({(spot.cpus, spot.folder) for spot in near})
         lines += [_limit(case, spots), _smallest(case, near)]
     everywhere = set.intersection(*enough) if enough else set()
@@ -80,11 +81,6 @@ def _spots(done: Sequence[Point], details: Details, case: str) -> list[_Spot]:
             ends = min(rounds), max(rounds)
             spots.append(_Spot(cpus, point.place[-1], middle, *ends, memory, device.startswith("gpu")))
     return spots
-
-
-def _near(spots: Sequence[_Spot]) -> list[_Spot]:
-    best = max(spot.rate for spot in spots)
-    return [spot for spot in spots if spot.rate >= CLOSE * best]
 
 
 def _limit(case: str, spots: Sequence[_Spot]) -> str:

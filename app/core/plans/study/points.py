@@ -8,7 +8,7 @@ from typing import Literal
 from app.core.analysis.ab import between_runs, is_usable
 from app.core.analysis.power import work_metric
 from app.core.errors import UsageError
-from app.core.messages import Message, message, sentence, text
+from app.core.messages import message, sentence, text
 from app.core.metrics import headline_kind
 from app.core.plans.study.axes import POWER_LIMIT, axis_phrase, axis_text, axis_title, axis_value
 from app.core.plans.study.kind import KIND
@@ -244,7 +244,14 @@ def make_result(
     for refusal in study.refused:
         if refusal.spec.workload in CATALOGUE:
             place = _place(refusal.spec, specs, study.axes)
-            results.append(Point(spec=refusal.spec, place=place, state="refused", reason=_said(refusal.reason)))
+            results.append(
+                Point(
+                    spec=refusal.spec,
+                    place=place,
+                    state="refused",
+                    reason=refusal.reason if isinstance(refusal.reason, str) else text(refusal.reason),
+                )
+            )
     return StudyResult(group, tuple(results), left)
 
 
@@ -323,10 +330,6 @@ def _state(runs: Sequence[RunSummary], *, has_result: bool) -> tuple[State, str]
     if last.status == "completed":
         return "failed", sentence("studies.invalid_run", run_id=last.id)
     return "failed", last.error_message or sentence("studies.failed_run", run_id=last.id)
-
-
-def _said(reason: Message | str) -> str:
-    return reason if isinstance(reason, str) else text(reason)
 
 
 def power_knee(done: Sequence[Point]) -> Point | None:

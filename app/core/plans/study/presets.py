@@ -266,16 +266,16 @@ def power_limits(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
         if device is not None and device.full_w:
             jit = compiles_always(choice.engine)
             spec = place.spec(workload, engine=choice.engine, device=choice.device, jit=jit)
-            limits_w = limits_below(device.full_w, device.least_w)
+            # Rounded limits, highest first, without those that are too low
+            step_w = POWER_STEP_W if device.full_w >= COARSE_FROM_W else 1
+            rounded_w = {step_w * round(share * device.full_w / step_w) for share in POWER_SHARES} | {
+                round(device.full_w)
+            }
+            limits_w = sorted(
+                (limit_w for limit_w in rounded_w if device.least_w <= limit_w <= device.full_w), reverse=True
+            )
             return [with_values(spec, {POWER_LIMIT: limit_w}) for limit_w in limits_w]
     return [with_values(place.spec(workload), {POWER_LIMIT: 1})]
-
-
-def limits_below(full_w: float, least_w: float) -> list[int]:
-    """Return POWER_SHARES of a limit as rounded limits, highest first, without those below `least_w`."""
-    step_w = POWER_STEP_W if full_w >= COARSE_FROM_W else 1
-    rounded_w = {step_w * round(share * full_w / step_w) for share in POWER_SHARES} | {round(full_w)}
-    return sorted((limit_w for limit_w in rounded_w if least_w <= limit_w <= full_w), reverse=True)
 
 
 PRESETS: dict[str, StudyPreset] = {

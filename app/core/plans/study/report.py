@@ -11,7 +11,7 @@ from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plans.report import PlanReport, Table
 from app.core.plans.study.axes import POWER_LIMIT
-from app.core.plans.study.costs import Costs, cost_findings, load_costs
+from app.core.plans.study.costs import Costs, bundled_prices, cost_findings
 from app.core.plans.study.details import NO_DETAILS, Details, load_details
 from app.core.plans.study.figures import figures
 from app.core.plans.study.findings import findings
@@ -24,6 +24,7 @@ from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.report.card import Figure, ShareCard
 from app.core.report.formats.export_format import PlanTable
 from app.core.report.share_texts import computer_parts, device_title, version_line
+from app.core.settings import load_settings
 from app.core.storage.database import Database
 from app.core.titles import level_title, workload_title
 from workloads import CATALOGUE
@@ -72,7 +73,9 @@ class StudyReport(PlanReport):
 
     def with_details(self, database: Database, paths: Paths) -> "StudyReport":
         details = load_details(database, self.result)
-        return replace(self, details=details, costs=load_costs(paths))
+        return replace(
+            self, details=details, costs=Costs(load_settings(paths.settings).usd_per_hour, bundled_prices())
+        )
 
     def lines(self, *, with_advice: bool = True) -> list[str]:
         """Return the findings; for the cost study, they include findings about costs."""
@@ -103,7 +106,14 @@ class StudyReport(PlanReport):
             notes=tuple(lines[1:]),
             chart=charts[chart] if 0 <= chart < len(charts) else charts[0],
             machine=sentence("share.on_this_computer", name=" · ".join(names)),
-            details=(" · ".join((*computer_parts(runs[0]), *_engines(runs))),),
+            details=(
+                " · ".join(
+                    (
+                        *computer_parts(runs[0]),
+                        *dict.fromkeys(engine_name(run.engine, run.engine_version) for run in runs),
+                    )
+                ),
+            ),
             badge=(badge, level_title(level)),
             level=level,
             footer=" · ".join((runs[0].started_at[:10], version_line(runs[0].app_version))),
@@ -139,12 +149,8 @@ class StudyReport(PlanReport):
         return sentence("studies_page.run_of", number=number, planned=count, point=point)
 
     @property
-    def _is_about_costs(self) -> bool:
-        return self.result.study.preset == "cost"
-
-    @property
     def _costs(self) -> Costs | None:
-        return self.costs if self._is_about_costs else None
+        return self.costs if self.result.study.preset == "cost" else None
 
     def _runs(self) -> list[RunSummary]:
         runs = [run for point in self.result.done if (run := point.best_run) is not None]
@@ -157,7 +163,3 @@ class StudyReport(PlanReport):
         if len(names) == 1:
             return workload_title(runs[0].workload)
         return sentence("group.workloads", count=len(names))
-
-
-def _engines(runs: Sequence[RunSummary]) -> list[str]:
-    return list(dict.fromkeys(engine_name(run.engine, run.engine_version) for run in runs))

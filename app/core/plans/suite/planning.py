@@ -2,7 +2,7 @@
 
 from app.core.engines.choices import Choice, automatic_choice, device_choices, installed_engines
 from app.core.errors import UsageError
-from app.core.messages import Message, message
+from app.core.messages import message
 from app.core.plans.suite.definition import NEWEST, Definition, definition_of
 from app.core.plans.suite.kind import KIND
 from app.core.records import Plan, Refusal, Suite
@@ -49,13 +49,7 @@ def plan_suite(runner: Runner, engine: str = AUTO, device: str = AUTO, number: i
     return Plan(kind=KIND, specs=able, rounds=definition.rounds, survives_failures=True, suite=refused_parts)
 
 
-def is_for_lack_of_memory(reason: Message | str) -> bool:
-    """Return whether a test was rejected because there isn't enough memory."""
-    return isinstance(reason, Message) and reason.code in ("memory.computer_too_small", "memory.gpu_too_small")
-
-
 def _choice(definition: Definition, runner: Runner, engine: str, device: str) -> Choice:
-    """Return the requested engine and device; "auto" selects the ones that are probably fastest."""
     if engine != AUTO and engine not in ENGINES:
         raise UsageError(message("suite.no_engine", engine=repr(engine[:40]), engines=list(ENGINES)))
     installed = installed_engines(runner.paths)

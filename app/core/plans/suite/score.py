@@ -16,7 +16,6 @@ from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import headline_kind
 from app.core.plans.suite.definition import POINTS, Definition, Purpose, SuitePart, definition_of, suite_name
-from app.core.plans.suite.planning import is_for_lack_of_memory
 from app.core.plans.suite.uncertainty import Score, hull, mean_of_rounds
 from app.core.records import Group, Plan, PlannedRun, Refusal, RunSummary
 from app.core.report.run_texts import plain_reason
@@ -194,10 +193,8 @@ def mean_of_parts(parts: Sequence[PartScore], suite: Sequence[PartScore]) -> Sco
 
 
 def _says_shared(run: RunSummary) -> bool:
-    """Return whether a run's verdict includes the caution about shared hosts.
-
-    The verdict's other reasons are ignored.
-    """
+    """Return whether a run's verdict includes the caution about shared hosts."""
+    # The verdict's other reasons are ignored.
     return SHARED_HOST in (run.reasons or "").split()
 
 
@@ -231,10 +228,7 @@ def scored_part(part: SuitePart, runs: Sequence[RunSummary], rounds: int) -> Par
 
 
 def _part(part: SuitePart, runs: Sequence[RunSummary], plan: Plan) -> PartScore:
-    """Return the score of a test from its runs.
-
-    Only the last runs count, because a resumed suite may have more runs than rounds.
-    """
+    # Only the last runs count, because a resumed suite may have more runs than rounds.
     refused = plan.suite.refused if plan.suite is not None else ()
     refusal = next((each for each in refused if part.is_of(each.spec)), None)
     if refusal is not None:
@@ -257,7 +251,7 @@ def _part(part: SuitePart, runs: Sequence[RunSummary], plan: Plan) -> PartScore:
 
 def _refused(part: SuitePart, refusal: Refusal) -> PartScore:
     said = refusal.reason
-    if isinstance(said, Message) and is_for_lack_of_memory(said):
+    if isinstance(said, Message) and said.code in ("memory.computer_too_small", "memory.gpu_too_small"):
         # Omits the advice to change the batch size, which is fixed in a suite.
         sizes = {name: said.arguments.get(name) for name in ("need_bytes", "there_bytes")}
         reason = sentence("suite.needs_memory", **sizes)

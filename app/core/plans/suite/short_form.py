@@ -16,7 +16,6 @@ from app.core.plans.suite.definition import DEMO, SUITES, Definition, SuitePart
 from app.core.plans.suite.known import is_of
 from app.core.plans.suite.score import PartScore, SuiteResult, mean_of_parts, scored_part
 from app.core.plans.suite.texts import points_text
-from app.core.records import RunSummary
 from app.core.result_file.record import Dataset, Environment, Machine, Result, Spec, Statistics, Verdict
 from app.core.result_file.short_form import (
     FIELD_ERRORS,
@@ -60,7 +59,9 @@ def suite_form(result: SuiteResult) -> str:
         return ""
     if len({(each.engine, each.device) for each in result.runs}) > 1:
         return ""
-    head = _head(result.definition, run)
+    names = (written_name(run.cpu_name), written_name(run.device_name))
+    software = (run.engine, run.engine_version or "", written_device(run.device))
+    head = (MARK, KIND, str(result.definition.number), *software, *names)
     for digits in range(SUITE_DIGITS, _ALL_DIGITS + 1):
         if points_text(_points(result.parts, digits)) == points_text(total.points):
             form = with_checksum((*head, *(_field(each, digits) for each in result.parts)))
@@ -116,12 +117,6 @@ def _points(parts: Sequence[PartScore], digits: int) -> float | None:
     complete = [each for each in scored if each is not None]
     mean = mean_of_parts(complete, complete) if len(complete) == len(parts) else None
     return None if mean is None else mean.points
-
-
-def _head(definition: Definition, run: RunSummary) -> tuple[str, ...]:
-    names = (written_name(run.cpu_name), written_name(run.device_name))
-    software = (run.engine, run.engine_version or "", written_device(run.device))
-    return (MARK, KIND, str(definition.number), *software, *names)
 
 
 def _field(each: PartScore, digits: int) -> str:

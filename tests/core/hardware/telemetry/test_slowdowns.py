@@ -15,8 +15,17 @@ from hypothesis import strategies as st
 
 from app.core.hardware.telemetry import slowdowns
 from app.core.hardware.telemetry import slowdowns as conditions
-from app.core.hardware.telemetry.sleep_clocks import Clock, clocks_of_this_system, macos_clocks, windows_clocks
-from app.core.hardware.telemetry.slowdowns import Clocks, ConditionsReader, clock_changes, read_clocks, saves_power
+from app.core.hardware.telemetry.slowdowns import (
+    Clock,
+    Clocks,
+    ConditionsReader,
+    clock_changes,
+    clocks_of_this_system,
+    macos_clocks,
+    read_clocks,
+    saves_power,
+    windows_clocks,
+)
 from tests.core.hardware.made_up import fake_windows, write
 from tests.sure import sure
 from workloads import CATALOGUE
@@ -427,7 +436,8 @@ def test_sleep_on_macos(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_such_clocks_sleep_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert windows_clocks(None) is None
-    assert windows_clocks(Kernel32(Sleeper(monkeypatch), answers=False)) is None
+    with monkeypatch.context() as patched:
+        assert windows_clocks(Kernel32(Sleeper(patched), answers=False)) is None
     assert macos_clocks(SimpleNamespace(CLOCK_MONOTONIC_RAW=4)) is None  # type: ignore[arg-type] # as on Linux
     for platform in ("win32", "darwin", "freebsd14"):
         monkeypatch.setattr(sys, "platform", platform)
