@@ -52,12 +52,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """Prints the result of a finished group.
-
-    Attributes:
-        show: Prints the group.
-        as_dict: Returns the result as plain JSON types.
-    """
+    """Prints the result of a finished group."""
 
     show: Callable[[Group], None]
     as_dict: Callable[[Group], dict[str, Any]]
@@ -75,9 +70,6 @@ def carry_out(
     """Run a plan and print its result. Return 0 if done, 1 if failed, 130 if cancelled.
 
     Args:
-        plan: The plan.
-        options: Command-line options.
-        paths: Folders of the app.
         conclusion: Prints the result; None for the usual output of a group.
         resumed: A stored group and its remaining runs; None for a new group.
         result_file: File to write the results of all runs to; None for no file.
@@ -109,14 +101,7 @@ def follow(
     view: View,
     resumed: tuple[Group, Sequence[PlannedRun]] | None = None,
 ) -> PlanSession:
-    """Run a plan to completion, and report problems other than failed runs. Output errors are raised.
-
-    Args:
-        plan: The plan.
-        runner: Starts the runs.
-        view: Shows the runs.
-        resumed: See `carry_out`.
-    """
+    """Run a plan to completion, and report problems other than failed runs. Output errors are raised."""
     with Interrupts() as interrupts:
         callbacks = PlanCallbacks(
             on_event=view, on_run_started=view.begin, confirm_side=Hands(interrupts), on_waiting=view.wait
@@ -197,7 +182,6 @@ class TextPlanView(View):
             self._live.draw(live_text((planned.number - 1) / planned.count, [wait.text], self._live.room))
 
     def show(self, event: events.Event) -> None:
-        """Print an event or update the progress line."""
         self._state.follow(event)
         match event:
             case events.Run() if self._planned.number == self._first.number:
@@ -322,7 +306,6 @@ def group_as_dict(group: Group) -> dict[str, Any]:
 
 
 def print_group(group: Group) -> None:
-    """Print a stored group with its runs and result."""
     kind, workload, at = kind_of(group), one_line(group.workload, 80), one_line(group.created_at, 40)
     has_pairs = bool(kind.pairs(group))
     say(sentence("cli.group_title", group_id=group.id, kind=kind.phrase(group), workload=workload, at=at))

@@ -104,7 +104,6 @@ class PlanCommand(ABC):
         return 0
 
     def export(self, options: argparse.Namespace, paths: Paths) -> int:
-        """Write a stored plan as CSV or JSON to a file or to standard output."""
         result = self.opened(options, paths)
         lines = plan_lines(result.export(), options.format)
         put(lines, options.output, f"cli.{self.name}_exported", group_id=options.id)
@@ -114,7 +113,6 @@ class PlanCommand(ABC):
         """Add the parsers of these actions, and return them by name.
 
         Args:
-            actions: Subparsers of the command.
             default: Default of the options that the command itself also has; see `add_json`.
         """
         parsers = {name: add_verb(actions, name, f"{self.name}_{name}") for name in _ACTIONS}

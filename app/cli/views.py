@@ -182,7 +182,6 @@ class TextView(View):
         return _in_columns(cells)
 
     def _estimated(self) -> str:
-        """Return the current estimate with its interval as text."""
         estimate, metric = self._state.series.latest_estimate, self._workload.metric
         assert estimate is not None
         value = f"{format_value(metric, estimate.value)} {headline_kind(metric).unit}"

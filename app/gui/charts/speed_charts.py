@@ -71,7 +71,6 @@ class EstimateChart(Plot):
         )
 
     def colour(self) -> None:
-        """Apply the theme's colours, including the interval's band."""
         super().colour()
         band = QColor(getattr(self.theme.tokens, BLUE))
         band.setAlphaF(_BAND_ALPHA)
@@ -165,7 +164,6 @@ class SustainedChart(DoublePlot):
         self.setAccessibleDescription(last)
 
     def colour(self) -> None:
-        """Apply the theme's colours, including the threshold line."""
         super().colour()
         if hasattr(self, "limit"):
             self.limit.setPen(self.pen(self.theme.tokens.valid, dashed=True))

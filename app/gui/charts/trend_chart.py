@@ -46,7 +46,6 @@ class TrendChart(Plot):
         self.setAccessibleDescription(trend.sentence())
 
     def colour(self) -> None:
-        """Apply the theme's colours, including points and marks."""
         super().colour()
         if self._shown is not None:
             self.show_trend(*self._shown)

@@ -54,8 +54,6 @@ class KindPage(PlanPage[PlanReport]):
     """The page of one kind of plan.
 
     Attributes:
-        kind: The kind of plan.
-        foot: Displays the progress.
         headline: The first sentence about the plan, or a widget that replaces it.
         more: The other sentences about the plan.
         view: Displays the chart selected with `charts`.
@@ -183,7 +181,6 @@ class KindPage(PlanPage[PlanReport]):
         self.table.setAccessibleDescription(" ".join(report.lines(with_advice=False)))
 
     def _show_state(self) -> None:
-        """Show the plan in progress, the selected plan, or the instructions."""
         bridge, live, result = self._services.bridge, self.is_live, self.result
         self._setup.set_busy(sentence(self.running) if live else bridge.busy_text)
         self.history.setVisible(self.history.count() > 0)

@@ -66,9 +66,6 @@ def save_share_picture(card: ShareCard, tokens: Tokens, path: Path, enclosed: by
     """Save a share picture as a PNG. The file is written completely or not at all.
 
     Args:
-        card: Content of the picture.
-        tokens: Colours of the theme.
-        path: Path of the file.
         enclosed: Result file to embed, unless it is too large; b"" to embed none.
 
     Raises:

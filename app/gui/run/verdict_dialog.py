@@ -25,7 +25,6 @@ _SIZE, _LEAST_PX, _NAMES_PX = (640, 600), 480, 176
 
 
 def verdict_look(theme: Theme, level: str) -> tuple[str, str]:
-    """Return the icon and colour of a verdict or of a reason."""
     tokens = theme.tokens
     colours = {"valid": tokens.valid, "caution": tokens.caution, "invalid": tokens.invalid, "fact": tokens.muted}
     return LEVELS[level], colours[level]

@@ -26,8 +26,6 @@ class Download:
     """A download that runs in a thread. The GUI reads its progress.
 
     Args:
-        paths: Folders of the app.
-        dataset: Data set to download.
         clock: Returns the time in seconds, to compute the rate.
     """
 

@@ -48,7 +48,6 @@ class RunBridge(QObject):
         paths: Returns the app's folders.
         tasks: Starts plans in the background.
         limits: Time limits of runs; None for the defaults.
-        parent: Parent object.
         quiet_wait: Returns the function that waits for a quiet computer before a plan is repeated; None if it
             doesn't wait.
 
@@ -195,7 +194,6 @@ class RunBridge(QObject):
         """Start the runs of a plan in the background, one after another. If this fails, `refused` is emitted.
 
         Args:
-            plan: The plan.
             machine: The computer to store with the results.
             allow_concurrent: Whether to run even if another instance of Epochmark is measuring. If not, the plan
                 is refused with BusyError. This is checked only before the first run.

@@ -31,7 +31,6 @@ class ResultImports(QObject):
     """Imports results in the background, and notifies the user.
 
     Args:
-        services: Services of the app.
         window: Window that accepts dropped files.
         is_compared: Returns whether the Compare page is open, where new results appear immediately.
 

@@ -36,14 +36,12 @@ class BusyBar(QProgressBar):
         self._move()
 
     def piece(self, elapsed_ms: int) -> QRect:
-        """Return the moving piece's rectangle at a given time."""
         sweeps, in_sweep_ms = divmod(elapsed_ms, SWEEP_MS)
         share = in_sweep_ms / SWEEP_MS if sweeps % 2 == 0 else 1 - in_sweep_ms / SWEEP_MS
         width = round(PIECE_SHARE * self.width())
         return QRect(round(share * (self.width() - width)), 0, width, self.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the moving piece, or the progress."""
         if not self.is_busy:
             super().paintEvent(event)
             return

@@ -13,7 +13,6 @@ class ProgressRow(QWidget):
     """Displays the progress of an operation. The owner connects the button.
 
     Args:
-        theme: Theme that defines the button's colours.
         name: Name of the operation for screen readers.
         cancel: Name of the button for screen readers.
     """

@@ -94,7 +94,6 @@ class AbActions(QStackedWidget):
         """Show the current run and the remaining time, or ask the user to set up the next side.
 
         Args:
-            bridge: The bridge that runs the A/B test.
             left_s: Expected duration of the remaining runs in seconds; None if unknown.
         """
         planned, asks, plan = bridge.planned, bridge.asks, bridge.plan
@@ -276,7 +275,6 @@ class AbPage(PlanPage[AbResult]):
         self.foot.show_live(bridge, self._left_s(count - len(bridge.done)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Adapt the font size of the ratio to the window's width."""
         super().resizeEvent(event)
         size_px = HEADLINE_PX * 2 // 3 if is_narrow(self) else HEADLINE_PX
         self.value.setFont(tabular_font(size_px, QFont.Weight.Bold))

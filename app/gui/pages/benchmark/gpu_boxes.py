@@ -21,9 +21,6 @@ class GpuBoxes(QWidget):
     Attributes:
         boxes: The check boxes, by the GPUs' numbers in a spec.
         listed: Number of the GPU that the device list should show; None for the CPU.
-
-    Signals:
-        changed: The choice has changed.
     """
 
     changed = Signal()

@@ -21,11 +21,7 @@ BARS_LIMIT, RUNS_LIMIT, ROW_MAX_PX = 12, 100, 140
 
 
 class KnownHardware(Card):
-    """A card with the results as bars.
-
-    Signals:
-        run_chosen: The user clicked the run with this number.
-    """
+    """A card with the results as bars."""
 
     run_chosen = Signal(int)
 
@@ -68,12 +64,10 @@ class KnownHardware(Card):
             self._draw()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Check whether runs were added or deleted on other pages."""
         super().showEvent(event)
         self.refresh()
 
     def refresh(self, *_: object) -> None:
-        """Reload the user's runs."""
         workload_id = self._workload_id
 
         def look(database: Database) -> list[RunSummary]:

@@ -145,7 +145,6 @@ class BenchmarkPage(QWidget):
             self._actions.copy_text(*self._shared())
 
     def show_run_view(self) -> None:
-        """Switch from the setup to the run."""
         self.prepare()
         assert self.view is not None
         if self.judged is not None:

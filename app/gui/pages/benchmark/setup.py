@@ -63,7 +63,6 @@ class SetupView(QWidget):
     Signals:
         run_requested: The user clicked Run. Arguments are the RunSpec and the Machine.
         install_wanted: The user wants to install the engine with this name.
-        import_wanted: The user wants to import a data set.
     """
 
     run_requested = Signal(object, object)
@@ -537,7 +536,6 @@ def _large(font: QFont) -> QFont:
 
 
 def machine_facts(machine: Machine) -> list[str]:
-    """Return short descriptions of the computer's components."""
     cores = cores_title(machine.physical_cores, machine.logical_cores)
     gpus = [
         f"{short_name(gpu.name)} · {format_gpu_memory(gpu.memory_bytes)}"

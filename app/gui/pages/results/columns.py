@@ -120,12 +120,10 @@ class ColumnFitter:
         self.fit()
 
     def show_contents(self, workloads: frozenset[str], *, has_groups: bool) -> None:
-        """Fit the columns to the workloads in the table, and to groups if it has any."""
         self._workloads, self._has_groups = workloads, has_groups
         self.fit()
 
     def fit(self) -> None:
-        """Fit the columns to the table's width."""
         header = self._table.horizontalHeader()
         metrics = self._table.fontMetrics()
         wanted_px = wanted_widths(self._workloads, metrics, has_groups=self._has_groups)

@@ -32,12 +32,7 @@ _HEADINGS = {"engine": "heading.engine"}
 
 
 class GroupDetail(QWidget):
-    """Displays a stored group.
-
-    Signals:
-        left: The user returns to the table.
-        run_chosen: The user wants to open the run with this number.
-    """
+    """Displays a stored group."""
 
     left = Signal()
     run_chosen = Signal(int)
@@ -85,7 +80,6 @@ class GroupDetail(QWidget):
         self._show_result(group)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the context menu of the group's commands."""
         self.commands.open_menu(event.globalPos())
 
     def _show_result(self, group: Group) -> None:

@@ -113,7 +113,6 @@ class RunsTable(QTableView):
         return [self._model.rows[row] for row in self._selected_rows()]
 
     def selected_ids(self) -> list[int]:
-        """Return the numbers of the selected runs, including those in groups, in the table's order."""
         return self._model.ids_of(self.selected_rows())
 
     def _selected_rows(self) -> list[int]:
