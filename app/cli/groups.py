@@ -38,7 +38,6 @@ from workloads import CATALOGUE
 from workloads.engines.registry import engine_title
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
-from workloads.protocol.spec import RunSpec
 
 _COLUMNS = (
     Column("column.run", is_right=True),
@@ -75,7 +74,10 @@ def carry_out(
         result_file: File to write the results of all runs to; None for no file.
     """
     for spec in plan.specs:
-        _check_result(spec)
+        workload = CATALOGUE[spec.workload]  # shortened epochs don't yield a comparable value
+        cut = spec.steps is not None and spec.steps < workload.steps_per_epoch(spec)
+        if cut and workload.metric == "seconds_per_epoch_s":
+            raise UsageError(message("cli.epochs_cut_short", steps=spec.steps), message("cli.leave_steps_out"))
     machine = detect_machine(data_folder=paths.datasets)
     runs = plan.runs() if resumed is None else resumed[1]
     view = JsonView() if options.json else TextPlanView(plan, machine, runs, quiet=options.quiet)
@@ -144,14 +146,6 @@ def _say_end(group: Group, status: str, conclusion: Conclusion | None, *, as_jso
         say_json(json.dumps({"type": "group", "status": status, **end.as_dict(group)}, allow_nan=False))
     else:
         end.show(group)
-
-
-def _check_result(spec: RunSpec) -> None:
-    """Reject runs that don't yield a comparable value."""
-    workload = CATALOGUE[spec.workload]
-    cut = spec.steps is not None and spec.steps < workload.steps_per_epoch(spec)
-    if cut and workload.metric == "seconds_per_epoch_s":
-        raise UsageError(message("cli.epochs_cut_short", steps=spec.steps), message("cli.leave_steps_out"))
 
 
 class TextPlanView(View):

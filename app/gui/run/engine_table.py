@@ -39,7 +39,7 @@ class EngineTable(QTableWidget):
         for number, (row, cell) in enumerate(lines):
             is_first = number == 0 or lines[number - 1][0] is not row
             texts = (
-                _title(row) if is_first else "",
+                workload_title(row.workload) if is_first else "",
                 engine_title(cell.engine),
                 _value(row, cell, units),
                 _factor(cell),
@@ -57,10 +57,6 @@ class EngineTable(QTableWidget):
 def _fastest_first(row: Row) -> list[Cell]:
     sign = -1 if headline_kind(row.metric).is_rate else 1
     return sorted(row.cells, key=lambda cell: (cell.median is None, sign * (cell.median or 0.0)))
-
-
-def _title(row: Row) -> str:
-    return workload_title(row.workload)
 
 
 def _value(row: Row, cell: Cell, units: set[str]) -> str:

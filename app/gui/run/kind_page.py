@@ -85,7 +85,10 @@ class KindPage(PlanPage[PlanReport]):
         self.more = label(muted=True, wrap=True)
         self.more.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.view = FigureView(services.theme)
-        self._make_buttons()
+        self.resume_button = Button(services.theme, sentence("plan_page.resume"), "play", gives_way=True)
+        self.resume_button.clicked.connect(self.resume)
+        self.export_button = Button(services.theme, sentence("plan_page.export"), "file-down", gives_way=True)
+        self.export_button.clicked.connect(self.export)
         self.charts.activated.connect(self._show_figure)
         self._lay_out(below)
         self._show_state()
@@ -227,13 +230,6 @@ class KindPage(PlanPage[PlanReport]):
     def _show_figure(self) -> None:
         place = self.charts.currentIndex()
         self.view.show_figure(self._figures[place] if 0 <= place < len(self._figures) else None)
-
-    def _make_buttons(self) -> None:
-        theme = self._services.theme
-        self.resume_button = Button(theme, sentence("plan_page.resume"), "play", gives_way=True)
-        self.resume_button.clicked.connect(self.resume)
-        self.export_button = Button(theme, sentence("plan_page.export"), "file-down", gives_way=True)
-        self.export_button.clicked.connect(self.export)
 
     def _lay_out(self, below: QWidget | None) -> None:
         texts = self._texts

@@ -211,7 +211,9 @@ class RunBridge(QObject):
 
         def begin() -> PlanSession:
             with Database(paths.database) as database:
-                _check_alone(database, allow_concurrent=allow_concurrent)
+                recover_runs(database)
+                if not allow_concurrent and find_ids(database, Query(status="running")):
+                    raise BusyError(message("busy.other_epochmark"))
                 if resumed is not None:
                     asked_of.update(specs_of(database, [run.id for run in resumed[0].runs]))
             if resumed is None:
@@ -372,12 +374,6 @@ def _stored(database: Database, run_id: int) -> RunSummary:
     if summary is None:
         raise missing_runs([run_id])
     return summary
-
-
-def _check_alone(database: Database, *, allow_concurrent: bool) -> None:
-    recover_runs(database)
-    if not allow_concurrent and find_ids(database, Query(status="running")):
-        raise BusyError(message("busy.other_epochmark"))
 
 
 def _line(event: events.Event) -> str:

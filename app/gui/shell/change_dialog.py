@@ -93,9 +93,6 @@ class ChangeDialog(QDialog):
         self.setLayout(whole)
         if len(services.engines.installed) < 2:
             self._disable("engine", sentence("change_dialog.one_engine"))
-        self._look_for_idle(services)
-
-    def _look_for_idle(self, services: Services) -> None:
         latest = Latest()
         self.finished.connect(latest.drop)
         if (machine := services.finder.machine) is not None:

@@ -133,7 +133,10 @@ class AbPage(PlanPage[AbResult]):
         foot.go_button.clicked.connect(lambda: bridge.answer(True))
         foot.stop_button.clicked.connect(lambda: bridge.answer(False))
         foot.done.addWidget(self.share_button)
-        self._lay_out()
+        name_box(self.history, "ab_page.earlier")
+        self.value.setFont(tabular_font(HEADLINE_PX, QFont.Weight.Bold))
+        self._card = ResultCard("ab_page.nothing", NOTHING, self.history, shown=self._shown(), foot=self.foot)
+        lay_out_halves(self, ("page.ab", "ab_page.question"), self.setup, self._card, (5, 6))
         self._show_state()
 
     @property
@@ -285,12 +288,6 @@ class AbPage(PlanPage[AbResult]):
             return None
         mean_s = sum(self._runs_s) / len(self._runs_s)
         return max(1.0, runs * mean_s - (time.monotonic() - self._run_began_s))
-
-    def _lay_out(self) -> None:
-        name_box(self.history, "ab_page.earlier")
-        self.value.setFont(tabular_font(HEADLINE_PX, QFont.Weight.Bold))
-        self._card = ResultCard("ab_page.nothing", NOTHING, self.history, shown=self._shown(), foot=self.foot)
-        lay_out_halves(self, ("page.ab", "ab_page.question"), self.setup, self._card, (5, 6))
 
     def _shown(self) -> QWidget:
         beside = column(None, self.who)

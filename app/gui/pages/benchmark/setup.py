@@ -355,15 +355,12 @@ class SetupView(QWidget):
             self.device.select(choice.engine, listed)
         self._on_choice()
 
-    def _offer_gpus(self) -> None:
+    def _on_choice(self) -> None:
+        self.device_row.offer(self.chosen_workload)
         workload, choice = self.chosen_workload, self.device.choice
         is_able = workload.divides_batches or workload.least_devices > 1
         listed = None if choice is None else gpu_index(choice.device)
         self.gpus.offer(self.device.gpus if is_able else {}, listed, workload.least_devices)
-
-    def _on_choice(self) -> None:
-        self.device_row.offer(self.chosen_workload)
-        self._offer_gpus()
         self._show_network()
         self._show_note()
         source = self.dataset.source

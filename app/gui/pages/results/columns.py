@@ -64,7 +64,7 @@ def _longest() -> dict[str, tuple[str, ...]]:
 
 def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics, *, has_groups: bool) -> dict[str, int]:
     """Return the width in pixels that each column needs for its heading and typical texts."""
-    texts = _longest() | {"workload": tuple(_title(workload) for workload in workloads)}
+    texts = _longest() | {"workload": tuple(workload_title(workload)[:60] for workload in workloads)}
     widths = {}
     for key, column in COLUMNS.items():
         fonts = QFontMetrics(tabular_font(TEXT_PX)) if column.is_number else metrics
@@ -187,7 +187,3 @@ class ColumnMenu(QMenu):
             self._services.preferences.change(results_columns=None if keys == DEFAULT else list(keys))
         except AppError as error:
             self._services.complain(error)
-
-
-def _title(workload: str) -> str:
-    return workload_title(workload)[:60]

@@ -95,14 +95,11 @@ class GroupDetail(QWidget):
         self.legend.setVisible(bool(self.legend.whole_text))
         if has_pairs:
             self.plot.show_group(group)
-        self._fill_runs(group)
-        self.results.setCurrentIndex(0 if has_pairs else 1)
-
-    def _fill_runs(self, group: Group) -> None:
         fill_items(self.runs, [[cell_text(run, key) for key in _COLUMNS] for run in group.runs])
         is_one_engine = len({(run.workload, run.engine) for run in group.runs}) <= 1
         for key in ("workload", "engine"):
             self.runs.setColumnHidden(_COLUMNS.index(key), is_one_engine)
+        self.results.setCurrentIndex(0 if has_pairs else 1)
 
     def _on_activated(self, index: QModelIndex) -> None:
         if self.group is not None and index.isValid():

@@ -95,7 +95,7 @@ class RunsTable(QTableView):
                 model.toggle(row)
         elif (
             event.key() == Qt.Key.Key_Left
-            and index.column() == self._first_column()
+            and index.column() == next(number for number in range(len(KEYS)) if not self.isColumnHidden(number))
             and (above := model.group_row_of(row)) is not None
         ):
             self.setCurrentIndex(model.index(above, index.column()))
@@ -133,9 +133,6 @@ class RunsTable(QTableView):
         if self.isColumnHidden(self.currentIndex().column()):
             flags = QItemSelectionModel.SelectionFlag
             self.selectionModel().setCurrentIndex(self.currentIndex().siblingAtColumn(STARTED), flags.NoUpdate)
-
-    def _first_column(self) -> int:
-        return next(number for number in range(len(KEYS)) if not self.isColumnHidden(number))
 
     def _on_clicked(self, index: QModelIndex) -> None:
         if index.column() == STARTED and self._model.is_group(index.row()):
