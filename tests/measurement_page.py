@@ -53,12 +53,10 @@ def main() -> None:
 
 
 def page(text: str) -> str:
-    """Return the page with its tables as the code says."""
     return with_table(with_table(text, CHEATS_HEAD, list(cheat_rows())), BANDS_HEAD, list(band_rows()))
 
 
 def with_table(text: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a page with other rows in the table that has this head."""
     first = _line(head)
     before, _, after = text.partition(first)
     assert after, f"no table with {head}"

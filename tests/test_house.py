@@ -66,7 +66,6 @@ def sleeps(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def clocks_asserted(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield asserts about how long something took: another computer takes longer."""
     for node in nodes_of(tree):
         if isinstance(node, ast.Assert):
             calls = [each for each in ast.walk(node.test) if isinstance(each, ast.Call)]
@@ -75,7 +74,6 @@ def clocks_asserted(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def wide_tolerances(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield approx(number, abs=tolerance) that half or twice the number would pass, too."""
     for node in nodes_of(tree):
         if isinstance(node, ast.Call) and called(node) == "approx" and node.args:
             number = number_of(node.args[0])
@@ -90,7 +88,6 @@ def wide_tolerances(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def patched_times(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield time limits of a module that a test changes: they are parameters."""
     for node in nodes_of(tree):
         if isinstance(node, ast.Call) and called(node) == "setattr":
             yield from (
@@ -175,7 +172,6 @@ def of_tests() -> dict[str, ast.Module]:
 
 
 def of_program() -> dict[str, ast.Module]:
-    """Return the code that runs on users' computers."""
     return trees("app/", "workloads/")
 
 

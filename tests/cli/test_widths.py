@@ -56,19 +56,16 @@ def shown(paths: Paths, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 
 @pytest.fixture
 def old_runs(request: pytest.FixtureRequest, paths: Paths) -> None:
-    """The stored runs of a database from an earlier version."""
     paths.database.write_bytes(gzip.decompress(Path(request.param).read_bytes()))
 
 
 @pytest.fixture
 def recorded_run(paths: Paths) -> None:
-    """A real run of ten epochs, as run 1, and a log that somebody else sent."""
     with Database(paths.database) as database:
         store_recording(database, recorded_events())
 
 
 def words(text: str) -> set[str]:
-    """Return the words of a text, bars and what joins words left out."""
     return {word.strip("…,·()\\") for word in re.split(r"[\s│]+", text)} - {""}
 
 

@@ -72,7 +72,6 @@ class Driver:
         self.qtbot.waitUntil(condition, timeout=PATIENCE_MS)
 
     def choose_demo(self, outcome: str = "ok", **values: ParameterValue) -> None:
-        """Choose the demo in the form, with the standard preset."""
         setup = self.page.setup
         setup.workload.choose("demo")
         self.press(setup.presets["standard"])
@@ -120,7 +119,6 @@ class Driver:
 
 
 def added(qtbot: QtBot, widget: Added) -> Added:
-    """Return a widget that is deleted at the end of the test."""
     qtbot.addWidget(widget)
     return widget
 

@@ -101,7 +101,6 @@ def picture(widget: QWidget) -> QImage:
 
 
 def differs(one: QImage, other: QImage) -> bool:
-    """Return whether at least as many pixels differ as a thin frame at one side has."""
     if one.size() != other.size():
         return True
     return int((pixels(one) != pixels(other)).sum()) > min(one.width(), one.height())

@@ -122,7 +122,6 @@ INDENT_PX = 3  # letters have different bearings
 
 
 def forms(driver: Driver) -> list[tuple[QWidget, QWidget]]:
-    """Return the labels and editors of both forms, shown in turn."""
     window, rows = driver.window, list[tuple[QWidget, QWidget]]()
     window.resize(1440, 1100)
     window.benchmark.setup.advanced_button.setChecked(True)
@@ -168,7 +167,6 @@ def test_the_texts_of_editors_begin_at_the_same_place(driver: Driver) -> None:
 
 
 def text_begins_px(editor: QWidget, colour: str) -> int:
-    """Return how far from the left the first pixel in about the colour of text is."""
     picture, text = editor.grab().toImage(), QColor(colour)
     return next(
         x

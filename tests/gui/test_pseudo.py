@@ -48,7 +48,6 @@ WIDE = SIZES[1:]
 
 @pytest.fixture(autouse=True)
 def another_language(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Before the window is made."""
     speak_pseudo(monkeypatch, is_marked=request.node.originalname == test_nothing_stays_in_english.__name__)
 
 
@@ -171,7 +170,6 @@ def in_english(driver: Driver) -> Iterator[str]:
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Yield each text that is seen or read aloud, with its kind of place."""
     for widget in filter(QWidget.isVisible, QApplication.allWidgets()):
         kind = type(widget).__name__
         yield f"{kind}'s tip", widget.toolTip()

@@ -330,7 +330,6 @@ def ids(runs: list[RunSummary], **changes: Any) -> list[int]:
 
 
 def made(summary: RunSummary, *changes: dict[str, Any]) -> list[RunSummary]:
-    """Return runs like one, newest first, numbered from the oldest."""
     count = len(changes)
     usual = {"verdict": "valid", "workload_version": WORKLOAD.version}
     return [replace(summary, **{"id": count - number, **usual, **each}) for number, each in enumerate(changes)]

@@ -67,7 +67,6 @@ def resumable(handler: Handler, start: int) -> None:
 
 
 def broken_after(size_bytes: int) -> Answer:
-    """Promise everything, and end early."""
     return lambda handler, start: handler.give(
         200, handler.content[:size_bytes], Content_Length=str(len(handler.content))
     )

@@ -32,7 +32,6 @@ def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Index]:
 
 @pytest.fixture
 def variant(index: Index, tmp_path: Path) -> Variant:
-    """Keras 1.0 and torch 2.0, all locked."""
     return make_variant(index, tmp_path / "lock.txt")
 
 

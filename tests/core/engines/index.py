@@ -19,7 +19,6 @@ def sha256(content: bytes) -> str:
 
 
 def make_wheel(name: str, version: str, code: str = "") -> tuple[str, bytes]:
-    """Return the file name and the content of a wheel with one package: `code` is what runs when it's imported."""
     info = f"{name}-{version}.dist-info"
     files = {
         f"{name}/__init__.py": f"__version__ = {version!r}\n{code}\n".encode(),
@@ -40,7 +39,6 @@ def make_wheel(name: str, version: str, code: str = "") -> tuple[str, bytes]:
 
 
 def make_sources(name: str, version: str) -> tuple[str, bytes]:
-    """Return the file name and the content of a package's source code."""
     arguments = f"name={name!r}, version={version!r}, py_modules=[{name!r}]"
     files = {
         "PKG-INFO": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",

@@ -91,8 +91,6 @@ RanPlan = Callable[..., tuple[PlanSession, Group]]
 
 @pytest.fixture
 def ran_plan(paths: Paths, machine: Machine, diary: Diary) -> RanPlan:
-    """Run a plan to its end."""
-
     def run(plan: Plan, **callbacks: Any) -> tuple[PlanSession, Group]:
         session = run_plan(plan, Runner(paths, machine), diary.callbacks(**callbacks))
         finish(session)

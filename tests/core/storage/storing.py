@@ -20,7 +20,6 @@ def add_epochs(writer: RunWriter, *durations_s: float) -> None:
 
 
 def measured(*durations_s: float, phase: str = "measure", epoch: int = 0, seq: int = 0) -> events.Steps:
-    """Return steps as a worker reports them."""
     return events.Steps(seq=seq, phase=phase, epoch=epoch, first_index=0, durations_s=durations_s)  # type: ignore[arg-type]
 
 

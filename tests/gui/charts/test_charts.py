@@ -216,7 +216,6 @@ def test_rates_are_drawn_in_their_unit(qtbot: QtBot, application_theme: Theme) -
 
 
 def is_whole(chart: EstimateChart) -> bool:
-    """Return whether all that is drawn is in view, with room around it."""
     low, high = span(chart, "y")
     drawn = [y for line in (chart.line, *chart.bounds) for _, y in points(line) if not math.isnan(y)]
     return low < min(drawn) and max(drawn) < high
@@ -424,7 +423,6 @@ print(sum(picture.pixelColor(x, y) == line for y in range(picture.height())))
 
 
 def a_run() -> RunSeries:
-    """Return what a short run has told of."""
     series = RunSeries(3)
     series.telemetry |= TELEMETRY
     series.steps_per_s = Curve([1.0, 2.0, 3.0], [9.0, 9.5, 9.0])
@@ -486,7 +484,6 @@ def test_a_line_is_as_thick_on_every_screen(scale: str, thickness_px: int) -> No
 
 
 def has_axes(chart: Plot) -> bool:
-    """Return whether pixels have the colour of the grid."""
     return chart.theme.tokens.grid in names(pixels(chart.grab().toImage()))
 
 

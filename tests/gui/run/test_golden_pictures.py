@@ -13,7 +13,6 @@ SIZE, LIMIT = QSize(80, 42), 12
 
 
 def blocks(picture: QImage) -> bytes:
-    """Return the mean brightness of each block."""
     grey = picture.convertToFormat(QImage.Format.Format_Grayscale8)
     reduced = grey.scaled(SIZE, Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation)
     return bytes(reduced.convertToFormat(QImage.Format.Format_Grayscale8).constBits())

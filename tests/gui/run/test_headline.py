@@ -46,14 +46,12 @@ class Requests(QObject):
     count = 0
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Count, and let everything through."""
         self.count += event.type() == QEvent.Type.LayoutRequest
         return False
 
 
 @pytest.fixture
 def run() -> Run:
-    """What a quiet computer would have measured."""
     stored = recorded_run()
     return quiet_run(replace(stored, warnings=()), 1, spread_pct=0.7)
 
@@ -212,7 +210,6 @@ def line(application_theme: Theme, qtbot: QtBot) -> HeadlineRow:
 
 
 def assert_all_is_read(line: HeadlineRow) -> None:
-    """Each part has the room its text needs, stands beside the others, and inside the line."""
     metrics = QFontMetricsF(line.value.font())
     assert line.value.width() >= metrics.horizontalAdvance(line.value.text())
     assert line.value.height() >= metrics.capHeight()

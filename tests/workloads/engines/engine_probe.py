@@ -79,13 +79,11 @@ SHORTENED = {
 
 
 def declared(engine: str, name: str) -> int | None:
-    """Return the parameters of a network as `all` trains it."""
     counts = SHORTENED[name] if name in SHORTENED and engine != "torch" else only(Training, CATALOGUE[name])
     return counts.parameters_count
 
 
 def trained_by(engine: str) -> list[Training]:
-    """Return the networks that `all` trains with an engine."""
     networks = [each for each in CATALOGUE.values() if isinstance(each, Training)]
     passed_by = ALIKE if engine == "torch" else ALIKE | LOSSES_SUFFICE
     return [each for each in networks if each.id not in passed_by]
@@ -123,7 +121,6 @@ def start_with_numpy() -> None:
 
 
 def spec_to_measure(engine: str, name: str, folder: str) -> RunSpec:
-    """Return the spec of one of MEASURED."""
     if name != "storage":
         return CATALOGUE[name].default_spec(engine=engine, device="cpu", steps=2)
     parameters = {"folders": folder, "images": 100}
@@ -132,7 +129,6 @@ def spec_to_measure(engine: str, name: str, folder: str) -> RunSpec:
 
 
 def run_all(engine: str, folder: str, *names: str) -> Iterator[Answer]:
-    """Run what trains, and then what measures and predicts."""
     yield from train_all(engine, names)
     # Products of any size show the same.
     limits.SQUARE_SIZES, limits.INNER = (64, 128, 256), 512
@@ -368,7 +364,6 @@ def started(engine: str, **asked: Any) -> Engine:
 
 
 def main(arguments: list[str]) -> None:
-    """Do what is asked for."""
     engine, what, *others = arguments
     answers: dict[str, Callable[[], Iterator[Answer]]] = {
         "all": lambda: run_all(engine, *others),

@@ -35,7 +35,6 @@ def stored(paths: Paths, run_id: int) -> Run:
 
 
 def run_with(torch: str, paths: Paths, machine: Machine) -> Run:
-    """Run with this as PyTorch."""
     packages = pretend_installed("torch", paths)
     (packages / "torch.py").write_text(torch, encoding="utf-8")
     shutil.copytree(Path(msgspec.__file__).parent, packages / "msgspec")

@@ -81,7 +81,9 @@ def test_all_devices_take_part_in_a_sum(engine: str, installed_engines: Paths, m
     spec = CATALOGUE["all_reduce"].default_spec(engine=engine, device="cpu", steps=2, devices=3)
     seen: list[events.Event] = []
     run = carried_out(spec, installed_engines, machine, seen.append)
-    has_a_speed_for_each_device(run, 3)
+    assert run.environment is not None
+    assert run.environment.device_flop_per_s is not None
+    assert len(run.environment.device_flop_per_s) == 3  # positive, or reading the record would drop them
     # The speeds are in an event from before the first step.
     kinds = [type(event) for event in seen]
     assert kinds.count(events.Environment) == 1
@@ -90,12 +92,6 @@ def test_all_devices_take_part_in_a_sum(engine: str, installed_engines: Paths, m
     assert run.summary.value == run.metrics["bytes_per_s"]
     sum_s, latency_s = (run.metrics[key] or 0 for key in ("fcn_r_sum_s", "sum_latency_s"))
     assert 0 < latency_s < sum_s
-
-
-def has_a_speed_for_each_device(run: Run, count: int) -> None:
-    assert run.environment is not None
-    assert run.environment.device_flop_per_s is not None
-    assert len(run.environment.device_flop_per_s) == count  # positive, or reading the record would drop them
 
 
 @pytest.mark.parametrize("engine", ["tensorflow", "jax"])

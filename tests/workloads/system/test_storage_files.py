@@ -46,7 +46,6 @@ def contents(folder: Path) -> list[str]:
 
 
 def attempt(parent: Path, do: Callable[[Path], object]) -> None:
-    """Do something with a test's folder that is expected to fail."""
     with own_folder(parent, silent) as folder:
         do(folder)
 

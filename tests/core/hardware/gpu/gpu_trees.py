@@ -17,7 +17,6 @@ _opened: list[list[str]] = []
 
 
 def plant(root: Path, *names: str, ids: bool = True) -> Path:
-    """Build the folders of these texts: "[folder]", "file = content", "link -> target"."""
     for name in names:
         folder = root
         for line in (DATA / f"{name}.txt").read_text(encoding="utf-8").splitlines():
@@ -58,7 +57,6 @@ def device(root: Path, address: str) -> Path:
 
 
 def known(record: Gpu | GpuTelemetry) -> dict[str, object]:
-    """Return what is known, by name."""
     return {name: value for name, value in asdict(record).items() if value not in (None, ())}
 
 

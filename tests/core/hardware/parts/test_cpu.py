@@ -81,12 +81,10 @@ def test_acpi_calls_the_base_clock_the_highest(
 
 
 def core(efficiency_class: int) -> bytes:
-    """Return a PROCESSOR_RELATIONSHIP with one group mask, as Windows lays it out."""
     return struct.pack("<IIBB20xH16x", 0, 48, 0, efficiency_class, 1)
 
 
 def cache(level: int, kind: int, size_bytes: int) -> bytes:
-    """Return a CACHE_RELATIONSHIP with one group mask."""
     return struct.pack("<IIBBHII20x16x", 2, 56, level, 8, 64, size_bytes, kind)
 
 

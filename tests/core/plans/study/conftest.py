@@ -37,5 +37,4 @@ def with_card(eight_cores: Machine, paths: Paths) -> Runner:
 
 @pytest.fixture
 def stored(database: Database, eight_cores: Machine) -> Store:
-    """Store a study of a plan, with what each point gives."""
     return partial(store_study, database, eight_cores)

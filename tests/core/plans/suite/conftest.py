@@ -52,7 +52,6 @@ def store(database: Database, machine: Machine) -> Store:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[Database]:
-    """The results of somebody else."""
     paths = default_paths({"EPOCHMARK_HOME": str(tmp_path / "elsewhere")})
     paths.create()
     with Database(paths.database) as opened:

@@ -500,7 +500,6 @@ def install(driver: Driver, paths: Paths, *engines: str) -> None:
 
 
 def told(engines: QComboBox, code: str) -> bool:
-    """Return whether the tip of PyTorch in the list is this sentence."""
     return str(engines.itemData(1, Qt.ItemDataRole.ToolTipRole)) == plain_tip(sentence(code, engine="PyTorch"))
 
 

@@ -30,8 +30,6 @@ WINDOWS = "Windows 11"
 
 @pytest.fixture
 def on_computer(driver: Driver, paths: Paths) -> Callable[..., None]:
-    """Show the window as on another computer: on_computer(os_name, gpu, torch="cuda")."""
-
     def show(os_name: str, *gpus: Gpu, **variants: str) -> None:
         engines = driver.services.engines
         driver.become(os_name=os_name, architecture="x86_64", gpus=gpus)

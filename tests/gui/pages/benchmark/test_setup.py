@@ -318,7 +318,6 @@ def test_only_the_time_of_the_latest_choice_is_shown(driver: Driver, monkeypatch
 
 
 def look_again(driver: Driver, server: Server) -> DatasetRow:
-    """Let the row see what the server has."""
     row = driver.page.setup.dataset
     driver.page.setup.advanced_button.setChecked(True)
     driver.page.setup.refresh()

@@ -165,7 +165,6 @@ def test_no_column_of_the_chooser_is_cut(services: Services, machine: Machine, q
 
 
 def listed(box: WorkloadBox) -> list[str]:
-    """Return the box's entries: ids of workloads, and headings."""
     return [box.itemData(number) or box.itemText(number) for number in range(box.count())]
 
 

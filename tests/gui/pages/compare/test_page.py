@@ -36,7 +36,6 @@ PUBLISHED = ["GTX 1080 Ti", "GTX 1060", "Colab GPU", "i7-9700K", "MX150", "i5-82
 
 @pytest.fixture
 def four_runs(services: Services, machine: Machine) -> None:
-    """Runs 1 (another batch), 2 (of last year), 3 (on a GPU) and, the newest, 4."""
     gpu = {"device": "gpu:0", "device_name": "NVIDIA GeForce RTX 4070", "started_at": DAY}
     with Database(services.paths.database) as database:
         store(database, machine, 70.0, 66.3, batch_size=32, columns={"device": "cpu", "started_at": DAY})

@@ -53,7 +53,6 @@ def view(services: Services, qtbot: QtBot) -> Iterator[DoctorView]:
 
 
 def tops(view: DoctorView) -> dict[str, int]:
-    """Return how far down each text is."""
     return {label.text(): label.mapTo(view, label.rect().topLeft()).y() for label in view.findChildren(QLabel)}
 
 

@@ -51,7 +51,6 @@ def page(driver: Driver, machine: Machine) -> ResultsPage:
 
 
 def open_all(driver: Driver, page: ResultsPage) -> None:
-    """Open each run as its user would, with charts and tables."""
     for row in reversed(range(page.model.count())):
         if page.model.is_group(row):
             page.open_group(-page.model.rows[row])
@@ -66,14 +65,6 @@ def open_all(driver: Driver, page: ResultsPage) -> None:
         driver.press(page.detail.table_button)
         driver.press(page.detail.charts_button)
         driver.press(page.detail.back_button)
-
-
-def export_all(driver: Driver, page: ResultsPage, folder: Path) -> None:
-    for ending in ("csv", "json"):
-        target = folder / f"all.{ending}"
-        target.unlink(missing_ok=True)
-        page.result_actions.export([], target)
-        driver.until(target.exists)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="an open file can't be replaced there")
@@ -106,7 +97,11 @@ def test_every_run_opens_and_exports(
         assert sorted(page.model.shown.ids) == [1, 2, 3, 4, 5], (table, column)
         # An uncaught exception fails the test by itself.
         open_all(driver, page)
-        export_all(driver, page, tmp_path)
+        for ending in ("csv", "json"):
+            target = tmp_path / f"all.{ending}"
+            target.unlink(missing_ok=True)
+            page.result_actions.export([], target)
+            driver.until(target.exists)
         driver.window.show_page("compare")
         driver.open_results()
         page.model.close()

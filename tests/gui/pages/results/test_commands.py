@@ -222,7 +222,6 @@ def test_runs_of_different_workloads_say_why_they_are_not_together(
 
 
 def again(driver: Driver, page: ResultsPage, run_id: int) -> None:
-    """Ask to run a stored run again from its row."""
     driver.window.show_page("results")
     select(page, run_id)
     page.commands.actions["again"].trigger()

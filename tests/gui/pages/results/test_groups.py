@@ -31,7 +31,6 @@ REPEAT, AB, ENGINES = 1, 2, 3
 
 
 def store_group(database: Database, machine: Machine, plan: Plan, *durations_s: float) -> list[int]:
-    """Store a plan's runs, with these seconds an epoch."""
     group_id = begin_group(database, plan)
     ids = []
     for planned, duration_s in zip(plan.runs(), durations_s, strict=False):

@@ -85,17 +85,13 @@ def test_filters_hold_for_them_too(driver: Driver, page: ResultsPage) -> None:
     driver.until(lambda: shown(page) == ["matmul"])
 
 
-def opened(driver: Driver, page: ResultsPage, row: int) -> None:
-    choose(driver, page, "all")
-    driver.until(lambda: len(shown(page)) == 4)
-    page.imported.table.selectRow(row)
-    page.imported.commands.actions["open"].trigger()
-    driver.until(page.imported_detail.isVisible)
-
-
 def test_one_is_shown_with_all_that_is_kept_and_removed(driver: Driver, page: ResultsPage) -> None:
     select(page, 4)
-    opened(driver, page, 1)
+    choose(driver, page, "all")
+    driver.until(lambda: len(shown(page)) == 4)
+    page.imported.table.selectRow(1)
+    page.imported.commands.actions["open"].trigger()
+    driver.until(page.imported_detail.isVisible)
     detail = page.imported_detail
     cells = [
         detail.words.model().index(row, place).data() for row in range(detail.words.rowCount()) for place in (0, 1)

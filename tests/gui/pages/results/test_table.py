@@ -192,7 +192,6 @@ def shown_columns(page: ResultsPage) -> tuple[str, ...]:
 
 
 def choose_column(driver: Driver, page: ResultsPage, key: str) -> None:
-    """Open the menu of the headings by mouse, and choose a column."""
     header, menu = page.table.horizontalHeader(), page.table.column_menu
     header.customContextMenuRequested.emit(header.rect().center())
     driver.until(menu.isVisible)
@@ -312,7 +311,6 @@ def test_columns_fit_unless_they_are_as_narrow_as_can_be(
 
 @pytest.fixture
 def run(paths: Paths, machine: Machine) -> RunSummary:
-    """A run of three epochs out of ten, as it is listed."""
     with Database(paths.database) as database:
         return next(list_runs(database, ids=[store(database, machine, 90.0, 60.0, 62.0)]))
 

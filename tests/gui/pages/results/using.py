@@ -39,7 +39,6 @@ def save_to(monkeypatch: pytest.MonkeyPatch, path: Path, ending: str = "") -> No
 
 
 def type_comment(driver: Driver, page: ResultsPage, run_id: int, text: str) -> QLineEdit:
-    """Begin to type a run's comment in the table."""
     page.table.edit(page.model.index(page.model.rows.index(run_id), COMMENT))
     editor = page.table.viewport().findChild(QLineEdit)
     assert isinstance(editor, QLineEdit)

@@ -37,8 +37,6 @@ Opened = Callable[..., EnginesCard]
 
 @pytest.fixture
 def opened(driver: Driver) -> Opened:
-    """Open the settings as on another computer: opened(os_name, gpu)."""
-
     def open_card(os_name: str = LINUX, *gpus: Gpu, architecture: str = "x86_64") -> EnginesCard:
         driver.window.show_page("settings")
         card = driver.window.settings.engines_card

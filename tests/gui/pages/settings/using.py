@@ -24,7 +24,6 @@ def answer(parent: QWidget, text: str = "") -> None:
 
 
 def pick(parent: QWidget, *paths: Path) -> None:
-    """Type paths into the file dialog that is open, and take them."""
     dialog = sure(parent.findChild(QFileDialog))
     field = sure(dialog.findChild(QLineEdit))
     field.setText(" ".join(f'"{path}"' for path in paths) if len(paths) > 1 else str(paths[0]))
