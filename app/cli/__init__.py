@@ -39,7 +39,6 @@ def main(
         arguments: Command-line arguments; None for this process's arguments.
         draw_share: Function that saves a result as a picture with an embedded result file, in light or dark
             colours. The caller supplies this function, because drawing needs Qt.
-        notice: Text to print before anything else.
         scan_picture: Function that reads the QR code in a picture, supplied by the caller because it needs Qt.
     """
     ending = Ending()

@@ -106,7 +106,6 @@ class BarList(QWidget):
 
     @property
     def slot(self) -> tuple[str, str] | None:
-        """Name and hint of the empty slot; None if there is none."""
         return self._slot
 
     def show_bars(

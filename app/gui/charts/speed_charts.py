@@ -114,11 +114,7 @@ class EstimateChart(Plot):
 
 
 class SustainedChart(DoublePlot):
-    """Speed and clock as percentages of their initial values, with temperature on the right axis.
-
-    Attributes:
-        entries: Legend entries: colour, text and whether the line is dashed.
-    """
+    """Speed and clock as percentages of their initial values, with temperature on the right axis."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, TimeAxis(), unit="%", later="chart.speed_later")

@@ -18,11 +18,7 @@ DATE_PX = 90
 
 
 class TrendChart(Plot):
-    """Results with their intervals, evenly spaced, oldest first.
-
-    Attributes:
-        marks: Numbered lines at changes to the computer.
-    """
+    """Results with their intervals, evenly spaced, oldest first."""
 
     def __init__(self, theme: Theme) -> None:
         self._dates = _DateAxis()

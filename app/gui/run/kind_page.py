@@ -31,10 +31,7 @@ class PageTexts:
     """Message codes of the texts on a page.
 
     Attributes:
-        title, purpose: Title and purpose of the page.
         running: Message stating that one of the page's plans is in progress.
-        earlier: Name of the list of stored plans.
-        table: Name of the table.
         nothing, steps: Heading of the instructions, and the icon and sentence for each step.
         export, exported: Title of the file dialog for exports, and the final notification.
     """
@@ -54,7 +51,6 @@ class KindPage(PlanPage[PlanReport]):
     """The page of one kind of plan.
 
     Attributes:
-        headline: The first sentence about the plan, or a widget that replaces it.
         more: The other sentences about the plan.
         view: Displays the chart selected with `charts`.
         table: Contains a row for each run, configuration or test. Empty columns are hidden.

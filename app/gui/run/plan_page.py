@@ -118,7 +118,6 @@ class PlanPage(QWidget, Generic[Result]):
 
     @property
     def result(self) -> Result | None:
-        """The displayed plan with its results; None if there is none."""
         if self.is_live and (running := self._services.bridge.whole_group()) is not None:
             return self._of_running(*running)
         return self._results.get(self.history.currentData() or 0)

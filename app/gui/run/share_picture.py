@@ -151,7 +151,6 @@ def _paint_foot(painter: QPainter, card: ShareCard, tokens: Tokens, width: float
 
 
 def _caption(card: ShareCard) -> str:
-    """Return the caption of the QR code; "" if there is none."""
     return sentence("share.caption") if card.short_form else ""
 
 

@@ -15,9 +15,6 @@ class MachineFinder(QObject):
 
     Args:
         data_folder: Returns the data set folder, whose disks are also described.
-
-    Signals:
-        found: `machine` and `power` have been detected or updated.
     """
 
     found = Signal()

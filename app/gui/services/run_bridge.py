@@ -52,11 +52,8 @@ class RunBridge(QObject):
             doesn't wait.
 
     Attributes:
-        state: State of the current or latest run; None before the first run.
-        plan: The current or latest plan; None before the first plan.
         planned_runs: Number of runs in the plan, or of remaining runs if it was resumed.
         planned: The current run of the plan; None before the first run.
-        done: Finished runs of the plan.
         asks: The run that waits for `answer`; None if there is none.
         waiting: The condition that a run waits for before it starts; None if no run is waiting.
         restore_command: Command that restores the GPU's default power limit after the plan; None if none is

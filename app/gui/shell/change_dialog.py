@@ -59,9 +59,6 @@ class ChangeDialog(QDialog):
     Attributes:
         buttons, lines: The button of each question, and the line next to it, by key.
         is_complete: Whether the questions that can't be answered on this computer have been disabled.
-
-    Signals:
-        chosen: The user chose a Question.
     """
 
     chosen = Signal(object)

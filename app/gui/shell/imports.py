@@ -35,9 +35,7 @@ class ResultImports(QObject):
         is_compared: Returns whether the Compare page is open, where new results appear immediately.
 
     Signals:
-        compare_wanted: The user wants to see the results of the workload with this ID.
         suite_wanted: The user wants to see the imported score of a suite.
-        run_wanted: The user wants to see their own run with this ID.
         changed: Results were added. The argument is the workload ID of the newest one.
         dragged: The user started (True) or stopped (False) dragging files over the window.
     """

@@ -16,7 +16,6 @@ class PageEntry:
 
     Attributes:
         code: Name of the page's package in app/gui/pages.
-        icon: Name of the icon in the sidebar.
         widget: Name of the class in page.py. Its only argument is `services`.
         has_plans: Whether the page is a `PlanPage`, for one kind of plan.
         section: Part of the sidebar: "" at the top, "lab" below a line and a heading, "foot" at the bottom.

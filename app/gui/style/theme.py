@@ -143,9 +143,6 @@ class Theme(QObject):
     """The theme of an app.
 
     By default, it follows the system's light or dark mode. High contrast always follows the system.
-
-    Attributes:
-        sheet: Style sheet of the styled windows.
     """
 
     changed = Signal()

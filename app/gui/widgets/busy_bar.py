@@ -12,11 +12,7 @@ PIECE_SHARE = 0.25  # width of the moving piece
 
 
 class BusyBar(QProgressBar):
-    """A progress bar without text. A maximum of 0 means busy.
-
-    Attributes:
-        frames: Timer that runs while the piece moves.
-    """
+    """A progress bar without text. A maximum of 0 means busy."""
 
     def __init__(self, theme: Theme, maximum: int) -> None:
         super().__init__(textVisible=False)

@@ -24,7 +24,6 @@ class SideForm(QObject):
     """The editors for one side.
 
     Attributes:
-        editors: Editors of the run settings, by name.
         engine, device, compiled: Three of the editors, which depend on each other.
     """
 

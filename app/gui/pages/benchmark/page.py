@@ -34,11 +34,7 @@ if TYPE_CHECKING:
 
 
 class BenchmarkPage(QWidget):
-    """Displays the setup or the latest run.
-
-    Signals:
-        state_changed: The available actions have changed: run, cancel, copy, save.
-    """
+    """Displays the setup or the latest run."""
 
     state_changed = Signal()
 
@@ -80,7 +76,6 @@ class BenchmarkPage(QWidget):
 
     @property
     def run(self) -> Run | None:
-        """The stored run that is displayed; None if there is none."""
         return self.judged.run if self.judged is not None else None
 
     @property

@@ -121,7 +121,6 @@ class WorkloadTable(QTableView):
 
     @property
     def chosen(self) -> WorkloadEstimate | None:
-        """The selected workload; None if there is none."""
         row = self.currentIndex().row()
         return self.entries.rows[row] if 0 <= row < len(self.entries.rows) else None
 

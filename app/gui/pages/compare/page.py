@@ -61,11 +61,7 @@ LINES_LIMIT, NAMES_LIMIT = 4, 10
 
 
 class ComparePage(QWidget):
-    """Displays the user's runs and published results, fastest first.
-
-    Signals:
-        run_wanted: The user wants to run the workload with this ID.
-    """
+    """Displays the user's runs and published results, fastest first."""
 
     run_chosen = Signal(int)
     import_wanted = Signal()

@@ -221,7 +221,6 @@ class Section:
     """Telemetry of the computer or of a GPU.
 
     Attributes:
-        name: Name of the GPU; "" for the computer.
         memory: Size of the memory as text; "" if unknown.
         figures: Message code of the label, and the value as text, for each quantity.
     """

@@ -148,12 +148,7 @@ class ColumnFitter:
 
 
 class ColumnMenu(QMenu):
-    """The menu that shows and hides columns. The choice is stored in the settings.
-
-    Attributes:
-        entries: An entry for each column, by key.
-        reset: The entry that restores the default columns.
-    """
+    """The menu that shows and hides columns. The choice is stored in the settings."""
 
     def __init__(self, services: Services, parent: QWidget) -> None:
         super().__init__(sentence("results_page.columns"), parent)

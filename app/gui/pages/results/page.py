@@ -59,7 +59,6 @@ class ResultsPage(QWidget):
     """Displays, filters, renames, exports and deletes stored runs.
 
     Signals:
-        state_changed: The available actions have changed: copy, save, undo.
         run_requested: The user has no results yet and wants to start a run.
         again_requested: The user wants to repeat a run or group. The argument is a Plan that this computer can
             run.

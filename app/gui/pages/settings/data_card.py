@@ -25,11 +25,7 @@ from app.gui.widgets.split_button import SplitButton
 
 
 class DataCard(Card):
-    """Lets the user change the data set folder, and download, import and remove data sets.
-
-    Signals:
-        changed: The available data sets have changed.
-    """
+    """Lets the user change the data set folder, and download, import and remove data sets."""
 
     changed = Signal()
 
@@ -192,12 +188,7 @@ class DatasetLine(QWidget):
         )
 
     def show_state(self, dataset: InstalledDataset, size_bytes: int) -> None:
-        """Show whether the data set is installed.
-
-        Args:
-            dataset: The data set with its current state.
-            size_bytes: Size on disk.
-        """
+        """Show whether the data set is installed."""
         self.dataset = dataset
         if dataset.installed:
             text = sentence("settings.data_there", size_bytes=size_bytes)

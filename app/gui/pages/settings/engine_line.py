@@ -31,11 +31,7 @@ REPAIRED = frozenset({"damaged", "other_python"})
 
 
 class EngineLine(QWidget):
-    """Displays an engine with its buttons, or the progress of its installation.
-
-    Signals:
-        variant_changed: The user selected another build.
-    """
+    """Displays an engine with its buttons, or the progress of its installation."""
 
     variant_changed = Signal()
 

@@ -28,11 +28,7 @@ _Result = TypeVar("_Result")
 
 
 class EnginesCard(Card):
-    """Lists all engines. Operations run in the background, one at a time.
-
-    Signals:
-        filled: The list of engines has been loaded.
-    """
+    """Lists all engines. Operations run in the background, one at a time."""
 
     filled = Signal()
 
