@@ -219,14 +219,7 @@ def look_around(database: Database, machine: Machine) -> None:
 def faults(
     database: Database, machine: Machine, before: dict[int, dict[str, Any]], *, is_plan: bool = False
 ) -> list[str]:
-    """Return what does not hold with one run broken; empty if all does.
-
-    Args:
-        database: With the broken cell.
-        machine: Of this computer.
-        before: What was shown of the runs before.
-        is_plan: Whether the plan of a group is broken: then its planned number of runs is unknown.
-    """
+    """Return what does not hold with one run broken. Of a broken plan, the number of runs is unknown."""
     after = view(database)
     look_around(database, machine)
     found = []

@@ -66,7 +66,6 @@ def with_table(text: str, head: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 
 def cheat_rows() -> Iterator[tuple[str, ...]]:
-    """Yield what is tried, what shows it, and with which engines."""
     for name, case in CASES.items():
         if case.codes:
             said = str(inspect.getdoc(case.cheat)).splitlines()[0].removesuffix(".")

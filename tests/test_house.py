@@ -44,7 +44,6 @@ SLEEPERS = {
 
 
 def private_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield names with an underscore that are not the test's own."""
     for node in nodes_of(tree):
         match node:
             case ast.Attribute(value=ast.Name(id="self" | "cls")):
@@ -59,7 +58,6 @@ def private_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def sleeps(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield waits for a number of seconds."""
     for node in nodes_of(tree):
         if isinstance(node, ast.Call) and (called(node) == "sleep" or waits_blindly(node)):
             yield node.lineno, ast.unparse(node)
@@ -131,7 +129,6 @@ def waits_blindly(call: ast.Call) -> bool:
 
 
 def called(call: ast.Call) -> str:
-    """Name what is called, without where it is from."""
     match call.func:
         case ast.Attribute(attr=name) | ast.Name(id=name):
             return name
@@ -167,7 +164,6 @@ def documented_methods(modules: Iterable[ast.Module]) -> set[str]:
 
 
 def of_tests() -> dict[str, ast.Module]:
-    """Return the code of tests, without what only measures."""
     return {name: tree for name, tree in trees("tests/").items() if "/benchmarks/" not in name}
 
 

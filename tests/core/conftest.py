@@ -114,6 +114,5 @@ def mine(paths: Paths, tmp_path: Path) -> Paths:
 
 @pytest.fixture
 def database(paths: Paths) -> Iterator[Database]:
-    """A database without runs."""
     with Database(paths.database) as opened:
         yield opened

@@ -103,7 +103,6 @@ def _need(widget: QLabel | QAbstractButton) -> tuple[int, int]:
 
 
 def _outside(widget: QWidget) -> str | None:
-    """Return the parent that cuts a widget off, if it isn't one that scrolls."""
     child, parent = widget, widget.parentWidget()
     while parent is not None and not child.isWindow():
         above = parent.parentWidget()

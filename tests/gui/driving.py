@@ -81,7 +81,6 @@ class Driver:
             form.set_value(name, value)
 
     def begin_demo(self, outcome: str = "ok", until_epochs: int = 0, **values: ParameterValue) -> None:
-        """Run the demo from the form until it has had some epochs."""
         self.choose_demo(outcome, **values)
         self.press(self.page.setup.run_button)
         self.until(lambda: self.epochs_done() >= until_epochs)
@@ -105,7 +104,6 @@ class Driver:
         return len(state.series.epochs) if state is not None else 0
 
     def open_results(self) -> ResultsPage:
-        """Open the history and wait until it shows what is stored."""
         with self.qtbot.waitSignal(self.window.results.model.found, timeout=PATIENCE_MS):
             self.window.show_page("results")
         return self.window.results

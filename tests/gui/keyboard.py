@@ -83,7 +83,6 @@ def is_control(widget: QWidget) -> bool:
 
 
 def without_ring(stops: list[QWidget], settle: Callable[[], None]) -> list[str]:
-    """Return what looks the same with and without the focus."""
     faults = []
     for stop in stops:
         stop.setFocus(Qt.FocusReason.TabFocusReason)

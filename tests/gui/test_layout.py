@@ -39,7 +39,6 @@ def top(widget: QWidget) -> int:
 
 
 def settled(driver: Driver, *widgets: QWidget) -> list[int]:
-    """Return where widgets end, once that no longer changes."""
     places: list[list[int]] = [[], []]
 
     def same() -> bool:

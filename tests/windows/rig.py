@@ -78,7 +78,6 @@ class Rig:
 
     @staticmethod
     def may_be_used() -> bool:
-        """Return whether this process may mount folders and change the root."""
         return os.geteuid() == 0
 
     def mount(self) -> None:

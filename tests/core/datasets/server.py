@@ -12,8 +12,6 @@ Answer = Callable[["Handler", int], None]  # the handler, and where the asked ra
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Hands each request to the server's answer."""
-
     server: "Server"
 
     def do_GET(self) -> None:
@@ -115,7 +113,6 @@ def chunked(parts: Iterable[bytes], end: bytes = b"0\r\n\r\n", **headers: str) -
 
 @contextmanager
 def serving() -> Iterator[Server]:
-    """Serve until the end of the block."""
     with Server() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

@@ -19,7 +19,6 @@ KERAS = "import os\nassert os.environ['KERAS_BACKEND'] == 'torch'"
 
 @pytest.fixture
 def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Index]:
-    """The only index that pip knows."""
     for name in list(os.environ):
         if name.upper().startswith("PIP_"):
             monkeypatch.delenv(name)

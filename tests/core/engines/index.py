@@ -55,8 +55,6 @@ def make_sources(name: str, version: str) -> tuple[str, bytes]:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers for pages of packages and for wheels."""
-
     server: "Index"
 
     def do_GET(self) -> None:
@@ -152,7 +150,6 @@ class Index(ThreadingHTTPServer):
 
 @contextmanager
 def serving() -> Iterator[Index]:
-    """Serve until the end of the block."""
     with Index() as index:
         thread = threading.Thread(target=index.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

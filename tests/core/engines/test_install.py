@@ -27,7 +27,6 @@ pytestmark = pytest.mark.slow
 
 
 def version_of(paths: Paths) -> str | None:
-    """Return what is installed, if it is whole."""
     seen = engine_folder(paths, "torch").look()
     if seen.state != "ready":
         return None

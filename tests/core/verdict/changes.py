@@ -119,7 +119,6 @@ def at_clock(clock_mhz: float) -> Change:
 
 
 def hot_before(run: Run) -> Run:
-    """Throttle the CPU in the first second, while the run only starts."""
     return with_telemetry(run, [0], throttle_count=3)
 
 
@@ -133,7 +132,6 @@ def both(*changes: Change) -> Change:
 
 
 def gpu_throttled(count: int, word: str = "thermal") -> Change:
-    """Throttle the GPU in this many of 20 telemetry records."""
     hot = {"gpus": [{"index": 1, "throttle_reasons": [word, "power cap"]}]}
     return both(on_gpu(throttle_reasons=["power cap"]), share_of_telemetry(count, 20, **hot))
 

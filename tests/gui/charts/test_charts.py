@@ -151,11 +151,12 @@ def test_axes_of_time_and_epochs_are_labelled_in_whole_units(qtbot: QtBot) -> No
 
 
 def test_a_theme_recolours_what_is_drawn(qtbot: QtBot, application_theme: Theme) -> None:
-    chart = added(qtbot, EpochChart(application_theme))
+    chart, estimates = added(qtbot, EpochChart(application_theme)), estimate_chart(qtbot, application_theme)
     chart.show_epochs([5.0, 4.0, 4.0], planned=3)
     application_theme.choose("dark")
     assert chart.bars.opts["brushes"][1].color().name().upper() == DARK.accent
-    assert chart.backgroundBrush().color().name().upper() == DARK.surface
+    for each in (chart, estimates):
+        assert each.backgroundBrush().color().name().upper() == DARK.surface
 
 
 def span(chart: Plot, axis: str) -> tuple[float, float]:
@@ -247,12 +248,6 @@ def test_what_was_uncertain_at_first_leaves_the_chart_whole_and_the_rest_readabl
     low, high = span(chart, "y")
     assert high - low < 30
     assert len(points(chart.line)) > 45
-
-
-def test_it_takes_another_theme(qtbot: QtBot, application_theme: Theme) -> None:
-    chart = estimate_chart(qtbot, application_theme)
-    application_theme.choose("dark")
-    assert chart.backgroundBrush().color().name().upper() == DARK.surface
 
 
 @pytest.mark.long

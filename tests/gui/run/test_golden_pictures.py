@@ -19,7 +19,6 @@ def blocks(picture: QImage) -> bytes:
 
 
 def difference(picture: QImage, other: QImage) -> int:
-    """Return how much the most different blocks differ, from 0 to 255."""
     return max(abs(one - two) for one, two in zip(blocks(picture), blocks(other), strict=True))
 
 

@@ -139,7 +139,6 @@ def run_all(engine: str, folder: str, *names: str) -> Iterator[Answer]:
 
 
 def carried_out(workload: Workload, spec: RunSpec) -> bytes:
-    """Run a workload, and return its events."""
     stream = io.BytesIO()
     workload.run(Job(spec=spec, datasets_folder=b"/nowhere"), Reporter(Emitter(stream)))
     return stream.getvalue()
@@ -224,7 +223,6 @@ def compare_losses(engine: str, to: str, origin: str | None = None) -> Iterator[
 
 
 def batch_of(name: str, workload: Training, spec: RunSpec) -> tuple[Any, Any]:
-    """Return a batch that is the same with every engine."""
     import numpy as np
 
     random = np.random.default_rng(3)
@@ -357,7 +355,6 @@ def note_compilations(engine: str, compiled_at: list[float]) -> None:
 
 
 def started(engine: str, **asked: Any) -> Engine:
-    """Start an engine as a run does."""
     running = engine_named(engine)
     running.start(CATALOGUE["mnist_mlp"].default_spec(engine=engine, device="cpu", **asked))
     return running

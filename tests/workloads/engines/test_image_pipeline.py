@@ -40,7 +40,6 @@ def readers() -> list[str]:
 
 @pytest.fixture
 def paths(tmp_path: Path) -> list[Path]:
-    """Files whose grey says their number."""
     paths = [tmp_path / f"{number}.jpg" for number in range(COUNT)]
     for number, path in enumerate(paths):
         path.write_bytes(image_ops.encoded(grey(number), 95))

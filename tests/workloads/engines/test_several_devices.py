@@ -19,8 +19,8 @@ from app.core.paths import Paths
 from app.core.records import Run
 from app.core.runs.launchers import joint_spec
 from app.core.runs.runner import Runner
-from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from tests.core.storage.storing import in_database
 from tests.real_engines import probe, small_worker
 from tests.waiting import wait_until
 from workloads import CATALOGUE
@@ -70,8 +70,7 @@ def carried_out(
 ) -> Run:
     session = Runner(paths, machine, command=small_worker).start(spec, listener)
     assert session.wait(300)
-    with Database(paths.database) as database:
-        run = load_run(database, session.run_id)
+    run = in_database(paths.database, load_run, session.run_id)
     assert run.summary.status == "completed", run.summary.error_message
     return run
 

@@ -26,8 +26,6 @@ class SmallGpt(GptMini):
 
 
 class SmallVit(VitTiny):
-    """Four patches."""
-
     id = "small_vit"
     input_shape = (32, 32, 3)
     classes = 5

@@ -68,7 +68,6 @@ def removing(gone: Path | None = None) -> Callable[[Path], object]:
 
 @pytest.fixture
 def leftover(tmp_path: Path) -> Path:
-    """What a killed test leaves."""
     code = (
         "import os, sys; from pathlib import Path; from workloads.system.storage_files import own_folder\n"
         "with own_folder(Path(sys.argv[1]), print) as folder:\n"

@@ -62,7 +62,6 @@ def known(record: Gpu | GpuTelemetry) -> dict[str, object]:
 
 @contextmanager
 def opened_files() -> Iterator[list[str]]:
-    """Note the files that this process opens."""
     if not hasattr(sys, "_gpu_tree_hook"):
         sys._gpu_tree_hook = True  # type: ignore[attr-defined]  # hooks stay for good
         sys.addaudithook(_note)

@@ -28,7 +28,6 @@ RASPBERRY = "Features\t: fp asimd evtstrm crc32 cpuid\n"
 
 
 def thread(number: int, core: int, **files: str) -> dict[str, str]:
-    """Return what Linux has of a logical processor."""
     files |= {"topology__core_id": str(core), "topology__physical_package_id": "0"}
     return {f"{CPUS}{number}/{name.replace('__', '/')}": text for name, text in files.items()}
 

@@ -60,8 +60,6 @@ def elsewhere(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def send(database: Database, elsewhere: Database, tmp_path: Path) -> Send:
-    """Send runs elsewhere, in a file of this name."""
-
     def send_file(ids: list[int], name: str) -> None:
         path = tmp_path / "sent" / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -63,7 +63,6 @@ def texts(view: DoctorView) -> str:
 
 
 def trials() -> list[psutil.Process]:
-    """Return the doctor's throw-away processes that are still there."""
     found = []
     for child in psutil.Process().children():
         with contextlib.suppress(psutil.Error, OSError):  # it ends while it is looked at

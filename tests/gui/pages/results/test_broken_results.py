@@ -12,6 +12,7 @@ from app.gui.pages.results.columns import COLUMNS
 from app.gui.pages.results.page import ResultsPage
 from tests import broken
 from tests.gui.driving import Driver
+from tests.gui.pages.results.using import found
 from tests.saying import said
 from workloads.protocol.machine import Machine
 
@@ -92,8 +93,7 @@ def test_every_run_opens_and_exports(
         with Database(path) as database:
             if not broken.break_cell(database, table, column, value):
                 continue
-        with driver.qtbot.waitSignal(page.model.found):
-            page.refresh()
+        found(driver, page, page.refresh)
         assert sorted(page.model.shown.ids) == [1, 2, 3, 4, 5], (table, column)
         # An uncaught exception fails the test by itself.
         open_all(driver, page)
@@ -113,8 +113,7 @@ def test_every_run_opens_and_exports(
 def test_a_broken_run_is_shown_as_such_and_can_be_deleted(driver: Driver, page: ResultsPage) -> None:
     with Database(driver.services.paths.database) as database:
         broken.break_cell(database, "runs", "spread_pct", "wide")
-    with driver.qtbot.waitSignal(page.model.found):
-        page.refresh()
+    found(driver, page, page.refresh)
     page.model.toggle(next(row for row in range(page.model.count()) if page.model.is_group(row)))
     row = page.model.rows.index(broken.BROKEN)
     cells = {key: page.model.index(row, at).data() for at, key in enumerate(COLUMNS)}

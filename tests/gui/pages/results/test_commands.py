@@ -22,7 +22,7 @@ from app.gui.pages.results.page import ResultsPage
 from app.gui.run.share_dialog import ShareDialog
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
-from tests.gui.pages.results.using import column, press_key, save_to, select, type_comment
+from tests.gui.pages.results.using import column, found, press_key, save_to, select, type_comment
 from tests.gui.run.test_runs import NO, YES, answer
 from tests.saying import said
 from tests.sure import only, sure
@@ -204,8 +204,7 @@ def test_runs_of_different_workloads_say_why_they_are_not_together(
         other = store(database, machine, 21.0, 20.0, workload="mnist_mlp")
         none = store(database, machine, status="failed")
         demo = store(database, machine, 1.0, 1.0, workload="demo")
-    with driver.qtbot.waitSignal(page.model.found):
-        page.refresh()
+    found(driver, page, page.refresh)
     select(page, other, 4)
     driver.press(page.compare_button)
     compared = compare_page(driver)
@@ -265,8 +264,7 @@ def test_run_again_says_why_it_can_not(driver: Driver, page: ResultsPage, machin
         (real, said("again.no_data", title="CIFAR-10")),
         (engine, said("engine.not_installed", engine="PyTorch")),
     ):
-        with driver.qtbot.waitSignal(page.model.found):
-            page.refresh()
+        found(driver, page, page.refresh)
         again(driver, page, run_id)
         driver.until(lambda why=why: why.is_in(driver.message))  # type: ignore[misc]
         assert driver.window.page is page
@@ -309,29 +307,24 @@ def test_what_the_filter_shows_is_what_is_exported(
     driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     save_to(monkeypatch, tmp_path / "filtered.csv")
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.status.setCurrentIndex(page.filters.status.findData("completed"))
+    found(driver, page, page.filters.status.setCurrentIndex, page.filters.status.findData("completed"))
     assert page.count.text() == sentence("results_page.runs_of_all", shown=3, count=4)
     driver.until(lambda: page.export_button.text().strip() == sentence("results_page.export_some", count=3))
     driver.press(page.export_button)
     driver.until(lambda: said("export.done", name="filtered.csv", count="3").is_all_of(driver.message))
     with (tmp_path / "filtered.csv").open(encoding="utf-8", newline="") as file:
         assert [row["id"] for row in csv.DictReader(file)] == ["1", "2", "4"]
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.search.setText("water")
+    found(driver, page, page.filters.search.setText, "water")
     assert page.count.text() == sentence("results_page.runs_of_all", shown=1, count=4)
     driver.window.action("menu.export").trigger()
     driver.until(lambda: said("export.done", name="filtered.csv", count="1").is_all_of(driver.message))
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.search.setText("nothing has this")
+    found(driver, page, page.filters.search.setText, "nothing has this")
     (tmp_path / "filtered.csv").unlink()
     driver.window.action("menu.export").trigger()
     assert said("results_page.no_match").is_all_of(driver.message)
     assert not (tmp_path / "filtered.csv").exists()
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.search.setText("   ")
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.status.setCurrentIndex(0)
+    found(driver, page, page.filters.search.setText, "   ")
+    found(driver, page, page.filters.status.setCurrentIndex, 0)
     assert page.count.text() == sentence("results_page.runs", count=4)
     driver.until(lambda: said("results_page.export_all").is_all_of(page.export_button.text().strip()))
 

@@ -1,6 +1,8 @@
 """What a user does on the Results page."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
@@ -12,6 +14,12 @@ from app.gui.pages.results.page import ResultsPage
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from workloads.protocol.machine import Machine
+
+
+def found(driver: Driver, page: ResultsPage, act: Callable[..., object], *arguments: Any) -> None:
+    """Do something, and wait until the table shows what was found then."""
+    with driver.qtbot.waitSignal(page.model.found):
+        act(*arguments)
 
 
 def column(page: ResultsPage, key: str) -> list[str]:

@@ -16,7 +16,6 @@ def press(button: QPushButton) -> None:
 
 
 def answer(parent: QWidget, text: str = "") -> None:
-    """Press a button of the question that is open, or Cancel, whose text is Qt's."""
     question = sure(parent.findChild(QMessageBox))
     cancel = question.defaultButton()
     buttons = question.findChildren(QPushButton)
