@@ -81,7 +81,6 @@ def check() -> int:
 
 
 def main(verb: str, *arguments: str) -> int:
-    """Run pytest, or everything that CI checks."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     # With it, each of pytest's processes would prepare all the tests' code anew: twenty seconds.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -46,7 +46,6 @@ def passing(source: DatasetSource, files: Mapping[str, bytes], url: str | None =
 
 
 def pack(archive: Path, members: Mapping[str, bytes], *extra: Change) -> Path:
-    """Write a tar.gz of regular members, and then what the changes add."""
     with tarfile.open(archive, "w:gz", format=tarfile.GNU_FORMAT, compresslevel=1) as tar:
         for name, content in members.items():
             tar.addfile(*member(name, content))

@@ -137,7 +137,6 @@ def _events(machine: Machine, seed: int) -> Iterator[events.Event]:
 
 
 def cells(database: Database) -> list[tuple[str, str]]:
-    """Return every column of every table that is broken in turn."""
     return [
         (table, row["name"])
         for table in TABLES
@@ -171,7 +170,6 @@ def break_cell(database: Database, table: str, column: str, value: object) -> bo
 
 
 def view(database: Database) -> dict[int, dict[str, Any]]:
-    """Return what the terminal, the window and the exports show of each run."""
     recover_runs(database)
     told: dict[int, dict[str, Any]] = {}
     summaries = {run.id: run for run in list_runs(database)}
@@ -201,7 +199,6 @@ def view(database: Database) -> dict[int, dict[str, Any]]:
 
 
 def look_around(database: Database, machine: Machine) -> None:
-    """Do all else that reads what is stored."""
     for key in SORT_KEYS:
         find_ids(database, Query(sort=key))
     find_history(database, Query())
@@ -222,14 +219,7 @@ def look_around(database: Database, machine: Machine) -> None:
 def faults(
     database: Database, machine: Machine, before: dict[int, dict[str, Any]], *, is_plan: bool = False
 ) -> list[str]:
-    """Return what does not hold with one run broken; empty if all does.
-
-    Args:
-        database: With the broken cell.
-        machine: Of this computer.
-        before: What was shown of the runs before.
-        is_plan: Whether the plan of a group is broken: then its planned number of runs is unknown.
-    """
+    """Return what does not hold with one run broken. Of a broken plan, the number of runs is unknown."""
     after = view(database)
     look_around(database, machine)
     found = []

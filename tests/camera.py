@@ -28,7 +28,6 @@ class Photographer:
         self.recorded = recorded_events()
 
     def wait(self, condition: Callable[[], object] = lambda: False, patience_s: float = 20.0) -> None:
-        """Let Qt work until something is so, or for a while."""
         end_s = time.monotonic() + patience_s
         while not condition() and time.monotonic() < end_s:
             self.application.processEvents()
@@ -60,6 +59,5 @@ class Photographer:
         sys.stdout.write(f"{name}.png\n")
 
     def show_stored(self, run_id: int) -> None:
-        """Show a stored run on the Benchmark page, as it is after its end."""
         self.window.benchmark.show_result(run_id)
         self.wait(lambda: self.window.benchmark.run is not None)

@@ -43,7 +43,6 @@ _OTHERS = ("sizing", "cut-short")
 
 
 def painted_run(name: str) -> QImage:
-    """Paint the picture of a run with this name."""
     run = recorded_run()
     card = share_card(JudgedRun(replace(run, summary=replace(run.summary, **_CHANGES[name]))))
     return _painted(card, name)
@@ -80,7 +79,6 @@ def _tokens(name: str) -> Tokens:
 
 
 def main() -> None:
-    """Store all pictures."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     application = QGuiApplication([])
     load_fonts()

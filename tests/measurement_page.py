@@ -53,12 +53,10 @@ def main() -> None:
 
 
 def page(text: str) -> str:
-    """Return the page with its tables as the code says."""
     return with_table(with_table(text, CHEATS_HEAD, list(cheat_rows())), BANDS_HEAD, list(band_rows()))
 
 
 def with_table(text: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a page with other rows in the table that has this head."""
     first = _line(head)
     before, _, after = text.partition(first)
     assert after, f"no table with {head}"
@@ -68,7 +66,6 @@ def with_table(text: str, head: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 
 def cheat_rows() -> Iterator[tuple[str, ...]]:
-    """Yield what is tried, what shows it, and with which engines."""
     for name, case in CASES.items():
         if case.codes:
             said = str(inspect.getdoc(case.cheat)).splitlines()[0].removesuffix(".")

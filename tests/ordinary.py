@@ -80,12 +80,10 @@ class Ordinary:
         return [float(step_s) for step_s in steps_s]
 
     def epochs_s(self, epochs: int, steps: int) -> list[list[float]]:
-        """Return the durations of whole epochs' steps."""
         every_s = self.steps_s(epochs * steps)
         return [every_s[begin : begin + steps] for begin in range(0, len(every_s), steps)]
 
     def telemetry(self, second: int) -> Telemetry:
-        """Return what telemetry reports of a second."""
         at = min(second, len(self.speeds) - 1)
         other_pct = min(100.0, float(self.loads_pct[at]))
         return Telemetry(

@@ -8,7 +8,6 @@ from tests.conftest import ROOT
 
 @cache
 def sources() -> dict[str, str]:
-    """Return all our code, tests included."""
     tops = ("app", "workloads", "tests", "packaging")
     paths = [ROOT / "start.py", *(path for top in tops for path in sorted((ROOT / top).rglob("*.py")))]
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
@@ -16,7 +15,6 @@ def sources() -> dict[str, str]:
 
 @cache
 def trees(*tops: str) -> dict[str, ast.Module]:
-    """Return the code below these folders as Python reads it."""
     return {name: _tree(name) for name in sources() if name.startswith(tops)}
 
 
@@ -27,5 +25,4 @@ def _tree(name: str) -> ast.Module:
 
 @cache
 def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
-    """Return all nodes of a tree: finding them takes longest."""
     return tuple(ast.walk(tree))

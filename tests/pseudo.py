@@ -52,7 +52,6 @@ def pseudo(template: str, *, is_marked: bool = True) -> str:
 
 
 def unmarked(text: str) -> str:
-    """Return what of a text is outside of ⟦ ⟧."""
     depth, left = 0, []
     for letter in text:
         depth += (letter == "⟦") - (letter == "⟧")
@@ -61,7 +60,6 @@ def unmarked(text: str) -> str:
 
 
 def names_of(machine: Machine) -> list[str]:
-    """Return the strings in a computer's description, and their words, as names are also shown in short."""
     strings, left = list[str](), list[object]([asdict(machine)])
     while left:
         part = left.pop()

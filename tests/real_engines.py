@@ -75,7 +75,6 @@ def probe(
 
 
 def started_with(packages: Path | None, module: str) -> tuple[str, ...]:
-    """Return the command that runs a module of the tests with an engine's packages, as a worker runs."""
     if packages is None:
         return sys.executable, "-m", module
     return sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, str(packages), str(_ROOT), module

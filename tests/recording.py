@@ -79,7 +79,6 @@ def on_card(
 
 
 def asked(recorded: Sequence[events.AnyEvent]) -> tuple[RunSpec, Machine]:
-    """Return what was run, on which machine."""
     first = recorded[0]
     assert isinstance(first, events.Run)
     return first.spec, first.machine
@@ -103,7 +102,6 @@ def store_recording(
 
 
 def recorded_run() -> Run:
-    """Return the run as it is read from a database, which is then gone."""
     run = pickle.loads(_recorded_run())
     assert isinstance(run, Run)
     return run

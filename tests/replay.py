@@ -129,7 +129,6 @@ def _epoch_events(epochs_s: Sequence[Sequence[float]], validation_s: float) -> I
 
 
 def _blocks(steps_s: Sequence[float], begin_s: float, epoch: int) -> Iterator[events.Steps]:
-    """Yield the steps of an epoch in blocks, as a worker sends them."""
     now_s = sent_s = begin_s
     first = 0
     for number, step_s in enumerate(steps_s):

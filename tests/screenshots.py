@@ -135,7 +135,6 @@ def take_all(camera: Photographer) -> None:
 
 
 def take_studies(camera: Photographer) -> None:
-    """Show a study of each kind, and its picture to share."""
     services, page = camera.services, camera.window.studies
     machine = sure(services.finder.machine)
     with Database(services.paths.database) as database:
@@ -152,7 +151,6 @@ def take_studies(camera: Photographer) -> None:
 
 
 def take_suite(camera: Photographer) -> None:
-    """Show a suite that is half done, and one with a score, beside those of two other sittings."""
     services, page = camera.services, camera.window.suite
     machine = sure(services.finder.machine)
     with Database(services.paths.database) as database:
@@ -173,7 +171,6 @@ def take_suite(camera: Photographer) -> None:
 
 
 def take_engines(camera: Photographer) -> None:
-    """Show what the owner of a card on Windows sees, with PyTorch on its way and installed."""
     finder, window = camera.services.finder, camera.window
     assert finder.machine is not None
     gpu = Gpu("NVIDIA GeForce RTX 5070", "nvidia", memory_bytes=12_000_000_000)
@@ -205,7 +202,6 @@ def take_engines(camera: Photographer) -> None:
 
 
 def take_hardware(camera: Photographer) -> None:
-    """Show the views of the page of the machine, and what the doctor found."""
     camera.window.show_page("hardware")
     page = only(HardwarePage, camera.window.findChild(HardwarePage))
     for name in VIEWS:
@@ -230,7 +226,6 @@ def take_chooser(camera: Photographer) -> None:
 
 
 def take_quiet(camera: Photographer) -> None:
-    """Show what a quiet computer would have measured, with the presets that have charts of their own."""
     view, run = camera.window.benchmark.view, camera.window.benchmark.run
     assert view is not None
     assert run is not None
@@ -300,7 +295,6 @@ def take_share_pictures(camera: Photographer, run_id: int, group_id: int) -> Non
 
 
 def take_sharing(camera: Photographer, run_id: int) -> None:
-    """Show what leaves, and results of others."""
     window, services = camera.window, camera.services
     window.show_page("results")
     window.results.open_run(run_id)

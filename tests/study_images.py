@@ -35,7 +35,6 @@ NOTE = "Example: these figures are computed, not measured."
 
 
 def main(folder: Path, tokens: Tokens) -> None:
-    """Paint the first chart of each study."""
     folder.mkdir(parents=True, exist_ok=True)
     application = QApplication.instance() or QApplication(sys.argv[:1])
     Theme(application)  # type: ignore[arg-type] # loads the fonts
@@ -53,13 +52,11 @@ def main(folder: Path, tokens: Tokens) -> None:
 
 
 def chart_of(result: StudyResult) -> Figure:
-    """Return the chart that answers a study."""
     details = Details(epochs=curves(result)) if result.study.preset == "convergence" else Details()
     return figures(result, details, Costs(OWN_USD_PER_HOUR, bundled_prices()))[0]
 
 
 def paint(figure: Figure, tokens: Tokens, path: Path) -> None:
-    """Write one chart with the note that its figures are computed."""
     look = ChartStyle(tokens)
     height_px = round(figure_height(figure, WIDTH_PX - 2 * MARGIN_PX, look))
     image = QImage(WIDTH_PX, height_px + 2 * MARGIN_PX + FOOT_PX, QImage.Format.Format_RGB32)

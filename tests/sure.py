@@ -6,12 +6,10 @@ Value = TypeVar("Value")
 
 
 def sure(value: Value | None) -> Value:
-    """Return a value, which has to be there."""
     assert value is not None
     return value
 
 
 def only(kind: type[Value], value: object) -> Value:
-    """Return a value, which has to be of this kind."""
     assert isinstance(value, kind)
     return value

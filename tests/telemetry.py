@@ -26,5 +26,4 @@ def environment_of(run: Run, **values: Any) -> Environment:
 
 
 def machine_of(run: Run, **values: Any) -> Machine:
-    """Return a run's machine with other values, likewise."""
     return decode_leniently(asdict(run.machine) | values, Machine, **asdict(UNKNOWN_MACHINE))

@@ -65,7 +65,6 @@ def test_studies_are_called_by_author_and_year_as_on_the_screens(page: Path) -> 
 
 
 def leads_somewhere(page: Path, link: str) -> bool:
-    """Tell whether a relative link's file exists, and has the heading that is asked for."""
     if "://" in link or link.startswith("mailto:"):
         return True
     path, _, anchor = link.partition("#")
@@ -76,7 +75,6 @@ def leads_somewhere(page: Path, link: str) -> bool:
 
 
 def headings(page: Path) -> set[str]:
-    """Return the anchors of a page's headings, named as GitHub names them."""
     titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
@@ -85,13 +83,11 @@ ARCHITECTURE = ROOT / "docs" / "architecture.md"
 
 
 def folders_of_code() -> set[str]:
-    """Return the folders on disk that hold code of the app or of workloads."""
     found = {path.parent for top in ("app", "workloads") for path in (ROOT / top).rglob("*.py")}
     return {f"{folder.relative_to(ROOT).as_posix()}/" for folder in found}
 
 
 def folders_drawn(page: str) -> set[str]:
-    """Return the folders that architecture.md draws as a tree."""
     found: set[str] = set()
     above: list[str] = []
     tree = page.partition("## Folders\n\n```\n")[2].partition("```")[0]
@@ -110,7 +106,6 @@ def test_the_drawn_folders_are_those_on_disk() -> None:
 
 
 def files_listed(page: str) -> dict[str, list[str]]:
-    """Return the files that architecture.md lists for each folder."""
     found: dict[str, list[str]] = {}
     listing = page.partition("## Folders\n")[2].partition("\n## ")[0]
     for folder, files in re.findall(r"^- `([\w/]+/)`\n((?:  .+\n)+)", listing, re.MULTILINE):
@@ -152,7 +147,6 @@ def test_modules_and_classes_named_in_docstrings_and_pages_exist() -> None:
 
 
 def exists(module: str, name: str | None) -> bool:
-    """Return whether a dotted name is a module, or one with something of this name in it."""
     *above, last = module.split(".")
     place = ROOT.joinpath(*above, last)
     files = [file for file in (place.with_suffix(".py"), place / "__init__.py") if file.exists()]

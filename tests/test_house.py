@@ -44,7 +44,6 @@ SLEEPERS = {
 
 
 def private_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield names with an underscore that are not the test's own."""
     for node in nodes_of(tree):
         match node:
             case ast.Attribute(value=ast.Name(id="self" | "cls")):
@@ -59,14 +58,12 @@ def private_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def sleeps(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield waits for a number of seconds."""
     for node in nodes_of(tree):
         if isinstance(node, ast.Call) and (called(node) == "sleep" or waits_blindly(node)):
             yield node.lineno, ast.unparse(node)
 
 
 def clocks_asserted(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield asserts about how long something took: another computer takes longer."""
     for node in nodes_of(tree):
         if isinstance(node, ast.Assert):
             calls = [each for each in ast.walk(node.test) if isinstance(each, ast.Call)]
@@ -75,7 +72,6 @@ def clocks_asserted(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def wide_tolerances(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield approx(number, abs=tolerance) that half or twice the number would pass, too."""
     for node in nodes_of(tree):
         if isinstance(node, ast.Call) and called(node) == "approx" and node.args:
             number = number_of(node.args[0])
@@ -90,7 +86,6 @@ def wide_tolerances(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def patched_times(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield time limits of a module that a test changes: they are parameters."""
     for node in nodes_of(tree):
         if isinstance(node, ast.Call) and called(node) == "setattr":
             yield from (
@@ -134,7 +129,6 @@ def waits_blindly(call: ast.Call) -> bool:
 
 
 def called(call: ast.Call) -> str:
-    """Name what is called, without where it is from."""
     match call.func:
         case ast.Attribute(attr=name) | ast.Name(id=name):
             return name
@@ -170,12 +164,10 @@ def documented_methods(modules: Iterable[ast.Module]) -> set[str]:
 
 
 def of_tests() -> dict[str, ast.Module]:
-    """Return the code of tests, without what only measures."""
     return {name: tree for name, tree in trees("tests/").items() if "/benchmarks/" not in name}
 
 
 def of_program() -> dict[str, ast.Module]:
-    """Return the code that runs on users' computers."""
     return trees("app/", "workloads/")
 
 

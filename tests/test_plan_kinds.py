@@ -37,17 +37,14 @@ class HiddenWindow(PlanKind):
     specs_at_least = 2
 
     def sentence(self, group: Group) -> str:
-        """Count the runs of both halves."""
         return sentence("hidden.count", count=sum(map(is_usable, group.runs)), shown=len(group.runs) // 2)
 
     def summary(self, group: Group) -> RunSummary | None:
-        """Return the typical run."""
         runs = list(filter(is_usable, group.runs))
         return typical(runs) if runs else None
 
 
 def register(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add the kind and its sentences."""
     monkeypatch.setitem(KINDS, KEY, HiddenWindow())
     monkeypatch.setitem(ENGLISH, f"group.kind_{KEY}", "Hidden window")
     monkeypatch.setitem(ENGLISH, "hidden.count", "{count} runs count, {shown} of them with the window.")
@@ -105,7 +102,6 @@ def test_asking_is_noticed(code: str) -> None:
 
 
 def _asks(node: ast.AST) -> bool:
-    """Whether a part of the code compares a kind with a name, or looks something up by it."""
     if isinstance(node, ast.Compare):
         parts = [node.left, *node.comparators]
         names = {each.value for part in parts for each in ast.walk(part) if isinstance(each, ast.Constant)}

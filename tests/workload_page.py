@@ -157,7 +157,6 @@ def main() -> None:
 
 
 def page() -> str:
-    """Return the page's text."""
     training = [workload for workload in CATALOGUE.values() if isinstance(workload, Training)]
     others = [w for w in CATALOGUE.values() if w.kind in ("limits", "storage")]
     inference = [workload for workload in CATALOGUE.values() if isinstance(workload, Inference)]

@@ -39,7 +39,6 @@ def main(
         arguments: Command-line arguments; None for this process's arguments.
         draw_share: Function that saves a result as a picture with an embedded result file, in light or dark
             colours. The caller supplies this function, because drawing needs Qt.
-        notice: Text to print before anything else.
         scan_picture: Function that reads the QR code in a picture, supplied by the caller because it needs Qt.
     """
     ending = Ending()
@@ -74,7 +73,11 @@ def _run(
         return EXIT_USAGE
     except Exception as error:  # noqa: BLE001 - see below
         if isinstance(error, OSError) and error.filename is None:  # not our file, so it is standard output
-            return _give_up_output(error)
+            forget(sys.stdout)
+            if not is_broken_pipe(error):  # not only a reader (head, less) that has stopped reading
+                _log.info("The output can't be written.", exc_info=error)
+                complain("epochmark: " + sentence("cli.output_lost", reason=error.strerror or str(error)))
+            return EXIT_FAILED
         # The CLI's last resort: a sentence for the user, and the traceback for the log.
         _log.exception("%s", sentence("cli.bug", kind=type(error).__name__, log=_log_name()))
         return EXIT_FAILED
@@ -108,12 +111,3 @@ def _log_name() -> str:
         return str(default_paths().logs / "epochmark.log")
     except AppError:
         return sentence("cli.unknown_log")
-
-
-def _give_up_output(error: OSError) -> int:
-    """Report that output was lost, unless its reader (head, less) has simply stopped reading."""
-    forget(sys.stdout)
-    if not is_broken_pipe(error):
-        _log.info("The output can't be written.", exc_info=error)
-        complain("epochmark: " + sentence("cli.output_lost", reason=error.strerror or str(error)))
-    return EXIT_FAILED

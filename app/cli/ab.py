@@ -19,7 +19,6 @@ from workloads.settings import AUTO, Setting, settings_by_key
 
 
 def ab(options: argparse.Namespace, paths: Paths) -> int:
-    """Run an A/B test, and return the exit code: 0 done, 1 failed, 130 cancelled."""
     if not 1 <= options.pairs <= PAIRS_LIMIT:
         raise UsageError(
             message("cli.number_out_of_range", option="--pairs", least=1, most=PAIRS_LIMIT, given=options.pairs)
@@ -45,7 +44,6 @@ def _label(options: argparse.Namespace, side: str) -> str:
 
 
 def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
-    """Return the options with one side's settings applied."""
     changed = argparse.Namespace(**vars(options))
     changed.settings = list(options.settings)
     parameters = [parameter.name for parameter in known_workload(options.workload).parameters]

@@ -70,7 +70,6 @@ def fetch(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def import_(options: argparse.Namespace, paths: Paths) -> int:
-    """Install a data set from local files."""
     import_dataset(paths, options.dataset, *options.files, waits=_Waiting(options.dataset))
     say(sentence("cli.dataset_installed", dataset=options.dataset))
     return 0

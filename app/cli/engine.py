@@ -134,7 +134,6 @@ def _as_json(row: EngineRow) -> dict[str, Any]:
 
 
 def install(options: argparse.Namespace, paths: Paths) -> int:
-    """Install or update an engine."""
     check_installable(options.engine)
     variant = choose_variant(options.engine, detect_machine(data_folder=paths.datasets), options.variant)
     _refuse_during_runs(paths, options.engine)

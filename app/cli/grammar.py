@@ -15,7 +15,6 @@ Verbs: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
 def add_verb(verbs: Verbs, name: str, code: str) -> "Parser":
-    """Add a subcommand with its description and examples."""
     text = sentence(f"help.{code}")
     description = sentence("help.as_description", text=text)
     return verbs.add_parser(name, help=text, description=description, epilog=sentence(f"examples.{code}"))

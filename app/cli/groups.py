@@ -38,7 +38,6 @@ from workloads import CATALOGUE
 from workloads.engines.registry import engine_title
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
-from workloads.protocol.spec import RunSpec
 
 _COLUMNS = (
     Column("column.run", is_right=True),
@@ -52,12 +51,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """Prints the result of a finished group.
-
-    Attributes:
-        show: Prints the group.
-        as_dict: Returns the result as plain JSON types.
-    """
+    """Prints the result of a finished group."""
 
     show: Callable[[Group], None]
     as_dict: Callable[[Group], dict[str, Any]]
@@ -75,15 +69,15 @@ def carry_out(
     """Run a plan and print its result. Return 0 if done, 1 if failed, 130 if cancelled.
 
     Args:
-        plan: The plan.
-        options: Command-line options.
-        paths: Folders of the app.
         conclusion: Prints the result; None for the usual output of a group.
         resumed: A stored group and its remaining runs; None for a new group.
         result_file: File to write the results of all runs to; None for no file.
     """
     for spec in plan.specs:
-        _check_result(spec)
+        workload = CATALOGUE[spec.workload]  # shortened epochs don't yield a comparable value
+        cut = spec.steps is not None and spec.steps < workload.steps_per_epoch(spec)
+        if cut and workload.metric == "seconds_per_epoch_s":
+            raise UsageError(message("cli.epochs_cut_short", steps=spec.steps), message("cli.leave_steps_out"))
     machine = detect_machine(data_folder=paths.datasets)
     runs = plan.runs() if resumed is None else resumed[1]
     view = JsonView() if options.json else TextPlanView(plan, machine, runs, quiet=options.quiet)
@@ -109,14 +103,7 @@ def follow(
     view: View,
     resumed: tuple[Group, Sequence[PlannedRun]] | None = None,
 ) -> PlanSession:
-    """Run a plan to completion, and report problems other than failed runs. Output errors are raised.
-
-    Args:
-        plan: The plan.
-        runner: Starts the runs.
-        view: Shows the runs.
-        resumed: See `carry_out`.
-    """
+    """Run a plan to completion, and report problems other than failed runs. Output errors are raised."""
     with Interrupts() as interrupts:
         callbacks = PlanCallbacks(
             on_event=view, on_run_started=view.begin, confirm_side=Hands(interrupts), on_waiting=view.wait
@@ -161,14 +148,6 @@ def _say_end(group: Group, status: str, conclusion: Conclusion | None, *, as_jso
         end.show(group)
 
 
-def _check_result(spec: RunSpec) -> None:
-    """Reject runs that don't yield a comparable value."""
-    workload = CATALOGUE[spec.workload]
-    cut = spec.steps is not None and spec.steps < workload.steps_per_epoch(spec)
-    if cut and workload.metric == "seconds_per_epoch_s":
-        raise UsageError(message("cli.epochs_cut_short", steps=spec.steps), message("cli.leave_steps_out"))
-
-
 class TextPlanView(View):
     """Prints a line for each run and, on a terminal, a progress line."""
 
@@ -197,7 +176,6 @@ class TextPlanView(View):
             self._live.draw(live_text((planned.number - 1) / planned.count, [wait.text], self._live.room))
 
     def show(self, event: events.Event) -> None:
-        """Print an event or update the progress line."""
         self._state.follow(event)
         match event:
             case events.Run() if self._planned.number == self._first.number:
@@ -322,7 +300,6 @@ def group_as_dict(group: Group) -> dict[str, Any]:
 
 
 def print_group(group: Group) -> None:
-    """Print a stored group with its runs and result."""
     kind, workload, at = kind_of(group), one_line(group.workload, 80), one_line(group.created_at, 40)
     has_pairs = bool(kind.pairs(group))
     say(sentence("cli.group_title", group_id=group.id, kind=kind.phrase(group), workload=workload, at=at))

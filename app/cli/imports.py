@@ -89,7 +89,6 @@ def _line(outcome: Outcome) -> Message:
 
 
 def _numbers(numbers: tuple[int, ...]) -> str:
-    """Abbreviate numbers: "3, 4" or "3 … 90"."""
     if len(numbers) > 5:
         return f"{numbers[0]} … {numbers[-1]}"
     return ", ".join(map(str, numbers))

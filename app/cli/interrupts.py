@@ -150,7 +150,9 @@ class Interrupts:
         if running is not None and presses <= 2:
             self._carry_out(running, presses)
         if presses == 1:
-            _notify()
+            with contextlib.suppress(OSError, ValueError):
+                if os.name != "posix" or select.select([], [2], [], 0)[1]:  # writing wouldn't block
+                    os.write(2, ("\n" + sentence("cli.cancelling") + "\n").encode("ascii", "replace"))
 
     def _carry_out(self, running: Stoppable, presses: int) -> None:
         if presses == 1:
@@ -194,10 +196,3 @@ def _handle(handler: Callable[[int, Any], None]) -> _Handlers:
 def _give_back(handlers: _Handlers) -> None:
     for number, handler in handlers.items():
         signal.signal(number, handler)
-
-
-def _notify() -> None:
-    """Report that the run is being cancelled, unless writing would block."""
-    with contextlib.suppress(OSError, ValueError):
-        if os.name != "posix" or select.select([], [2], [], 0)[1]:
-            os.write(2, ("\n" + sentence("cli.cancelling") + "\n").encode("ascii", "replace"))

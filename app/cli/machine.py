@@ -96,7 +96,6 @@ def reason_lines(parts: Iterable[MachinePart]) -> list[str]:
 
 
 def compare(options: argparse.Namespace, paths: Paths) -> int:
-    """Compare this computer's best run with published results and earlier runs."""
     workload = known_workload(options.workload or STANDARD).id
     with Database(paths.database) as database:
         recover_runs(database)

@@ -47,7 +47,6 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("--color", choices=choices, default=argparse.SUPPRESS, help=text)
 
     def error(self, message: str) -> NoReturn:
-        """Print an error and exit with code 2."""
         # argparse puts "argument ID: " before our message; the message already starts with "must" or "is".
         message = re.sub(r"^argument (\S+): (?=must |is )", r"\1 ", message)
         complain(sentence("cli.usage", problem=in_line(message), command=self.prog))

@@ -3,11 +3,13 @@
 import argparse
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
 
 from app.cli.grammar import THEME, Verbs, add_json, add_verb, add_watching
 from app.cli.groups import Conclusion, carry_out, check_is_over
+from app.cli.layout import Column
 from app.cli.parser import Parser
-from app.cli.plan_lines import plan_columns
 from app.cli.results import put
 from app.cli.text import in_line, say, say_json, say_table
 from app.cli.values import output, whole
@@ -21,6 +23,8 @@ from app.core.report.export import DEFAULT_FORMAT, PLAN_FORMATS, plan_lines
 from app.core.report.formats.result_document import enclosed_file
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
+
+WORDS_CELLS = 16  # minimum width of text before it is wrapped
 
 
 class PlanCommand(ABC):
@@ -41,7 +45,7 @@ class PlanCommand(ABC):
     def say(self, report: PlanReport) -> None:
         table = report.table()
         say("\n" + in_line(report.heading))
-        say_table(plan_columns(table.headings, table.left), table.rows)
+        say_table(_columns(table.headings, table.left), table.rows)
         say("\n" + "\n".join(map(in_line, report.lines())))
         if not report.is_finished:
             say("\n" + sentence(f"cli.{self.name}_resume", group_id=report.group.id))
@@ -104,7 +108,6 @@ class PlanCommand(ABC):
         return 0
 
     def export(self, options: argparse.Namespace, paths: Paths) -> int:
-        """Write a stored plan as CSV or JSON to a file or to standard output."""
         result = self.opened(options, paths)
         lines = plan_lines(result.export(), options.format)
         put(lines, options.output, f"cli.{self.name}_exported", group_id=options.id)
@@ -114,7 +117,6 @@ class PlanCommand(ABC):
         """Add the parsers of these actions, and return them by name.
 
         Args:
-            actions: Subparsers of the command.
             default: Default of the options that the command itself also has; see `add_json`.
         """
         parsers = {name: add_verb(actions, name, f"{self.name}_{name}") for name in _ACTIONS}
@@ -137,3 +139,15 @@ class PlanCommand(ABC):
 
 
 _ACTIONS = ("resume", "list", "show", "share", "export")
+
+
+def _columns(headings: Sequence[str], left: int) -> list[Column]:
+    """Return the columns of a plan's table: `left` columns of text, columns of numbers, and a column of remarks.
+
+    If the table doesn't fit, all columns of numbers except the first can be dropped.
+    """
+    last = len(headings) - 1
+    words = Column("", least=WORDS_CELLS)
+    others = (Column("", is_right=True, order=last - place) for place in range(left + 1, last))
+    columns = (*[words] * left, replace(words, is_right=True), *others, words)
+    return [replace(column, title=heading) for column, heading in zip(columns, headings, strict=True)]

@@ -83,7 +83,6 @@ _EPOCH_COLUMNS = (
 
 
 def list_(options: argparse.Namespace, paths: Paths) -> int:
-    """List the newest runs or the newest imported results."""
     if options.limit < 1:
         raise UsageError(message("cli.limit_too_small", limit=options.limit))
     if options.imported:
@@ -165,7 +164,6 @@ def _epochs(run: RunSummary) -> str:
 
 
 def show(options: argparse.Namespace, paths: Paths) -> int:
-    """Show a run or an imported result."""
     if options.imported:
         return show_imported(options.id, paths, as_json=options.json)
     with _open(paths) as database:
@@ -189,7 +187,6 @@ def group(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def share(options: argparse.Namespace, paths: Paths) -> int:
-    """Save the result of a run or group as a picture, or print it as text."""
     if (options.output is None) == (options.text is None):
         raise UsageError(message("cli.picture_or_text"))
     hidden = [name.strip() for name in (options.without or "").split(",") if name.strip()]
@@ -226,7 +223,6 @@ def delete(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def export(options: argparse.Namespace, paths: Paths) -> int:
-    """Write runs as CSV or JSON to a file or to standard output."""
     with _open(paths) as database:
         ids_stored = all_ids(database)
         if missing := sorted(set(options.ids) - set(ids_stored)):

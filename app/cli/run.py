@@ -112,7 +112,6 @@ def print_result(stored: Run, on_one: str = "") -> None:
     """Print a run that has just ended, with its headline, verdict, and rank among published results.
 
     Args:
-        stored: The run.
         on_one: Comparison with a run on one device; "" for none.
     """
     summary = stored.summary

@@ -34,7 +34,6 @@ SETTINGS = ("engine", "device", "data", "precision", "epochs", "threads", "seed"
 
 
 def run(options: argparse.Namespace, paths: Paths) -> int:
-    """Run a study. Return 0 if done, 1 if failed, 130 if cancelled."""
     machine = detect_machine(data_folder=paths.datasets)
     runner = Runner(paths, machine)
     settings = load_settings(paths.settings)
@@ -92,14 +91,12 @@ class StudyCommand(PlanCommand):
     """The actions for stored studies."""
 
     def chart(self, options: argparse.Namespace) -> int:
-        """Return the index of the chart to draw, starting at 0."""
         if options.chart is not None and options.chart < 1:
             limits = {"option": "--chart", "least": 1, "most": 20, "given": options.chart}
             raise UsageError(message("cli.number_out_of_range", **limits))
         return (options.chart or 1) - 1
 
     def list(self, options: argparse.Namespace, paths: Paths) -> int:
-        """List the stored studies, newest first."""
         with Database(paths.database) as database:
             recover_runs(database)
             studies = list_studies(database)

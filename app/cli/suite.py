@@ -34,7 +34,6 @@ RUN_OPTIONS = ("engine", "device", "number")
 
 
 def run(options: argparse.Namespace, paths: Paths) -> int:
-    """Run a suite. Return 0 if done, 1 if failed, 130 if cancelled."""
     runner = Runner(paths, detect_machine(data_folder=paths.datasets))
     number = NEWEST if options.number is None else options.number
     plan = plan_suite(runner, options.engine or AUTO, options.device or AUTO, number)
@@ -48,12 +47,10 @@ class SuiteCommand(PlanCommand):
     """The actions for stored suites."""
 
     def check(self, options: argparse.Namespace) -> None:
-        """Raise UsageError if an action is given options that apply only to new suites."""
         if any(getattr(options, name) is not None for name in RUN_OPTIONS):
             raise UsageError(message("cli.suite_options", options=[f"--{name}" for name in RUN_OPTIONS]))
 
     def list(self, options: argparse.Namespace, paths: Paths) -> int:
-        """List the stored suites, newest first."""
         self.check(options)
         with Database(paths.database) as database:
             recover_runs(database)

@@ -33,7 +33,6 @@ VERDICT_INKS = {"valid": Ink.GOOD, "caution": Ink.CAUTION, "invalid": Ink.BAD}
 
 
 def verdict_ink(title: str) -> Ink | None:
-    """Return the ink of a verdict in a table, given the verdict's title."""
     return {level_title(level): ink for level, ink in VERDICT_INKS.items()}.get(title)
 
 

@@ -29,7 +29,6 @@ def say(text: str = "", *, lead: Ink | None = None, ink: Ink | None = None, flus
     """Print text to standard output, made safe and wrapped between words. Raises OSError if it can't be written.
 
     Args:
-        text: Text of one or more lines.
         lead: Ink of the first word.
         ink: Ink of the rest.
         flush: Whether the text must be visible immediately.
@@ -94,7 +93,6 @@ def say_json_list(entries: Iterable[object]) -> None:
 
 
 def in_line(text: str) -> str:
-    """Reduce a label, a name or a sentence to a single line."""
     return one_line(text, MESSAGE_LIMIT)
 
 

@@ -53,5 +53,4 @@ def output(text: str) -> Path:
 
 
 def quoted(text: str) -> str:
-    """Quote the user's input for use in a sentence."""
     return f"'{one_line(text, SHOWN_CHARS)}'"

@@ -126,7 +126,9 @@ class TextView(View):
             for caution in self.preflight if isinstance(event, events.Run) else ():
                 self._line(caution, lead=Ink.CAUTION)
         elif self._live.is_live and isinstance(event, events.Steps | events.Phase):
-            self._draw()
+            progress = self._state.progress
+            share = progress.fraction if progress.phase == "measure" else None
+            self._live.draw(live_text(share, self._progress(), self._live.room))
 
     def _lasting(self, event: events.Event) -> str | None:
         """Return an event's permanent line, or None."""
@@ -182,7 +184,6 @@ class TextView(View):
         return _in_columns(cells)
 
     def _estimated(self) -> str:
-        """Return the current estimate with its interval as text."""
         estimate, metric = self._state.series.latest_estimate, self._workload.metric
         assert estimate is not None
         value = f"{format_value(metric, estimate.value)} {headline_kind(metric).unit}"
@@ -190,11 +191,6 @@ class TextView(View):
         if half_pct is None:
             return sentence("result.about", value=value)
         return sentence("cli.about_within", value=value, half_pct=half_pct)
-
-    def _draw(self) -> None:
-        progress = self._state.progress
-        share = progress.fraction if progress.phase == "measure" else None
-        self._live.draw(live_text(share, self._progress(), self._live.room))
 
     def _progress(self) -> list[str]:
         """Return the parts of the live line, most important first."""

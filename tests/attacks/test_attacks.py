@@ -20,7 +20,6 @@ crowds = pytest.importorskip("tests.benchmarks.attacks.crowds", reason="POSIX li
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    """Keep what is logged of the damage out of the way."""
     logging.disable(logging.CRITICAL)
     yield
     logging.disable(logging.NOTSET)

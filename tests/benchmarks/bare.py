@@ -16,7 +16,6 @@ from workloads.training.training import Training
 
 
 def main(workload_id: str, epochs: int, steps: int) -> None:
-    """Train on the synthetic twin and print the epochs' durations."""
     import keras
 
     class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras ships no types

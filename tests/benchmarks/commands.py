@@ -24,7 +24,6 @@ REPEATS = 9
 
 
 def main(runs: int = 100_000, epochs: int = 10) -> None:
-    """Print median and range of each command."""
     with tempfile.TemporaryDirectory() as home:
         report("python -c pass", [sys.executable, "-c", "pass"], home)
         for arguments in (["hardware"], ["workloads"], ["results", "list"], ["compare"]):
@@ -61,7 +60,6 @@ def report(name: str, arguments: list[str], home: str, repeats: int = REPEATS) -
 
 
 def report_finding(home: Path, repeats: int = REPEATS) -> None:
-    """Print how long the window's table takes to find and sort its runs."""
     queries = (
         Query(),
         Query(status="completed"),

@@ -50,7 +50,6 @@ def main(arguments: list[str]) -> int:
 
 
 def run_on(name: str, options: list[str]) -> int:
-    """Run both commands on a copy of a fresh system, and print its row."""
     system, _, equipment = name.partition("-")
     packages, has_index = EQUIPMENT[equipment]
     root = FOLDER / f"{system}-{equipment}"
@@ -76,7 +75,6 @@ def run_on(name: str, options: list[str]) -> int:
 
 
 def prepare(system: str, root: Path, packages: str) -> None:
-    """Make a copy of a fresh system with some packages, a user and a clone of the project."""
     base = FOLDER / system
     if not base.is_dir():
         draft = base.with_suffix(".draft")

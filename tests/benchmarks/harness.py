@@ -26,7 +26,6 @@ Taken = tuple[float, float]  # seconds and processor seconds of the typical epoc
 
 
 def main(workload_id: str = STANDARD, pairs: int = 8, steps: int = 60, epochs: int = 4) -> None:
-    """Print the ratios of each pair, and what they come to."""
     sides: dict[str, Callable[[str, int, int], Taken]] = {"bare": bare, "epochmark": epochmark}
     ratios: list[Taken] = []
     for pair in range(pairs):
@@ -47,7 +46,6 @@ def main(workload_id: str = STANDARD, pairs: int = 8, steps: int = 60, epochs: i
 
 
 def bare(workload_id: str, epochs: int, steps: int) -> Taken:
-    """Return what the bare script takes."""
     script = [sys.executable, "-m", "tests.benchmarks.bare", workload_id, str(epochs), str(steps)]
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "1", "CUDA_VISIBLE_DEVICES": "-1"}
     done = subprocess.run(script, env=environment, capture_output=True, text=True, check=True)

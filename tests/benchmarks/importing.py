@@ -22,7 +22,6 @@ from tests.core.result_file.results import golden
 
 
 def main(count: int = 10_000) -> None:
-    """Print what each way takes, and looking at what came."""
     with tempfile.TemporaryDirectory() as folder:
         for name, with_steps in (
             ("files of their own", False),
@@ -42,7 +41,6 @@ def main(count: int = 10_000) -> None:
 
 
 def results(count: int, *, with_steps: bool) -> Iterator[Result]:
-    """Yield results of a real run that differ in their seeds and values."""
     run = golden()[2] if with_steps else without_durations(golden()[2])
     for seed in range(count):
         spec = msgspec.structs.replace(run.spec, seed=seed)
@@ -51,7 +49,6 @@ def results(count: int, *, with_steps: bool) -> Iterator[Result]:
 
 
 def report(name: str, lab: Path, home: Path) -> None:
-    """Import a folder twice, and read what Compare shows of it."""
     with Database(default_paths({"EPOCHMARK_HOME": str(home)}).database) as database:
         for when in ("first", "again"):
             begin_s = time.perf_counter()

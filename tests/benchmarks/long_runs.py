@@ -34,7 +34,6 @@ VERBS = ("store", "end", "list", "open", "judge", "csv", "json", "window")
 
 
 def main() -> int:
-    """Measure each verb, or do one of them."""
     if sys.argv[1:2] == ["--do"]:
         _do(sys.argv[2], Path(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5]))
         return 0

@@ -29,7 +29,6 @@ REPEATS = 50
 
 
 def main(epochs: int = 4, workload_id: str = STANDARD) -> None:
-    """Print what each costs."""
     report("detection, all parts", lambda: detect_machine(data_folder=default_paths().datasets))
     report("power source and plan", read_power_state)
     reader = TelemetryReader(GpuReader(), os.getpid())
@@ -38,7 +37,6 @@ def main(epochs: int = 4, workload_id: str = STANDARD) -> None:
 
 
 def report(name: str, do: Callable[[], object]) -> None:
-    """Do it many times and print what one takes."""
     walls_s, start_cpu_s = [], time.process_time()
     for _ in range(REPEATS):
         start_s = time.perf_counter()

@@ -22,7 +22,6 @@ EPOCHS = (3, 10, 50)
 
 
 def main() -> None:
-    """Print a line for each kind of computer and run."""
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else REPETITIONS
     print(f"{repetitions} repetitions             valid   cautions")
     for name in KINDS:
@@ -43,15 +42,12 @@ def line(
 
 
 def quick_codes(kind: str, chance: random.Random) -> list[str]:
-    """Return the cautions of a Quick run."""
     usual_s = math.exp(chance.uniform(math.log(0.013), math.log(0.4)))
     computer = Ordinary(KINDS[kind], chance, usual_s, BUDGET_S)
     return list(replay(computer.steps_s(int(1.3 * BUDGET_S / usual_s) + 1), reader=computer.telemetry).codes)
 
 
 def epochs_codes(epochs: int) -> Callable[[str, random.Random], list[str]]:
-    """Return what gives the cautions of a Standard run of so many epochs."""
-
     def codes(kind: str, chance: random.Random) -> list[str]:
         epoch_s = chance.uniform(20, 60)
         computer = Ordinary(KINDS[kind], chance, epoch_s / STEPS, epochs * (epoch_s + 3))

@@ -31,7 +31,6 @@ def main(epochs: int = 20) -> None:
 
 
 def train(epochs: int, way: str) -> None:
-    """Train, and print how long each epoch's first step took, as JSON."""
     import keras
     import numpy as np
 

@@ -27,7 +27,6 @@ WARMUP_STEPS = 20
 
 
 def main(epochs: int = 2, workload_id: str = STANDARD) -> None:
-    """Print the ratio of reported to unreported blocks."""
     blocks: dict[str, list[float]] = {"reported_s": [], "bare_s": []}
 
     def listen(event: events.Event) -> None:

@@ -16,7 +16,6 @@ _OTHERS = str.maketrans("aeiouAEIOU", "eioaaEIOAA")
 
 
 def reword(clone: Path) -> None:
-    """Change the catalogue of a clone."""
     for path in sorted((clone / CATALOGUE).glob("*.py")):
         source = path.read_text(encoding="utf-8")
         lines = source.splitlines(keepends=True)

@@ -53,21 +53,18 @@ def read_steps(path: Path) -> list[float]:
 
 
 def as_json(said: Replayed) -> str:
-    """Return what Quick says as one JSON object."""
     plain = dataclasses.asdict(said)
     del plain["codes"]
     return json.dumps(plain)
 
 
 def as_text(said: Replayed) -> str:
-    """Return what Quick says in words."""
     interval = "no interval" if said.low_s is None else f"{said.low_s:.6g} to {said.high_s:.6g} s"
     told = f"{said.step_s:.6g} s a step, {interval}, after {said.stopped_after_s:.1f} s: {said.verdict}"
     return "\n".join([told, *said.reasons])
 
 
 def table(repetitions: int, families: list[str]) -> None:
-    """Print a line for each family."""
     print(
         f"{repetitions} repetitions       valid   wrong   covered   stop median, 95 %   half the interval    bias"
     )

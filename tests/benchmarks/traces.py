@@ -50,7 +50,6 @@ def main(folder: Path, names: list[str]) -> None:
 
 
 def record(name: str) -> dict[str, list[list[float]]]:
-    """Return the durations of one run's steps, epoch by epoch, in seconds."""
     epochs_s: list[list[float]] = [[] for _ in range(EPOCHS)]
     begun, over, pids = threading.Event(), threading.Event(), []
 

@@ -24,7 +24,6 @@ TWINS: dict[str, Callable[[], Any]] = {
 
 
 def main(repeats: int = 3) -> None:
-    """Print a line for each twin: the fastest of several."""
     print("| twin | MB | seconds | CPU seconds | seconds for 100 MB |")
     print("|---|---|---|---|---|")
     for name, make in TWINS.items():

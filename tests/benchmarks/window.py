@@ -79,14 +79,12 @@ class Bench:
         self.services: Services
 
     def open(self) -> None:
-        """Open the window and let it make its charts."""
         assert isinstance(self.application, QApplication)
         self.garbage = GarbageCollector()
         self.window, self.services = open_window(Theme(self.application, "dark"), self.paths)
         self.wait(lambda: self.window.benchmark.view is not None and self.services.finder.machine is not None)
 
     def close(self) -> None:
-        """Close it."""
         self.services.bridge.finish(10)
         self.window.close()
         self.services.tasks.close()
@@ -137,7 +135,6 @@ class Bench:
 
 
 def epochs_done(bridge: RunBridge) -> int:
-    """Return how many epochs the run has told of."""
     return len(bridge.state.series.epochs) if bridge.state is not None else 0
 
 

@@ -68,7 +68,6 @@ def read_until(process: "subprocess.Popen[str]", kind: str) -> dict[str, Any]:
 
 
 def waiting_bytes(descriptor: int) -> int:
-    """Return how much is in a POSIX pipe that was not read yet."""
     import fcntl
     import struct
     import termios

@@ -23,7 +23,6 @@ TRIALS = {
 
 @pytest.fixture
 def stored(epochmark: CommandLine) -> CommandLine:
-    """The command line, with run 1 stored."""
     assert epochmark("run", "demo", "--epochs", "2", "--quiet").returncode == 0
     return epochmark
 

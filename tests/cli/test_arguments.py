@@ -25,7 +25,6 @@ PARSER = make_parser()
 
 
 def commands(parser: argparse.ArgumentParser, path: str = "") -> Iterator[str]:
-    """Yield all commands that have no subcommands."""
     below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not below:
         yield path

@@ -32,7 +32,6 @@ def one_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shown(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], one_run: Path
 ) -> Shown:
-    """What a command prints, with one real run stored."""
     monkeypatch.setenv("EPOCHMARK_HOME", environment["EPOCHMARK_HOME"])
     paths = default_paths()
     paths.create()

@@ -30,7 +30,6 @@ def text(tmp_path: Path) -> Path:
 
 
 def waiting(process: "subprocess.Popen[str]") -> bool:
-    """Say whether the next that a process says is that it waits."""
     assert process.stderr is not None
     return process.stderr.readline() == WAITING
 

@@ -73,7 +73,6 @@ BAD = said("cli.output_lost", reason="Bad file descriptor")
 def in_shell(
     environment: dict[str, str], redirections: str, *arguments: str
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command with a shell's redirections, such as ">&-"."""
     return subprocess.run(
         ["/bin/sh", "-c", f'exec "$@" {redirections}', "sh", *command(*arguments)],
         env=environment,

@@ -130,7 +130,6 @@ def test_warnings_and_the_log_hold_no_escape_sequences(tmp_path: Path, capsys: p
 
 
 def calls(tree: ast.AST) -> Iterator[str]:
-    """Yield what is called by name, and methods with their object: "print", "sys.stdout.write"."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             yield ast.unparse(node.func)

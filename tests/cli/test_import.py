@@ -35,7 +35,6 @@ def other_home(tmp_path: Path) -> dict[str, str]:
 
 
 def takes(output: str, what: str, code: str, **shown: object) -> bool:
-    """Return whether the first line is about this and says that."""
     place, _, rest = output.splitlines()[0].partition(": ")
     return place == what and said(code, **shown).is_all_of(rest)
 

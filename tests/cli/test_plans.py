@@ -9,7 +9,6 @@ import signal
 import subprocess
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -97,15 +96,11 @@ def test_killed_anywhere_a_study_goes_on_without_repeating_a_point(
         point["name"]
         for point in points
         for run_id in point["run_ids"]
-        if _status(epochmark, run_id) == "completed"
+        if next(str(run["status"]) for run in runs(epochmark) if run["id"] == run_id) == "completed"
     )
     assert set(completed.values()) == {1}, completed
     assert plain["is_finished"] is True
     assert before <= {run["id"] for run in runs(epochmark) if run["status"] == "completed"}
-
-
-def _status(epochmark: CommandLine, run_id: int) -> str:
-    return next(str(run["status"]) for run in runs(epochmark) if run["id"] == run_id)
 
 
 @posix_only
@@ -246,16 +241,12 @@ def test_the_price_of_this_computer_is_remembered_if_it_makes_sense(
 FAST = ("--epochs", "2", "--set", "step_s=0.001")
 
 
-def lines_of(done: "subprocess.CompletedProcess[str]") -> list[dict[str, Any]]:
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
 # Takes its time: six runs, each in a worker of its own.
 def test_an_ab_prints_the_ratio_as_json(epochmark: CommandLine) -> None:
     sides = ("--a", "step_s=0.01", "--b", "step_s=0.02", "--pairs", "3", "--epochs", "2")
     done = epochmark("ab", "demo", *sides, "--json")
     assert (done.returncode, done.stderr) == (0, "")
-    told = lines_of(done)
+    told = [json.loads(line) for line in done.stdout.splitlines()]
     assert [event["type"] for event in told].count("run") == 6
     assert [event["run_id"] for event in told if event["type"] == "run"] == [1, 2, 3, 4, 5, 6]
     group = told[-1]

@@ -5,7 +5,7 @@ import pytest
 from app.cli import main
 from app.core.hardware.machine import detect_machine
 from app.core.paths import Paths
-from app.core.storage.database import Database
+from tests.core.storage.storing import in_database
 from tests.pseudo import english_in, names_of, speak_pseudo
 from tests.recording import recorded_events, store_recording
 from workloads.datasets import DATASETS
@@ -37,8 +37,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 @pytest.fixture(autouse=True)
 def another_language(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> None:
     monkeypatch.setenv("EPOCHMARK_HOME", str(paths.data.parent))
-    with Database(paths.database) as database:
-        store_recording(database, recorded_events())
+    in_database(paths.database, store_recording, recorded_events())
     speak_pseudo(monkeypatch)
 
 

@@ -18,7 +18,6 @@ NEW = Gpu("NVIDIA GeForce RTX 4070", "nvidia", compute_capability="8.9")
 
 @pytest.fixture
 def cards(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> list[Gpu]:
-    """The computer's cards, to be filled."""
     gpus: list[Gpu] = []
     monkeypatch.setattr(specs, "detect_machine", lambda **_: replace(machine, os_name="Linux", gpus=tuple(gpus)))
     return gpus

@@ -42,7 +42,6 @@ sys.exit(code)
 
 
 def run_verb(**parts: str) -> "subprocess.CompletedProcess[str]":
-    """Run a process whose verb is made of lines of code."""
     code = VERB.format(**({"lost": "pass", "body": "pass", "last": "pass", "after": "pass"} | parts))
     return subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False

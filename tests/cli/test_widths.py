@@ -26,6 +26,7 @@ from app.core.storage.imported_results import add_results
 from app.core.storage.runs import list_runs
 from tests.conftest import ROOT
 from tests.core.result_file.results import golden_of
+from tests.core.storage.storing import in_database
 from tests.recording import asked, recorded_events, store_recording
 from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
 from workloads import CATALOGUE
@@ -56,19 +57,15 @@ def shown(paths: Paths, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 
 @pytest.fixture
 def old_runs(request: pytest.FixtureRequest, paths: Paths) -> None:
-    """The stored runs of a database from an earlier version."""
     paths.database.write_bytes(gzip.decompress(Path(request.param).read_bytes()))
 
 
 @pytest.fixture
 def recorded_run(paths: Paths) -> None:
-    """A real run of ten epochs, as run 1, and a log that somebody else sent."""
-    with Database(paths.database) as database:
-        store_recording(database, recorded_events())
+    in_database(paths.database, store_recording, recorded_events())
 
 
 def words(text: str) -> set[str]:
-    """Return the words of a text, bars and what joins words left out."""
     return {word.strip("…,·()\\") for word in re.split(r"[\s│]+", text)} - {""}
 
 
@@ -130,8 +127,7 @@ def test_whatever_is_listed_fits_every_width(
 ) -> None:
     if "compare" in arguments or "import" in arguments:
         name = "A machine 計算機 with a name that is far too long"
-        with Database(paths.database) as database:
-            add_results(database, [golden_of(name, 12.25)], "other.json")
+        in_database(paths.database, add_results, [golden_of(name, 12.25)], "other.json")
     whole = shown(None, *arguments)
     for columns in SOME_WIDTHS if "show" in arguments else WIDTHS:
         fitted = shown(columns, *arguments)

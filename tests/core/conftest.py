@@ -101,7 +101,6 @@ def stored_run(summary: RunSummary) -> Run:
 
 @pytest.fixture(scope="session")
 def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file that the data set `nietzsche` is installed from."""
     path = tmp_path_factory.mktemp("official") / "nietzsche.txt"
     path.write_bytes(make_nietzsche())
     return path
@@ -109,13 +108,11 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def mine(paths: Paths, tmp_path: Path) -> Paths:
-    """Folders with a place for data sets that the user chose and uses for other things."""
     (tmp_path / "mine").mkdir()
     return with_datasets_folder(paths, str(tmp_path / "mine"))
 
 
 @pytest.fixture
 def database(paths: Paths) -> Iterator[Database]:
-    """A database without runs."""
     with Database(paths.database) as opened:
         yield opened

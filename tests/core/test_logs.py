@@ -14,7 +14,6 @@ from app.core.logs import WORKER_LOG_LIMIT_BYTES, LogCopier, set_up_logging
 
 @pytest.fixture
 def app_log() -> Iterator[logging.Logger]:
-    """The app's logger, put back as it was afterwards."""
     root = logging.getLogger("app")
     before, level = list(root.handlers), root.level
     yield root

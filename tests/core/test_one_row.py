@@ -61,8 +61,6 @@ def asked(paths: Paths, *arguments: str) -> RunSpec:
 
 @pytest.fixture
 def stored(paths: Paths, database: Database, machine: Machine) -> Stored:
-    """Store a run that was asked for with these arguments."""
-
     def store_one(*arguments: str) -> RunSummary:
         autotune = ROW.of(asked(paths, *arguments))
         return load_run(database, store(database, machine, 2.0, 1.0, workload="demo", autotune=autotune)).summary

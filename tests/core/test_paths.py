@@ -134,7 +134,6 @@ def test_the_resources_are_where_the_code_looks_for_them() -> None:
 
 @pytest.fixture
 def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user whom the system doesn't know."""
     import pwd
 
     def fail(number: int) -> None:

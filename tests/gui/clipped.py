@@ -51,7 +51,6 @@ def clipped(root: QWidget, may_elide: Collection[QWidget] = (), left_out: Collec
 
 
 def _has_whole_value(box: ChoiceBox) -> bool:
-    """Return whether the whole value is seen under the pointer."""
     enter(box)
     tip = box.toolTip()
     QApplication.sendEvent(box, QEvent(QEvent.Type.Leave))
@@ -67,7 +66,6 @@ def steering(window: QWidget) -> list[str]:
 
 
 def enter(widget: QWidget) -> None:
-    """Let the pointer come to a widget."""
     place = QPointF(widget.rect().center())
     QApplication.sendEvent(widget, QEnterEvent(place, place, place))
 
@@ -91,7 +89,6 @@ def _text(widget: QLabel | QAbstractButton) -> str:
 
 
 def _need(widget: QLabel | QAbstractButton) -> tuple[int, int]:
-    """Return the width and height that the text needs."""
     if isinstance(widget, QAbstractButton):
         inner = widget.size() - widget.contentsRect().size()
         wanted = widget.sizeHint() - inner
@@ -106,7 +103,6 @@ def _need(widget: QLabel | QAbstractButton) -> tuple[int, int]:
 
 
 def _outside(widget: QWidget) -> str | None:
-    """Return the parent that cuts a widget off, if it isn't one that scrolls."""
     child, parent = widget, widget.parentWidget()
     while parent is not None and not child.isWindow():
         above = parent.parentWidget()

@@ -24,8 +24,6 @@ from tests.gui.driving import PATIENCE_MS, SHORT, Driver
 
 @dataclass
 class Told:
-    """Messages that pages showed the user."""
-
     messages: list[tuple[str, Tone]] = field(default_factory=list)
 
     def notify(self, text: str, tone: Tone, action: str, do: Callable[[], None] | None) -> None:
@@ -47,7 +45,6 @@ def session_theme(qapp: QApplication) -> Theme:
 
 @pytest.fixture
 def application_theme(session_theme: Theme) -> Theme:
-    """The application's theme, light at the beginning of each test."""
     session_theme.choose("light")
     return session_theme
 
@@ -59,7 +56,6 @@ def told() -> Told:
 
 @pytest.fixture
 def services(paths: Paths, application_theme: Theme, told: Told) -> Iterator[Services]:
-    """What a page is given, made like the application makes it."""
     tasks = Tasks()
     bridge = RunBridge(lambda: made.paths, tasks)
     made = Services(

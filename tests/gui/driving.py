@@ -72,7 +72,6 @@ class Driver:
         self.qtbot.waitUntil(condition, timeout=PATIENCE_MS)
 
     def choose_demo(self, outcome: str = "ok", **values: ParameterValue) -> None:
-        """Choose the demo in the form, with the standard preset."""
         setup = self.page.setup
         setup.workload.choose("demo")
         self.press(setup.presets["standard"])
@@ -82,7 +81,6 @@ class Driver:
             form.set_value(name, value)
 
     def begin_demo(self, outcome: str = "ok", until_epochs: int = 0, **values: ParameterValue) -> None:
-        """Run the demo from the form until it has had some epochs."""
         self.choose_demo(outcome, **values)
         self.press(self.page.setup.run_button)
         self.until(lambda: self.epochs_done() >= until_epochs)
@@ -106,7 +104,6 @@ class Driver:
         return len(state.series.epochs) if state is not None else 0
 
     def open_results(self) -> ResultsPage:
-        """Open the history and wait until it shows what is stored."""
         with self.qtbot.waitSignal(self.window.results.model.found, timeout=PATIENCE_MS):
             self.window.show_page("results")
         return self.window.results
@@ -120,7 +117,6 @@ class Driver:
 
 
 def added(qtbot: QtBot, widget: Added) -> Added:
-    """Return a widget that is deleted at the end of the test."""
     qtbot.addWidget(widget)
     return widget
 

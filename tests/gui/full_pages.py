@@ -5,6 +5,7 @@ from collections.abc import Callable
 from app.core.storage.database import Database
 from app.core.storage.imported_results import add_results, load_result
 from tests.core.result_file.results import golden
+from tests.core.storage.storing import in_database
 from tests.gui.driving import Driver
 from tests.recording import recorded_events, store_recording
 from tests.screenshots import store_ab
@@ -12,8 +13,7 @@ from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
 
 
 def show_ab(driver: Driver) -> None:
-    with Database(driver.services.paths.database) as database:
-        store_ab(database, recorded_events())
+    in_database(driver.services.paths.database, store_ab, recorded_events())
     driver.window.show_page("ab")
     driver.until(lambda: driver.window.ab.group is not None)
 
@@ -38,8 +38,7 @@ def show_suite(driver: Driver) -> None:
 
 
 def show_group(driver: Driver) -> None:
-    with Database(driver.services.paths.database) as database:
-        group_id = store_ab(database, recorded_events())
+    group_id = in_database(driver.services.paths.database, store_ab, recorded_events())
     results = driver.open_results()
     results.open_group(group_id)
     driver.until(lambda: results.group is not None)

@@ -83,7 +83,6 @@ def is_control(widget: QWidget) -> bool:
 
 
 def without_ring(stops: list[QWidget], settle: Callable[[], None]) -> list[str]:
-    """Return what looks the same with and without the focus."""
     faults = []
     for stop in stops:
         stop.setFocus(Qt.FocusReason.TabFocusReason)
@@ -101,7 +100,6 @@ def picture(widget: QWidget) -> QImage:
 
 
 def differs(one: QImage, other: QImage) -> bool:
-    """Return whether at least as many pixels differ as a thin frame at one side has."""
     if one.size() != other.size():
         return True
     return int((pixels(one) != pixels(other)).sum()) > min(one.width(), one.height())

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
 
 def pixels(picture: QImage) -> "NDArray[np.uint32]":
-    """Return the colours, row by row, as 0xRRGGBB."""
     import numpy as np
 
     image = picture.convertToFormat(QImage.Format.Format_RGB32)
@@ -19,10 +18,8 @@ def pixels(picture: QImage) -> "NDArray[np.uint32]":
 
 
 def number(colour: str) -> int:
-    """Return a colour that is written as #RRGGBB as such a number."""
     return int(colour.removeprefix("#"), 16)
 
 
 def names(found: "NDArray[np.uint32]") -> set[str]:
-    """Return the colours that are among these pixels, as the theme's tokens write them."""
     return {f"#{colour:06X}" for colour in set(found.ravel().tolist())}

@@ -27,8 +27,6 @@ from workloads.protocol.machine import Gpu
 
 
 class Hand:
-    """Clicks, and counts."""
-
     def __init__(self) -> None:
         self.clicks = 0
 

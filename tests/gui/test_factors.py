@@ -46,8 +46,6 @@ def stored_run(paths: Paths, machine: Machine) -> Run:
 
 @pytest.fixture
 def compared(paths: Paths, capsys: pytest.CaptureFixture[str]) -> Compared:
-    """What the terminal compares: compared(json=True)."""
-
     def print_bars(**asked: object) -> str:
         usual = {"workload": None, "baseline": None, "json": False, "several_gpus": False, "efficiency": False}
         assert compare(argparse.Namespace(**(usual | asked)), paths) == 0
@@ -57,14 +55,12 @@ def compared(paths: Paths, capsys: pytest.CaptureFixture[str]) -> Compared:
 
 
 def chart(run: Run) -> tuple[Bar, Bar]:
-    """Return the run's bar and the baseline's."""
     both = bars(STANDARD, run.summary)
     baseline = find_baseline(both, None, STANDARD)
     return next(bar for bar in both if bar.kind == "you"), sure(baseline)
 
 
 def _words(card: ShareCard) -> str:
-    """Return all texts of a picture that may contain a factor."""
     return " ".join((card.factor, card.factor_of, card.rank, *card.notes, card.footer))
 
 

@@ -164,5 +164,4 @@ def test_the_arrow_keys_move_through_the_pages_from_the_current_one(driver: Driv
 
 
 def settle(driver: Driver) -> None:
-    """Let Qt lay out and paint what changed."""
     QApplication.processEvents()

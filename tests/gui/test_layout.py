@@ -39,7 +39,6 @@ def top(widget: QWidget) -> int:
 
 
 def settled(driver: Driver, *widgets: QWidget) -> list[int]:
-    """Return where widgets end, once that no longer changes."""
     places: list[list[int]] = [[], []]
 
     def same() -> bool:
@@ -122,7 +121,6 @@ INDENT_PX = 3  # letters have different bearings
 
 
 def forms(driver: Driver) -> list[tuple[QWidget, QWidget]]:
-    """Return the labels and editors of both forms, shown in turn."""
     window, rows = driver.window, list[tuple[QWidget, QWidget]]()
     window.resize(1440, 1100)
     window.benchmark.setup.advanced_button.setChecked(True)
@@ -168,7 +166,6 @@ def test_the_texts_of_editors_begin_at_the_same_place(driver: Driver) -> None:
 
 
 def text_begins_px(editor: QWidget, colour: str) -> int:
-    """Return how far from the left the first pixel in about the colour of text is."""
     picture, text = editor.grab().toImage(), QColor(colour)
     return next(
         x

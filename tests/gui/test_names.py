@@ -47,7 +47,6 @@ KNOWN = {"mixed_float16", "mixed_bfloat16", *CATALOGUE, "usd_per_hour"}
 
 
 def identifiers(texts: Iterable[str]) -> set[str]:
-    """Return the names in texts that only programs use."""
     return {name for text in texts for name in IDENTIFIER.findall(text)} - KNOWN
 
 

@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.messages import sentence
-from app.core.storage.database import Database
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.context import TelemetryWindow
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
@@ -33,6 +32,7 @@ from app.gui.shell.help_dialogs import ReportDialog, problem_report
 from app.gui.shell.pages import PAGES
 from app.gui.widgets.basics import ClampedLabel, ElidedLabel
 from app.gui.widgets.dialogs import FaultDialog, about_dialog
+from tests.core.storage.storing import in_database
 from tests.gui.driving import Driver, replay
 from tests.gui.full_pages import FULL
 from tests.gui.test_texts import SIZES, faults, show_result
@@ -48,7 +48,6 @@ WIDE = SIZES[1:]
 
 @pytest.fixture(autouse=True)
 def another_language(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Before the window is made."""
     speak_pseudo(monkeypatch, is_marked=request.node.originalname == test_nothing_stays_in_english.__name__)
 
 
@@ -57,8 +56,7 @@ def show(driver: Driver, code: str) -> None:
 
 
 def stored(driver: Driver) -> int:
-    with Database(driver.services.paths.database) as database:
-        return store_recording(database, recorded_events())
+    return in_database(driver.services.paths.database, store_recording, recorded_events())
 
 
 def show_running(driver: Driver) -> None:
@@ -171,7 +169,6 @@ def in_english(driver: Driver) -> Iterator[str]:
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Yield each text that is seen or read aloud, with its kind of place."""
     for widget in filter(QWidget.isVisible, QApplication.allWidgets()):
         kind = type(widget).__name__
         yield f"{kind}'s tip", widget.toolTip()

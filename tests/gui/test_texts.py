@@ -65,7 +65,6 @@ CAUTION = events.Judged(
 
 
 def may_elide(driver: Driver) -> list[QWidget]:
-    """Return the labels that may be elided, with a tooltip."""
     window = driver.window
     return [
         window.benchmark.setup.machine_name,  # the CPU's name: firmware may say anything

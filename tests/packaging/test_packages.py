@@ -69,7 +69,6 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program with the Python of these tests, in a path that is hard to quote."""
     if lacking := missing(["patchelf", "readelf", "strip"]):
         pytest.skip(f"needs {', '.join(lacking)}")
     out = tmp_path_factory.mktemp("built") / "Époch mark"

@@ -121,7 +121,6 @@ def rig() -> Rig:
 
 @pytest.fixture(scope="session")
 def folder(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program with the rig's Python, in a path that is hard to quote."""
     out = tmp_path_factory.mktemp("windows") / "Époch mark"
     if lacking := missing([f"python{build.version_of(rig.python)}"]):
         pytest.skip(f"needs {', '.join(lacking)}")
@@ -149,7 +148,6 @@ def test_the_zip_needs_nothing_and_writes_nothing(rig: Rig, folder: Path, tmp_pa
 
 @pytest.fixture(scope="session")
 def setups(rig: Rig, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The installer, and that of an older version with fewer files and one that the newer one lacks."""
     if lacking := missing(["makensis"]):
         pytest.skip(f"needs {', '.join(lacking)}")
     older = write(tmp_path_factory.mktemp("older"), {"python/python.exe", "python/Lib/old.py"})

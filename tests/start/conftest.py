@@ -13,14 +13,12 @@ from tests.start.starting import DROPPED, load, make_project, run_start
 
 @pytest.fixture(scope="session")
 def first_start(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, "subprocess.CompletedProcess[str]"]:
-    """A project that a real first start has set up."""
     project = make_project(tmp_path_factory.mktemp("first") / "ü 测试")
     return project, run_start(project, "7", "--json")
 
 
 @pytest.fixture
 def project(first_start: tuple[Path, object], tmp_path: Path) -> Path:
-    """A copy of it: also shows that a folder that has been set up can be moved."""
     shutil.copytree(first_start[0], tmp_path / "project", symlinks=True)
     (tmp_path / "project" / ".venv" / "marker").touch()
     return tmp_path / "project"

@@ -47,7 +47,6 @@ def load(path: Path) -> ModuleType:
 
 
 def make_wheel(folder: Path, name: str, version: str, files: dict[str, str]) -> str:
-    """Make a package, and return its line for a lock."""
     folder.mkdir(exist_ok=True)
     path, info = folder / f"{name}-{version}-py3-none-any.whl", f"{name}-{version}.dist-info"
     metadata = {

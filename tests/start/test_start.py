@@ -20,7 +20,6 @@ from tests.waiting import wait_until
 
 @pytest.fixture
 def module(project: Path) -> ModuleType:
-    """The project's start.py."""
     return load(project / "start.py")
 
 

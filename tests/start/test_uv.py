@@ -54,7 +54,6 @@ def test_only_a_recent_uv_of_the_user_is_used(
 
 
 def hide(module: ModuleType, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """Let a Python lack modules and Debian's wheels."""
     find = module.find_module
     monkeypatch.setattr(module, "find_module", lambda name: None if name in names else find(name))
     monkeypatch.setattr(module.sysconfig, "get_config_var", lambda name: "/nowhere")

@@ -22,7 +22,6 @@ BATCH = 2
 
 
 def counted(name: str) -> dict[str, Any]:
-    """Train a workload's network for one step, and return its operations per example."""
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 

@@ -78,7 +78,6 @@ class Rig:
 
     @staticmethod
     def may_be_used() -> bool:
-        """Return whether this process may mount folders and change the root."""
         return os.geteuid() == 0
 
     def mount(self) -> None:
@@ -92,7 +91,6 @@ class Rig:
             subprocess.Popen(["Xvfb", DISPLAY, "-screen", "0", "1600x1000x24"], start_new_session=True)
 
     def remove(self) -> None:
-        """Unmount what it binds, and delete it."""
         self.end_all()
         for name in _BOUND:
             while _is_mounted(self.root / name):
@@ -100,7 +98,6 @@ class Rig:
         shutil.rmtree(self.root.parent)
 
     def copy_project(self) -> None:
-        """Copy the working tree to C:\\epochmark: tracked files and new ones, with their changes."""
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             cwd=ROOT,
@@ -128,12 +125,10 @@ class Rig:
         return done.returncode
 
     def begin(self, *command: str, **variables: str) -> "subprocess.Popen[bytes]":
-        """Start a program of Windows in a desktop of its own, as a window needs one."""
         desktop = (r"C:\windows\explorer.exe", "/desktop=epochmark,1500x950")
         return subprocess.Popen(self._inside("wine", *desktop, *command, **variables), stdin=subprocess.DEVNULL)
 
     def end_all(self) -> None:
-        """End all programs of Windows."""
         subprocess.run(self._inside("wineserver", "-k"), check=False)
 
     def _inside(self, *command: str, **variables: str) -> list[str]:

@@ -46,12 +46,10 @@ typedef struct { float re, im; } Float;
 
 
 def make_colour_management(folder: Path) -> None:
-    """Put mscms.dll into Windows' folder."""
     _compile(_empty(_COLOUR_NAMES), folder / "mscms.dll")
 
 
 def make_unicode_converters(folder: Path) -> None:
-    """Put icuuc.dll into Windows' folder."""
     callbacks = ("UCNV_FROM_U_CALLBACK_SUBSTITUTE", "UCNV_TO_U_CALLBACK_SUBSTITUTE")
     _compile(_empty((*_CONVERTER_NAMES, *callbacks)) + _CANNOT_OPEN, folder / "icuuc.dll")
 
@@ -74,7 +72,6 @@ def make_c_runtime(folder: Path, wines: Path) -> None:
 
 
 def _complex_functions() -> dict[str, str]:
-    """Return the source of each function by its name, for doubles, floats and Windows' long doubles."""
     sources = {}
     for suffix, kind, real in (("", "Double", "double"), ("f", "Float", "float"), ("l", "Double", "double")):
         for name in _COMPLEX_TO_COMPLEX:
@@ -87,7 +84,6 @@ def _complex_functions() -> dict[str, str]:
 
 
 def _empty(names: Iterable[str]) -> str:
-    """Return the source of exported functions that do nothing."""
     return "".join(f"__declspec(dllexport) long long {name}(void) {{ return 0; }}\n" for name in names)
 
 

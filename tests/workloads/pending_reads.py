@@ -60,7 +60,6 @@ class _Engine:
 
 
 def main() -> None:
-    """Run the module with the stand-ins."""
     os.read = _read
     sys.addaudithook(_wait_like_windows)
     CATALOGUE["demo"].run = _import_numpy  # type: ignore[assignment,method-assign]

@@ -474,7 +474,7 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary
     """Return [bar] for a run, or [] without a headline. With `reference`, the remarks list only differences."""
     if run.value is None:
         return []
-    name = sentence("hardware_page.this_computer")  # `_with_times` names the user's other runs
+    name = sentence("compare.you")  # `_with_times` names the user's other runs
     remarks = [] if reference is not None else [engine_name(run.engine, run.engine_version)]
     remarks += [limit] if reference is None and (limit := limit_text(run)) else []
     remarks += [verdict_title(run.verdict)] if run.verdict in ("caution", "invalid") else []

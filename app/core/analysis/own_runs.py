@@ -122,7 +122,7 @@ def own_name(run: RunSummary, shown: RunSummary | None = None, *, with_time: boo
     is_here = shown is not None and (run.cpu_name, run_name(run)) == (shown.cpu_name, run_name(shown))
     date = own_date(run, with_time=with_time)
     if is_here and not run.comment:
-        return sentence("compare.own_here", computer=message("hardware_page.this_computer"), date=date)
+        return sentence("compare.own_here", computer=message("compare.you"), date=date)
     return sentence("compare.own_named", name=run.comment or run_name(run), date=date)
 
 

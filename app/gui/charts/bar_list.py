@@ -64,7 +64,6 @@ class BarList(QWidget):
     """Shows bars, fastest first.
 
     Args:
-        row_max_px: Maximum height of a row.
         detailed: Whether every bar shows its ratio to the baseline and remarks have their own column.
 
     Signals:
@@ -107,7 +106,6 @@ class BarList(QWidget):
 
     @property
     def slot(self) -> tuple[str, str] | None:
-        """Name and hint of the empty slot; None if there is none."""
         return self._slot
 
     def show_bars(
@@ -122,7 +120,6 @@ class BarList(QWidget):
         """Show bars, and animate those whose rank changes.
 
         Args:
-            bars: The bars, fastest first.
             baseline: The bar that ratios refer to; None for no ratios.
             log: Whether to use a logarithmic scale.
             slot: Name and hint of an empty slot above the bars; None for no slot.
@@ -158,7 +155,6 @@ class BarList(QWidget):
         self.update()
 
     def _fitting(self) -> int:
-        """Return the number of bars that fit. In detailed lists, all bars fit, because the list scrolls."""
         if self._detailed:
             return len(self._all)
         return max(1, (self.height() - AXIS_PX) // ROW_MIN_PX - (1 if self._slot else 0))
@@ -258,7 +254,6 @@ class BarList(QWidget):
             QToolTip.showText(self.mapToGlobal(place), _tip(self._bars[self._at]), self)
 
     def event(self, event: QEvent) -> bool:
-        """Show the source of a bar's value in a tooltip."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             number = self._bar_at(event.pos())
             if number is None:
@@ -316,7 +311,6 @@ class BarList(QWidget):
         ]
 
     def _with_first_remarks(self, texts: Sequence[float]) -> list[float]:
-        """Return the width of each bar's text together with the most important remark."""
         metrics = QFontMetricsF(font(LABEL_PX))
         first = (doubts(bar)[:1] for bar in self._bars)
         return [

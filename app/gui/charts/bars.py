@@ -88,7 +88,6 @@ def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
     baseline's software would seem to belong to the bar.
 
     Args:
-        bar: The bar.
         baseline: The bar to compare with; None for no ratio. Invalid results aren't compared.
         ratios: Whether published bars also show a ratio, and the baseline is labelled.
     """
@@ -133,7 +132,6 @@ def name_within(bar: Bar, metrics: QFontMetricsF, width: float) -> str:
 
 
 def value_font(look: RowLook, bar: Bar | None) -> QFont:
-    """Return the font for the text after a bar."""
     chosen = tabular_font(look.text_px, _weight(bar))
     return unhinted(chosen) if look.outlined else chosen
 
@@ -161,7 +159,6 @@ def draw_text(painter: QPainter, box: QRectF, text: str, *, outlined: bool = Fal
 
 
 def paint_divide(painter: QPainter, left: QPointF, width: float, tokens: Tokens) -> None:
-    """Paint the line above the bars that aren't comparable to the user's own."""
     painter.setPen(QPen(QColor(tokens.muted), 1, Qt.PenStyle.DashLine))
     painter.drawLine(left, left + QPointF(width, 0))
 
@@ -214,7 +211,6 @@ def paint_bar(
 
 
 def paint_slot(painter: QPainter, rect: QRectF, name: str, hint: str, *, look: RowLook, tokens: Tokens) -> None:
-    """Paint the empty slot for the user's own bar."""
     painter.setFont(name_font(look, None))
     painter.setPen(QColor(tokens.accent))
     middle = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft

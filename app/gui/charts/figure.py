@@ -29,7 +29,6 @@ class ChartStyle:
 
     Attributes:
         text_px, label_px: Text size of names and values, and text size of axes and legend.
-        row_max_px: Maximum row height.
         outlined: Whether to paint text as outlines, so that it looks the same on all systems.
     """
 
@@ -62,7 +61,6 @@ class ChartStyle:
 
 
 def paint_figure(painter: QPainter, rect: QRectF, figure: Figure, look: ChartStyle) -> None:
-    """Paint a chart with its axes and legend."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     line = look.label_px * 1.6
@@ -304,7 +302,6 @@ def _fitting(look: ChartStyle, row_px: float) -> ChartStyle:
 
 
 def _paint_baseline(painter: QPainter, plot: QRectF, x: float, name: str, look: ChartStyle) -> None:
-    """Paint a dashed line across the rows, with its name above."""
     painter.setPen(QPen(QColor(look.tokens.muted), 1.5, Qt.PenStyle.DashLine))
     painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()))
     width, height = look.width(name, look.label_px) + 2, 1.5 * look.label_px
@@ -364,7 +361,6 @@ class FigureView(QWidget):
         theme.changed.connect(self.update)
 
     def show_figure(self, figure: Figure | None) -> None:
-        """Show a chart; None clears the view."""
         self.figure = figure
         self.setAccessibleDescription(figure.description if figure else sentence("chart.nothing_yet"))
         self._take_room()

@@ -81,11 +81,7 @@ def _spots(figure: Figure) -> Iterable[Spot]:
 
 
 def label_step(places: Sequence[tuple[float, float]]) -> int:
-    """Return the smallest n for which labels don't touch if only every nth label is drawn.
-
-    Args:
-        places: Start and end of each label in pixels, from left to right.
-    """
+    """Return the smallest n for which labels don't touch if only every nth label is drawn."""
     for step in range(1, len(places)):
         kept = places[::step]
         if all(after[0] - before[1] > LABELS_APART_PX for before, after in pairwise(kept)):

@@ -219,7 +219,6 @@ class PairPlot(QWidget):
         self._paint_right(painter, line, f"{ratio:.2f}×", tokens.muted)
 
     def _paint_mean(self, painter: QPainter, plot: QRectF, line: QRectF, scale: RatioScale) -> None:
-        """Paint the mean as a diamond with its confidence interval."""
         tokens, result = self._theme.tokens, self._result
         painter.setPen(QPen(QColor(tokens.border), 1))
         painter.drawLine(QPointF(0, round(line.top()) + 0.5), QPointF(self.width(), round(line.top()) + 0.5))

@@ -35,13 +35,9 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
     """A plot without mouse interaction, menu or buttons. Callers set its ranges.
 
     Args:
-        theme: Theme that defines the colours.
         bottom: Bottom axis; None for plain numbers.
         unit: Unit of the left axis; "" for none.
         later: Message code of the text shown instead of axes while there is no data.
-
-    Attributes:
-        instead: Label shown instead of axes.
     """
 
     _is_made = False  # Qt sends events before __init__ has finished
@@ -168,7 +164,6 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
                 self.getAxis("left").setWidth(self.getAxis("left").room_px(low, high))
 
     def colour(self) -> None:
-        """Apply the theme's colours."""
         tokens = self.theme.tokens
         self.setBackground(tokens.surface)
         for side in ("left", "bottom", "right"):
@@ -192,14 +187,9 @@ class DoublePlot(Plot):
     """A plot with a second vertical axis on the right, for another unit.
 
     Args:
-        theme: Theme that defines the colours.
         bottom: Bottom axis; None for plain numbers.
         unit: Unit of the left axis; "" for none.
-        right_unit: Unit of the right axis.
         later: See Plot.
-
-    Attributes:
-        right: View box of the right axis.
     """
 
     def __init__(
@@ -226,7 +216,6 @@ class DoublePlot(Plot):
         self.colour()
 
     def show_right(self, shown: bool) -> None:
-        """Show or hide the right axis."""
         width_px = AXIS_WIDTH_PX if shown else RIGHT_MARGIN_PX
         if self.getAxis("right").width() != width_px:
             self.getAxis("right").setWidth(width_px)
@@ -245,7 +234,6 @@ class Line:
         self.item = _LineItem(connect="finite")
 
     def colour(self) -> None:
-        """Apply the theme's colour, and the width for the current screen."""
         self._thin = self._plot.pen(getattr(self._plot.theme.tokens, self._colour), dashed=self._is_dashed)
         self._smooth = QPen(self._thin)
         self._smooth.setWidthF(SMOOTH_PX * self._plot.devicePixelRatioF())
@@ -255,7 +243,6 @@ class Line:
         """Replace the points of the line. A value of None leaves a gap.
 
         Args:
-            curve: The points.
             smooth: Whether expensive drawing is acceptable, because there are few points or they are drawn only
                 once.
         """
@@ -303,7 +290,6 @@ class ValueAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         return [f"{value * scale:,.{places}f}{self._unit}" for value in values]
 
     def room_px(self, low: float, high: float) -> int:
-        """Return the axis width that the labels of a range need."""
         spacing = self.tickSpacing(low, high, self.size().height())[0][0]
         (text,) = self.tickStrings([high], 1.0, spacing)
         return max(AXIS_WIDTH_PX, math.ceil(QFontMetricsF(tabular_font(LABEL_PX)).horizontalAdvance(text)) + 8)

@@ -71,7 +71,6 @@ class EstimateChart(Plot):
         )
 
     def colour(self) -> None:
-        """Apply the theme's colours, including the interval's band."""
         super().colour()
         band = QColor(getattr(self.theme.tokens, BLUE))
         band.setAlphaF(_BAND_ALPHA)
@@ -115,11 +114,7 @@ class EstimateChart(Plot):
 
 
 class SustainedChart(DoublePlot):
-    """Speed and clock as percentages of their initial values, with temperature on the right axis.
-
-    Attributes:
-        entries: Legend entries: colour, text and whether the line is dashed.
-    """
+    """Speed and clock as percentages of their initial values, with temperature on the right axis."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, TimeAxis(), unit="%", later="chart.speed_later")
@@ -165,7 +160,6 @@ class SustainedChart(DoublePlot):
         self.setAccessibleDescription(last)
 
     def colour(self) -> None:
-        """Apply the theme's colours, including the threshold line."""
         super().colour()
         if hasattr(self, "limit"):
             self.limit.setPen(self.pen(self.theme.tokens.valid, dashed=True))

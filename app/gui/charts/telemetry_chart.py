@@ -84,7 +84,6 @@ class TelemetryChart(DoublePlot):
 
         Args:
             curves: Curves by name, as in app.core.analysis.series.RunSeries.telemetry.
-            begin_s: Start of the time axis.
             end_s: End of the time axis; None for the time of the latest telemetry.
             memory_bytes: The computer's memory; None hides the memory curve.
             live: Whether new values arrive every second, so that drawing must be cheap.
@@ -139,7 +138,6 @@ def _quantity(name: str, curve: Curve) -> Quantity | None:
 
 
 def _scaled(quantity: Quantity, curve: Curve, memory_bytes: int | None) -> list[float | None]:
-    """Convert a curve's values to the units of its axis."""
     if quantity.kind not in ("memory", "clock"):
         return curve.y
     highest = max((value for value in curve.y if value is not None), default=0.0)

@@ -119,7 +119,6 @@ class EpochChart(Plot):
         """Show the finished epochs, and the current one so far.
 
         Args:
-            durations_s: Durations of the finished epochs.
             planned: Total number of epochs.
             current_s: Duration of the current epoch so far; None between epochs.
             median_s: Median to mark; None to compute it.
@@ -150,7 +149,6 @@ class EpochChart(Plot):
         self.setAccessibleDescription(said if texts else sentence("chart.no_epoch"))
 
     def colour(self) -> None:
-        """Apply the theme's colours, including the bars and the median."""
         super().colour()
         tokens = self.theme.tokens
         self.median.setPen(self.pen(tokens.text, dashed=True))
@@ -284,7 +282,6 @@ class ThroughputChart(DoublePlot):
         return super().minimumSizeHint() - QSize(0, AXIS_HEIGHT_PX - _HALF_LABEL_PX)
 
     def colour(self) -> None:
-        """Apply the theme's colours, including the marks."""
         super().colour()
         if hasattr(self, "marks"):
             self.marks.setBrush(QColor(self.theme.tokens.caution))

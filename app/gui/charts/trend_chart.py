@@ -18,11 +18,7 @@ DATE_PX = 90
 
 
 class TrendChart(Plot):
-    """Results with their intervals, evenly spaced, oldest first.
-
-    Attributes:
-        marks: Numbered lines at changes to the computer.
-    """
+    """Results with their intervals, evenly spaced, oldest first."""
 
     def __init__(self, theme: Theme) -> None:
         self._dates = _DateAxis()
@@ -46,7 +42,6 @@ class TrendChart(Plot):
         self.setAccessibleDescription(trend.sentence())
 
     def colour(self) -> None:
-        """Apply the theme's colours, including points and marks."""
         super().colour()
         if self._shown is not None:
             self.show_trend(*self._shown)

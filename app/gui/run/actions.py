@@ -128,7 +128,6 @@ class ResultActions:
         """Ask for a file, and save the picture of several runs.
 
         Args:
-            card: Content of the picture.
             name: Suggested file name, without a suffix.
             ids: Numbers of the runs whose results are embedded.
         """

@@ -290,7 +290,6 @@ class RunCharts(QWidget):
 
 
 def _half_width(run: RunSummary) -> str:
-    """Return half the width of an estimate's interval as text; "" if unknown."""
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
     if half_pct is None:
         return ""

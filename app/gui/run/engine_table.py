@@ -29,7 +29,6 @@ class EngineTable(QTableWidget):
         fit_columns(self, ROW_PX)
 
     def show_rows(self, rows: Sequence[Row]) -> None:
-        """Show a comparison, finished or not."""
         self.setColumnHidden(0, len(rows) == 1)
         units = {headline_kind(row.metric).short_unit for row in rows}
         heading = self.horizontalHeaderItem(2)
@@ -40,7 +39,7 @@ class EngineTable(QTableWidget):
         for number, (row, cell) in enumerate(lines):
             is_first = number == 0 or lines[number - 1][0] is not row
             texts = (
-                _title(row) if is_first else "",
+                workload_title(row.workload) if is_first else "",
                 engine_title(cell.engine),
                 _value(row, cell, units),
                 _factor(cell),
@@ -56,13 +55,8 @@ class EngineTable(QTableWidget):
 
 
 def _fastest_first(row: Row) -> list[Cell]:
-    """Sort engines by speed, with those without a result last."""
     sign = -1 if headline_kind(row.metric).is_rate else 1
     return sorted(row.cells, key=lambda cell: (cell.median is None, sign * (cell.median or 0.0)))
-
-
-def _title(row: Row) -> str:
-    return workload_title(row.workload)
 
 
 def _value(row: Row, cell: Cell, units: set[str]) -> str:

@@ -119,7 +119,6 @@ class HeadlineCard(Card):
             self.progress_bar.setValue(round(PROGRESS_STEPS * (progress.fraction or 0.0)))
 
     def show_waiting(self, text: str) -> None:
-        """Show that the next run hasn't started yet, and why."""
         self.progress_text.show_text(text)
         self.remaining.setText("")
         self._where.place()
@@ -163,7 +162,6 @@ class HeadlineCard(Card):
         self._show_message(" ".join(filter(None, texts)))
 
     def show_lost(self, run: RunSummary, error: AppError) -> None:
-        """Show a finished run that couldn't be stored."""
         self._state.setCurrentIndex(1)
         self._show_pill((sentence("run.not_stored"), sentence("run.not_stored_shortly")), "invalid")
         self._show_value(run, run.step_median_s, muted=True)
@@ -272,7 +270,6 @@ def _verdict(verdict: events.Judged, *, is_over: bool) -> Sequence[str]:
 
 
 def _so_far(verdict: events.Judged | None) -> tuple[Sequence[str], Tone]:
-    """Return the pill's texts and tone for a run in progress."""
     if verdict is None:
         return (), ""
     if any(reason.level != "fact" for reason in verdict.reasons):

@@ -31,10 +31,7 @@ class PageTexts:
     """Message codes of the texts on a page.
 
     Attributes:
-        title, purpose: Title and purpose of the page.
         running: Message stating that one of the page's plans is in progress.
-        earlier: Name of the list of stored plans.
-        table: Name of the table.
         nothing, steps: Heading of the instructions, and the icon and sentence for each step.
         export, exported: Title of the file dialog for exports, and the final notification.
     """
@@ -54,9 +51,6 @@ class KindPage(PlanPage[PlanReport]):
     """The page of one kind of plan.
 
     Attributes:
-        kind: The kind of plan.
-        foot: Displays the progress.
-        headline: The first sentence about the plan, or a widget that replaces it.
         more: The other sentences about the plan.
         view: Displays the chart selected with `charts`.
         table: Contains a row for each run, configuration or test. Empty columns are hidden.
@@ -87,7 +81,10 @@ class KindPage(PlanPage[PlanReport]):
         self.more = label(muted=True, wrap=True)
         self.more.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.view = FigureView(services.theme)
-        self._make_buttons()
+        self.resume_button = Button(services.theme, sentence("plan_page.resume"), "play", gives_way=True)
+        self.resume_button.clicked.connect(self.resume)
+        self.export_button = Button(services.theme, sentence("plan_page.export"), "file-down", gives_way=True)
+        self.export_button.clicked.connect(self.export)
         self.charts.activated.connect(self._show_figure)
         self._lay_out(below)
         self._show_state()
@@ -183,7 +180,6 @@ class KindPage(PlanPage[PlanReport]):
         self.table.setAccessibleDescription(" ".join(report.lines(with_advice=False)))
 
     def _show_state(self) -> None:
-        """Show the plan in progress, the selected plan, or the instructions."""
         bridge, live, result = self._services.bridge, self.is_live, self.result
         self._setup.set_busy(sentence(self.running) if live else bridge.busy_text)
         self.history.setVisible(self.history.count() > 0)
@@ -230,13 +226,6 @@ class KindPage(PlanPage[PlanReport]):
     def _show_figure(self) -> None:
         place = self.charts.currentIndex()
         self.view.show_figure(self._figures[place] if 0 <= place < len(self._figures) else None)
-
-    def _make_buttons(self) -> None:
-        theme = self._services.theme
-        self.resume_button = Button(theme, sentence("plan_page.resume"), "play", gives_way=True)
-        self.resume_button.clicked.connect(self.resume)
-        self.export_button = Button(theme, sentence("plan_page.export"), "file-down", gives_way=True)
-        self.export_button.clicked.connect(self.export)
 
     def _lay_out(self, below: QWidget | None) -> None:
         texts = self._texts

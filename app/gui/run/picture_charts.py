@@ -98,7 +98,6 @@ def _paint_sides(painter: QPainter, room: QRectF, sides: tuple[Side, Side], toke
 
 
 def _paint_names(painter: QPainter, row: QRectF, side: Side, tokens: Tokens) -> None:
-    """Paint the name and settings of a side. The name gets up to two thirds of the width."""
     heavy, light = type_of(19, QFont.Weight.DemiBold), type_of(18)
     room = (
         row.width()

@@ -35,7 +35,6 @@ def empty_picture(tokens: Tokens) -> QImage:
 
 
 def paint_head(painter: QPainter, title: str, tokens: Tokens) -> None:
-    """Paint the app's name and the title of the picture."""
     QSvgRenderer(str(FOLDER / "epochmark.svg")).render(painter, QRectF(MARGIN_PX, 46, 36, 36))
     write(painter, QPointF(MARGIN_PX + 50, 73), "Epochmark", type_of(26, QFont.Weight.Bold), tokens.text)
     chosen = fitting(title, type_of(20), 760)

@@ -43,7 +43,6 @@ class ResultCard(Card):
         self.body.addWidget(foot)
 
     def show_result(self, *, is_there: bool) -> None:
-        """Show the result, or the instructions."""
         self.stack.setCurrentIndex(1 if is_there else 0)
 
 

@@ -81,7 +81,6 @@ class PlanPage(QWidget, Generic[Result]):
         code: Name of the page's package in app/gui/pages.
         running: Code of the message stating that one of this page's plans is in progress.
         foot: Displays the progress. Its class defines the text about the current run.
-        history: Box for selecting stored plans.
         share_button: Shares the displayed plan. Subclasses lay it out.
 
     Signals:
@@ -119,7 +118,6 @@ class PlanPage(QWidget, Generic[Result]):
 
     @property
     def result(self) -> Result | None:
-        """The displayed plan with its results; None if there is none."""
         if self.is_live and (running := self._services.bridge.whole_group()) is not None:
             return self._of_running(*running)
         return self._results.get(self.history.currentData() or 0)
@@ -153,7 +151,6 @@ class PlanPage(QWidget, Generic[Result]):
             self.refresh()
 
     def run_again(self, plan: Plan, machine: Machine) -> None:
-        """Repeat a stored plan from the beginning."""
         self.begin(plan, machine)
 
     def begin(
@@ -216,7 +213,6 @@ class PlanPage(QWidget, Generic[Result]):
         raise NotImplementedError
 
     def _show_state(self) -> None:
-        """Show the plan in progress, the selected plan, or the instructions."""
         raise NotImplementedError
 
     def _show_progress(self) -> None:

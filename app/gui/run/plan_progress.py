@@ -42,7 +42,6 @@ class PlanProgress(QWidget):
         """Show the progress of a plan.
 
         Args:
-            bridge: The bridge that runs the plan.
             current: Description of the current run.
             left_s: Expected remaining time in seconds; None if unknown.
         """

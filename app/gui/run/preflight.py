@@ -35,11 +35,7 @@ class PreflightLine(QWidget):
     consecutive readings.
 
     Args:
-        services: Services of the app.
         interval_ms: Interval between checks in milliseconds.
-
-    Signals:
-        changed: The cautions have changed.
     """
 
     changed = Signal()
@@ -174,7 +170,6 @@ class PreflightLine(QWidget):
         CautionsDialog(self._services.theme, self.cautions, self.window()).open()
 
     def _line(self, tokens: Tokens) -> tuple[str, str, str]:
-        """Return the text of the line, its icon, and the icon's colour."""
         if self._services.bridge.is_running:
             return "", "", ""
         if self.cautions:

@@ -37,11 +37,7 @@ class Shares(Protocol):
 
 
 class ShareButton(SplitButton):
-    """Shares the result of a page.
-
-    Attributes:
-        entries: The entries of the menu, by message code.
-    """
+    """Shares the result of a page."""
 
     def __init__(self, theme: Theme, page: Shares) -> None:
         self._page = page

@@ -29,8 +29,6 @@ class ShareDialog(QDialog):
     """Previews the content to share, and lets the user exclude fields.
 
     Args:
-        services: Services of the app.
-        parent: Parent window.
         load: Returns the shared content, given the `database` and the names of the `hidden` fields.
         ask: Asks for a file, given title, suffix and types. Returns None if the user cancels.
         report_saved: Notifies the user that a file was saved.

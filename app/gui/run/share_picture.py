@@ -66,9 +66,6 @@ def save_share_picture(card: ShareCard, tokens: Tokens, path: Path, enclosed: by
     """Save a share picture as a PNG. The file is written completely or not at all.
 
     Args:
-        card: Content of the picture.
-        tokens: Colours of the theme.
-        path: Path of the file.
         enclosed: Result file to embed, unless it is too large; b"" to embed none.
 
     Raises:
@@ -154,7 +151,6 @@ def _paint_foot(painter: QPainter, card: ShareCard, tokens: Tokens, width: float
 
 
 def _caption(card: ShareCard) -> str:
-    """Return the caption of the QR code; "" if there is none."""
     return sentence("share.caption") if card.short_form else ""
 
 

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.analysis.comparability import comparison_key
 from app.core.messages import sentence
-from app.core.records import Run
 from app.core.report.run_texts import causes_first, estimated_from_s, headline, headline_note
 from app.core.titles import level_title
 from app.core.verdict.judged_run import JudgedRun
@@ -25,7 +24,6 @@ _SIZE, _LEAST_PX, _NAMES_PX = (640, 600), 480, 176
 
 
 def verdict_look(theme: Theme, level: str) -> tuple[str, str]:
-    """Return the icon and colour of a verdict or of a reason."""
     tokens = theme.tokens
     colours = {"valid": tokens.valid, "caution": tokens.caution, "invalid": tokens.invalid, "fact": tokens.muted}
     return LEVELS[level], colours[level]
@@ -63,10 +61,12 @@ class VerdictDialog(QDialog):
         self.reasons = [_reason(theme, reason) for reason in advice_once(causes_first(verdict.reasons))]
         body = QWidget()
         body.setObjectName("scrolled")
+        note = headline_note(run.run.summary, measured_s=estimated_from_s(run.run))
+        value, _, _ = headline(run.run.summary).partition("\n")
         body.setLayout(
             column(
                 *self.reasons,
-                *self._section(sentence("verdict_dialog.number"), _number_lines(run.run)),
+                *self._section(sentence("verdict_dialog.number"), [(value, note)] if note else []),
                 *self._section(sentence("verdict_dialog.proof"), proof_lines(run.run)),
                 *self._section(sentence("verdict_dialog.comparable"), comparison_key(run.run)),
                 None,
@@ -141,10 +141,3 @@ def _reason(theme: Theme, reason: events.Reason) -> QWidget:
     name = sentence("verdict.spoken", level=level_title(reason.level), text=reason.text, advice=reason.advice)
     result.setAccessibleName(name.strip())
     return result
-
-
-def _number_lines(run: Run) -> list[tuple[str, str]]:
-    """Return the value with its complete note. The run page has no space for all of it."""
-    note = headline_note(run.summary, measured_s=estimated_from_s(run))
-    value, _, _ = headline(run.summary).partition("\n")
-    return [(value, note)] if note else []

@@ -73,7 +73,6 @@ class RunView(QWidget):
         """Show a stored run.
 
         Args:
-            run: The run.
             group: If given, the result of this group is also shown.
             own: A comparison with the user's other runs; "" for none.
         """

@@ -61,10 +61,8 @@ class Services:
         self.tasks.start(ask, done, failed or self.complain)
 
     def complain(self, error: AppError) -> None:
-        """Show an error until the user dismisses it."""
         self.notify(str(error), "invalid", "", None)
 
     @property
     def paths(self) -> Paths:
-        """The folders, including the data set folder from the settings."""
         return with_datasets_folder(self.home, self.preferences.settings.datasets_folder)

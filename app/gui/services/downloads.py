@@ -26,8 +26,6 @@ class Download:
     """A download that runs in a thread. The GUI reads its progress.
 
     Args:
-        paths: Folders of the app.
-        dataset: Data set to download.
         clock: Returns the time in seconds, to compute the rate.
     """
 
@@ -91,7 +89,6 @@ class Downloads(QObject):
     """Runs downloads, and notifies the user.
 
     Signals:
-        moved: A download has started or progressed.
         ended: A download has ended. Arguments are the ID of the data set, and whether it is now installed.
     """
 
@@ -125,7 +122,6 @@ class Downloads(QObject):
             self.moved.emit()
 
     def of(self, dataset_id: str) -> Download | None:
-        """Return the download in progress for a data set; None if there is none."""
         return self.current if self.current is not None and self.current.dataset.id == dataset_id else None
 
     def _on_done(self, installed: bool) -> None:

@@ -15,10 +15,6 @@ class EngineFinder(QObject):
 
     Args:
         paths: Returns the folders of the app.
-        tasks: Runs the search in the background.
-
-    Signals:
-        changed: `installed` has changed.
     """
 
     changed = Signal()

@@ -14,11 +14,7 @@ class MachineFinder(QObject):
     """Detects the computer, its power source and its readable sensors in the background.
 
     Args:
-        tasks: Runs the detection in the background.
         data_folder: Returns the data set folder, whose disks are also described.
-
-    Signals:
-        found: `machine` and `power` have been detected or updated.
     """
 
     found = Signal()

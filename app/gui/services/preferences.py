@@ -10,11 +10,7 @@ from app.core.settings import Settings, load_settings, save_settings
 
 
 class Preferences(QObject):
-    """Provides the settings, and saves changes.
-
-    Signals:
-        changed: The settings have changed.
-    """
+    """Provides the settings, and saves changes."""
 
     changed = Signal()
 

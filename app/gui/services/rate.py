@@ -7,11 +7,7 @@ _SETTLED_S = 1.0  # earlier rates aren't meaningful
 
 
 class Rate:
-    """Transfer rate since the first call to `note`, excluding data that was already present.
-
-    Args:
-        clock: Returns the time in seconds.
-    """
+    """Transfer rate since the first call to `note`, excluding data that was already present."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -48,16 +48,12 @@ class RunBridge(QObject):
         paths: Returns the app's folders.
         tasks: Starts plans in the background.
         limits: Time limits of runs; None for the defaults.
-        parent: Parent object.
         quiet_wait: Returns the function that waits for a quiet computer before a plan is repeated; None if it
             doesn't wait.
 
     Attributes:
-        state: State of the current or latest run; None before the first run.
-        plan: The current or latest plan; None before the first plan.
         planned_runs: Number of runs in the plan, or of remaining runs if it was resumed.
         planned: The current run of the plan; None before the first run.
-        done: Finished runs of the plan.
         asks: The run that waits for `answer`; None if there is none.
         waiting: The condition that a run waits for before it starts; None if no run is waiting.
         restore_command: Command that restores the GPU's default power limit after the plan; None if none is
@@ -195,7 +191,6 @@ class RunBridge(QObject):
         """Start the runs of a plan in the background, one after another. If this fails, `refused` is emitted.
 
         Args:
-            plan: The plan.
             machine: The computer to store with the results.
             allow_concurrent: Whether to run even if another instance of Epochmark is measuring. If not, the plan
                 is refused with BusyError. This is checked only before the first run.
@@ -213,7 +208,9 @@ class RunBridge(QObject):
 
         def begin() -> PlanSession:
             with Database(paths.database) as database:
-                _check_alone(database, allow_concurrent=allow_concurrent)
+                recover_runs(database)
+                if not allow_concurrent and find_ids(database, Query(status="running")):
+                    raise BusyError(message("busy.other_epochmark"))
                 if resumed is not None:
                     asked_of.update(specs_of(database, [run.id for run in resumed[0].runs]))
             if resumed is None:
@@ -374,12 +371,6 @@ def _stored(database: Database, run_id: int) -> RunSummary:
     if summary is None:
         raise missing_runs([run_id])
     return summary
-
-
-def _check_alone(database: Database, *, allow_concurrent: bool) -> None:
-    recover_runs(database)
-    if not allow_concurrent and find_ids(database, Query(status="running")):
-        raise BusyError(message("busy.other_epochmark"))
 
 
 def _line(event: events.Event) -> str:

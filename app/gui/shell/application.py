@@ -137,7 +137,6 @@ def open_window(
 
     Args:
         theme: Theme of the app. The settings are applied to it.
-        paths: Folders of the app.
         limits: Time limits of sessions; for tests.
         prepares_charts: Whether to create the charts of a run, and import the other pages, while idle. If not,
             this is done when they are first needed.

@@ -80,7 +80,6 @@ class Attention(QObject):
                 self._task_bar.show(fraction)
 
     def _outcome(self) -> tuple[str, str]:
-        """Return the title and text of the notification about the plan that has just ended."""
         bridge, what = self._bridge, _what(self._bridge)
         group, summary = bridge.group(), bridge.state.live() if bridge.state is not None else None
         if group is not None:
@@ -107,7 +106,6 @@ def _plan_sentence(bridge: RunBridge, group: Group) -> str:
 
 
 def _what(bridge: RunBridge) -> str:
-    """Return the name of the running suite, study or workload."""
     from app.core.plans.registry import kind_of
 
     return kind_of(bridge.plan).subject(bridge.plan) if bridge.plan is not None else ""

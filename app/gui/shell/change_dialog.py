@@ -59,9 +59,6 @@ class ChangeDialog(QDialog):
     Attributes:
         buttons, lines: The button of each question, and the line next to it, by key.
         is_complete: Whether the questions that can't be answered on this computer have been disabled.
-
-    Signals:
-        chosen: The user chose a Question.
     """
 
     chosen = Signal(object)
@@ -93,9 +90,6 @@ class ChangeDialog(QDialog):
         self.setLayout(whole)
         if len(services.engines.installed) < 2:
             self._disable("engine", sentence("change_dialog.one_engine"))
-        self._look_for_idle(services)
-
-    def _look_for_idle(self, services: Services) -> None:
         latest = Latest()
         self.finished.connect(latest.drop)
         if (machine := services.finder.machine) is not None:

@@ -28,7 +28,10 @@ def find_problem(environment: Mapping[str, str] = os.environ) -> list[Message]:
     if not sys.platform.startswith("linux") or not platform.startswith(("xcb", "wayland")):
         return []
     try:
-        folder = _plugins()
+        package = importlib.util.find_spec("PySide6")
+        if package is None or package.origin is None:
+            raise ImportError(sentence("start.no_pyside"))
+        folder = Path(package.origin).parent / "Qt" / "plugins" / "platforms"
         if _wayland_socket(environment) is not None:
             # Qt falls back to X11 if libraries for Wayland are missing.
             with contextlib.suppress(OSError):
@@ -45,13 +48,6 @@ def find_problem(environment: Mapping[str, str] = os.environ) -> list[Message]:
         return []
     code = "start.display_not_answering" if display else "start.wayland_not_answering"
     return [message(code, display=display), message("start.check_display")]
-
-
-def _plugins() -> Path:
-    package = importlib.util.find_spec("PySide6")
-    if package is None or package.origin is None:
-        raise ImportError(sentence("start.no_pyside"))
-    return Path(package.origin).parent / "Qt" / "plugins" / "platforms"
 
 
 def _wayland_socket(environment: Mapping[str, str]) -> Path | None:

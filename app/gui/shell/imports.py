@@ -31,14 +31,11 @@ class ResultImports(QObject):
     """Imports results in the background, and notifies the user.
 
     Args:
-        services: Services of the app.
         window: Window that accepts dropped files.
         is_compared: Returns whether the Compare page is open, where new results appear immediately.
 
     Signals:
-        compare_wanted: The user wants to see the results of the workload with this ID.
         suite_wanted: The user wants to see the imported score of a suite.
-        run_wanted: The user wants to see their own run with this ID.
         changed: Results were added. The argument is the workload ID of the newest one.
         dragged: The user started (True) or stopped (False) dragging files over the window.
     """

@@ -53,11 +53,7 @@ _log = logging.getLogger(__name__)
 
 
 class MainWindow(QMainWindow):
-    """Contains the pages, which are created on first use.
-
-    Signals:
-        closed: The window was closed.
-    """
+    """Contains the pages, which are created on first use."""
 
     closed = Signal()
 
@@ -145,7 +141,6 @@ class MainWindow(QMainWindow):
         self.closed.emit()
 
     def close_soon(self) -> None:
-        """Cancel the run, and close the window after it has ended."""
         self._closing = True
         bridge = self._services.bridge
         if not bridge.is_running:
@@ -157,41 +152,33 @@ class MainWindow(QMainWindow):
 
     @property
     def results(self) -> "ResultsPage":
-        """The Results page, created on first use."""
         return cast("ResultsPage", self._made("results"))
 
     @property
     def compare(self) -> "ComparePage":
-        """The Compare page, created on first use."""
         return cast("ComparePage", self._made("compare"))
 
     @property
     def ab(self) -> "AbPage":
-        """The A/B test page, created on first use."""
         return cast("AbPage", self._made("ab"))
 
     @property
     def studies(self) -> "StudiesPage":
-        """The Studies page, created on first use."""
         return cast("StudiesPage", self._made("studies"))
 
     @property
     def suite(self) -> "SuitePage":
-        """The Suite page, created on first use."""
         return cast("SuitePage", self._made("suite"))
 
     @property
     def hardware(self) -> "HardwarePage":
-        """The Hardware page, created on first use."""
         return cast("HardwarePage", self._made("hardware"))
 
     @property
     def settings(self) -> "SettingsPage":
-        """The Settings page, created on first use."""
         return cast("SettingsPage", self._made("settings"))
 
     def _made(self, code: str) -> QWidget:
-        """Return a page, creating it on first use."""
         if code not in self._pages:
             page = self._pages[code] = _entry(code).make(self._services)
             self.stack.addWidget(page)
@@ -382,7 +369,6 @@ class MainWindow(QMainWindow):
             self.hardware.doctor.examine()
 
     def _open(self, path: Path) -> None:
-        """Open a file or folder in the system's default program."""
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
             self.notify(sentence("settings.folder_not_opened", folder=str(path)), "caution", "", None)
 

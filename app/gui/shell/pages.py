@@ -16,8 +16,6 @@ class PageEntry:
 
     Attributes:
         code: Name of the page's package in app/gui/pages.
-        title: Message code of the title.
-        icon: Name of the icon in the sidebar.
         widget: Name of the class in page.py. Its only argument is `services`.
         has_plans: Whether the page is a `PlanPage`, for one kind of plan.
         section: Part of the sidebar: "" at the top, "lab" below a line and a heading, "foot" at the bottom.
@@ -31,7 +29,6 @@ class PageEntry:
     section: Literal["", "lab", "foot"] = ""
 
     def load(self) -> ModuleType:
-        """Import and return the page's module, which the window doesn't need at startup."""
         return import_module(f"app.gui.pages.{self.code}.page")
 
     def make(self, services: Services) -> QWidget:

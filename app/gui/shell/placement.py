@@ -13,7 +13,6 @@ _log = logging.getLogger(__name__)
 
 
 def restore(window: QMainWindow, preferences: Preferences) -> None:
-    """Restore the stored position and size, or use the default size."""
     stored = preferences.settings.geometry
     if not stored or not window.restoreGeometry(QByteArray.fromBase64(stored.encode("ascii", "replace"))):
         window.resize(*USUAL_PX)
@@ -32,7 +31,6 @@ def _fit_screen(window: QMainWindow) -> None:
 
 
 def save(window: QMainWindow, preferences: Preferences) -> None:
-    """Store the window's position and size."""
     geometry = bytes(window.saveGeometry().toBase64().data()).decode("ascii")
     try:
         preferences.change(geometry=geometry)

@@ -49,11 +49,7 @@ class _BrokenError(Exception):
 
 
 def run_self_test(say: Callable[[str], None]) -> int:
-    """Run all checks, report each one, and return 0 if all of them passed, otherwise 1. The runs aren't kept.
-
-    Args:
-        say: Prints a line.
-    """
+    """Run all checks, report each one, and return 0 if all of them passed, otherwise 1. The runs aren't kept."""
     os.environ |= {"QT_QPA_PLATFORM": "offscreen", "TF_CPP_MIN_LOG_LEVEL": "3"}  # importing TensorFlow logs a lot
     codes = []
     with tempfile.TemporaryDirectory(prefix="epochmark-", ignore_cleanup_errors=True) as folder:

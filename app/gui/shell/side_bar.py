@@ -21,7 +21,6 @@ class SideBar(QFrame):
     """Lists the pages as buttons.
 
     Signals:
-        chosen: The user selected the page with this code.
         change_wanted: The user wants to compare something, without choosing a page.
     """
 

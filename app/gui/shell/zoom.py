@@ -37,8 +37,6 @@ class Zoom:
     """Stores the zoom, and offers the restart that is needed to apply it.
 
     Args:
-        services: Services of the app.
-        smallest: Minimum size of the window, which must fit on the screen.
         restart: Closes the window and restarts the app.
     """
 

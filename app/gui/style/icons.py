@@ -49,7 +49,6 @@ def _svg(name: str) -> str:
 
 
 def application_icon() -> QIcon:
-    """Return the app's icon in the sizes that window systems request."""
     drawing = QSvgRenderer(str(FOLDER / "epochmark.svg"))
     result = QIcon()
     for size_px in (16, 24, 32, 48, 64, 128, 256):

@@ -143,12 +143,6 @@ class Theme(QObject):
     """The theme of an app.
 
     By default, it follows the system's light or dark mode. High contrast always follows the system.
-
-    Attributes:
-        sheet: Style sheet of the styled windows.
-
-    Signals:
-        changed: The tokens have changed.
     """
 
     changed = Signal()
@@ -170,7 +164,6 @@ class Theme(QObject):
         self.choose(choice)
 
     def choose(self, choice: Choice) -> None:
-        """Use the light, dark or system theme."""
         self._choice = choice
         hints = self._application.styleHints()
         if choice == "system":
@@ -189,7 +182,6 @@ class Theme(QObject):
         self._sheet_changed.connect(window.setStyleSheet)
 
     def _on_contrast(self, contrast: Qt.ContrastPreference) -> None:
-        """Turn high contrast on or off."""
         self._contrast = contrast
         self._on_scheme(self._application.styleHints().colorScheme())
 

@@ -109,7 +109,6 @@ class ClampedLabel(QLabel):
     """A label with a limited number of lines, elided if it doesn't fit. The tooltip contains the full text.
 
     Args:
-        lines: Maximum number of lines.
         size_px: Font size in pixels.
         muted: Whether the text is less important than its surroundings.
         kept: Number of lines to reserve, so that widgets below don't jump when the text changes.

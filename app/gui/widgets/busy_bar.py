@@ -12,11 +12,7 @@ PIECE_SHARE = 0.25  # width of the moving piece
 
 
 class BusyBar(QProgressBar):
-    """A progress bar without text. A maximum of 0 means busy.
-
-    Attributes:
-        frames: Timer that runs while the piece moves.
-    """
+    """A progress bar without text. A maximum of 0 means busy."""
 
     def __init__(self, theme: Theme, maximum: int) -> None:
         super().__init__(textVisible=False)
@@ -36,14 +32,12 @@ class BusyBar(QProgressBar):
         self._move()
 
     def piece(self, elapsed_ms: int) -> QRect:
-        """Return the moving piece's rectangle at a given time."""
         sweeps, in_sweep_ms = divmod(elapsed_ms, SWEEP_MS)
         share = in_sweep_ms / SWEEP_MS if sweeps % 2 == 0 else 1 - in_sweep_ms / SWEEP_MS
         width = round(PIECE_SHARE * self.width())
         return QRect(round(share * (self.width() - width)), 0, width, self.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the moving piece, or the progress."""
         if not self.is_busy:
             super().paintEvent(event)
             return

@@ -147,7 +147,6 @@ class EngineList(ChoiceBox):
         """Enable the available engines without emitting signals. Keep the selected one or select the default.
 
         Args:
-            installed: Installed engines.
             able: Engines that can run the workload.
         """
         model = self.model()

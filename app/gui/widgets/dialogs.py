@@ -49,9 +49,7 @@ def question(
 
     Args:
         parent: Window that the dialog belongs to.
-        title: Title of the dialog.
         text: The question, without formatting.
-        action: Text of the button.
         keep: Text of the other button, which is the default; "" for "Cancel".
     """
     box = QMessageBox(QMessageBox.Icon.Question, title, text, parent=parent)

@@ -29,11 +29,7 @@ FLOAT_LIMIT = 1e12
 
 
 class FolderEdit(QWidget):
-    """Edits one or more paths, separated as in PATH, with a button to choose folders.
-
-    Signals:
-        changed: The text has changed.
-    """
+    """Edits one or more paths, separated as in PATH, with a button to choose folders."""
 
     changed = Signal()
 

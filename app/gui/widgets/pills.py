@@ -41,7 +41,6 @@ class PillRow(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_facts(self, facts: Iterable[str]) -> None:
-        """Show facts, most important first."""
         for pill in self._pills:
             pill.hide()
             pill.deleteLater()
@@ -74,7 +73,6 @@ class PillRow(QWidget):
         set_tip(self, " · ".join(self._facts) if shown < len(self._pills) else "")
 
     def _wanted_px(self, count: int) -> int:
-        """Return the width of this many pills, including the one that shows the number of hidden facts."""
         self._more.setText(f"+{len(self._pills) - count}")
         pills = [*self._pills[:count], *([self._more] if count < len(self._pills) else [])]
         return sum(pill.sizeHint().width() + GAP_PX for pill in pills) - GAP_PX

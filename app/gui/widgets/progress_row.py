@@ -10,13 +10,7 @@ PERMILLE = 1_000
 
 
 class ProgressRow(QWidget):
-    """Displays the progress of an operation. The owner connects the button.
-
-    Args:
-        theme: Theme that defines the button's colours.
-        name: Name of the operation for screen readers.
-        cancel: Name of the button for screen readers.
-    """
+    """Displays the progress of an operation. The owner connects the button."""
 
     def __init__(self, theme: Theme, name: str, cancel: str) -> None:
         super().__init__()

@@ -16,11 +16,6 @@ _BETWEEN_PX = 4
 class Segments(QWidget):
     """A group of buttons, one of which is checked. Tab moves to the checked button, arrow keys to the others.
 
-    Args:
-        theme: Theme that defines the buttons' colours.
-        name: Name of the group for screen readers.
-        choices: Value and text of each choice.
-
     Signals:
         chosen: The user selected another choice. The argument is its value.
     """

@@ -13,9 +13,6 @@ class SplitButton(QWidget):
     """A button, and a narrow one that opens a menu.
 
     Args:
-        theme: Theme that defines the buttons' colours.
-        button: The main button.
-        actions: The entries of the menu.
         name: Name of the narrow button for screen readers, and its tooltip.
     """
 

@@ -31,7 +31,6 @@ class Column:
     """A column of a table.
 
     Attributes:
-        heading: Message code of the heading.
         width_px: Initial width in pixels; None to use the remaining space.
         is_number: Whether the column is right-aligned.
     """
@@ -75,8 +74,6 @@ def set_up_items(table: QTableWidget, name: str, headings: Sequence[str] = ()) -
 
     Args:
         table: A table with as many columns as headings, if there are headings.
-        name: Name for screen readers.
-        headings: Message codes of the headings.
     """
     table.setAccessibleName(name)
     table.setHorizontalHeaderLabels([sentence(code) for code in headings])
@@ -109,9 +106,6 @@ def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -
     """Set a view's model, and apply the common style of all tables.
 
     Args:
-        table: The view.
-        model: Model for the view.
-        name: Name for screen readers.
         row_px: Height of all rows in pixels, fixed so that Qt doesn't query each of a hundred thousand rows.
     """
     table.setModel(model)
@@ -156,9 +150,6 @@ class TextTable(QTableWidget):
     """A table with a few rows of text, all of them visible. The surrounding area scrolls.
 
     In a narrow window, it hides columns of numbers, starting with the last one. The first one is always visible.
-
-    Args:
-        name: Name for screen readers.
     """
 
     def __init__(self, name: str) -> None:
@@ -183,7 +174,6 @@ class TextTable(QTableWidget):
         """Replace the texts.
 
         Args:
-            headings: Heading of each column.
             rows: Rows with one cell per heading.
             numbers: Indices of columns that are right-aligned, and hidden if empty.
             bold: Whether each row is bold; () if none is.
@@ -218,7 +208,6 @@ class TextTable(QTableWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Hide empty columns of numbers, and those that don't fit."""
         hidden = set(self._empty)
         for place in reversed(self._numbers[1:]):
             shown_px = sum(width_px for number, width_px in enumerate(self._widths_px) if number not in hidden)

@@ -62,7 +62,6 @@ def test_whatever_was_stored_there_is_a_sentence(a: list[float | None], b: list[
 
 
 def simulated(random_: random.Random, ratio: float, *, drift: float = 0.0) -> tuple[list[float], list[float]]:
-    """Return seconds of 6 pairs, run A B B A …, with 1 % noise and a slowdown with each run."""
     a, b = [], []
     for pair in range(6):
         times = [math.exp(drift * (2 * pair + place)) * random_.lognormvariate(0, 0.01) for place in (0, 1)]

@@ -87,7 +87,7 @@ def test_you_stand_among_the_published_machines(summary: RunSummary) -> None:
     found = bars(STANDARD, summary)
     assert [bar.kind for bar in found] == ["reference"] * 5 + ["you"] + ["reference"] * 2
     you = found[5]
-    assert (you.name, you.value, you.run) == (sentence("hardware_page.this_computer"), 66.3, summary)
+    assert (you.name, you.value, you.run) == (sentence("compare.you"), 66.3, summary)
     assert you.remarks == ("TensorFlow 2.21.0",)
 
 
@@ -181,7 +181,7 @@ def test_own_runs_without_a_headline_are_left_out(summary: RunSummary) -> None:
     assert len(bars(STANDARD, summary, [other])) == 8
 
 
-HERE = sentence("hardware_page.this_computer")
+HERE = sentence("compare.you")
 
 
 def test_a_stored_run_has_its_name_computer_or_device_and_its_date(summary: RunSummary) -> None:
@@ -331,7 +331,6 @@ def ids(runs: list[RunSummary], **changes: Any) -> list[int]:
 
 
 def made(summary: RunSummary, *changes: dict[str, Any]) -> list[RunSummary]:
-    """Return runs like one, newest first, numbered from the oldest."""
     count = len(changes)
     usual = {"verdict": "valid", "workload_version": WORKLOAD.version}
     return [replace(summary, **{"id": count - number, **usual, **each}) for number, each in enumerate(changes)]

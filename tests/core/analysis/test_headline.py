@@ -35,8 +35,6 @@ Of = Callable[..., RunSummary]
 
 @pytest.fixture
 def run_of(database: Database, machine: Machine) -> Of:
-    """Store a run of steps, epoch by epoch, and return its result."""
-
     def store(workload: str, *epochs_s: list[float], **asked: Any) -> RunSummary:
         seen: list[events.Event] = []
         for epoch, each_s in enumerate(epochs_s):

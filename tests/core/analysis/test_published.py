@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from app.core.analysis import published as reference
 from app.core.analysis.compare import (
-    Bar,
     bars,
     baseline_name,
     find_baseline,
@@ -294,10 +293,6 @@ PRECISIONS = ("float32", "mixed_float16", "mixed_bfloat16")
 LIMITS = st.integers(4, 40)
 
 
-def drawn_for(run: RunSummary, limit: int) -> list[Bar]:
-    return shortlist(bars(run.workload, run), limit)
-
-
 def core_of(found: Message) -> Message:
     """Return the innermost sentence, which has the figures."""
     inner = found.arguments.get("said")
@@ -306,7 +301,6 @@ def core_of(found: Message) -> Message:
 
 @st.composite
 def changes(draw: st.DrawFn) -> dict[str, Any]:
-    """What makes a run one of any workload with published results: among, above, below or level with them."""
     name = draw(st.sampled_from(PUBLISHED))
     rows = comparable_rows(name)
     usual = CATALOGUE[name].batch_size
@@ -327,7 +321,7 @@ def test_the_sentence_speaks_of_the_bars_that_are_drawn(
     changed: dict[str, Any], limit: int, summary: RunSummary
 ) -> None:
     run = replace(summary, **changed)
-    drawn, found = drawn_for(run, limit), place(run)
+    drawn, found = shortlist(bars(run.workload, run), limit), place(run)
     like = [bar for bar in drawn if bar.is_like]
     published = [bar for bar in like if bar.kind == "reference"]
     if not published:

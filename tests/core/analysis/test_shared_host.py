@@ -174,7 +174,6 @@ def test_the_verdict_says_whether_it_is_the_host(
 def measured(
     run: Run, kind: dict[str, Any], steps_s: tuple[float, ...], ends: tuple[float, float], **changes: Any
 ) -> Run:
-    """Return a Quick run with these steps and this interval, on such a computer."""
     count = float(len(steps_s))
     counted = metrics(updates_done=count, updates_asked=count, epoch_rest_s=0.0)(
         with_steps(quiet_run(run, 0), steps_s)

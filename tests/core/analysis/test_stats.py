@@ -36,7 +36,6 @@ durations = st.floats(0.001, 10_000)
 
 
 def steps(*epochs_s: list[float]) -> StepTimes:
-    """Steps as they come from a worker, epoch by epoch."""
     return step_times(
         Steps(phase="measure", epoch=epoch, first_index=0, durations_s=tuple(durations_s))
         for epoch, durations_s in enumerate(epochs_s)

@@ -13,7 +13,6 @@ NOBODY = "http://127.0.0.1:1/"  # listens there
 def acts_on(
     paths: Paths, name: str, file: Path, url: str = NOBODY, waits: Callable[[], None] = lambda: None
 ) -> list[Callable[[], object]]:
-    """Return an import, a download and a removal of a data set."""
     return [
         partial(import_dataset, paths, name, file, waits=waits),
         partial(fetch_dataset, paths, name, url, waits=waits),

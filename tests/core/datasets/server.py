@@ -12,8 +12,6 @@ Answer = Callable[["Handler", int], None]  # the handler, and where the asked ra
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Hands each request to the server's answer."""
-
     server: "Server"
 
     def do_GET(self) -> None:
@@ -67,7 +65,6 @@ def resumable(handler: Handler, start: int) -> None:
 
 
 def broken_after(size_bytes: int) -> Answer:
-    """Promise everything, and end early."""
     return lambda handler, start: handler.give(
         200, handler.content[:size_bytes], Content_Length=str(len(handler.content))
     )
@@ -116,7 +113,6 @@ def chunked(parts: Iterable[bytes], end: bytes = b"0\r\n\r\n", **headers: str) -
 
 @contextmanager
 def serving() -> Iterator[Server]:
-    """Serve until the end of the block."""
     with Server() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

@@ -32,7 +32,6 @@ def strangers(names: str) -> re.Pattern[str]:
 
 
 def snapshot(folder: Path) -> dict[str, tuple[str, bytes]]:
-    """Return what is in a folder: kind and content of each file, link and pipe in it."""
     found = {}
     for root, folders, names in os.walk(folder):
         for path in (Path(root, name) for name in (*folders, *names)):
@@ -63,8 +62,6 @@ def unmarked(place: Path) -> None:
 
 
 def noted(note: str) -> Callable[[Path], None]:
-    """Return what makes a folder with a note in it, and with a text of the user's under the official name."""
-
     def make(place: Path) -> None:
         place.mkdir()
         (place / "nietzsche.txt").write_text("annotated")

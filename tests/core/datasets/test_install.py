@@ -33,7 +33,6 @@ def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An archive that passes for the official one."""
     return make_official(tmp_path / "official.tar.gz", monkeypatch)
 
 

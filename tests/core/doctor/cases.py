@@ -68,7 +68,6 @@ def without_driver(**changes: object) -> Facts:
 
 
 def failed(card: NvidiaGpu, facts: Facts | None = None, **changes: object) -> DeviceDiagnosis:
-    """Diagnose a card that TensorFlow lists and that fails in a certain way."""
     trial = replace(work("gpu:0", status="failed", exit_code=1), **changes)  # type: ignore[arg-type]
     found = diagnose(facts or driven(card), [listing(card), work(), trial])
     device = card_of(found)

@@ -32,7 +32,6 @@ def look(root: Root, **variables: str) -> Facts:
 
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
-    """A driver with two cards."""
     fake = FakeDriver(2)
     monkeypatch.setitem(sys.modules, "pynvml", fake.module())
     return fake

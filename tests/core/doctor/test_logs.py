@@ -240,7 +240,6 @@ def test_pieces_of_known_lines_never_break_it(words: list[str]) -> None:
 
 
 def _literal(expression: str) -> str:
-    """Return a text that begins to match the expression again and again."""
     return re.sub(r"\\.|[\[\](){}?*+|^$]", "", expression)[:30] or "a"
 
 

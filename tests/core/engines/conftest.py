@@ -19,7 +19,6 @@ KERAS = "import os\nassert os.environ['KERAS_BACKEND'] == 'torch'"
 
 @pytest.fixture
 def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Index]:
-    """The only index that pip knows."""
     for name in list(os.environ):
         if name.upper().startswith("PIP_"):
             monkeypatch.delenv(name)
@@ -32,7 +31,6 @@ def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Index]:
 
 @pytest.fixture
 def variant(index: Index, tmp_path: Path) -> Variant:
-    """Keras 1.0 and torch 2.0, all locked."""
     return make_variant(index, tmp_path / "lock.txt")
 
 

@@ -19,7 +19,6 @@ def sha256(content: bytes) -> str:
 
 
 def make_wheel(name: str, version: str, code: str = "") -> tuple[str, bytes]:
-    """Return the file name and the content of a wheel with one package: `code` is what runs when it's imported."""
     info = f"{name}-{version}.dist-info"
     files = {
         f"{name}/__init__.py": f"__version__ = {version!r}\n{code}\n".encode(),
@@ -40,7 +39,6 @@ def make_wheel(name: str, version: str, code: str = "") -> tuple[str, bytes]:
 
 
 def make_sources(name: str, version: str) -> tuple[str, bytes]:
-    """Return the file name and the content of a package's source code."""
     arguments = f"name={name!r}, version={version!r}, py_modules=[{name!r}]"
     files = {
         "PKG-INFO": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
@@ -57,8 +55,6 @@ def make_sources(name: str, version: str) -> tuple[str, bytes]:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers for pages of packages and for wheels."""
-
     server: "Index"
 
     def do_GET(self) -> None:
@@ -154,7 +150,6 @@ class Index(ThreadingHTTPServer):
 
 @contextmanager
 def serving() -> Iterator[Index]:
-    """Serve until the end of the block."""
     with Index() as index:
         thread = threading.Thread(target=index.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

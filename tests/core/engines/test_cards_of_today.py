@@ -31,7 +31,6 @@ UHD = Gpu("Intel UHD Graphics 770", "intel", source="sysfs", architecture="Xe-LP
 
 
 def on(os_name: str, *gpus: Gpu, architecture: str = "x86_64") -> Machine:
-    """Return a computer. Windows doesn't report the architectures of AMD's cards."""
     if os_name == WINDOWS:
         gpus = tuple(replace(gpu, architecture=None) if gpu.source == "sysfs" else gpu for gpu in gpus)
         gpus = tuple(replace(gpu, source="registry") if gpu.source == "sysfs" else gpu for gpu in gpus)

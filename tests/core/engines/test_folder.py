@@ -41,7 +41,6 @@ def look(home: Path) -> tuple[State, str]:
 
 
 def stamp_with(old: bytes, new: bytes) -> Callable[[Path], object]:
-    """Return what changes the stamp of an installation."""
     return lambda home: (home / "engine.json").write_bytes((home / "engine.json").read_bytes().replace(old, new))
 
 

@@ -27,7 +27,6 @@ pytestmark = pytest.mark.slow
 
 
 def version_of(paths: Paths) -> str | None:
-    """Return what is installed, if it is whole."""
     seen = engine_folder(paths, "torch").look()
     if seen.state != "ready":
         return None
@@ -42,7 +41,6 @@ def names_in(folder: Path) -> set[str]:
 
 @pytest.fixture
 def old(paths: Paths) -> str:
-    """The version that is installed already."""
     return put_engine(paths.engines / "torch").version
 
 
@@ -402,9 +400,5 @@ def test_a_check_finds_what_has_changed(paths: Paths, variant: Variant) -> None:
     assert checkup.state == "damaged"
     (problem,) = checkup.problems
     assert problem.arguments["names"] == ["keras/data.bin", "torch/data.bin"]
-    assert replace_record(packages / "torch-2.0.dist-info" / "RECORD")
+    assert (packages / "torch-2.0.dist-info" / "RECORD").write_text("not, a\nRECORD", encoding="utf-8")
     assert check_engine(paths, "torch").stamp == stamp
-
-
-def replace_record(record: Path) -> int:
-    return record.write_text("not, a\nRECORD", encoding="utf-8")

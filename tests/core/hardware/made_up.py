@@ -19,8 +19,6 @@ def write(root: Path, files: dict[str, str]) -> Path:
 
 
 def fake_windows(monkeypatch: pytest.MonkeyPatch, keys: Mapping[str, Mapping[str, Any]]) -> None:
-    """Let this be Windows, with these keys and their values in its registry."""
-
     @contextmanager
     def open_key(hive: int, key: str) -> Iterator[str]:
         if key not in keys:

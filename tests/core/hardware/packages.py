@@ -7,7 +7,6 @@ MMIO = "sys/class/powercap/intel-rapl-mmio:"
 
 
 def package(number: int, limit_uw: int, rated_uw: str = "65000000", folder: str = FOLDER) -> dict[str, str]:
-    """Return the files of one package, by name."""
     zone = f"{folder}{number}"
     return {
         f"{zone}/name": f"package-{number}",

@@ -47,7 +47,6 @@ class FakeChip:
 
 @pytest.fixture
 def chip(monkeypatch: pytest.MonkeyPatch) -> FakeChip:
-    """A Mac with Apple's chip."""
     chip = FakeChip()
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(apple_energy, "answer_of", lambda command, limit_s: b"0\n")

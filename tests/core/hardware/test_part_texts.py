@@ -29,7 +29,6 @@ SYSTEMS = ("Linux 6.1 (Debian GNU/Linux 12)", "Windows 11", "macOS 15.1", "Plan 
 
 @pytest.fixture
 def whole(machine: Machine) -> Machine:
-    """A machine of which everything is known."""
     return replace(
         machine,
         gpus=(CARD,),

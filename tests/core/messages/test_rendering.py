@@ -8,7 +8,6 @@ from app.core.messages import ENGLISH, Message, message, text
 
 @pytest.fixture(autouse=True)
 def sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sentences of the tests' own, as the catalogue's words may change."""
     for code, template in {
         "test.runs": ("{count} run", "{count:,} runs"),
         "test.parts": "Parts: {parts:; }.",

@@ -9,5 +9,4 @@ ORDERS: dict[str, Order] = {"ab": "pairs", "engines": "there_and_back", "study":
 
 
 def ask(what: str, group: Group, *arguments: Any, **named: Any) -> Any:
-    """What a group's kind says of it."""
     return getattr(kind_of(group), what)(group, *arguments, **named)

@@ -43,7 +43,6 @@ def ab(run: Run, *pairs: tuple[float, float], b: dict[str, Any] | None = None, l
 
 
 def with_example(run: Run, group: Group) -> Run:
-    """Return the whole run that an A/B is shown with."""
     return replace(run, summary=sure(kind_of(group).example(group)))
 
 

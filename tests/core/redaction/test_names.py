@@ -18,8 +18,6 @@ Named = Callable[[str, str], None]
 
 @pytest.fixture
 def named(monkeypatch: pytest.MonkeyPatch) -> Named:
-    """Give the computer and the user names."""
-
     def name_them(host: str, user: str) -> None:
         monkeypatch.setattr(platform, "node", lambda: host)
         for name in ("HOSTNAME", "COMPUTERNAME", "LOGNAME", "USERNAME"):

@@ -20,7 +20,6 @@ from tests.pseudo import english_in, names_of, speak_pseudo
 from tests.recording import as_preset, asked, on_card, recorded_events, store_recording
 from tests.screenshots import store_ab
 from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
-from workloads.protocol.machine import Machine
 
 # Names of recorded and computed runs.
 NAMES = (
@@ -101,7 +100,6 @@ def test_no_picture_of_a_study_has_anything_in_english(database: Database, paths
 
 
 def texts(card: ShareCard) -> Iterator[str]:
-    """Yield each text of a picture."""
     yield from (card.title, card.headline, card.unit, *card.notes, card.machine, *card.details, *card.badge)
     yield card.footer
     match card.chart:
@@ -122,9 +120,5 @@ def texts(card: ShareCard) -> Iterator[str]:
 
 def in_english(shown: Iterator[str]) -> list[str]:
     citations = {citation for row in reference_rows() for citation in (row.source, row.source_ref)}
-    names = [*names_of(detect_machine()), *names_of(recorded_machine()), *NAMES, *citations]
+    names = [*names_of(detect_machine()), *names_of(asked(recorded_events())[1]), *NAMES, *citations]
     return [text for text in dict.fromkeys(shown) if english_in(text, names)]
-
-
-def recorded_machine() -> Machine:
-    return asked(recorded_events())[1]

@@ -19,7 +19,6 @@ def golden() -> tuple[Result, ...]:
 
 
 def golden_of(name: str, seconds_s: float) -> Result:
-    """The first of them, from a computer with another name and another speed."""
     first = golden()[0]
     numbers = msgspec.structs.replace(first.statistics, value=seconds_s, low=None, high=None, confidence_pct=None)
     machine = msgspec.structs.replace(first.machine, cpu_name=name)
@@ -57,7 +56,6 @@ def _steps(durations_s: tuple[float, ...], with_them: bool) -> Steps:
 
 @st.composite
 def results(draw: Any) -> Result:
-    """A result that is right in itself, with its digest."""
     base: Result = draw(st.sampled_from(golden()))
     replace = msgspec.structs.replace
     epochs = draw(st.none() | EPOCHS)

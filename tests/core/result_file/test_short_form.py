@@ -66,7 +66,6 @@ def usual_results(draw: Any) -> Result:
 
 
 def told(result: Result) -> tuple[object, ...]:
-    """Return what a short form tells exactly."""
     spec = result.spec
     return (
         *(spec.workload, spec.workload_version, spec.preset, spec.batch_size, spec.precision, spec.jit),

@@ -21,8 +21,6 @@ def recorder() -> Recorder:
 
 @pytest.fixture
 def ran(paths: Paths, machine: Machine) -> Ran:
-    """Run to the end in a real worker, and return what was stored."""
-
     def run(spec: RunSpec, listener: Callable[[events.Event], None] = lambda event: None, **how: Any) -> Run:
         session = Runner(paths, **({"machine": machine} | how)).start(spec, listener)
         finish(session)

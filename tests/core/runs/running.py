@@ -11,8 +11,8 @@ from app.core.paths import Paths
 from app.core.records import Run
 from app.core.runs.session import Limits, Session
 from app.core.runs.worker_command import WorkerCommand, worker_command
-from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from tests.core.storage.storing import in_database
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec
@@ -48,8 +48,7 @@ def finish(session: Session) -> None:
 
 
 def stored(paths: Paths, session: Session) -> Run:
-    with Database(paths.database) as database:
-        return load_run(database, session.run_id)
+    return in_database(paths.database, load_run, session.run_id)
 
 
 def worker_pid(recorder: Recorder) -> int:

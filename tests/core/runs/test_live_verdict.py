@@ -131,7 +131,6 @@ class Watched:
         self.follow(events.Steps(phase="measure", epoch=0, first_index=index, durations_s=durations_s))
 
     def news(self, after_s: float) -> list[str]:
-        """The events sent after this many seconds, by type."""
         self.clock.now_s += after_s
         return [event.type for event in self.live.news()]
 

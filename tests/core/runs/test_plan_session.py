@@ -20,6 +20,7 @@ from app.core.runs.session import Limits
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from tests.conftest import pretend_installed
+from tests.core.storage.storing import in_database
 from tests.saying import has_at_its_core, said
 from tests.sure import sure
 from workloads import CATALOGUE
@@ -82,8 +83,7 @@ def finish(session: PlanSession) -> None:
 
 
 def stored(paths: Paths, session: PlanSession) -> Group:
-    with Database(paths.database) as database:
-        return load_group(database, sure(session.group_id))
+    return in_database(paths.database, load_group, sure(session.group_id))
 
 
 RanPlan = Callable[..., tuple[PlanSession, Group]]
@@ -91,8 +91,6 @@ RanPlan = Callable[..., tuple[PlanSession, Group]]
 
 @pytest.fixture
 def ran_plan(paths: Paths, machine: Machine, diary: Diary) -> RanPlan:
-    """Run a plan to its end."""
-
     def run(plan: Plan, **callbacks: Any) -> tuple[PlanSession, Group]:
         session = run_plan(plan, Runner(paths, machine), diary.callbacks(**callbacks))
         finish(session)
@@ -265,15 +263,13 @@ def test_two_resumes_of_a_plan_make_each_run_once(paths: Paths, machine: Machine
         resume_plan(load_group(database, sure(session.group_id)), plan.runs(), runner)
     assert has_at_its_core(refused.value.message, message("groups.under_way", group_id=session.group_id))
     assert session.wait(60)
-    with Database(paths.database) as database:
-        group = load_group(database, sure(session.group_id))
+    group = in_database(paths.database, load_group, sure(session.group_id))
     resumed = resume_plan(group, plan.runs(), runner)
     with pytest.raises(UsageError, match=said("groups.under_way").pattern):
         resume_plan(group, plan.runs(), runner)
     assert resumed.wait(60)
     again = resume_plan(group, plan.runs(), runner)  # read before the first resume
     assert again.wait(60)
-    with Database(paths.database) as database:
-        whole = load_group(database, sure(session.group_id))
+    whole = in_database(paths.database, load_group, sure(session.group_id))
     assert len(whole.runs) == 1 + 3, "the cancelled one, and each of the plan's once"
     assert not list(paths.database.with_name("owners").glob("group-*"))

@@ -18,7 +18,7 @@ from app.core.runs.workload_estimates import workload_estimates
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from tests.conftest import pretend_installed
-from tests.core.storage.storing import store
+from tests.core.storage.storing import in_database, store
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.engines.registry import DEFAULT_ENGINE, ENGINES
@@ -93,8 +93,7 @@ def test_what_is_cut_by_time_needs_no_probe(paths: Paths, machine: Machine) -> N
 
 
 def test_the_overview_has_time_and_data_of_every_workload(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        store(database, machine, 80.0, 60.0)
+    in_database(paths.database, store, machine, 80.0, 60.0)
     entries = {entry.workload.id: entry for entry in workload_estimates(paths, machine)}
     assert list(entries) == [name for name in CATALOGUE if name != "all_reduce"]
     standard = entries["cifar10_keras_cnn"]

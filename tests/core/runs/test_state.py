@@ -33,7 +33,6 @@ def steps(*durations_s: float) -> events.Steps:
 
 @pytest.fixture
 def begun(summary: RunSummary) -> RunSummary:
-    """A run's record before its worker reported anything."""
     return replace(
         summary, status="running", value=None, data_source=None, device=None, engine_version=None, epochs_done=0
     )

@@ -44,12 +44,10 @@ TRACES = ROOT / "tests" / "data" / "traces"
 
 
 def formats() -> list[str]:
-    """The databases that are kept, by name."""
     return sorted(path.name.removesuffix(".sqlite3.gz") for path in DATABASES.glob("*.sqlite3.gz"))
 
 
 def stored(name: str, folder: Path) -> Any:
-    """Everything in a stored database, as read, and as summarised again."""
     paths = default_paths({"EPOCHMARK_HOME": str(folder / name)})
     paths.database.parent.mkdir(parents=True)
     paths.database.write_bytes(gzip.decompress((DATABASES / f"{name}.sqlite3.gz").read_bytes()))
@@ -69,7 +67,6 @@ def stored(name: str, folder: Path) -> Any:
 
 
 def recorded(folder: Path) -> Any:
-    """What comes of the recorded run, asked for in each way."""
     events = recorded_events()
     paths = default_paths({"EPOCHMARK_HOME": str(folder / "recorded")})
     with Database(paths.database) as database:
@@ -83,7 +80,6 @@ def recorded(folder: Path) -> Any:
 
 
 def traces() -> Any:
-    """What the estimator makes of recorded steps."""
     found = {}
     for path in sorted(TRACES.glob("*.json")):
         epochs_s = json.loads(path.read_text())["epochs_s"]
@@ -121,7 +117,6 @@ def of_run(run: Run) -> dict[str, Any]:
 
 
 def of_group(database: Database, group: Group) -> dict[str, Any]:
-    """The numbers of several runs."""
     summary = kind_of(group).summary(group)
     figures = {
         "id": group.id,
@@ -137,7 +132,6 @@ def of_group(database: Database, group: Group) -> dict[str, Any]:
 
 
 def of_suite(database: Database, group: Group) -> dict[str, Any]:
-    """The points of a suite's parts, and what is left of it."""
     result = suite_of(database, group)
     return {
         "total": result.total,
@@ -148,7 +142,6 @@ def of_suite(database: Database, group: Group) -> dict[str, Any]:
 
 
 def of_study(database: Database, group: Group) -> dict[str, Any]:
-    """The results of a study's points, and what is left of it."""
     result = study_result(database, group)
     points = [
         (each.place, each.state, [run.id for run in each.runs], each.rounds, each.value, each.low, each.high)
@@ -176,7 +169,6 @@ def plain(value: Any) -> Any:
 
 
 def everything(folder: Path) -> dict[str, Any]:
-    """All of it."""
     found = {name: stored(name, folder) for name in formats()}
     return found | {"recorded": recorded(folder), "traces": traces()}
 

@@ -1,12 +1,27 @@
 """What tests of stored runs share: storing them as a session does, but without running anything."""
 
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
+
+Arguments = ParamSpec("Arguments")
+Outcome = TypeVar("Outcome")
+
+
+def in_database(
+    path: Path,
+    do: Callable[Concatenate[Database, Arguments], Outcome],
+    *arguments: Arguments.args,
+    **named: Arguments.kwargs,
+) -> Outcome:
+    with Database(path) as database:
+        return do(database, *arguments, **named)
 
 
 def begin(database: Database, machine: Machine, **changes: Any) -> int:
@@ -20,14 +35,12 @@ def add_epochs(writer: RunWriter, *durations_s: float) -> None:
 
 
 def measured(*durations_s: float, phase: str = "measure", epoch: int = 0, seq: int = 0) -> events.Steps:
-    """Return steps as a worker reports them."""
     return events.Steps(seq=seq, phase=phase, epoch=epoch, first_index=0, durations_s=durations_s)  # type: ignore[arg-type]
 
 
 def record(
     database: Database, machine: Machine, *seen: events.Event, status: str = "completed", **changes: Any
 ) -> int:
-    """Store a run that is over, of which a worker reported this."""
     run_id = begin(database, machine, **changes)
     writer = RunWriter(database, run_id)
     for event in seen:
@@ -38,6 +51,7 @@ def record(
 
 def store(
     database: Database,
+    /,
     machine: Machine,
     *durations_s: float,
     status: str = "completed",

@@ -46,7 +46,6 @@ MACHINES = {"Intel Core i5-8250U": "cpu", "AMD Ryzen 7 5800X": "gpu:0", None: "c
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """Sixty runs that differ in everything that is searched and sorted by, some values missing."""
     paths = default_paths({"EPOCHMARK_HOME": str(tmp_path_factory.mktemp("many"))})
     plain = Machine(None, 4, 8, 16_000_000_000, "Test OS 1", "x86_64", "3.11.7", False)
     with Database(paths.database) as database:

@@ -54,12 +54,10 @@ def held_up(count: int, times: float = 3.0) -> Change:
 
 
 def telemetry(**readings: Any) -> Change:
-    """Set readings in all samples."""
     return lambda run: with_telemetry(run, list(range(len(run.telemetry))), **readings)
 
 
 def one_record(*values: float, **readings: Any) -> Change:
-    """Set readings in one sample in the middle of the measurement, or values in as many samples."""
     name = next(iter(readings))
 
     def change(run: Run) -> Run:
@@ -82,7 +80,6 @@ def share_of_telemetry(count: int, of: int, **readings: Any) -> Change:
 
 
 def on_gpu(**readings: Any) -> Change:
-    """Set readings of the GPU that the run used, beside one that is hot, slow and full."""
     other = {"index": 0, "clock_mhz": 300.0, "throttle_reasons": ["thermal"], "other_memory_bytes": 9 * 10**9}
 
     def change(run: Run) -> Run:
@@ -116,14 +113,12 @@ def on_gpu_after(*before_pct: float, **readings: Any) -> Change:
 
 
 def at_clock(clock_mhz: float) -> Change:
-    """Run on a CPU with a base clock of 2.4 GHz, at another clock from the first second."""
     return lambda run: telemetry(cpu_clock_mhz=clock_mhz)(
         replace(run, machine=machine_of(run, cpu_base_mhz=2_400.0))
     )
 
 
 def hot_before(run: Run) -> Run:
-    """Throttle the CPU in the first second, while the run only starts."""
     return with_telemetry(run, [0], throttle_count=3)
 
 
@@ -137,7 +132,6 @@ def both(*changes: Change) -> Change:
 
 
 def gpu_throttled(count: int, word: str = "thermal") -> Change:
-    """Throttle the GPU in this many of 20 telemetry records."""
     hot = {"gpus": [{"index": 1, "throttle_reasons": [word, "power cap"]}]}
     return both(on_gpu(throttle_reasons=["power cap"]), share_of_telemetry(count, 20, **hot))
 

@@ -15,7 +15,6 @@ PLAN = "powersave (intel_pstate), preference balance_performance, profile balanc
 
 
 def quiet_run(run: Run, seed: int, **changes: Any) -> Run:
-    """Return a run of three epochs on a laptop on a desk: 1 % of jitter, some load, a clock that wanders."""
     chance = random.Random(seed)
     blocks, epochs, now_s = [], [], 12.0
     for epoch in range(EPOCHS):
@@ -84,13 +83,11 @@ def quiet_look(chance: random.Random) -> dict[str, Any]:
 
 
 def measured(run: Run) -> list[int]:
-    """Return the numbers of the samples that lie within the measurement."""
     begin_s = run.steps[0].t_s - sum(run.steps[0].durations_s)
     return [at for at, sample in enumerate(run.telemetry) if begin_s < sample.t_s <= run.steps[-1].t_s]
 
 
 def with_telemetry(run: Run, numbers: list[int], **readings: Any) -> Run:
-    """Return the run with other readings in these samples."""
     samples = list(run.telemetry)
     for at in numbers:
         telemetry = msgspec.to_builtins(samples[at].telemetry) | readings
@@ -106,7 +103,6 @@ def with_steps(run: Run, steps_s: tuple[float, ...]) -> Run:
 
 
 def slower(run: Run, first_block: int, times: float) -> Run:
-    """Return the run with slower steps from a block on."""
     blocks = [
         block
         if at < first_block

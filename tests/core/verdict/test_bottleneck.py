@@ -27,7 +27,6 @@ from workloads.protocol.machine import Machine
 
 
 def on_gpu(run: Run, busy_pct: float | None, summary: dict[str, Any] | None = None, **readings: Any) -> Run:
-    """Return a quiet run on a GPU that was this busy."""
     base = quiet_run(run, 1, **(summary or {}))
     gpu = {"index": 0, "utilization_pct": busy_pct, "clock_mhz": 1800.0, "throttle_reasons": [], **readings}
     changed = with_telemetry(base, list(range(len(base.telemetry))), gpus=[gpu], cpu_pct=30.0)

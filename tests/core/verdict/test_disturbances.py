@@ -14,8 +14,8 @@ import pytest
 from app.core.paths import Paths
 from app.core.records import Run
 from app.core.runs.runner import Runner
-from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from tests.core.storage.storing import in_database
 from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -48,8 +48,7 @@ def run_demo(paths: Paths, machine: Machine, listen: "Listener", **asked: Any) -
     spec = DEMO.default_spec(parameters={"step_s": 0.05}, **asked)
     session = Runner(paths, machine).start(spec, listen)
     assert session.wait(90)
-    with Database(paths.database) as database:
-        return load_run(database, session.run_id)
+    return in_database(paths.database, load_run, session.run_id)
 
 
 class Listener:

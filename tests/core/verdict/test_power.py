@@ -72,7 +72,6 @@ def test_a_limit_counts_under_load(stored_run: Run) -> None:
 
 
 def on_cpu(run: Run, rated_w: float = 65.0, **readings: Any) -> Run:
-    """Return a quiet run on a CPU with these readings under load."""
     base = quiet_run(run, 1, device="cpu")
     machine = replace(run.machine, cpu_power_limit_w=65.0, cpu_power_rated_w=rated_w)
     return replace(

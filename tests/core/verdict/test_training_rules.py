@@ -36,7 +36,6 @@ HONEST: dict[str, float | None] = {
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """An honest run of the standard workload with all evidence."""
     workload = CATALOGUE[STANDARD]
     with Database(tmp_path / "runs") as database:
         run_id = begin_run(database, workload.default_spec(epochs=3), workload, MACHINE)

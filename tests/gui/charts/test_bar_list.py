@@ -194,7 +194,6 @@ def test_an_axis_is_as_wide_as_its_labels(qtbot: QtBot, application_theme: Theme
 
 
 def reached(widget: BarList) -> list[Bar]:
-    """Return the bars that the arrow keys reach, from the top."""
     pointed: list[Bar | None] = []
     widget.setFocus()
     QApplication.sendEvent(widget, QEvent(QEvent.Type.Leave))

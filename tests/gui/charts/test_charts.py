@@ -151,11 +151,12 @@ def test_axes_of_time_and_epochs_are_labelled_in_whole_units(qtbot: QtBot) -> No
 
 
 def test_a_theme_recolours_what_is_drawn(qtbot: QtBot, application_theme: Theme) -> None:
-    chart = added(qtbot, EpochChart(application_theme))
+    chart, estimates = added(qtbot, EpochChart(application_theme)), estimate_chart(qtbot, application_theme)
     chart.show_epochs([5.0, 4.0, 4.0], planned=3)
     application_theme.choose("dark")
     assert chart.bars.opts["brushes"][1].color().name().upper() == DARK.accent
-    assert chart.backgroundBrush().color().name().upper() == DARK.surface
+    for each in (chart, estimates):
+        assert each.backgroundBrush().color().name().upper() == DARK.surface
 
 
 def span(chart: Plot, axis: str) -> tuple[float, float]:
@@ -216,7 +217,6 @@ def test_rates_are_drawn_in_their_unit(qtbot: QtBot, application_theme: Theme) -
 
 
 def is_whole(chart: EstimateChart) -> bool:
-    """Return whether all that is drawn is in view, with room around it."""
     low, high = span(chart, "y")
     drawn = [y for line in (chart.line, *chart.bounds) for _, y in points(line) if not math.isnan(y)]
     return low < min(drawn) and max(drawn) < high
@@ -248,12 +248,6 @@ def test_what_was_uncertain_at_first_leaves_the_chart_whole_and_the_rest_readabl
     low, high = span(chart, "y")
     assert high - low < 30
     assert len(points(chart.line)) > 45
-
-
-def test_it_takes_another_theme(qtbot: QtBot, application_theme: Theme) -> None:
-    chart = estimate_chart(qtbot, application_theme)
-    application_theme.choose("dark")
-    assert chart.backgroundBrush().color().name().upper() == DARK.surface
 
 
 @pytest.mark.long
@@ -424,7 +418,6 @@ print(sum(picture.pixelColor(x, y) == line for y in range(picture.height())))
 
 
 def a_run() -> RunSeries:
-    """Return what a short run has told of."""
     series = RunSeries(3)
     series.telemetry |= TELEMETRY
     series.steps_per_s = Curve([1.0, 2.0, 3.0], [9.0, 9.5, 9.0])
@@ -486,7 +479,6 @@ def test_a_line_is_as_thick_on_every_screen(scale: str, thickness_px: int) -> No
 
 
 def has_axes(chart: Plot) -> bool:
-    """Return whether pixels have the colour of the grid."""
     return chart.theme.tokens.grid in names(pixels(chart.grab().toImage()))
 
 

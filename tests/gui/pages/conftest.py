@@ -12,7 +12,6 @@ from workloads.datasets import cifar10
 
 @pytest.fixture
 def official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small archive that passes for the official one."""
     archive = make_archive(tmp_path / "official.tar.gz")
     monkeypatch.setattr(cifar10, "FILE_BYTES", SIZE_BYTES)
     monkeypatch.setattr(cifar10, "SOURCE", passing(cifar10.SOURCE, {FILE: archive.read_bytes()}))
@@ -21,7 +20,6 @@ def official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def server(official: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server of that archive."""
     with serving() as server:
         server.content = official.read_bytes()
         monkeypatch.setattr(cifar10, "SOURCE", passing(cifar10.SOURCE, {FILE: server.content}, server.url))

@@ -33,8 +33,6 @@ TEXTS = {
 
 
 class HiddenSetup(PlanSetup):
-    """The form: a button."""
-
     def __init__(self, services: Services) -> None:
         super().__init__(sentence("hidden.title"))
         self.run_button = Button(services.theme, sentence("button.run_again"), "play", kind="primary")

@@ -109,7 +109,6 @@ def demo(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Non
 
 
 def completed(page: Page) -> set[int]:
-    """Return the runs that have a result, of the plan that is shown."""
     assert page.result is not None
     return {run.id for run in page.result.group.runs if run.status == "completed"}
 

@@ -13,14 +13,12 @@ SIZE, LIMIT = QSize(80, 42), 12
 
 
 def blocks(picture: QImage) -> bytes:
-    """Return the mean brightness of each block."""
     grey = picture.convertToFormat(QImage.Format.Format_Grayscale8)
     reduced = grey.scaled(SIZE, Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation)
     return bytes(reduced.convertToFormat(QImage.Format.Format_Grayscale8).constBits())
 
 
 def difference(picture: QImage, other: QImage) -> int:
-    """Return how much the most different blocks differ, from 0 to 255."""
     return max(abs(one - two) for one, two in zip(blocks(picture), blocks(other), strict=True))
 
 

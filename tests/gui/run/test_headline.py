@@ -31,7 +31,7 @@ from app.gui.run.view import RunView
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import HEADLINE_PX
 from app.gui.widgets.basics import Button, ElidedLabel
-from tests.core.storage.storing import begin
+from tests.core.storage.storing import begin, in_database
 from tests.core.verdict.records import quiet_run
 from tests.gui.driving import Driver, added
 from tests.recording import recorded_run
@@ -41,19 +41,15 @@ from workloads.protocol.machine import Machine
 
 
 class Requests(QObject):
-    """Counts how often a widget is asked to lay itself out."""
-
     count = 0
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Count, and let everything through."""
         self.count += event.type() == QEvent.Type.LayoutRequest
         return False
 
 
 @pytest.fixture
 def run() -> Run:
-    """What a quiet computer would have measured."""
     stored = recorded_run()
     return quiet_run(replace(stored, warnings=()), 1, spread_pct=0.7)
 
@@ -212,7 +208,6 @@ def line(application_theme: Theme, qtbot: QtBot) -> HeadlineRow:
 
 
 def assert_all_is_read(line: HeadlineRow) -> None:
-    """Each part has the room its text needs, stands beside the others, and inside the line."""
     metrics = QFontMetricsF(line.value.font())
     assert line.value.width() >= metrics.horizontalAdvance(line.value.text())
     assert line.value.height() >= metrics.capHeight()
@@ -312,8 +307,7 @@ def test_images_per_second_are_the_headline_and_rounds_are_called_so(driver: Dri
     assert said("chart.seconds_per_round", steps="100").is_all_of(view.charts.epochs_card.heading.text())
     assert said("note.epoch_takes_long", samples="1,281,167").is_in(view.headline.message.whole_text)
     assert said("chart.against_known").is_all_of(view.charts.bars_card.heading.text())
-    with Database(driver.services.paths.database) as database:
-        run = load_run(database, run_id)
+    run = in_database(driver.services.paths.database, load_run, run_id)
     card = share_card(JudgedRun(run))
     assert (card.headline, card.unit) == ("64.0", "images per second")
     assert said("short.steps_missing").is_in(card.badge[0])
@@ -334,8 +328,7 @@ def test_limits_show_their_figures_and_no_empty_charts(driver: Driver, machine: 
     cells = [[model.index(row, column).data() for column in (0, 1)] for row in range(model.rowCount())]
     assert cells == [["Fastest matrix product", "2.500 TFLOP/s"], ["1,024 × 1,024 product", "1.500 TFLOP/s"]]
     assert said("chart.nothing_published").is_all_of(charts.bars_card.heading.text())
-    with Database(driver.services.paths.database) as database:
-        run = load_run(database, run_id)
+    run = in_database(driver.services.paths.database, load_run, run_id)
     assert cell_text(run.summary, "epochs_done") == "–"
     assert "epoch" not in share_card(JudgedRun(run)).badge[0]
     assert "batch" not in share_card(JudgedRun(run)).title

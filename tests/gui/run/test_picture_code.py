@@ -141,7 +141,6 @@ def test_a_suites_code_survives_the_same(
 
 
 def framed(picture: QImage, width: int, height: int) -> Image.Image:
-    """Return a photo of that size with a picture as large as half of it."""
     inside = picture.scaledToWidth(width // 2).convertToFormat(QImage.Format.Format_Grayscale8)
     lines = Image.frombuffer(
         "L", (inside.width(), inside.height()), bytes(inside.constBits()), "raw", "L", inside.bytesPerLine(), 1

@@ -40,7 +40,6 @@ class Card:
 
 
 def begin(driver: Driver, *limits_w: int) -> StudiesPage:
-    """Begin a study of the demo at these limits."""
     gpu = Gpu("NVIDIA GeForce RTX 3090", "nvidia", power_limit_w=370.0, power_default_w=370.0)
     machine = replace(driver.machine, gpus=(gpu,))
     spec = CATALOGUE["demo"].default_spec(epochs=1, parameters={"step_s": 0.001})

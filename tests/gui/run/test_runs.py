@@ -21,7 +21,6 @@ YES, NO = True, False
 
 
 def workers() -> list[psutil.Process]:
-    """Return the worker processes of this process."""
     found = []
     for child in psutil.Process().children(recursive=True):
         try:

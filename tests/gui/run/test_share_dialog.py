@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from app.core.exchange.png_embed import extract
 from app.core.exchange.sharing import TEXT_FORMS, shared_result
 from app.core.messages import message
-from app.core.storage.database import Database
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.actions import ResultActions
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.widgets.basics import plain_tip
+from tests.core.storage.storing import in_database
 from tests.gui.driving import Driver
 from tests.recording import as_preset, recorded_events, store_recording
 from tests.sure import sure
@@ -26,8 +26,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def dialog(driver: Driver) -> ShareDialog:
-    with Database(driver.services.paths.database) as database:
-        run_id = store_recording(database, as_preset(recorded_events(), "quick"))
+    run_id = in_database(driver.services.paths.database, store_recording, as_preset(recorded_events(), "quick"))
     driver.page.show_result(run_id)
     driver.until(lambda: driver.page.run is not None)
     driver.window.action("menu.share").trigger()

@@ -74,7 +74,6 @@ def colours(picture: QImage, columns: tuple[int, int], rows: tuple[int, int]) ->
 
 
 def accent_columns(picture: QImage, tokens: Tokens) -> list[int]:
-    """Return how far the user's own bar reaches."""
     own = pixels(picture)[121:500, 497:1143] == number(tokens.accent)
     return [497 + x for x in own.any(axis=0).nonzero()[0].tolist()]
 
@@ -234,7 +233,6 @@ def study_example(name: str = "32", sentence: str = "Batch 256 is the fastest") 
 
 
 def length_of(picture: QImage, colour: str) -> int:
-    """Return how far the bar of a colour reaches."""
     rows = pixels(picture)[200:450, 80:1120] == number(colour)
     return int(max(rows.sum(axis=1)))
 
@@ -253,7 +251,6 @@ def test_the_faster_side_stands_out_and_bars_are_as_long_as_their_values(
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, QRectF, int]]:
-    """Each line that is written on a picture, with its box and the size of its type in pixels."""
     lines: list[tuple[str, QRectF, int]] = []
     write = picture_frame.write
 

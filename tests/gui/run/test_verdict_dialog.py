@@ -37,7 +37,6 @@ TROUBLE = events.Judged(
 
 @pytest.fixture
 def run() -> Run:
-    """What a quiet computer would have measured."""
     stored = recorded_run()
     return quiet_run(replace(stored, warnings=()), 1, **CALM)
 

@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QFileDialog, QLabel
 
 from app.core.messages import sentence
 from app.core.report.share import share_card
-from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.bar_list import AXIS_PX
 from app.gui.charts.training_charts import EpochChart
 from app.gui.run.share_dialog import ShareDialog
+from tests.core.storage.storing import in_database
 from tests.gui.driving import Driver, replay
 from tests.gui.pixels import number, pixels
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
@@ -31,9 +31,7 @@ EPOCHS_S = [event.duration_s for event in RECORDED if isinstance(event, events.E
 
 
 def finish(driver: Driver) -> int:
-    """Store the recorded run and show it as it is shown after its end."""
-    with Database(driver.services.paths.database) as database:
-        run_id = store_recording(database, RECORDED)
+    run_id = in_database(driver.services.paths.database, store_recording, RECORDED)
     driver.page.show_result(run_id)
     driver.until(lambda: driver.page.run is not None)
     return run_id
@@ -51,8 +49,7 @@ def test_the_bottleneck_is_shown_under_the_curves(driver: Driver) -> None:
 
 def test_known_energy_is_in_the_table_of_epochs(driver: Driver) -> None:
     run_id = finish(driver)
-    with Database(driver.services.paths.database) as database:
-        run = load_run(database, run_id)
+    run = in_database(driver.services.paths.database, load_run, run_id)
     detail = driver.open_run(run_id)
     driver.press(detail.table_button)
     table = detail.table
@@ -159,8 +156,7 @@ def test_after_the_end(
 ) -> None:
     run_id = finish(driver)
     headline = driver.view.headline
-    with Database(driver.services.paths.database) as database:
-        run = load_run(database, run_id)
+    run = in_database(driver.services.paths.database, load_run, run_id)
     assert headline.value.text() == share_card(JudgedRun(run)).headline
     assert said("position.between", slower="i5-8250U", faster="MX150").is_in(headline.rank.whole_text)
     assert said("advice.varies").is_in(headline.message.whole_text)
@@ -222,8 +218,7 @@ def test_another_run_replaces_all_that_was_drawn(driver: Driver) -> None:
         )
         for event in RECORDED
     ]  # fmt: skip
-    with Database(driver.services.paths.database) as database:
-        second = store_recording(database, changed)
+    second = in_database(driver.services.paths.database, store_recording, changed)
     driver.page.show_result(second)
     driver.until(lambda: driver.page.run is not None)
     after = list(driver.view.charts.loss.lines["loss"].item.getData()[1])

@@ -25,7 +25,6 @@ class Loop(QObject):
 
 
 def fill() -> None:
-    """Make enough objects for Python to collect several times."""
     for _ in range(10):
         cells: list[list[object]] = [[] for _ in range(5_000)]
         for cell in cells:

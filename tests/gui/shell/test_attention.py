@@ -54,7 +54,6 @@ def bar(monkeypatch: pytest.MonkeyPatch) -> Shown:
 
 @pytest.fixture
 def notices(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """What was notified."""
     notices: list[tuple[str, str]] = []
     monkeypatch.setattr(attention, "notify", lambda _, title, text: notices.append((title, text)))
     return notices
@@ -62,8 +61,6 @@ def notices(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
-    """Set whether the user looks at the window."""
-
     def look(is_active: bool) -> None:
         monkeypatch.setattr(QApplication, "activeWindow", lambda: QWidget() if is_active else None)
 

@@ -59,7 +59,6 @@ def test_a_report_says_what_is_known_and_who_is_not(
 
 @pytest.fixture
 def release_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A project with an address, set before the window opens."""
     with serving() as server:
         monkeypatch.setattr(app, "PROJECT_URL", server.url.rpartition("/")[0])
         yield server

@@ -24,6 +24,7 @@ from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.services.picture_code import scan_file
 from app.gui.style.tokens import DARK
+from tests.core.storage.storing import in_database
 from tests.gui.driving import Driver
 from tests.recording import as_preset, recorded_events, store_recording
 from tests.saying import said
@@ -108,8 +109,7 @@ def test_dropped_it_is_a_bar_on_compare(driver: Driver, paths: Paths, theirs: Pa
 def test_an_own_result_opens_and_results_in_the_sidebar_closes_it(
     driver: Driver, paths: Paths, theirs: Path
 ) -> None:
-    with Database(paths.database) as database:
-        mine = store_recording(database, as_preset(recorded_events(), "quick"))
+    mine = in_database(paths.database, store_recording, as_preset(recorded_events(), "quick"))
     drop(driver, theirs / "forum.jpg")
     driver.until(lambda: said("imports_page.no_new").is_in(driver.message))
     driver.press(driver.window.banner.button)
@@ -178,8 +178,7 @@ def test_a_suites_jpeg_is_a_bar_among_known_scores_and_its_tests_are_in_compare(
         result = load_suite(database, group_id)
         card = shared_report(database, SuiteReport(result)).card
     assert paint_share_picture(card, DARK).save(str(jpeg), "JPG", 60)  # type: ignore[call-overload]
-    with Database(paths.database) as database:
-        store_suite(database, paths, machine, [1.0] * 8)
+    in_database(paths.database, store_suite, paths, machine, [1.0] * 8)
     driver.window.show_page("suite")
     page = driver.window.suite
     driver.until(lambda: page.result is not None)

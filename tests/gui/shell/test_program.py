@@ -27,7 +27,6 @@ on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="read
 
 
 def open_window(environment: dict[str, str], *arguments: str) -> "subprocess.Popen[str]":
-    """Start the window and wait until it has looked at its database."""
     process = start(environment | {"QT_QPA_PLATFORM": "offscreen"}, *arguments)
     database = default_paths(environment).database
     wait_until(lambda: process.poll() is not None or database.exists())
@@ -157,7 +156,6 @@ class ScoresPage(QLabel):
 
 @pytest.fixture
 def scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """One more page, before the settings."""
     (tmp_path / "scores").mkdir()
     (tmp_path / "scores" / "page.py").write_text(SCORES)
     monkeypatch.setattr(app.gui.pages, "__path__", [*app.gui.pages.__path__, str(tmp_path)])

@@ -53,7 +53,6 @@ def contrast(one: str, other: str) -> float:
 
 
 def seen(colour: str, eyes: str) -> tuple[float, float, float]:
-    """Return a colour in CIE L*a*b* as these eyes see it."""
     rgb = [min(1.0, max(0.0, part)) for part in times(EYES[eyes], linear(colour))]
     x, y, z = (part ** (1 / 3) if part > 0.008856 else 7.787 * part + 16 / 116 for part in times(XYZ, rgb))
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)

@@ -38,7 +38,6 @@ def stale(widget: QWidget, now: Tokens, before: Tokens) -> list[str]:
 
 @pytest.fixture
 def opened(driver: Driver) -> Iterator[Driver]:
-    """Every page has been open, in the light theme."""
     for page in PAGES:
         driver.window.show_page(page.code)
         QApplication.processEvents()

@@ -19,7 +19,6 @@ def refusing(kind: type[MessageError], pattern: str) -> Iterator[pytest.Exceptio
 
 
 def flat(said: Message) -> str:
-    """Return a message's code and arguments in a line."""
     parts = (
         f"{name}={flat(value) if isinstance(value, Message) else value}" for name, value in said.arguments.items()
     )

@@ -46,14 +46,11 @@ def paired(twin: Reviews) -> Reviews:
 
 @pytest.fixture
 def folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for three reviews of each kind."""
     monkeypatch.setattr(imdb, "REVIEWS_PER_FILE", COUNT)
     return folder
 
 
 def reviews_of(texts: Sequence[Sequence[int]], others: Sequence[Sequence[int]] = (), words: int = 10) -> Reviews:
-    """Return reviews of these ids."""
-
     def flat(parts: Sequence[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
         ids = np.array([number for part in parts for number in part], np.int32)
         return ids, np.cumsum([0, *map(len, parts)], dtype=np.int64), np.zeros(len(parts), np.int32)
@@ -127,7 +124,6 @@ def test_the_twin_has_about_a_million_different_pairs(twin: Reviews, paired: Rev
 def naive_pairs(
     texts: Sequence[Sequence[int]], others: Sequence[Sequence[int]], words: int
 ) -> list[list[list[int]]]:
-    """As the example of Keras does it, with a dictionary."""
     known = sorted({pair for text in texts for pair in pairwise(text)})
     numbers = {pair: number for number, pair in enumerate(known, start=words + 1)}
     return [

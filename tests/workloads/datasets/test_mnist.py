@@ -33,7 +33,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def as_idx(values: NDArray[np.uint8]) -> bytes:
-    """Write the format as its description says, by other means than the code that reads it."""
     mark = 0x0800 + values.ndim
     return b"".join(number.to_bytes(4, "big") for number in (mark, *values.shape)) + values.tobytes()
 

@@ -25,7 +25,6 @@ def twin() -> Text:
 
 @pytest.fixture(scope="module")
 def book(twin: Text) -> bytes:
-    """As many bytes, characters and symbols as the real text has: eight of its letters take two bytes."""
     text = "".join(twin.symbols[number] for number in twin.ids)
     for letter, plain in zip("äæéë", "aaee", strict=True):
         text = text.replace(letter, plain)

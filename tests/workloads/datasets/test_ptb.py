@@ -43,7 +43,6 @@ def pass_for_official(files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def official(texts: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
-    """These files, which pass for the real ones."""
     return pass_for_official(texts, monkeypatch)
 
 

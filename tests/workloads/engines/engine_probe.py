@@ -79,13 +79,11 @@ SHORTENED = {
 
 
 def declared(engine: str, name: str) -> int | None:
-    """Return the parameters of a network as `all` trains it."""
     counts = SHORTENED[name] if name in SHORTENED and engine != "torch" else only(Training, CATALOGUE[name])
     return counts.parameters_count
 
 
 def trained_by(engine: str) -> list[Training]:
-    """Return the networks that `all` trains with an engine."""
     networks = [each for each in CATALOGUE.values() if isinstance(each, Training)]
     passed_by = ALIKE if engine == "torch" else ALIKE | LOSSES_SUFFICE
     return [each for each in networks if each.id not in passed_by]
@@ -123,7 +121,6 @@ def start_with_numpy() -> None:
 
 
 def spec_to_measure(engine: str, name: str, folder: str) -> RunSpec:
-    """Return the spec of one of MEASURED."""
     if name != "storage":
         return CATALOGUE[name].default_spec(engine=engine, device="cpu", steps=2)
     parameters = {"folders": folder, "images": 100}
@@ -132,7 +129,6 @@ def spec_to_measure(engine: str, name: str, folder: str) -> RunSpec:
 
 
 def run_all(engine: str, folder: str, *names: str) -> Iterator[Answer]:
-    """Run what trains, and then what measures and predicts."""
     yield from train_all(engine, names)
     # Products of any size show the same.
     limits.SQUARE_SIZES, limits.INNER = (64, 128, 256), 512
@@ -143,7 +139,6 @@ def run_all(engine: str, folder: str, *names: str) -> Iterator[Answer]:
 
 
 def carried_out(workload: Workload, spec: RunSpec) -> bytes:
-    """Run a workload, and return its events."""
     stream = io.BytesIO()
     workload.run(Job(spec=spec, datasets_folder=b"/nowhere"), Reporter(Emitter(stream)))
     return stream.getvalue()
@@ -228,7 +223,6 @@ def compare_losses(engine: str, to: str, origin: str | None = None) -> Iterator[
 
 
 def batch_of(name: str, workload: Training, spec: RunSpec) -> tuple[Any, Any]:
-    """Return a batch that is the same with every engine."""
     import numpy as np
 
     random = np.random.default_rng(3)
@@ -361,14 +355,12 @@ def note_compilations(engine: str, compiled_at: list[float]) -> None:
 
 
 def started(engine: str, **asked: Any) -> Engine:
-    """Start an engine as a run does."""
     running = engine_named(engine)
     running.start(CATALOGUE["mnist_mlp"].default_spec(engine=engine, device="cpu", **asked))
     return running
 
 
 def main(arguments: list[str]) -> None:
-    """Do what is asked for."""
     engine, what, *others = arguments
     answers: dict[str, Callable[[], Iterator[Answer]]] = {
         "all": lambda: run_all(engine, *others),

@@ -15,8 +15,6 @@ ALLOCATED, RESERVED = 3 * 10**9, 5 * 10**9
 
 
 class FakeReporter:
-    """Keeps the metrics."""
-
     def __init__(self) -> None:
         self.metrics: dict[str, float | None] = {}
 

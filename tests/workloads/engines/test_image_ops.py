@@ -16,7 +16,6 @@ UNCHANGED = Variation(is_flipped=False, contrast=1.0, angle=0.0)
 
 
 def smooth(height: int, width: int) -> NDArray[np.uint8]:
-    """Return a picture that a JPEG keeps nearly as it is, different in each corner and colour."""
     down, across = np.linspace(0, 1, height)[:, None], np.linspace(0, 1, width)
     colours = [down + 0 * across, across + 0 * down, (down + 1 - across) / 2]
     return np.asarray(np.stack(colours, axis=-1) * 200 + 30, np.uint8)

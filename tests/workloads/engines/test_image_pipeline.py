@@ -34,17 +34,12 @@ def grey(number: int) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
     return np.full((SIDE, SIDE, 3), 5 * number, np.uint8)
 
 
-def number_of(image: "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]") -> int:
-    return round(float(image.mean()) / 5)
-
-
 def readers() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name == "reading ahead"]
 
 
 @pytest.fixture
 def paths(tmp_path: Path) -> list[Path]:
-    """Files whose grey says their number."""
     paths = [tmp_path / f"{number}.jpg" for number in range(COUNT)]
     for number, path in enumerate(paths):
         path.write_bytes(image_ops.encoded(grey(number), 95))
@@ -68,7 +63,7 @@ def test_files_are_read_in_order_and_in_batches(paths: list[Path]) -> None:
             assert [images.shape for images, _ in seen] == [(size, 4, 4, 3) for size in sizes]
             assert {(images.dtype.name, labels.dtype.name) for images, labels in seen} == {("uint8", "int32")}
             labels = [label for _, part in seen for label in part.tolist()]
-            assert labels == [number_of(image) for images, _ in seen for image in images]
+            assert labels == [round(float(image.mean()) / 5) for images, _ in seen for image in images]
             assert labels == list(range(sum(sizes)))
 
 

@@ -57,7 +57,6 @@ def test_cores_are_read_from_linux(tmp_path: Path) -> None:
 
 
 def windows_core(efficiency_class: int, mask: int, group: int = 0) -> bytes:
-    """Return a core as GetLogicalProcessorInformationEx describes it."""
     return struct.pack("<IIBB20xHQH6x", 0, 48, mask.bit_count() > 1, efficiency_class, 1, mask, group)
 
 

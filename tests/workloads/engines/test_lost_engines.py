@@ -11,10 +11,10 @@ import pytest
 from app.core.paths import Paths
 from app.core.records import Run
 from app.core.runs.runner import Runner
-from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests import real_engines
 from tests.conftest import pretend_installed
+from tests.core.storage.storing import in_database
 from tests.saying import said
 from tests.waiting import wait_until
 from workloads import CATALOGUE
@@ -30,12 +30,10 @@ def spec_of(engine: str, preset: Any = "standard", **asked: Any) -> RunSpec:
 
 
 def stored(paths: Paths, run_id: int) -> Run:
-    with Database(paths.database) as database:
-        return load_run(database, run_id)
+    return in_database(paths.database, load_run, run_id)
 
 
 def run_with(torch: str, paths: Paths, machine: Machine) -> Run:
-    """Run with this as PyTorch."""
     packages = pretend_installed("torch", paths)
     (packages / "torch.py").write_text(torch, encoding="utf-8")
     shutil.copytree(Path(msgspec.__file__).parent, packages / "msgspec")

@@ -9,9 +9,9 @@ import pytest
 
 from app.core.paths import Paths
 from app.core.runs.runner import Runner
-from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests import real_engines
+from tests.core.storage.storing import in_database
 from tests.tools import operations
 from tests.waiting import wait_until
 from tests.workloads.engines.engine_probe import MEASURED, declared, spec_to_measure, trained_by
@@ -71,8 +71,7 @@ def test_a_quick_run_is_like_any_other(engine: str, installed_engines: Paths, ma
     spec = CATALOGUE["mnist_mlp"].default_spec("quick", engine=engine, duration_s=8.0, data="synthetic")
     session = Runner(installed_engines, machine).start(spec)
     assert session.wait(120)
-    with Database(installed_engines.database) as database:
-        run = load_run(database, session.run_id)
+    run = in_database(installed_engines.database, load_run, session.run_id)
     assert run.summary.status == "completed", run.summary.error_message
     assert (run.summary.engine, run.summary.device, run.summary.jit) == (engine, "cpu", engine == "jax")
     assert run.summary.seconds_per_epoch_s is not None
@@ -85,8 +84,7 @@ def test_a_quick_run_is_like_any_other(engine: str, installed_engines: Paths, ma
 def test_tests_of_the_hardware_and_predictions_run_too(workload: str, answers: Answers, paths: Paths) -> None:
     answer = answers[workload]
     spec = spec_to_measure(answer["engine"], workload, "")
-    with Database(paths.database) as database:
-        run = stored(database, spec, answer["events"])
+    run = in_database(paths.database, stored, spec, answer["events"])
     assert (run.summary.value or 0) > 0
 
 

@@ -24,7 +24,6 @@ def probe(engine: str, paths: Paths, *arguments: str, compiles_well: bool = Fals
 
 @pytest.fixture(scope="module")
 def losses(engines_paths: Paths, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[float]]]:
-    """The first losses by engine and network, from the weights that TensorFlow made."""
     folder = tmp_path_factory.mktemp("weights")
     origin = str(folder / "tensorflow.npz")
     answers = {"tensorflow": probe("tensorflow", engines_paths, "losses", origin)}

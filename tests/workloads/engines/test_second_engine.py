@@ -17,9 +17,9 @@ from app.core.hardware.gpu.usable import usable_gpus
 from app.core.paths import Paths
 from app.core.runs.runner import Runner, checked_workload
 from app.core.runs.worker_command import WorkerCommand, worker_command
-from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests.conftest import ROOT, pretend_installed
+from tests.core.storage.storing import in_database
 from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE
@@ -82,8 +82,7 @@ def test_plain_numpy_trains_the_mlp_from_packages_of_its_own(
     assert str(own_packages) in runner.command(spec, paths).arguments
     session = runner.start(spec)
     assert session.wait(120)
-    with Database(paths.database) as database:
-        run = load_run(database, session.run_id)
+    run = in_database(paths.database, load_run, session.run_id)
     assert run.summary.status == "completed", run.summary.error_message
     assert (run.summary.engine, run.summary.device) == (NAME, "cpu")
     assert (sure(run.model).parameters_count, run.metrics["updates_done"]) == (669_706, 120.0)

@@ -43,8 +43,6 @@ class Computer:
         return self.output.read_text(encoding="utf-8", errors="replace")
 
     def worker(self) -> psutil.Process:
-        """Return its training process, once there is one."""
-
         def found() -> list[psutil.Process]:
             children = psutil.Process(self.process.pid).children(recursive=True)
             return [child for child in children if "workloads" in " ".join(child.cmdline())]
@@ -71,17 +69,7 @@ def two_computers(
     second: tuple[str, ...] = (),
     torchrun: bool = False,
 ) -> Iterator[list[Computer]]:
-    """Start a run on two computers, as by hand or with torchrun. At the end, no process may be left.
-
-    Args:
-        engine: Name of the engine.
-        environment: Variables of both.
-        folder: For what they show.
-        options: Of both.
-        workload: What to train.
-        second: Further ones of rank 1.
-        torchrun: Whether torchrun sets the variables.
-    """
+    """Start a run on two computers, as by hand or with torchrun. At the end, no process may be left."""
     port, *workers = free_ports(3)
     shared = environment | {"WORLD_SIZE": "2", "MASTER_ADDR": LOCAL, "MASTER_PORT": str(port)}
     if engine == "tensorflow":

@@ -19,8 +19,8 @@ from app.core.paths import Paths
 from app.core.records import Run
 from app.core.runs.launchers import joint_spec
 from app.core.runs.runner import Runner
-from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from tests.core.storage.storing import in_database
 from tests.real_engines import probe, small_worker
 from tests.waiting import wait_until
 from workloads import CATALOGUE
@@ -70,8 +70,7 @@ def carried_out(
 ) -> Run:
     session = Runner(paths, machine, command=small_worker).start(spec, listener)
     assert session.wait(300)
-    with Database(paths.database) as database:
-        run = load_run(database, session.run_id)
+    run = in_database(paths.database, load_run, session.run_id)
     assert run.summary.status == "completed", run.summary.error_message
     return run
 
@@ -81,7 +80,9 @@ def test_all_devices_take_part_in_a_sum(engine: str, installed_engines: Paths, m
     spec = CATALOGUE["all_reduce"].default_spec(engine=engine, device="cpu", steps=2, devices=3)
     seen: list[events.Event] = []
     run = carried_out(spec, installed_engines, machine, seen.append)
-    has_a_speed_for_each_device(run, 3)
+    assert run.environment is not None
+    assert run.environment.device_flop_per_s is not None
+    assert len(run.environment.device_flop_per_s) == 3  # positive, or reading the record would drop them
     # The speeds are in an event from before the first step.
     kinds = [type(event) for event in seen]
     assert kinds.count(events.Environment) == 1
@@ -90,12 +91,6 @@ def test_all_devices_take_part_in_a_sum(engine: str, installed_engines: Paths, m
     assert run.summary.value == run.metrics["bytes_per_s"]
     sum_s, latency_s = (run.metrics[key] or 0 for key in ("fcn_r_sum_s", "sum_latency_s"))
     assert 0 < latency_s < sum_s
-
-
-def has_a_speed_for_each_device(run: Run, count: int) -> None:
-    assert run.environment is not None
-    assert run.environment.device_flop_per_s is not None
-    assert len(run.environment.device_flop_per_s) == count  # positive, or reading the record would drop them
 
 
 @pytest.mark.parametrize("engine", ["tensorflow", "jax"])

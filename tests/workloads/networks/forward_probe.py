@@ -26,8 +26,6 @@ class SmallGpt(GptMini):
 
 
 class SmallVit(VitTiny):
-    """Four patches."""
-
     id = "small_vit"
     input_shape = (32, 32, 3)
     classes = 5
@@ -81,7 +79,6 @@ SMALL: dict[str, tuple[Training, dict[str, int]]] = {
 
 
 def main(engine: str, folder: str) -> None:
-    """Write a file for each network, and its name as a line of JSON."""
     engine_named(engine).start(CATALOGUE["mnist_mlp"].default_spec(engine=engine, device="cpu"))
     import keras
     import numpy as np
@@ -133,7 +130,6 @@ def write_texts(engine: str, folder: str) -> None:
 
 
 def given(model: Any, random: Any, size: int) -> Any:
-    """Return random tokens or pictures."""
     shape = (size, *model.input_shape[1:])
     if model.inputs[0].dtype == "int32":
         return random.integers(11, size=shape, dtype="int32")
@@ -141,7 +137,6 @@ def given(model: Any, random: Any, size: int) -> Any:
 
 
 def fixed(weight: Any, random: Any) -> Any:
-    """Return numbers that keep the signal's size: matrices by how much they add up, all others near 1."""
     import numpy as np
 
     if len(weight.shape) > 1:

@@ -29,7 +29,6 @@ PROFILED = ("cifar10_keras_cnn", "googlenet")
 
 
 def probe(workload: Training) -> dict[str, Any]:
-    """Build the network, let it take a step on one or two examples, uncompiled, and describe both."""
     size = 1 if is_large(workload) else 2
     model, losses = train(workload, size, steps=1, run_eagerly=True)
     if workload.id in SHORTENED:
@@ -89,7 +88,6 @@ def train(workload: Training, size: int, steps: int, *, run_eagerly: bool) -> tu
 
 
 def first_batch(feed: Any, size: int) -> tuple[Any, Any]:
-    """Return inputs and targets of one batch."""
     import keras
     import numpy as np
 
@@ -143,7 +141,6 @@ def forgetting(workload: Training, model: Any) -> list[float]:
 
 
 def profiled_flops(model: Any) -> int:
-    """Return TensorFlow's own count of the forward pass of one example."""
     import tensorflow as tf
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
@@ -157,7 +154,6 @@ def profiled_flops(model: Any) -> int:
 
 
 def real_digits(workload: Training) -> dict[str, Any]:
-    """Train on real digits and return the accuracy on others."""
     import keras
 
     keras.utils.set_random_seed(1)
@@ -176,7 +172,6 @@ def say(seen: dict[str, Any]) -> None:
 
 
 def main(part: str = "") -> None:
-    """Probe all networks, or the smaller ones for longer."""
     for dataset in (cifar10, mnist):
         dataset.load = cache(dataset.load)  # type: ignore[attr-defined] # several networks learn the same
     networks = {name: each for name, each in CATALOGUE.items() if isinstance(each, Training)}

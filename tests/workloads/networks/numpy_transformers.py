@@ -10,7 +10,6 @@ Array = Any
 
 
 def languini(ids: Array, weights: Iterator[Array], *, blocks: int, heads: int) -> Array:
-    """Return the scores of Languini Kitchen's GPT, in double precision."""
     table, places = next(weights), next(weights)
     x = table[ids] * sqrt(table.shape[1]) + places
     for _ in range(blocks):
@@ -37,7 +36,6 @@ def nanogpt(ids: Array, weights: Iterator[Array], *, blocks: int, heads: int) ->
 
 
 def vit(images: Array, weights: Iterator[Array], *, blocks: int, heads: int, patch: int) -> Array:
-    """Return the scores of a vision transformer with a class token."""
     kernel, bias = next(weights), next(weights)
     count, side, _, colours = images.shape
     squares = images.reshape(count, side // patch, patch, side // patch, patch, colours)
@@ -55,7 +53,6 @@ def vit(images: Array, weights: Iterator[Array], *, blocks: int, heads: int, pat
 
 
 def attention(queries: Array, keys: Array, values: Array, heads: int, *, causal: bool) -> Array:
-    """Mix values head by head, and token by token."""
     size = queries.shape[-1] // heads
     mixed = np.zeros_like(values)
     for example, head, place in np.ndindex(len(queries), heads, queries.shape[1]):
@@ -68,16 +65,13 @@ def attention(queries: Array, keys: Array, values: Array, heads: int, *, causal:
 
 
 def layer_norm(x: Array, scale: Array, offset: Array, epsilon: float) -> Array:
-    """Centre and scale each vector."""
     spread = np.sqrt(x.var(axis=-1, keepdims=True) + epsilon)
     return (x - x.mean(axis=-1, keepdims=True)) / spread * scale + offset
 
 
 def tanh_gelu(x: Array) -> Array:
-    """GELU in its form with tanh."""
     return 0.5 * x * (1 + np.tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))
 
 
 def true_gelu(x: Array) -> Array:
-    """GELU by the error function."""
     return 0.5 * x * (1 + np.vectorize(erf)(x / sqrt(2)))

@@ -8,8 +8,8 @@ import pytest
 from app.core.hardware.machine import detect_machine
 from app.core.paths import Paths
 from app.core.runs.runner import Runner
-from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from tests.core.storage.storing import in_database
 from workloads import CATALOGUE
 from workloads.networks.generation import token_flops
 from workloads.networks.gpt import GptSmall
@@ -24,8 +24,7 @@ def test_writing_and_reading_have_rates_of_their_own(paths: Paths) -> None:
     spec = WORKLOAD.default_spec("quick", device="cpu", duration_s=1.0, batch_size=2)
     session = Runner(paths, detect_machine()).start(spec)
     assert session.wait(150)
-    with Database(paths.database) as database:
-        run = load_run(database, session.run_id)
+    run = in_database(paths.database, load_run, session.run_id)
     assert run.summary.status == "completed", run.summary.error_message
     assert run.summary.metric == "tokens_per_s"
     assert run.summary.value is not None

@@ -15,8 +15,8 @@ from app.core.paths import Paths
 from app.core.records import Run
 from app.core.runs.runner import Runner
 from app.core.runs.session import Session
-from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from tests.core.storage.storing import in_database
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -67,8 +67,7 @@ class Watched:
 
     def end(self) -> Run:
         assert self.session.wait(PATIENCE_S)
-        with Database(self._paths.database) as database:
-            return load_run(database, self.session.run_id)
+        return in_database(self._paths.database, load_run, self.session.run_id)
 
     def _listen(self, event: events.Event) -> None:
         if isinstance(event, events.Hello):

@@ -46,7 +46,6 @@ def contents(folder: Path) -> list[str]:
 
 
 def attempt(parent: Path, do: Callable[[Path], object]) -> None:
-    """Do something with a test's folder that is expected to fail."""
     with own_folder(parent, silent) as folder:
         do(folder)
 
@@ -69,7 +68,6 @@ def removing(gone: Path | None = None) -> Callable[[Path], object]:
 
 @pytest.fixture
 def leftover(tmp_path: Path) -> Path:
-    """What a killed test leaves."""
     code = (
         "import os, sys; from pathlib import Path; from workloads.system.storage_files import own_folder\n"
         "with own_folder(Path(sys.argv[1]), print) as folder:\n"

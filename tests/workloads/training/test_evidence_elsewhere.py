@@ -28,7 +28,6 @@ def runs(engines_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict
 
 
 def trained(engine: str, paths: Paths, database: Database) -> Iterator[tuple[str, Run]]:
-    """Yield each case with its record."""
     cases = [case for case in cases_of(engine) if engine != "torch" or can_compile(case)]
     for line in real_engines.probe("tests.workloads.training.cheat_probe", engine, paths, *cases):
         yield line["case"], stored(database, CASES[line["case"]].spec(engine), line["events"])

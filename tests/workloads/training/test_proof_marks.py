@@ -34,18 +34,14 @@ def test_streams_know_the_examples_that_they_are_made_from(engine: str) -> None:
     assert feed(maker.generated(lambda: iter([]))).distinct() is None
 
 
-def reported(examples: int | None) -> dict[str, float | None]:
+@pytest.mark.parametrize(("examples", "counted"), [(None, 0.0), (640, 40.0)])
+def test_a_run_says_in_how_many_steps_it_counted(examples: int | None, counted: float) -> None:
     stream = io.BytesIO()
     reporter = Reporter(Emitter(stream))
     report_steps(examples, 40, 640, reporter)
     report_distinct(None, 6, reporter)
     lines = [events.decode(line) for line in stream.getvalue().splitlines()]
-    return {event.key: event.value for event in lines if isinstance(event, events.Metric)}
-
-
-@pytest.mark.parametrize(("examples", "counted"), [(None, 0.0), (640, 40.0)])
-def test_a_run_says_in_how_many_steps_it_counted(examples: int | None, counted: float) -> None:
-    metrics = reported(examples)
+    metrics = {event.key: event.value for event in lines if isinstance(event, events.Metric)}
     assert metrics["steps_counted"] == counted
     assert ("examples_done" in metrics) is (examples is not None)
     assert "examples_distinct" not in metrics

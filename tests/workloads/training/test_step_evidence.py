@@ -37,7 +37,6 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def stored(database: Database, spec: RunSpec, lines: str) -> Run:
-    """Store the events of a run that was completed, and return its record."""
     run_id = begin_run(database, spec, CATALOGUE[spec.workload], MACHINE)
     writer = RunWriter(database, run_id)
     for line in lines.splitlines():

@@ -13,9 +13,9 @@ from app.core.paths import Paths
 from app.core.records import Run
 from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
-from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests.conftest import CommandLine
+from tests.core.storage.storing import in_database
 from tests.saying import said
 from tests.systems import IN_WINE
 from workloads import CATALOGUE
@@ -118,8 +118,7 @@ def test_a_short_run_reports_what_the_study_measures(epochmark: CommandLine, tmp
 def run_to_end(paths: Paths, machine: Machine, workload: Workload = WORKLOAD, **asked: Any) -> Run:
     session = Runner(paths, machine).start(workload.default_spec(**asked))
     assert session.wait(150)
-    with Database(paths.database) as database:
-        return load_run(database, session.run_id)
+    return in_database(paths.database, load_run, session.run_id)
 
 
 @pytest.mark.long
@@ -177,8 +176,7 @@ def test_training_answers_a_request_to_cancel(paths: Paths, machine: Machine) ->
     session.cancel()
     assert session.wait(60)
     assert not psutil.pid_exists(pids[0])
-    with Database(paths.database) as database:
-        run = load_run(database, session.run_id)
+    run = in_database(paths.database, load_run, session.run_id)
     assert run.summary.status == "cancelled"
     assert run.steps
 

@@ -123,7 +123,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "hardware_page.parts": "Specs",
     "hardware_page.parts_copied": "Specs copied",
     "hardware_page.refresh": "Refresh",
-    "hardware_page.this_computer": "This computer",
+    "compare.you": "This computer",
     "hardware_page.unknown": "Not available: {names:, }",
     "hardware_page.view": "View",
     "heading.batch": "Batch",

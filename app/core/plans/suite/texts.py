@@ -212,7 +212,7 @@ def rank_text(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> str:
 def _places(shown: SuiteResult, elsewhere: Sequence[KnownScore]) -> list[tuple[str, Score, bool]]:
     """Return, best first, the name and score of each computer, and whether the score is the one shown."""
     engine = engine_title(shown.example.engine) if shown.example is not None else ""
-    own = (sentence("hardware_page.this_computer"), shown.total or Score(0.0), True)
+    own = (sentence("compare.you"), shown.total or Score(0.0), True)
     return _best_first([own, *_others(elsewhere, shown.definition, engine)])
 
 

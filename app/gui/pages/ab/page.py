@@ -94,7 +94,6 @@ class AbActions(QStackedWidget):
         """Show the current run and the remaining time, or ask the user to set up the next side.
 
         Args:
-            bridge: The bridge that runs the A/B test.
             left_s: Expected duration of the remaining runs in seconds; None if unknown.
         """
         planned, asks, plan = bridge.planned, bridge.asks, bridge.plan
@@ -134,7 +133,10 @@ class AbPage(PlanPage[AbResult]):
         foot.go_button.clicked.connect(lambda: bridge.answer(True))
         foot.stop_button.clicked.connect(lambda: bridge.answer(False))
         foot.done.addWidget(self.share_button)
-        self._lay_out()
+        name_box(self.history, "ab_page.earlier")
+        self.value.setFont(tabular_font(HEADLINE_PX, QFont.Weight.Bold))
+        self._card = ResultCard("ab_page.nothing", NOTHING, self.history, shown=self._shown(), foot=self.foot)
+        lay_out_halves(self, ("group.kind_ab", "ab_page.question"), self.setup, self._card, (5, 6))
         self._show_state()
 
     @property
@@ -276,7 +278,6 @@ class AbPage(PlanPage[AbResult]):
         self.foot.show_live(bridge, self._left_s(count - len(bridge.done)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Adapt the font size of the ratio to the window's width."""
         super().resizeEvent(event)
         size_px = HEADLINE_PX * 2 // 3 if is_narrow(self) else HEADLINE_PX
         self.value.setFont(tabular_font(size_px, QFont.Weight.Bold))
@@ -287,12 +288,6 @@ class AbPage(PlanPage[AbResult]):
             return None
         mean_s = sum(self._runs_s) / len(self._runs_s)
         return max(1.0, runs * mean_s - (time.monotonic() - self._run_began_s))
-
-    def _lay_out(self) -> None:
-        name_box(self.history, "ab_page.earlier")
-        self.value.setFont(tabular_font(HEADLINE_PX, QFont.Weight.Bold))
-        self._card = ResultCard("ab_page.nothing", NOTHING, self.history, shown=self._shown(), foot=self.foot)
-        lay_out_halves(self, ("group.kind_ab", "ab_page.question"), self.setup, self._card, (5, 6))
 
     def _shown(self) -> QWidget:
         beside = column(None, self.who)

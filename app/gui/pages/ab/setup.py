@@ -147,7 +147,6 @@ class AbSetup(PlanSetup):
         bring_into_view(shown)
 
     def run(self) -> None:
-        """Request the A/B test if it can be run."""
         machine = self._services.finder.machine
         if machine is not None and self.run_button.isEnabled():
             self.run_requested.emit(self.plan(), machine)

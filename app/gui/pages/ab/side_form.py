@@ -24,12 +24,7 @@ class SideForm(QObject):
     """The editors for one side.
 
     Attributes:
-        name: Name of the side.
-        editors: Editors of the run settings, by name.
         engine, device, compiled: Three of the editors, which depend on each other.
-
-    Signals:
-        changed: A value has changed.
     """
 
     changed = Signal()
@@ -48,14 +43,12 @@ class SideForm(QObject):
 
     @property
     def widgets(self) -> tuple[QWidget, ...]:
-        """All editors from top to bottom."""
         return (self.name, *self.editors.values())
 
     def values(self) -> dict[str, ParameterValue | None]:
         return {setting.name: self._value(setting) for setting in side_settings()}
 
     def take_workload(self, workload: Workload) -> None:
-        """Reset the editors to the workload's defaults."""
         for parameter in workload.setting_parameters():
             editor = self.editors.get(parameter.name)
             if isinstance(editor, QSpinBox):

@@ -69,7 +69,6 @@ class DatasetRow(QWidget):
 
     @property
     def data(self) -> DataChoice:
-        """The user's choice."""
         value: DataChoice = self.choice.currentData() or "auto"
         return value
 
@@ -83,7 +82,6 @@ class DatasetRow(QWidget):
         return "real" if is_real else "synthetic"
 
     def choose(self, data: DataChoice) -> None:
-        """Choose a kind of data now, or as soon as it is available."""
         self._wanted = data
         number = self.choice.findData(data)
         if number >= 0:

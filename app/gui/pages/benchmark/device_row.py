@@ -22,7 +22,6 @@ class DeviceRow(QWidget):
             hint.
 
     Signals:
-        changed: The choice has changed.
         install_wanted: The user wants to install the engine with this name.
     """
 

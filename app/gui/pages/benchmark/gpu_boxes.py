@@ -19,11 +19,7 @@ class GpuBoxes(QWidget):
     """Lists GPUs that may train together, with a check box for each. Hidden if there is nothing to choose.
 
     Attributes:
-        boxes: The check boxes, by the GPUs' numbers in a spec.
         listed: Number of the GPU that the device list should show; None for the CPU.
-
-    Signals:
-        changed: The choice has changed.
     """
 
     changed = Signal()

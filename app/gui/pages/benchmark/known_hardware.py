@@ -21,11 +21,7 @@ BARS_LIMIT, RUNS_LIMIT, ROW_MAX_PX = 12, 100, 140
 
 
 class KnownHardware(Card):
-    """A card with the results as bars.
-
-    Signals:
-        run_chosen: The user clicked the run with this number.
-    """
+    """A card with the results as bars."""
 
     run_chosen = Signal(int)
 
@@ -68,12 +64,10 @@ class KnownHardware(Card):
             self._draw()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Check whether runs were added or deleted on other pages."""
         super().showEvent(event)
         self.refresh()
 
     def refresh(self, *_: object) -> None:
-        """Reload the user's runs."""
         workload_id = self._workload_id
 
         def look(database: Database) -> list[RunSummary]:
@@ -103,7 +97,5 @@ class KnownHardware(Card):
         else:
             shown = shortlist(bars(self._workload_id, None), BARS_LIMIT)
             hint = sentence("compare_page.run_to_see_rank" if self._can_run else "compare_page.slot_not_ready")
-            self.bars.show_bars(
-                shown, slot=(sentence("hardware_page.this_computer"), hint), slot_opens=self._can_run
-            )
+            self.bars.show_bars(shown, slot=(sentence("compare.you"), hint), slot_opens=self._can_run)
         self.scale.show_text(chart_note(shown[0].metric, shown, baseline) if shown else "")

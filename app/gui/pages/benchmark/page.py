@@ -34,11 +34,7 @@ if TYPE_CHECKING:
 
 
 class BenchmarkPage(QWidget):
-    """Displays the setup or the latest run.
-
-    Signals:
-        state_changed: The available actions have changed: run, cancel, copy, save.
-    """
+    """Displays the setup or the latest run."""
 
     state_changed = Signal()
 
@@ -80,7 +76,6 @@ class BenchmarkPage(QWidget):
 
     @property
     def run(self) -> Run | None:
-        """The stored run that is displayed; None if there is none."""
         return self.judged.run if self.judged is not None else None
 
     @property
@@ -145,7 +140,6 @@ class BenchmarkPage(QWidget):
             self._actions.copy_text(*self._shared())
 
     def show_run_view(self) -> None:
-        """Switch from the setup to the run."""
         self.prepare()
         assert self.view is not None
         if self.judged is not None:
@@ -197,19 +191,15 @@ class BenchmarkPage(QWidget):
         self, plan: Plan, machine: Machine, *, allow_concurrent: bool = False, when_quiet: bool = False
     ) -> None:
         self._asked = (plan, machine)
-        self._remember(plan.specs[0].workload)
+        preferences = self._services.preferences
+        recent = with_recent(preferences.settings, plan.specs[0].workload)
+        if recent != preferences.settings.recent_workloads:
+            with contextlib.suppress(AppError):
+                preferences.change(recent_workloads=recent)
         self.show_run_view()
         self._services.bridge.start(plan, machine, allow_concurrent=allow_concurrent, when_quiet=when_quiet)
         self.cancel_button.setFocus()
         self.state_changed.emit()
-
-    def _remember(self, workload_id: str) -> None:
-        """Add a workload to the recently used ones. A failure to save this isn't reported."""
-        preferences = self._services.preferences
-        recent = with_recent(preferences.settings, workload_id)
-        if recent != preferences.settings.recent_workloads:
-            with contextlib.suppress(AppError):
-                preferences.change(recent_workloads=recent)
 
     def _on_busy(self) -> None:
         """Prevent runs from being started while another page's plan is running."""
@@ -225,16 +215,13 @@ class BenchmarkPage(QWidget):
         if self._services.bridge.is_cancelled:  # nothing is pending any longer
             self.choose()
         elif isinstance(error, BusyError):
-            self._on_other(error)
+            assert self._asked is not None
+            if ask_to_run_concurrently(self, error):
+                self._begin(*self._asked, allow_concurrent=True)
+            else:
+                self.choose()
         else:
             self._services.complain(error)
-            self.choose()
-
-    def _on_other(self, error: AppError) -> None:
-        assert self._asked is not None
-        if ask_to_run_concurrently(self, error):
-            self._begin(*self._asked, allow_concurrent=True)
-        else:
             self.choose()
 
     def _on_ended(self, run_id: int) -> None:

@@ -22,11 +22,7 @@ from workloads.workload import Workload
 
 
 class ParameterForm(QWidget):
-    """Edits values within their declared limits.
-
-    Signals:
-        changed: A value has changed.
-    """
+    """Edits values within their declared limits."""
 
     changed = Signal()
 
@@ -75,7 +71,6 @@ def run_form(workload: Workload, *, several_engines: bool) -> ParameterForm:
     """Return the form for a run, with the workload's parameters, run settings, repetitions and engines.
 
     Args:
-        workload: The workload.
         several_engines: Whether to offer a comparison of engines.
     """
     rows = [

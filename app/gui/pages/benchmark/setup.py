@@ -63,7 +63,6 @@ class SetupView(QWidget):
     Signals:
         run_requested: The user clicked Run. Arguments are the RunSpec and the Machine.
         install_wanted: The user wants to install the engine with this name.
-        import_wanted: The user wants to import a data set.
     """
 
     run_requested = Signal(object, object)
@@ -356,15 +355,12 @@ class SetupView(QWidget):
             self.device.select(choice.engine, listed)
         self._on_choice()
 
-    def _offer_gpus(self) -> None:
+    def _on_choice(self) -> None:
+        self.device_row.offer(self.chosen_workload)
         workload, choice = self.chosen_workload, self.device.choice
         is_able = workload.divides_batches or workload.least_devices > 1
         listed = None if choice is None else gpu_index(choice.device)
         self.gpus.offer(self.device.gpus if is_able else {}, listed, workload.least_devices)
-
-    def _on_choice(self) -> None:
-        self.device_row.offer(self.chosen_workload)
-        self._offer_gpus()
         self._show_network()
         self._show_note()
         source = self.dataset.source
@@ -539,7 +535,6 @@ def _large(font: QFont) -> QFont:
 
 
 def machine_facts(machine: Machine) -> list[str]:
-    """Return short descriptions of the computer's components."""
     cores = cores_title(machine.physical_cores, machine.logical_cores)
     gpus = [
         f"{short_name(gpu.name)} · {format_gpu_memory(gpu.memory_bytes)}"

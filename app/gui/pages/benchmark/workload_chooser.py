@@ -71,7 +71,6 @@ class WorkloadModel(TableModel):
         return len(self.rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return a cell's content."""
         entry = self.rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return self._texts(entry)[index.column()]
@@ -122,7 +121,6 @@ class WorkloadTable(QTableView):
 
     @property
     def chosen(self) -> WorkloadEstimate | None:
-        """The selected workload; None if there is none."""
         row = self.currentIndex().row()
         return self.entries.rows[row] if 0 <= row < len(self.entries.rows) else None
 
@@ -148,11 +146,7 @@ class WorkloadChooser(QDialog):
     """Lets the user choose a workload. `chosen_id` is set when the dialog is accepted.
 
     Args:
-        services: Services of the app.
-        machine: This computer.
-        workload_id: ID of the current workload.
         probed_s: Durations from probes in seconds, by `probe_key`. New ones are added.
-        parent: Parent window.
         chosen: Engine and device to use for workloads that support them.
     """
 
@@ -198,7 +192,6 @@ class WorkloadChooser(QDialog):
         self.refresh()
 
     def refresh(self) -> None:
-        """Reload information about data sets and earlier runs."""
         paths, machine, chosen = self._services.paths, self._machine, self._chosen
         self._services.tasks.start(
             lambda: workload_estimates(paths, machine, *chosen), self._on_entries, self._services.complain

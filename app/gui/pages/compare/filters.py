@@ -17,11 +17,7 @@ from app.gui.widgets.segments import Segments
 
 
 class Filters(QFrame):
-    """Boxes that select the displayed bars, and the scale of the chart.
-
-    Signals:
-        changed: Another choice was made.
-    """
+    """Boxes that select the displayed bars, and the scale of the chart."""
 
     changed = Signal()
 

@@ -61,13 +61,7 @@ LINES_LIMIT, NAMES_LIMIT = 4, 10
 
 
 class ComparePage(QWidget):
-    """Displays the user's runs and published results, fastest first.
-
-    Signals:
-        run_chosen: The user wants to open the run with this number.
-        import_wanted: The user wants to import results.
-        run_wanted: The user wants to run the workload with this ID.
-    """
+    """Displays the user's runs and published results, fastest first."""
 
     run_chosen = Signal(int)
     import_wanted = Signal()
@@ -98,7 +92,6 @@ class ComparePage(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Reload the user's runs."""
         workload = self.workload.currentData()
         read = self._own_runs(workload, self.limit.currentData())
 
@@ -125,7 +118,6 @@ class ComparePage(QWidget):
             self.workload.setCurrentIndex(place)
 
     def show_drag(self, *, is_dragging: bool) -> None:
-        """Highlight the place for other people's results while a file is dragged over the window."""
         self.drop_line.setProperty("lit", is_dragging)
         self.drop_line.style().unpolish(self.drop_line)
         self.drop_line.style().polish(self.drop_line)
@@ -274,7 +266,6 @@ class ComparePage(QWidget):
         self._show_runs(runs)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open a bar's context menu, with commands to open a run or to remove an imported result."""
         bar = self._pointed
         if bar is None or (bar.run is None and bar.imported is None):
             return
@@ -338,7 +329,7 @@ class ComparePage(QWidget):
         metric = chart_metric(self.workload.currentData(), self._runs[0] if self._runs else None)
         self.card.heading.setText(headline_kind(work_metric(metric) if by_joule else metric).label)
         problem = self._run_problem()
-        slot = sentence("hardware_page.this_computer"), sentence(problem or "compare_page.run_to_see_rank")
+        slot = sentence("compare.you"), sentence(problem or "compare_page.run_to_see_rank")
         as_table, log = self.view.value == "table", self.filters.scale.value == "log"
         self.bar_list.show_bars(
             shown, baseline, log=log, slot=None if self._runs else slot, slot_opens=not problem
@@ -382,7 +373,6 @@ def _workload_sections() -> dict[str, list[tuple[str, object]]]:
 
 
 def _reasons(runs: Sequence[RunSummary]) -> list[str]:
-    """Explain why some results aren't shown."""
     if not runs:
         return []
     refused = left_out(runs[0], with_several=True)

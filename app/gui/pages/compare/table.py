@@ -67,7 +67,6 @@ class CompareModel(TableModel):
         return len(self.rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return a cell's content."""
         row = self.rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return row.texts[index.column()]
@@ -120,7 +119,6 @@ def device_kind(bar: Bar) -> str:
 
 
 def bar_year(bar: Bar) -> int | None:
-    """Return the year of a measurement; None if unknown."""
     if bar.row is not None:
         return bar.row.year
     run = _run_of(bar)
@@ -159,7 +157,6 @@ def _software(bar: Bar) -> str:
 
 
 def _run_of(bar: Bar) -> RunSummary | None:
-    """Return a bar's run or imported run; None for published results."""
     return bar.imported.summary if bar.imported is not None else bar.run
 
 

@@ -181,7 +181,6 @@ class DoctorView(QWidget):
         self._show_state()
 
     def _show_answer(self, conclusion: Sequence[Message]) -> None:
-        """Show the first message as the heading and the rest below."""
         head, *rest = conclusion
         self.head.setText(text(head))
         self.introduction.setText(" ".join(map(text, rest)))
@@ -236,7 +235,6 @@ def _device_card(theme: Theme, device: DeviceDiagnosis) -> Card:
 
 
 def _add_device(theme: Theme, card: Card, device: DeviceDiagnosis) -> str:
-    """Add a device's state and fix to a card, and return its title."""
     tone: Tone = "valid" if device.state == "usable" else "invalid" if device.is_fault else "caution"
     is_named = not device.id or device.name == device.id.upper()
     name = device.name if is_named else f"{device.name} ({device.id})"
@@ -285,7 +283,6 @@ def _shortened(line: str) -> str:
 
 
 def _add_advice(theme: Theme, card: Card, fix: str, commands: Iterable[str], link: str | None) -> None:
-    """Add a fix with its commands, their copy buttons, and a link."""
     inset = 16 + GAP_PX
     lines: list[QWidget] = [_selectable(fix)] if fix else []
     for command in map(as_started, commands):

@@ -100,7 +100,6 @@ class LiveView(QWidget):
         self.figures.show_telemetry(telemetry, finder.machine, power_forbidden=forbidden)
 
     def show_arrived(self) -> None:
-        """Show the telemetry received since the last update."""
         telemetry = None
         while self.arrived:
             at_s, telemetry = self.arrived.popleft()
@@ -136,7 +135,6 @@ class CoreBars(QWidget):
         theme.changed.connect(self.update)
 
     def show_shares(self, shares_pct: tuple[float, ...]) -> None:
-        """Show the utilisation of each CPU in percent; empty if it is unknown."""
         self._shares_pct = shares_pct
         shares = ", ".join(f"{number}: {share:.0f} %" for number, share in enumerate(shares_pct)) or "n/a"
         self.setAccessibleName(sentence("live.each_core_with_shares", shares=shares))
@@ -180,8 +178,6 @@ class Figures(QWidget):
         """Show telemetry.
 
         Args:
-            telemetry: The latest telemetry; None if there is none yet.
-            machine: The computer; None if unknown.
             power_forbidden: Whether only administrators may read the CPU's power.
         """
         self.sections = figure_sections(telemetry or Telemetry(), machine)
@@ -201,7 +197,6 @@ class Figures(QWidget):
             set_tip(value, why)
 
     def _make(self) -> None:
-        """Rebuild the cells after the number of GPUs has changed."""
         while (item := self._grid.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.setParent(None)
@@ -226,7 +221,6 @@ class Section:
     """Telemetry of the computer or of a GPU.
 
     Attributes:
-        name: Name of the GPU; "" for the computer.
         memory: Size of the memory as text; "" if unknown.
         figures: Message code of the label, and the value as text, for each quantity.
     """

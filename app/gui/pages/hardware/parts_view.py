@@ -40,7 +40,7 @@ class PartsView(QWidget):
         looking = (
             MachinePart(
                 "parts",
-                sentence("hardware_page.this_computer"),
+                sentence("compare.you"),
                 sentence("hardware_page.parts"),
                 sentence("label.checking"),
             ),
@@ -53,7 +53,6 @@ class PartsView(QWidget):
         self._place()
 
     def text(self) -> str:
-        """Return the components as text; "" if they are still unknown."""
         if self._services.finder.machine is None:
             return ""
         return "".join(f"{part.name}: {part.value}\n" for part in self._parts)

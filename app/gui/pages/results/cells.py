@@ -82,7 +82,6 @@ class GroupRow:
 
     @property
     def verdict(self) -> str | None:
-        """The worst verdict of the group; None if no run has one."""
         return self.answer.verdict
 
     def tip(self, key: str) -> str:
@@ -122,7 +121,6 @@ def _common(texts: Iterable[str]) -> str:
 
 
 def reasons_text(run: RunSummary) -> str:
-    """Return the names of the reasons for a run's verdict."""
     return ", ".join(plain_reason(code) for code in (run.reasons or "").split())
 
 

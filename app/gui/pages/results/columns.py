@@ -64,7 +64,7 @@ def _longest() -> dict[str, tuple[str, ...]]:
 
 def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics, *, has_groups: bool) -> dict[str, int]:
     """Return the width in pixels that each column needs for its heading and typical texts."""
-    texts = _longest() | {"workload": tuple(_title(workload) for workload in workloads)}
+    texts = _longest() | {"workload": tuple(workload_title(workload)[:60] for workload in workloads)}
     widths = {}
     for key, column in COLUMNS.items():
         fonts = QFontMetrics(tabular_font(TEXT_PX)) if column.is_number else metrics
@@ -120,12 +120,10 @@ class ColumnFitter:
         self.fit()
 
     def show_contents(self, workloads: frozenset[str], *, has_groups: bool) -> None:
-        """Fit the columns to the workloads in the table, and to groups if it has any."""
         self._workloads, self._has_groups = workloads, has_groups
         self.fit()
 
     def fit(self) -> None:
-        """Fit the columns to the table's width."""
         header = self._table.horizontalHeader()
         metrics = self._table.fontMetrics()
         wanted_px = wanted_widths(self._workloads, metrics, has_groups=self._has_groups)
@@ -150,12 +148,7 @@ class ColumnFitter:
 
 
 class ColumnMenu(QMenu):
-    """The menu that shows and hides columns. The choice is stored in the settings.
-
-    Attributes:
-        entries: An entry for each column, by key.
-        reset: The entry that restores the default columns.
-    """
+    """The menu that shows and hides columns. The choice is stored in the settings."""
 
     def __init__(self, services: Services, parent: QWidget) -> None:
         super().__init__(sentence("results_page.columns"), parent)
@@ -189,7 +182,3 @@ class ColumnMenu(QMenu):
             self._services.preferences.change(results_columns=None if keys == DEFAULT else list(keys))
         except AppError as error:
             self._services.complain(error)
-
-
-def _title(workload: str) -> str:
-    return workload_title(workload)[:60]

@@ -19,8 +19,6 @@ class Command:
     """A command.
 
     Attributes:
-        text: Message code of the text.
-        icon: Name of the icon.
         keys: Keyboard shortcut, active only where enabled; see `RunCommands`.
     """
 
@@ -49,7 +47,6 @@ class RunCommands(QObject):
     """The commands of a view. Buttons, menu and keyboard shortcuts share their state.
 
     Args:
-        theme: Theme that defines the colours of the icons.
         owner: The view that the commands belong to.
         handlers: The function for each command. Commands without one are omitted.
         with_keys: Commands whose shortcuts are active in the view. These shortcuts must not be used for editing in

@@ -32,12 +32,7 @@ _HEADINGS = {"engine": "setting.engine"}
 
 
 class GroupDetail(QWidget):
-    """Displays a stored group.
-
-    Signals:
-        left: The user returns to the table.
-        run_chosen: The user wants to open the run with this number.
-    """
+    """Displays a stored group."""
 
     left = Signal()
     run_chosen = Signal(int)
@@ -85,7 +80,6 @@ class GroupDetail(QWidget):
         self._show_result(group)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the context menu of the group's commands."""
         self.commands.open_menu(event.globalPos())
 
     def _show_result(self, group: Group) -> None:
@@ -101,14 +95,11 @@ class GroupDetail(QWidget):
         self.legend.setVisible(bool(self.legend.whole_text))
         if has_pairs:
             self.plot.show_group(group)
-        self._fill_runs(group)
-        self.results.setCurrentIndex(0 if has_pairs else 1)
-
-    def _fill_runs(self, group: Group) -> None:
         fill_items(self.runs, [[cell_text(run, key) for key in _COLUMNS] for run in group.runs])
         is_one_engine = len({(run.workload, run.engine) for run in group.runs}) <= 1
         for key in ("workload", "engine"):
             self.runs.setColumnHidden(_COLUMNS.index(key), is_one_engine)
+        self.results.setCurrentIndex(0 if has_pairs else 1)
 
     def _on_activated(self, index: QModelIndex) -> None:
         if self.group is not None and index.isValid():

@@ -64,7 +64,6 @@ class TextModel(TableModel):
         return len(self.texts)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return a cell's content."""
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self.columns[index.column()].alignment
         if role == Qt.ItemDataRole.DecorationRole and not index.column() and self.colour:
@@ -138,7 +137,6 @@ class ImportedCard(Card):
         self._services.query(look, self._show)
 
     def remove(self, result: ImportedResult | None) -> None:
-        """Delete a result, if there is one."""
         if result is not None:
             remove_imported(self._services, result, self.changed.emit)
 
@@ -181,11 +179,7 @@ class ImportedCard(Card):
 
 
 class ImportedDetail(QWidget):
-    """Displays all stored details of an imported result. The contents are created on first use.
-
-    Signals:
-        left: The user returns to the table.
-    """
+    """Displays all stored details of an imported result. The contents are created on first use."""
 
     left = Signal()
 

@@ -123,7 +123,6 @@ class RunsModel(TableModel):
         return above if is_below else None
 
     def toggle(self, row: int) -> None:
-        """Expand or collapse a group."""
         group_id, first = -self.rows[row], row + 1
         run_ids = self.shown.groups[group_id]
         last = row + len(run_ids)
@@ -204,7 +203,6 @@ class RunsModel(TableModel):
             do()
 
     def catch_up(self) -> None:
-        """Call the functions postponed by `when_named`."""
         put_off, self._put_off = self._put_off, []
         for do in put_off:
             self.when_named(do)

@@ -49,7 +49,6 @@ class EmptyCard(Card):
         self.body.addLayout(column(None, self._title, self._text, middle, None, spacing_px=2 * GAP_PX))
 
     def show_reason(self, *, is_filtered: bool) -> None:
-        """Explain that nothing matches the filters or that there are no runs."""
         self._title.setText(sentence("results_page.no_match" if is_filtered else "results_page.no_results"))
         note = "results_page.no_match_note" if is_filtered else "results_page.no_results_note"
         self._text.setText(sentence(note))
@@ -60,7 +59,6 @@ class ResultsPage(QWidget):
     """Displays, filters, renames, exports and deletes stored runs.
 
     Signals:
-        state_changed: The available actions have changed: copy, save, undo.
         run_requested: The user has no results yet and wants to start a run.
         again_requested: The user wants to repeat a run or group. The argument is a Plan that this computer can
             run.
@@ -98,19 +96,16 @@ class ResultsPage(QWidget):
 
     @property
     def run(self) -> Run | None:
-        """The open run; None if there is none."""
         shown = self._stack.currentWidget()
         return self.detail.run if self.detail is not None and shown is self.detail else None
 
     @property
     def group(self) -> Group | None:
-        """The open group; None if there is none."""
         shown = self._stack.currentWidget()
         return self.group_detail.group if self.group_detail is not None and shown is self.group_detail else None
 
     @property
     def can_copy(self) -> bool:
-        """Whether anything is open or selected."""
         return self.run is not None or self.group is not None or bool(self.table.selected_rows())
 
     @property
@@ -139,7 +134,6 @@ class ResultsPage(QWidget):
         self.imported.refresh()
 
     def selected_ids(self) -> list[int]:
-        """Return the numbers of the selected runs, in the table's order."""
         return self.table.selected_ids()
 
     def open_run(self, run_id: int) -> None:
@@ -175,7 +169,6 @@ class ResultsPage(QWidget):
         self._services.query(prepare, self.again_requested.emit)
 
     def compare(self) -> None:
-        """Request to compare the open or selected runs."""
         if ids := self._target_ids():
             self.compare_requested.emit(ids)
 
@@ -208,15 +201,12 @@ class ResultsPage(QWidget):
             copy_rows(self._services, ids)
 
     def copy_picture(self) -> None:
-        """Copy the share picture of the open or selected run."""
         self._with_run(self.result_actions.copy_picture)
 
     def save_picture(self) -> None:
-        """Save the share picture of the open or selected run."""
         self._with_run(partial(self.result_actions.save_picture, again=self.run_again))
 
     def share(self) -> None:
-        """Open the share dialog for the open or selected run."""
         self._with_run(partial(self.result_actions.share, again=self.run_again))
 
     def delete(self) -> None:
@@ -476,7 +466,6 @@ class ResultsPage(QWidget):
 
 
 def _has_page(database: Database, group: Group) -> bool:
-    """Return whether the page of a group's kind shows the full results of this group."""
     kind = kind_of(group)
     try:
         return kind.has_own_page and bool(kind.load(database, group.id).group.runs)

@@ -117,7 +117,6 @@ class RunDetail(QWidget):
     """Displays a stored run.
 
     Signals:
-        left: The user returns to the table.
         commented: The user changed the run's name. The argument is the new name.
     """
 
@@ -157,7 +156,6 @@ class RunDetail(QWidget):
 
     @property
     def run(self) -> Run | None:
-        """The displayed run; None if there is none."""
         return self.judged.run if self.judged is not None else None
 
     def show_run(self, run: JudgedRun) -> None:
@@ -178,12 +176,10 @@ class RunDetail(QWidget):
         self._fill_tables()
 
     def edit_name(self) -> None:
-        """Start editing the run's name."""
         self.comment.setFocus()
         self.comment.selectAll()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the context menu of the run's commands."""
         self.commands.open_menu(event.globalPos())
 
     def rename(self, run_id: int, comment: str) -> None:

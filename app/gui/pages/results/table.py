@@ -95,7 +95,7 @@ class RunsTable(QTableView):
                 model.toggle(row)
         elif (
             event.key() == Qt.Key.Key_Left
-            and index.column() == self._first_column()
+            and index.column() == next(number for number in range(len(KEYS)) if not self.isColumnHidden(number))
             and (above := model.group_row_of(row)) is not None
         ):
             self.setCurrentIndex(model.index(above, index.column()))
@@ -113,7 +113,6 @@ class RunsTable(QTableView):
         return [self._model.rows[row] for row in self._selected_rows()]
 
     def selected_ids(self) -> list[int]:
-        """Return the numbers of the selected runs, including those in groups, in the table's order."""
         return self._model.ids_of(self.selected_rows())
 
     def _selected_rows(self) -> list[int]:
@@ -134,9 +133,6 @@ class RunsTable(QTableView):
         if self.isColumnHidden(self.currentIndex().column()):
             flags = QItemSelectionModel.SelectionFlag
             self.selectionModel().setCurrentIndex(self.currentIndex().siblingAtColumn(STARTED), flags.NoUpdate)
-
-    def _first_column(self) -> int:
-        return next(number for number in range(len(KEYS)) if not self.isColumnHidden(number))
 
     def _on_clicked(self, index: QModelIndex) -> None:
         if index.column() == STARTED and self._model.is_group(index.row()):

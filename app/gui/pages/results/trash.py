@@ -13,11 +13,7 @@ from app.gui.services.bundle import Services
 
 
 class Trash(QObject):
-    """Deletes and restores runs in the background, and notifies the user.
-
-    Signals:
-        changed: Runs were deleted or restored.
-    """
+    """Deletes and restores runs in the background, and notifies the user."""
 
     changed = Signal()
 

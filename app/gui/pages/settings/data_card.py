@@ -25,11 +25,7 @@ from app.gui.widgets.split_button import SplitButton
 
 
 class DataCard(Card):
-    """Lets the user change the data set folder, and download, import and remove data sets.
-
-    Signals:
-        changed: The available data sets have changed.
-    """
+    """Lets the user change the data set folder, and download, import and remove data sets."""
 
     changed = Signal()
 
@@ -58,7 +54,6 @@ class DataCard(Card):
         self.body.addLayout(self._list)
 
     def refresh(self) -> None:
-        """Reload the folder's contents."""
         paths = self._services.paths
         custom = self._services.preferences.settings.datasets_folder is not None
         self.usual_button.setVisible(custom)
@@ -193,12 +188,7 @@ class DatasetLine(QWidget):
         )
 
     def show_state(self, dataset: InstalledDataset, size_bytes: int) -> None:
-        """Show whether the data set is installed.
-
-        Args:
-            dataset: The data set with its current state.
-            size_bytes: Size on disk.
-        """
+        """Show whether the data set is installed."""
         self.dataset = dataset
         if dataset.installed:
             text = sentence("settings.data_there", size_bytes=size_bytes)
@@ -219,18 +209,15 @@ class DatasetLine(QWidget):
             part.setEnabled(import_)
 
     def show_download(self, download: Download | None) -> None:
-        """Show the progress of the download; None if no download is in progress."""
         self.progress.setVisible(download is not None)
         if download is not None:
             self.progress.show_progress(download.sentence(), download.share, may_cancel=not download.cancelled)
             self._allow(import_=False)
 
     def allow_download(self, *, allowed: bool) -> None:
-        """Enable the download, unless the data set is installed."""
         self.get_button.setEnabled(allowed and not self.dataset.installed)
 
     def show_busy(self, text: str) -> None:
-        """Show that work is in progress that can't be cancelled."""
         self.state.show_text(text)
         self._allow(import_=False)
         for button in (self.get_button, self.remove_button):

@@ -31,11 +31,7 @@ REPAIRED = frozenset({"damaged", "other_python"})
 
 
 class EngineLine(QWidget):
-    """Displays an engine with its buttons, or the progress of its installation.
-
-    Signals:
-        variant_changed: The user selected another build.
-    """
+    """Displays an engine with its buttons, or the progress of its installation."""
 
     variant_changed = Signal()
 
@@ -93,7 +89,6 @@ class EngineLine(QWidget):
         self.variant.setCurrentIndex(0)
 
     def show_work(self, work: EngineWork) -> None:
-        """Show the progress of an installation or check."""
         self._below.setCurrentIndex(1)
         self.cancel_button.setEnabled(not work.cancelled)
         self.progress_text.setText(sentence("run.cancelling") if work.cancelled else work.status_text())
@@ -190,7 +185,6 @@ def _device(gpus: tuple[Gpu, ...]) -> str:
 
 
 def _offered(offer: BuildFit, *, is_other: bool) -> str:
-    """Describe the devices that a build would use, and its size, or explain why it can't use a GPU."""
     if offer.obstacle is not None:
         return text(offer.obstacle)
     variant, device = offer.variant, _device(offer.gpus)

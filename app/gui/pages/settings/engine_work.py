@@ -25,7 +25,6 @@ class EngineWork:
     """An installation or check. `share` and `status_text` may be called from any thread.
 
     Args:
-        title: Title of the engine.
         clock: Returns the time in seconds, to compute the download rate.
     """
 
@@ -42,13 +41,11 @@ class EngineWork:
         return self._cancellable(lambda progress: install_engine(paths, variant, source, progress))
 
     def check(self, paths: Paths, engine: str) -> Checkup | None:
-        """Check an installed engine. Returns None if cancelled."""
         self._now = ("check", 0, 0)
         return self._cancellable(lambda progress: check_engine(paths, engine, progress))
 
     @property
     def share(self) -> float | None:
-        """Completed share of the download, 0 to 1; None in other phases."""
         phase, done_bytes, total_bytes = self._now
         return done_bytes / total_bytes if phase == "download" and total_bytes else None
 

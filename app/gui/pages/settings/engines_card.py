@@ -28,11 +28,7 @@ _Result = TypeVar("_Result")
 
 
 class EnginesCard(Card):
-    """Lists all engines. Operations run in the background, one at a time.
-
-    Signals:
-        filled: The list of engines has been loaded.
-    """
+    """Lists all engines. Operations run in the background, one at a time."""
 
     filled = Signal()
 
@@ -56,7 +52,6 @@ class EnginesCard(Card):
 
     @property
     def is_busy(self) -> bool:
-        """Whether an engine is being installed, checked or removed."""
         return self._worked_on != ""
 
     def refresh(self) -> None:
@@ -66,7 +61,6 @@ class EnginesCard(Card):
             self._services.tasks.start(look, done, self._services.complain)
 
     def cancel(self) -> None:
-        """Cancel the current installation or check."""
         if self._work is not None:
             self._work.cancelled = True
             self._on_tick()

@@ -21,11 +21,7 @@ WIDTH_PX = 880
 
 
 class SettingsPage(QWidget):
-    """Lets the user change the settings. Changes are saved immediately.
-
-    Signals:
-        folder_changed: The data set folder or its contents have changed.
-    """
+    """Lets the user change the settings. Changes are saved immediately."""
 
     folder_changed = Signal()
 

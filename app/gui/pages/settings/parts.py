@@ -14,7 +14,6 @@ from app.gui.widgets.dialogs import question
 
 
 def setting(name: str, note: QWidget | str, *controls: QWidget) -> QHBoxLayout:
-    """Return a row with a setting's name, a note below it, and controls on the right."""
     below = label(note, muted=True, wrap=True) if isinstance(note, str) else note
     if not isinstance(below, ElidedLabel):
         below.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -44,6 +43,5 @@ def open_dialog(dialog: QDialog) -> None:
 
 
 def open_folder(services: Services, folder: Path) -> None:
-    """Open a folder in the system's file manager."""
     if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
         services.notify(sentence("settings.folder_not_opened", folder=str(folder)), "caution", "", None)

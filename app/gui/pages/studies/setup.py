@@ -59,7 +59,6 @@ class StudyList(QListWidget):
         self.setTextElideMode(Qt.TextElideMode.ElideNone)
 
     def fit(self) -> None:
-        """Make each row as high as its text, and the list no higher than its rows."""
         room = QRect(0, 0, max(1, self.viewport().width() - 2 * ITEM_PX), 10_000)
         height_px = 0
         for item in filter(lambda item: not item.isHidden(), map(self.item, range(self.count()))):
@@ -76,11 +75,7 @@ class StudyList(QListWidget):
 
 
 class StudySetup(PlanSetup):
-    """The card that sets up a study.
-
-    Signals:
-        price_changed: The price of this computer has changed.
-    """
+    """The card that sets up a study."""
 
     price_changed = Signal()
 

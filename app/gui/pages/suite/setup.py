@@ -69,7 +69,6 @@ class SuiteSetup(PlanSetup):
         self._services.tasks.start(plan, done, failed)
 
     def _offer(self) -> None:
-        """Offer this computer's devices."""
         machine = self._services.finder.machine
         if machine is not None:
             self.devices.offer(device_choices(self._services.engines.installed, machine))

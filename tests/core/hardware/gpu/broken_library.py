@@ -17,7 +17,6 @@ _LOAD, _DYNAMIC_SEGMENT, _STACK = 1, 2, 0x6474E551
 
 
 def broken_library(kind: Kind, at: Place) -> bytes:
-    """Return a shared library of Linux that crashes or hangs when it is loaded, or when its function is called."""
     number, crash, loop, done = _MACHINES[platform.machine()]
     name = b"\x00nvmlInit_v2\x00"
     wrong = crash if kind == "crashes" else loop

@@ -13,7 +13,6 @@ MODULES = (apple, nvidia, nvidia_smi)
 
 @pytest.fixture(autouse=True)
 def nothing_hung() -> Iterator[None]:
-    """Forget which drivers hung."""
     for module in MODULES:
         module.HUNG.clear()
     nvml_trial.forget()
@@ -25,7 +24,6 @@ def nothing_hung() -> Iterator[None]:
 
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
-    """A driver with two of NVIDIA's GPUs."""
     fake = FakeDriver(2)
     monkeypatch.setitem(sys.modules, "pynvml", fake.module())
     return fake

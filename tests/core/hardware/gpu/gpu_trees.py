@@ -17,7 +17,6 @@ _opened: list[list[str]] = []
 
 
 def plant(root: Path, *names: str, ids: bool = True) -> Path:
-    """Build the folders of these texts: "[folder]", "file = content", "link -> target"."""
     for name in names:
         folder = root
         for line in (DATA / f"{name}.txt").read_text(encoding="utf-8").splitlines():
@@ -58,13 +57,11 @@ def device(root: Path, address: str) -> Path:
 
 
 def known(record: Gpu | GpuTelemetry) -> dict[str, object]:
-    """Return what is known, by name."""
     return {name: value for name, value in asdict(record).items() if value not in (None, ())}
 
 
 @contextmanager
 def opened_files() -> Iterator[list[str]]:
-    """Note the files that this process opens."""
     if not hasattr(sys, "_gpu_tree_hook"):
         sys._gpu_tree_hook = True  # type: ignore[attr-defined]  # hooks stay for good
         sys.addaudithook(_note)

@@ -84,7 +84,6 @@ def test_gputil_failures_mean_no_gpus(smi_folder: Path, reader: gpu.GpuReader, t
 
 
 def has_ended(pid: int) -> bool:
-    """Tell whether a process is gone, or dead and only not yet reaped."""
     try:
         return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:

@@ -28,7 +28,6 @@ RASPBERRY = "Features\t: fp asimd evtstrm crc32 cpuid\n"
 
 
 def thread(number: int, core: int, **files: str) -> dict[str, str]:
-    """Return what Linux has of a logical processor."""
     files |= {"topology__core_id": str(core), "topology__physical_package_id": "0"}
     return {f"{CPUS}{number}/{name.replace('__', '/')}": text for name, text in files.items()}
 
@@ -81,12 +80,10 @@ def test_acpi_calls_the_base_clock_the_highest(
 
 
 def core(efficiency_class: int) -> bytes:
-    """Return a PROCESSOR_RELATIONSHIP with one group mask, as Windows lays it out."""
     return struct.pack("<IIBB20xH16x", 0, 48, 0, efficiency_class, 1)
 
 
 def cache(level: int, kind: int, size_bytes: int) -> bytes:
-    """Return a CACHE_RELATIONSHIP with one group mask."""
     return struct.pack("<IIBBHII20x16x", 2, 56, level, 8, 64, size_bytes, kind)
 
 

@@ -274,7 +274,6 @@ def test_what_is_no_answer_of_diskutil(told: bytes) -> None:
 
 
 def descriptor(name: bytes, bus: int) -> bytes:
-    """Return a STORAGE_DEVICE_DESCRIPTOR with the name behind it, and a serial number behind that."""
     head = struct.pack("<IIBBBBIIIII", 40, 80, 0, 0, 0, 1, 0, 40, 0, 41 + len(name), bus)
     return head.ljust(40, b"\0") + name + b"\0" + b"S5GXNX0R123456\0"
 

@@ -69,7 +69,6 @@ class FakeTime:
         return stopping.is_set()
 
     def sample_times_s(self, count: int, act: Callable[[int], None]) -> list[float]:
-        """Let a monitor collect telemetry this many times, every 0.1 s, and return when it did."""
         receiver = Receiver(count)
 
         def receive(monotonic_s: float, telemetry: Telemetry) -> None:
@@ -403,7 +402,6 @@ ONE_AND_TWO = SimpleNamespace(read_bytes=1, write_bytes=2)
 
 @pytest.fixture
 def counts(monkeypatch: pytest.MonkeyPatch) -> Counts:
-    """What Linux counts, by the name of the block device."""
     counts: Counts = {}
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: counts)

@@ -75,8 +75,6 @@ def test_a_package_precedes_its_cores(chips: dict[str, list[tuple[str, float]]],
 
 
 class Performance:
-    """Windows' counter of the processors' performance."""
-
     def __init__(self, *shares_pct: float) -> None:
         self.shares_pct = shares_pct
 

@@ -16,7 +16,6 @@ from workloads.protocol.machine import Gpu, Machine
 
 @pytest.fixture
 def eight_cores(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """A computer with 8 cores and 16 threads, all of them usable."""
     monkeypatch.setattr(planning, "visible_cpus", lambda: 16)
     monkeypatch.setattr(runner_module, "visible_cpus", lambda: 16)
     return replace(machine, physical_cores=8, logical_cores=16, memory_bytes=64 * 10**9)
@@ -29,7 +28,6 @@ def runner(paths: Paths, eight_cores: Machine) -> Runner:
 
 @pytest.fixture
 def with_card(eight_cores: Machine, paths: Paths) -> Runner:
-    """A runner on a computer with a card whose power limit can be set."""
     card = Gpu("NVIDIA GeForce RTX 3090", "nvidia", 24 * 10**9, compute_capability="8.6")
     card = replace(card, power_limit_w=370.0, power_default_w=370.0, power_min_w=200.0, power_max_w=390.0)
     return Runner(paths, replace(eight_cores, os_name="Linux 6.1", gpus=(card,)))
@@ -37,5 +35,4 @@ def with_card(eight_cores: Machine, paths: Paths) -> Runner:
 
 @pytest.fixture
 def stored(database: Database, eight_cores: Machine) -> Store:
-    """Store a study of a plan, with what each point gives."""
     return partial(store_study, database, eight_cores)

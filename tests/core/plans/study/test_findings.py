@@ -38,8 +38,6 @@ CIFAR = CATALOGUE["cifar10_keras_cnn"]
 
 @pytest.fixture
 def study(runner: Runner, stored: Store) -> Callable[..., StudyResult]:
-    """Store a study that is one click, with what each point gave."""
-
     def make(key: str, outcome: Callable[[RunSpec], Outcome], **how: object) -> StudyResult:
         return stored(plan_preset(key, runner, **how), outcome)  # type: ignore[arg-type]
 
@@ -191,8 +189,6 @@ def test_every_study_with_a_result_says_something_and_has_a_picture(study: Make,
 def in_phase(
     prediction_of_jax: float, prediction: float, training_of_jax: float, training: float
 ) -> Callable[[RunSpec], Outcome]:
-    """Return what each engine gives in each phase."""
-
     def outcome(spec: RunSpec) -> Outcome:
         if spec.workload.endswith("_inference"):
             return prediction_of_jax if spec.engine == "jax" else prediction
@@ -361,7 +357,6 @@ Rates = Callable[[int, int], dict[str, float]]
 
 @pytest.fixture
 def folders(tmp_path: Path) -> list[str]:
-    """Two folders that exist."""
     places = [tmp_path / "fast drive", tmp_path / "slow drive"]
     for place in places:
         place.mkdir()
@@ -376,7 +371,6 @@ def result(runner: Runner, stored: Store, folders: list[str]) -> StudyResult:
 
 
 def measured(result: StudyResult, rates: Rates, spread: float = 1.01) -> Details:
-    """Return what the points measured in two rounds, by CPUs and number of the folder."""
     phases = {}
     for point in result.done:
         once = rates(int(point.spec.settings["cpus"]), int(point.place[1].split()[1]))

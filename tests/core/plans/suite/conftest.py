@@ -52,7 +52,6 @@ def store(database: Database, machine: Machine) -> Store:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[Database]:
-    """The results of somebody else."""
     paths = default_paths({"EPOCHMARK_HOME": str(tmp_path / "elsewhere")})
     paths.create()
     with Database(paths.database) as opened:
@@ -61,8 +60,6 @@ def elsewhere(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def send(database: Database, elsewhere: Database, tmp_path: Path) -> Send:
-    """Send runs elsewhere, in a file of this name."""
-
     def send_file(ids: list[int], name: str) -> None:
         path = tmp_path / "sent" / name
         path.parent.mkdir(parents=True, exist_ok=True)

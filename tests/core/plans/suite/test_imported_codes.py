@@ -34,7 +34,6 @@ CARD = {"device": "gpu:0", "device_name": "NVIDIA GeForce RTX 5070", "settings":
 
 @pytest.fixture(params=["cpu", "gpu:0"])
 def result(store: Store, request: pytest.FixtureRequest, database: Database) -> SuiteResult:
-    """A suite whose rounds differ, on the CPU and on a card."""
     on_card = request.param != "cpu"
     specs = tuple(
         part.spec(engine="tensorflow", device=request.param, without_tf32=on_card) for part in SUITE_1.parts

@@ -36,7 +36,7 @@ def test_the_rank_counts_only_what_is_drawn_and_is_honest_about_few(plan: Plan, 
     assert report.notes()[0] == sentence("suite.rank_sentence", rank=rank)
     places = report.figures()[0]
     assert len(places.rows) == 5
-    assert places.rows[1] == sentence("hardware_page.this_computer")
+    assert places.rows[1] == sentence("compare.you")
     marked = [spot is not None and spot.is_marked for spot in places.series[0].spots]
     assert marked == [False, True, False, False, False]
     assert rank in report.card(0).notes
@@ -56,6 +56,6 @@ def test_a_picture_has_room_for_the_scores_nearest_to_ones_own(
     assert isinstance(chart, Figure)
     assert len(report.figures()[0].rows) == better + worse + 2
     assert len(chart.rows) == len(chart.series[0].spots) == min(10, better + worse + 2)
-    assert chart.rows.index(sentence("hardware_page.this_computer")) == place
+    assert chart.rows.index(sentence("compare.you")) == place
     whole = report.figures()[0].rows
     assert "|".join(chart.rows) in "|".join(whole), "in the same order, and nothing between is left out"

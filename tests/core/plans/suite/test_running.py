@@ -10,7 +10,7 @@ from app.core.plans.suite.uncertainty import Score
 from app.core.records import Plan, Suite
 from app.core.runs.plan_session import resume_plan, run_plan
 from app.core.runs.runner import Runner
-from app.core.storage.database import Database
+from tests.core.storage.storing import in_database
 from tests.sure import sure
 from workloads.protocol.machine import Machine
 
@@ -35,8 +35,7 @@ def test_a_part_that_fails_or_lacks_memory_stops_no_other_one(paths: Paths, mach
     runner = Runner(paths, machine)
     session = run_plan(plan_of("crash", "out_of_memory", "ok"), runner)
     assert session.wait(60)
-    with Database(paths.database) as database:
-        result = load_suite(database, sure(session.group_id))
+    result = in_database(paths.database, load_suite, sure(session.group_id))
     assert [each.state for each in result.parts] == ["failed", "out_of_memory", "done"]
     assert result.parts[1].score == Score(0.0)
     assert result.total is None
@@ -44,7 +43,6 @@ def test_a_part_that_fails_or_lacks_memory_stops_no_other_one(paths: Paths, mach
     assert all(each.reason for each in result.parts)
     resumed = resume_plan(result.group, result.left, runner)
     assert resumed.wait(60)
-    with Database(paths.database) as database:
-        again = load_suite(database, sure(session.group_id))
+    again = in_database(paths.database, load_suite, sure(session.group_id))
     assert len(again.group.runs) == 5, "only what has no result ran again"
     assert again.parts[2].run == result.parts[2].run

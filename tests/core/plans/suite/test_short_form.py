@@ -46,7 +46,6 @@ _RUN = next(filter(short_form, golden()))
 
 
 def suite(speeds: list[tuple[float, ...]], **columns: Any) -> SuiteResult:
-    """Return a suite, given how many times as fast as the reference each test was in each round."""
     base = replace(summary_of(_RUN), preset="quick", precision="float32", verdict="valid", data_source=None)
     parts = []
     for part, rounds in zip(SUITE_1.parts, speeds, strict=True):
@@ -104,7 +103,6 @@ def test_a_score_at_the_edge_of_a_digit_is_not_rounded_to_the_other_side(points:
 
 
 def suite_of(results: tuple[Any, ...]) -> SuiteResult:
-    """Return the suite of results from a short form."""
     runs = [summary_of(each) for each in results]
     parts = [
         sure(scored_part(part, [run for run in runs if run.workload == part.workload], SUITE_1.rounds))

@@ -19,7 +19,6 @@ from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.plans.ab import ab_plan
 from app.core.records import Group, Plan
-from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.core.titles import differing
 from app.gui.charts.pair_plot import ratio_scale
@@ -29,6 +28,7 @@ from app.gui.pages.ab.side_form import SideForm, side_settings
 from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.editors import set_edited
 from tests.conftest import pretend_installed
+from tests.core.storage.storing import in_database
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import save_to
 from tests.gui.run.test_runs import NO, YES, answer, workers
@@ -69,8 +69,7 @@ def ended(driver: Driver, page: AbPage) -> Callable[[], bool]:
 
 
 def stored(driver: Driver) -> list[Group]:
-    with Database(driver.services.paths.database) as database:
-        return list_groups(database)
+    return in_database(driver.services.paths.database, list_groups)
 
 
 def demo(**parameters: object) -> RunSpec:
@@ -492,7 +491,6 @@ def devices_of(side: SideForm) -> list[str]:
 
 
 def install(driver: Driver, paths: Paths, *engines: str) -> None:
-    """Pretend that engines are installed, with builds for the processor."""
     for engine in engines:
         pretend_installed(engine, paths)
     driver.services.engines.look()
@@ -500,7 +498,6 @@ def install(driver: Driver, paths: Paths, *engines: str) -> None:
 
 
 def told(engines: QComboBox, code: str) -> bool:
-    """Return whether the tip of PyTorch in the list is this sentence."""
     return str(engines.itemData(1, Qt.ItemDataRole.ToolTipRole)) == plain_tip(sentence(code, engine="PyTorch"))
 
 

@@ -15,7 +15,7 @@ from app.core.storage.groups import list_groups
 from app.gui.pages.settings.page import SettingsPage
 from app.gui.shell.change_dialog import ChangeDialog
 from tests.conftest import pretend_installed
-from tests.core.storage.storing import store
+from tests.core.storage.storing import in_database, store
 from tests.gui.driving import Driver
 from tests.saying import said
 from workloads import CATALOGUE
@@ -30,8 +30,6 @@ WINDOWS = "Windows 11"
 
 @pytest.fixture
 def on_computer(driver: Driver, paths: Paths) -> Callable[..., None]:
-    """Show the window as on another computer: on_computer(os_name, gpu, torch="cuda")."""
-
     def show(os_name: str, *gpus: Gpu, **variants: str) -> None:
         engines = driver.services.engines
         driver.become(os_name=os_name, architecture="x86_64", gpus=gpus)
@@ -289,8 +287,7 @@ def test_all_engines_run_in_turn_and_it_says_which_is_fastest(
     assert driver.services.bridge.plan is not None
     assert driver.services.bridge.plan.kind == "engines"
     driver.until(lambda: driver.page.run is not None)
-    with Database(driver.services.paths.database) as database:
-        (group,) = list_groups(database, "engines")
+    (group,) = in_database(driver.services.paths.database, list_groups, "engines")
     assert [run.status for run in group.runs] == ["completed", "failed", "failed", "completed"]
     assert said("engine_page.is_fastest", engine="TensorFlow").is_all_of(driver.view.headline.rank.whole_text)
     table = driver.view.charts.engines

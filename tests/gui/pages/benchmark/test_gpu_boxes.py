@@ -21,7 +21,6 @@ NETWORK = CATALOGUE["mnist_mlp"]
 
 @pytest.fixture
 def setup(driver: Driver) -> SetupView:
-    """The form on a computer with three cards, with all settings shown."""
     driver.become(os_name="Linux 6.1", architecture="x86_64", gpus=(CARD,) * 3)
     setup = driver.page.setup
     setup.workload.choose(NETWORK.id)

@@ -34,7 +34,7 @@ from app.gui.pages.benchmark.parameter_form import ParameterForm
 from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.editors import FolderEdit
 from tests.core.datasets.server import Server, halted
-from tests.core.storage.storing import store
+from tests.core.storage.storing import in_database, store
 from tests.gui.driving import Driver
 from tests.saying import said
 from tests.sure import only, sure
@@ -61,7 +61,6 @@ def told_time(
 
 
 def turn_wheel(widget: QWidget, *, up: bool = False) -> None:
-    """Turn the wheel by three notches over a widget, wherever the focus is."""
     window = widget.window()
     place = QPointF(widget.mapTo(window, widget.rect().center()))
     QTest.wheelEvent(window.windowHandle(), place, QPoint(0, (3 if up else -3) * NOTCH))
@@ -160,20 +159,9 @@ def test_all_choices_are_seen_in_a_small_window_even_with_cautions(driver: Drive
     assert setup.summary.whole_text.endswith("for validation.")
 
 
-def test_in_the_smallest_window_the_choices_scroll_above_the_button(driver: Driver) -> None:
-    setup = driver.page.setup
-    driver.window.resize(driver.window.minimumSize())
-    driver.until(lambda: driver.window.height() == 480)
-    scroll = only(QScrollArea, setup.findChild(QScrollArea))
-    driver.until(lambda: scroll.verticalScrollBar().maximum() > 0)
-    bottom = setup.run_button.mapTo(driver.window, setup.run_button.rect().bottomLeft()).y()
-    assert setup.run_button.isVisible()
-    assert bottom < driver.window.height()
-
-
 def test_a_place_is_kept_for_this_computer(driver: Driver) -> None:
     slot = sure(driver.page.setup.known.bars.slot)
-    assert said("hardware_page.this_computer").is_all_of(slot[0])
+    assert said("compare.you").is_all_of(slot[0])
     choose(driver, "demo")
     assert driver.page.setup.known.bars.slot == slot
 
@@ -262,8 +250,7 @@ def test_the_current_network_has_the_settings_that_are_ranked(driver: Driver) ->
 def test_the_time_is_measured_by_earlier_runs(driver: Driver) -> None:
     setup, machine = driver.page.setup, driver.machine
     driver.until(told_time(driver, "setup.time_after_first_run"))
-    with Database(driver.services.paths.database) as database:
-        store(database, machine, 65.0, 60.0, 60.0)
+    in_database(driver.services.paths.database, store, machine, 65.0, 60.0, 60.0)
     setup.refresh()
     driver.until(told_time(driver, "setup.time", 10, epochs=10))
     setup.form.set_value("epochs", 2)
@@ -318,7 +305,6 @@ def test_only_the_time_of_the_latest_choice_is_shown(driver: Driver, monkeypatch
 
 
 def look_again(driver: Driver, server: Server) -> DatasetRow:
-    """Let the row see what the server has."""
     row = driver.page.setup.dataset
     driver.page.setup.advanced_button.setChecked(True)
     driver.page.setup.refresh()
@@ -525,8 +511,7 @@ def test_a_run_that_was_deleted_elsewhere_leaves_its_place(driver: Driver) -> No
     ids = store_runs(driver, 50.0, verdict="caution")
     driver.page.setup.refresh()
     driver.until(lambda: known.bars.slot is None)
-    with Database(driver.services.paths.database) as database:
-        trash_runs(database, ids)
+    in_database(driver.services.paths.database, trash_runs, ids)
     driver.window.show_page("results")
     driver.window.show_page("benchmark")
     driver.until(lambda: known.bars.slot is not None)

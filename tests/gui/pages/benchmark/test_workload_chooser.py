@@ -10,11 +10,10 @@ from pytestqt.qtbot import QtBot
 
 from app.core.messages import sentence
 from app.core.settings import Settings, load_settings, save_settings
-from app.core.storage.database import Database
 from app.gui.pages.benchmark.workload_box import RECENT_LIMIT, WorkloadBox, with_recent, workload_groups
 from app.gui.pages.benchmark.workload_chooser import KINDS, WorkloadChooser
 from app.gui.services.bundle import Services
-from tests.core.storage.storing import store
+from tests.core.storage.storing import in_database, store
 from tests.gui.driving import PATIENCE_MS, Driver, added
 from tests.saying import said
 from workloads import CATALOGUE, STANDARD
@@ -33,8 +32,7 @@ def opened(dialog: WorkloadChooser, qtbot: QtBot) -> WorkloadChooser:
 
 @pytest.fixture
 def chooser(services: Services, machine: Machine, qtbot: QtBot) -> Iterator[WorkloadChooser]:
-    with Database(services.paths.database) as database:
-        store(database, machine, 80.0, 60.0)
+    in_database(services.paths.database, store, machine, 80.0, 60.0)
     times_s = {("fcn_r", "tensorflow", "auto"): 40.0}
     dialog = opened(WorkloadChooser(services, machine, "mnist_cnn", times_s), qtbot)
     yield dialog
@@ -165,7 +163,6 @@ def test_no_column_of_the_chooser_is_cut(services: Services, machine: Machine, q
 
 
 def listed(box: WorkloadBox) -> list[str]:
-    """Return the box's entries: ids of workloads, and headings."""
     return [box.itemData(number) or box.itemText(number) for number in range(box.count())]
 
 

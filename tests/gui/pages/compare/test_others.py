@@ -8,13 +8,13 @@ from pytestqt.qtbot import QtBot
 
 from app.core.analysis.compare import Bar
 from app.core.messages import sentence
-from app.core.storage.database import Database
 from app.core.storage.imported_results import add_results
 from app.core.titles import level_title
 from app.gui.charts.bars import bar_key
 from app.gui.pages.compare.page import ComparePage
 from app.gui.services.bundle import Services
 from tests.core.result_file.results import golden
+from tests.core.storage.storing import in_database
 from tests.gui.conftest import Told
 from tests.gui.driving import added
 from tests.saying import said
@@ -31,7 +31,6 @@ def page(services: Services, qtbot: QtBot) -> ComparePage:
 
 
 def only_action(page: ComparePage) -> QAction:
-    """Return what the menu of a bar offers, which the keyboard opens."""
     place = QPoint(5, 5)
     event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, page.mapToGlobal(place))
     QApplication.sendEvent(page, event)
@@ -47,8 +46,7 @@ def imported(page: ComparePage) -> list[Bar]:
 def test_an_imported_result_has_its_bar_and_row_until_it_is_removed(
     page: ComparePage, services: Services, told: Told, qtbot: QtBot
 ) -> None:
-    with Database(services.paths.database) as database:
-        add_results(database, golden(), "lab.json")
+    in_database(services.paths.database, add_results, golden(), "lab.json")
     page.refresh()
     qtbot.waitUntil(lambda: len(imported(page)) == 2, timeout=PATIENCE_MS)
     keys = [bar_key(bar) for bar in imported(page)]

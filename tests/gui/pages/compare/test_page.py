@@ -21,7 +21,7 @@ from app.gui.charts.bars import Scale, scale_for, text_room, value_text
 from app.gui.pages.compare.page import ComparePage
 from app.gui.pages.compare.table import COLUMNS, CompareModel
 from app.gui.services.bundle import Services
-from tests.core.storage.storing import store
+from tests.core.storage.storing import in_database, store
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver, added
 from tests.saying import said
@@ -36,7 +36,6 @@ PUBLISHED = ["GTX 1080 Ti", "GTX 1060", "Colab GPU", "i7-9700K", "MX150", "i5-82
 
 @pytest.fixture
 def four_runs(services: Services, machine: Machine) -> None:
-    """Runs 1 (another batch), 2 (of last year), 3 (on a GPU) and, the newest, 4."""
     gpu = {"device": "gpu:0", "device_name": "NVIDIA GeForce RTX 4070", "started_at": DAY}
     with Database(services.paths.database) as database:
         store(database, machine, 70.0, 66.3, batch_size=32, columns={"device": "cpu", "started_at": DAY})
@@ -77,7 +76,7 @@ def test_without_own_runs_there_is_a_place_that_waits(page: ComparePage, qtbot: 
     opened(page, qtbot, runs=False)
     assert sorted(names(page)) == sorted(PUBLISHED)
     assert page.bar_list.slot == (
-        sentence("hardware_page.this_computer"),
+        sentence("compare.you"),
         sentence("compare_page.run_to_see_rank"),
     )
     assert page.baseline.currentText() == "i5-8250U"
@@ -103,7 +102,7 @@ def test_the_newest_run_is_you_and_earlier_ones_stand_beside_it(
     page: ComparePage, four_runs: None, qtbot: QtBot
 ) -> None:
     opened(page, qtbot)
-    assert names(page).index(sentence("hardware_page.this_computer")) == names(page).index(here("2018-11-20")) - 1
+    assert names(page).index(sentence("compare.you")) == names(page).index(here("2018-11-20")) - 1
     assert names(page)[:3] == ["GTX 1080 Ti", "RTX 4070 · 2026-11-19", "GTX 1060"]
     assert page.bar_list.slot is None
     assert page.reasons.text().splitlines()[1:] == [
@@ -115,16 +114,15 @@ def test_the_newest_run_is_you_and_earlier_ones_stand_beside_it(
 def test_a_run_unlike_any_published_one_explains_why_it_is_alone(
     page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
 ) -> None:
-    with Database(services.paths.database) as database:
-        store(database, machine, 70.0, 66.3, batch_size=32)
+    in_database(services.paths.database, store, machine, 70.0, 66.3, batch_size=32)
     opened(page, qtbot)
-    assert names(page) == [sentence("hardware_page.this_computer")]
+    assert names(page) == [sentence("compare.you")]
     assert all(name in page.reasons.text() for name in PUBLISHED)
     assert page.reasons.text().count(sentence("compare.other_setting", theirs="batch 100", mine="batch 32")) == 1
     assert page.baseline.currentIndex() == -1
     choose(page.baseline, "you")
     page.baseline.activated.emit(0)
-    assert page.bar_list.sentence() == f"{sentence('hardware_page.this_computer')} 66.3 s per epoch"
+    assert page.bar_list.sentence() == f"{sentence('compare.you')} 66.3 s per epoch"
 
 
 @pytest.mark.parametrize(("precision", "explains"), [("float32", True), ("mixed_float16", False)])
@@ -132,8 +130,7 @@ def test_bars_that_are_not_ranked_are_explained(
     precision: str, explains: bool, page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
 ) -> None:
     columns = {"workload": "gpt_mini", "metric": "tokens_per_s", "precision": precision, "batch_size": 16}
-    with Database(services.paths.database) as database:
-        store(database, machine, 70.0, 66.3, columns=columns)
+    in_database(services.paths.database, store, machine, 70.0, 66.3, columns=columns)
     opened(page, qtbot, runs=False)
     choose(page.workload, "gpt_mini")
     qtbot.waitUntil(lambda: any(bar.kind == "you" for bar in page.bar_list.bars), timeout=10_000)
@@ -143,8 +140,7 @@ def test_bars_that_are_not_ranked_are_explained(
 def test_selected_runs_have_the_scale_of_their_workload(
     page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
 ) -> None:
-    with Database(services.paths.database) as database:
-        run_id = store(database, machine, 70.0, 66.3)
+    run_id = in_database(services.paths.database, store, machine, 70.0, 66.3)
     opened(page, qtbot)
     choose(page.workload, "gpt_mini")
     qtbot.waitUntil(lambda: page.filters.scale.value == "linear", timeout=10_000)
@@ -177,32 +173,18 @@ def test_runs_with_energy_can_be_ranked_by_efficiency(
 def test_filters_keep_what_matches_and_always_you(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
     opened(page, qtbot)
     choose(page.filters.device, "gpu")
-    assert names(page) == [
-        "GTX 1080 Ti",
-        "RTX 4070 · 2026-11-19",
-        "GTX 1060",
-        "Colab GPU",
-        "MX150",
-        sentence("hardware_page.this_computer"),
-    ]
+    gpus = ["GTX 1080 Ti", "RTX 4070 · 2026-11-19", "GTX 1060", "Colab GPU", "MX150"]
+    assert names(page) == [*gpus, sentence("compare.you")]
     choose(page.filters.device, "tpu")
-    assert names(page) == [sentence("hardware_page.this_computer"), "Colab TPU"]
+    assert names(page) == [sentence("compare.you"), "Colab TPU"]
     choose(page.filters.device, "")
-    assert [page.filters.year.itemText(number) for number in range(page.filters.year.count())][-2:] == [
-        "2019",
-        "2018",
-    ]
+    years = [page.filters.year.itemText(number) for number in range(page.filters.year.count())]
+    assert years[-2:] == ["2019", "2018"]
     choose(page.filters.year, 2018)
-    assert names(page) == [
-        sentence("hardware_page.this_computer"),
-        here("2018-11-20"),
-    ]
+    assert names(page) == [sentence("compare.you"), here("2018-11-20")]
     assert page.baseline.currentText() == "i5-8250U"
     choose(page.filters.match, "exact")
-    assert names(page) == [
-        sentence("hardware_page.this_computer"),
-        here("2018-11-20"),
-    ]
+    assert names(page) == [sentence("compare.you"), here("2018-11-20")]
 
 
 def test_close_rows_can_be_left_out(page: ComparePage, qtbot: QtBot) -> None:
@@ -231,7 +213,7 @@ def test_filters_that_leave_nothing_say_so(page: ComparePage, services: Services
 
 
 def here(date: str) -> str:
-    return sentence("compare.own_here", computer=sentence("hardware_page.this_computer"), date=date)
+    return sentence("compare.own_here", computer=sentence("compare.you"), date=date)
 
 
 def published(name: str) -> str:
@@ -247,6 +229,11 @@ def test_every_bar_is_compared_with_the_baseline(page: ComparePage, four_runs: N
     better, scale = sentence("compare.lower_is_better"), sentence("compare_page.log_scale")
     assert page.card.note.whole_text == f"{better} · {scale} · {factors}"
     assert cells(page, 2)[:3] == ["2.2×", "1.1×", "baseline"]
+    page.baseline.setCurrentText(sentence("compare.you"))
+    page.baseline.activated.emit(page.baseline.currentIndex())
+    assert said("compare_page.times_as_this").is_in(page.card.note.whole_text)
+    page.baseline.setCurrentText("GTX 1060")
+    page.baseline.activated.emit(page.baseline.currentIndex())
     page.hide()
     opened(page, qtbot)
     qtbot.wait(100)
@@ -255,23 +242,13 @@ def test_every_bar_is_compared_with_the_baseline(page: ComparePage, four_runs: N
 
 def test_a_ratio_names_its_baseline_once_and_in_the_right_direction() -> None:
     fast, slow = (bar for bar in bars(STANDARD, None) if bar.name in ("GTX 1060", "i5-8250U"))
-    you = Bar(sentence("hardware_page.this_computer"), "you", 80.0)
+    you = Bar(sentence("compare.you"), "you", 80.0)
     assert value_text(you, slow, ratios=True) == "80.0 · 4.0×"
     assert value_text(fast, slow, ratios=True) == "9.00 · 36×"
     assert said("chart.is_baseline", value="320").is_all_of(value_text(slow, slow, ratios=True))
     assert value_text(slow, fast, ratios=True) == "320 · 0.028×"
     assert value_text(fast, slow) == "9.00"
     assert value_text(slow, None, ratios=True) == "320"
-
-
-def test_this_computer_as_the_baseline_is_called_that(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
-    opened(page, qtbot)
-    page.baseline.setCurrentIndex(page.baseline.findText(sentence("hardware_page.this_computer")))
-    page.baseline.activated.emit(page.baseline.currentIndex())
-    assert said("compare_page.times_as_this").is_in(page.card.note.whole_text)
-    page.baseline.setCurrentIndex(page.baseline.findText("GTX 1060"))
-    page.baseline.activated.emit(page.baseline.currentIndex())
-    assert said("compare_page.times_as_fast").is_in(page.card.note.whole_text)
 
 
 def test_the_scale_can_be_linear(page: ComparePage, qtbot: QtBot) -> None:
@@ -346,7 +323,7 @@ def test_the_table_shows_the_same_and_can_be_sorted_and_copied(
     assert page.table.isVisible()
     assert cells(page, 0) == names(page)
     assert cells(page, 3)[:2] == ["GPU", "GPU"]
-    at = names(page).index(sentence("hardware_page.this_computer"))
+    at = names(page).index(sentence("compare.you"))
     assert cells(page, 5)[at] == "TensorFlow 2.21.0"
     assert cells(page, 8)[at - 1 : at + 1] == ["exact", sentence("compare_page.match_own")]
     page.table.sortByColumn(1, Qt.SortOrder.DescendingOrder)
@@ -373,7 +350,7 @@ def test_a_run_that_ends_takes_its_place_at_once(
         run_id = store(database, machine, 7.0, 6.6)
     services.bridge.ended.emit(run_id)
     qtbot.waitUntil(lambda: here("20") in " ".join(names(page)), timeout=10_000)
-    assert said("hardware_page.this_computer").is_all_of(names(page)[1])
+    assert said("compare.you").is_all_of(names(page)[1])
 
 
 def test_the_number_of_own_runs_is_a_choice(
@@ -442,15 +419,14 @@ def test_a_click_on_a_bar_opens_its_run(page: ComparePage, four_runs: None, qtbo
     bar_list.setFocus()
     for _ in range(len(names(page))):
         QTest.keyClick(bar_list, Qt.Key.Key_Up)
-    for _ in range(names(page).index(sentence("hardware_page.this_computer"))):
+    for _ in range(names(page).index(sentence("compare.you"))):
         QTest.keyClick(bar_list, Qt.Key.Key_Down)
     QTest.keyClick(bar_list, Qt.Key.Key_Return)
     assert chosen == [3, 4]
 
 
 def test_the_window_opens_the_run_of_a_bar(driver: Driver, machine: Machine) -> None:
-    with Database(driver.services.paths.database) as database:
-        run_id = store(database, machine, 70.0, 66.3)
+    run_id = in_database(driver.services.paths.database, store, machine, 70.0, 66.3)
     driver.window.show_page("compare")
     driver.window.compare.run_chosen.emit(run_id)
     driver.until(lambda: driver.window.results.run is not None)

@@ -53,7 +53,6 @@ def view(services: Services, qtbot: QtBot) -> Iterator[DoctorView]:
 
 
 def tops(view: DoctorView) -> dict[str, int]:
-    """Return how far down each text is."""
     return {label.text(): label.mapTo(view, label.rect().topLeft()).y() for label in view.findChildren(QLabel)}
 
 
@@ -64,7 +63,6 @@ def texts(view: DoctorView) -> str:
 
 
 def trials() -> list[psutil.Process]:
-    """Return the doctor's throw-away processes that are still there."""
     found = []
     for child in psutil.Process().children():
         with contextlib.suppress(psutil.Error, OSError):  # it ends while it is looked at

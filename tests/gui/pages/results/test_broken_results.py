@@ -12,6 +12,7 @@ from app.gui.pages.results.columns import COLUMNS
 from app.gui.pages.results.page import ResultsPage
 from tests import broken
 from tests.gui.driving import Driver
+from tests.gui.pages.results.using import found
 from tests.saying import said
 from workloads.protocol.machine import Machine
 
@@ -51,7 +52,6 @@ def page(driver: Driver, machine: Machine) -> ResultsPage:
 
 
 def open_all(driver: Driver, page: ResultsPage) -> None:
-    """Open each run as its user would, with charts and tables."""
     for row in reversed(range(page.model.count())):
         if page.model.is_group(row):
             page.open_group(-page.model.rows[row])
@@ -66,14 +66,6 @@ def open_all(driver: Driver, page: ResultsPage) -> None:
         driver.press(page.detail.table_button)
         driver.press(page.detail.charts_button)
         driver.press(page.detail.back_button)
-
-
-def export_all(driver: Driver, page: ResultsPage, folder: Path) -> None:
-    for ending in ("csv", "json"):
-        target = folder / f"all.{ending}"
-        target.unlink(missing_ok=True)
-        page.result_actions.export([], target)
-        driver.until(target.exists)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="an open file can't be replaced there")
@@ -101,12 +93,15 @@ def test_every_run_opens_and_exports(
         with Database(path) as database:
             if not broken.break_cell(database, table, column, value):
                 continue
-        with driver.qtbot.waitSignal(page.model.found):
-            page.refresh()
+        found(driver, page, page.refresh)
         assert sorted(page.model.shown.ids) == [1, 2, 3, 4, 5], (table, column)
         # An uncaught exception fails the test by itself.
         open_all(driver, page)
-        export_all(driver, page, tmp_path)
+        for ending in ("csv", "json"):
+            target = tmp_path / f"all.{ending}"
+            target.unlink(missing_ok=True)
+            page.result_actions.export([], target)
+            driver.until(target.exists)
         driver.window.show_page("compare")
         driver.open_results()
         page.model.close()
@@ -118,8 +113,7 @@ def test_every_run_opens_and_exports(
 def test_a_broken_run_is_shown_as_such_and_can_be_deleted(driver: Driver, page: ResultsPage) -> None:
     with Database(driver.services.paths.database) as database:
         broken.break_cell(database, "runs", "spread_pct", "wide")
-    with driver.qtbot.waitSignal(page.model.found):
-        page.refresh()
+    found(driver, page, page.refresh)
     page.model.toggle(next(row for row in range(page.model.count()) if page.model.is_group(row)))
     row = page.model.rows.index(broken.BROKEN)
     cells = {key: page.model.index(row, at).data() for at, key in enumerate(COLUMNS)}

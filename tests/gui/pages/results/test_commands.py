@@ -22,7 +22,7 @@ from app.gui.pages.results.page import ResultsPage
 from app.gui.run.share_dialog import ShareDialog
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
-from tests.gui.pages.results.using import column, press_key, save_to, select, type_comment
+from tests.gui.pages.results.using import column, found, press_key, save_to, select, type_comment
 from tests.gui.run.test_runs import NO, YES, answer
 from tests.saying import said
 from tests.sure import only, sure
@@ -180,9 +180,7 @@ def test_compare_shows_just_the_selected_runs_and_published_ones(driver: Driver,
     def own() -> list[str]:
         return [bar.name.partition(", ")[0] for bar in bars.bars if bar.kind in ("you", "own")]
 
-    driver.until(
-        lambda: own() == [sentence("hardware_page.this_computer"), sentence("hardware_page.this_computer")]
-    )
+    driver.until(lambda: own() == [sentence("compare.you"), sentence("compare.you")])
     assert any(bar.kind == "reference" for bar in bars.bars)
     limit = compare_page(driver).limit
     assert said("compare_page.selected", count="2").is_all_of(limit.currentText())
@@ -195,7 +193,7 @@ def test_compare_shows_just_the_selected_runs_and_published_ones(driver: Driver,
     assert [limit.itemData(number) for number in range(limit.count())] == [0, 5, 20, 100]
     detail_of = driver.open_run(3)
     detail_of.commands.actions["compare"].trigger()
-    driver.until(lambda: own() == [sentence("hardware_page.this_computer")])
+    driver.until(lambda: own() == [sentence("compare.you")])
     assert [bar.value for bar in bars.bars if bar.kind == "you"] == [40.0]
 
 
@@ -206,12 +204,11 @@ def test_runs_of_different_workloads_say_why_they_are_not_together(
         other = store(database, machine, 21.0, 20.0, workload="mnist_mlp")
         none = store(database, machine, status="failed")
         demo = store(database, machine, 1.0, 1.0, workload="demo")
-    with driver.qtbot.waitSignal(page.model.found):
-        page.refresh()
+    found(driver, page, page.refresh)
     select(page, other, 4)
     driver.press(page.compare_button)
     compared = compare_page(driver)
-    driver.until(lambda: f"{sentence('hardware_page.this_computer')}, " in compared.reasons.text())
+    driver.until(lambda: f"{sentence('compare.you')}, " in compared.reasons.text())
     assert compared.workload.currentData() == "mnist_mlp"
     for run_id, why in (
         (none, said("compare_page.none_has_result")),
@@ -224,7 +221,6 @@ def test_runs_of_different_workloads_say_why_they_are_not_together(
 
 
 def again(driver: Driver, page: ResultsPage, run_id: int) -> None:
-    """Ask to run a stored run again from its row."""
     driver.window.show_page("results")
     select(page, run_id)
     page.commands.actions["again"].trigger()
@@ -268,8 +264,7 @@ def test_run_again_says_why_it_can_not(driver: Driver, page: ResultsPage, machin
         (real, said("again.no_data", title="CIFAR-10")),
         (engine, said("engine.not_installed", engine="PyTorch")),
     ):
-        with driver.qtbot.waitSignal(page.model.found):
-            page.refresh()
+        found(driver, page, page.refresh)
         again(driver, page, run_id)
         driver.until(lambda why=why: why.is_in(driver.message))  # type: ignore[misc]
         assert driver.window.page is page
@@ -312,29 +307,24 @@ def test_what_the_filter_shows_is_what_is_exported(
     driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     save_to(monkeypatch, tmp_path / "filtered.csv")
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.status.setCurrentIndex(page.filters.status.findData("completed"))
+    found(driver, page, page.filters.status.setCurrentIndex, page.filters.status.findData("completed"))
     assert page.count.text() == sentence("results_page.runs_of_all", shown=3, count=4)
     driver.until(lambda: page.export_button.text().strip() == sentence("results_page.export_some", count=3))
     driver.press(page.export_button)
     driver.until(lambda: said("export.done", name="filtered.csv", count="3").is_all_of(driver.message))
     with (tmp_path / "filtered.csv").open(encoding="utf-8", newline="") as file:
         assert [row["id"] for row in csv.DictReader(file)] == ["1", "2", "4"]
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.search.setText("water")
+    found(driver, page, page.filters.search.setText, "water")
     assert page.count.text() == sentence("results_page.runs_of_all", shown=1, count=4)
     driver.window.action("plan_page.export").trigger()
     driver.until(lambda: said("export.done", name="filtered.csv", count="1").is_all_of(driver.message))
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.search.setText("nothing has this")
+    found(driver, page, page.filters.search.setText, "nothing has this")
     (tmp_path / "filtered.csv").unlink()
     driver.window.action("plan_page.export").trigger()
     assert said("results_page.no_match").is_all_of(driver.message)
     assert not (tmp_path / "filtered.csv").exists()
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.search.setText("   ")
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.status.setCurrentIndex(0)
+    found(driver, page, page.filters.search.setText, "   ")
+    found(driver, page, page.filters.status.setCurrentIndex, 0)
     assert page.count.text() == sentence("results_page.runs", count=4)
     driver.until(lambda: said("results_page.export_all").is_all_of(page.export_button.text().strip()))
 

@@ -18,9 +18,9 @@ from app.gui.pages.results.group_detail import GroupDetail
 from app.gui.pages.results.page import ResultsPage
 from app.gui.run import share_picture
 from app.gui.style.tokens import Tokens
-from tests.core.storage.storing import store
+from tests.core.storage.storing import in_database, store
 from tests.gui.driving import Driver
-from tests.gui.pages.results.using import column, press_key, save_to
+from tests.gui.pages.results.using import column, found, press_key, save_to
 from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE
@@ -31,7 +31,6 @@ REPEAT, AB, ENGINES = 1, 2, 3
 
 
 def store_group(database: Database, machine: Machine, plan: Plan, *durations_s: float) -> list[int]:
-    """Store a plan's runs, with these seconds an epoch."""
     group_id = begin_group(database, plan)
     ids = []
     for planned, duration_s in zip(plan.runs(), durations_s, strict=False):
@@ -168,17 +167,13 @@ def test_opened_groups_stay_open_when_runs_come_or_the_order_changes(
     page.model.toggle(3)
     page.table.setCurrentIndex(page.model.index(5, 1))
     assert page.selected_ids() == [5]
-    with Database(driver.services.paths.database) as database:
-        store(database, machine, 61.0, 60.0, 60.0)
-    with driver.qtbot.waitSignal(page.model.found):
-        page.refresh()
+    in_database(driver.services.paths.database, store, machine, 61.0, 60.0, 60.0)
+    found(driver, page, page.refresh)
     assert page.model.rows == [16, 15, -ENGINES, -AB, -REPEAT, 6, 5, 4, 3, 2, 1]
     assert page.selected_ids() == [5]
-    with driver.qtbot.waitSignal(page.model.found):
-        page.table.sortByColumn(KEYS.index("value"), Qt.SortOrder.AscendingOrder)
+    found(driver, page, page.table.sortByColumn, KEYS.index("value"), Qt.SortOrder.AscendingOrder)
     assert page.model.rows == [-ENGINES, -AB, -REPEAT, 6, 2, 4, 3, 5, 1, 15, 16]
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.search.setText("caution")
+    found(driver, page, page.filters.search.setText, "caution")
     assert page.model.rows == [-REPEAT, 4]
     assert said("results_page.runs_of_all", shown="1", count="16").is_all_of(page.count.text())
     assert said("results_page.runs", count="1").is_all_of(cells(page, REPEAT)["id"])

@@ -10,6 +10,7 @@ from app.core.storage.database import Database
 from app.core.storage.imported_results import add_results, list_results
 from app.gui.pages.results.page import ResultsPage
 from tests.core.result_file.results import golden
+from tests.core.storage.storing import in_database
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import save_to, select
 from tests.saying import said
@@ -17,8 +18,7 @@ from tests.saying import said
 
 @pytest.fixture
 def page(driver: Driver, page: ResultsPage) -> ResultsPage:
-    with Database(driver.services.paths.database) as database:
-        add_results(database, golden(), "lab.json")
+    in_database(driver.services.paths.database, add_results, golden(), "lab.json")
     return page
 
 
@@ -68,8 +68,7 @@ def test_without_any_there_is_nothing_to_choose(driver: Driver, page: ResultsPag
         database.connection.execute("DELETE FROM imported_results")
     page.refresh()
     driver.until(lambda: not page.filters.source.isVisible())
-    with Database(driver.services.paths.database) as database:
-        add_results(database, golden(), "lab.json")
+    in_database(driver.services.paths.database, add_results, golden(), "lab.json")
     driver.window.imports.changed.emit("mnist_mlp")
     driver.until(page.filters.source.isVisible)
 
@@ -85,17 +84,13 @@ def test_filters_hold_for_them_too(driver: Driver, page: ResultsPage) -> None:
     driver.until(lambda: shown(page) == ["matmul"])
 
 
-def opened(driver: Driver, page: ResultsPage, row: int) -> None:
-    choose(driver, page, "all")
-    driver.until(lambda: len(shown(page)) == 4)
-    page.imported.table.selectRow(row)
-    page.imported.commands.actions["open"].trigger()
-    driver.until(page.imported_detail.isVisible)
-
-
 def test_one_is_shown_with_all_that_is_kept_and_removed(driver: Driver, page: ResultsPage) -> None:
     select(page, 4)
-    opened(driver, page, 1)
+    choose(driver, page, "all")
+    driver.until(lambda: len(shown(page)) == 4)
+    page.imported.table.selectRow(1)
+    page.imported.commands.actions["open"].trigger()
+    driver.until(page.imported_detail.isVisible)
     detail = page.imported_detail
     cells = [
         detail.words.model().index(row, place).data() for row in range(detail.words.rowCount()) for place in (0, 1)

@@ -29,17 +29,16 @@ from app.gui.pages.results.columns import ALWAYS, COLUMNS, COMMENT, DEFAULT, KEY
 from app.gui.pages.results.model import RunsModel
 from app.gui.pages.results.page import ResultsPage
 from app.gui.pages.results.table import RunsTable
-from tests.core.storage.storing import store
+from tests.core.storage.storing import in_database, store
 from tests.gui.driving import Driver
-from tests.gui.pages.results.using import column, press_key, select, store_another, type_comment
+from tests.gui.pages.results.using import column, found, press_key, select, store_another, type_comment
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
 
 def test_f2_names_the_run_whichever_cell_is_current(driver: Driver, machine: Machine) -> None:
-    with Database(driver.services.paths.database) as database:
-        store(database, machine, 61.0, 60.0, 60.0)
+    in_database(driver.services.paths.database, store, machine, 61.0, 60.0, 60.0)
     page = driver.open_results()
     page.table.setCurrentIndex(page.model.index(0, 2))
     QTest.keyClick(page.table, Qt.Key.Key_F2)
@@ -77,8 +76,7 @@ def test_tab_leaves_the_table_and_arrows_stay_inside(driver: Driver, machine: Ma
 def test_headings_need_not_ask_which_of_a_hundred_thousand_rows_are_selected(
     driver: Driver, machine: Machine
 ) -> None:
-    with Database(driver.services.paths.database) as database:
-        store(database, machine, 61.0, 60.0)
+    in_database(driver.services.paths.database, store, machine, 61.0, 60.0)
     page = driver.open_results()
     page.table.selectAll()
     assert page.table.selectionModel().hasSelection()
@@ -102,11 +100,9 @@ def test_verdicts_are_shown_sorted_and_found(driver: Driver, machine: Machine) -
     assert told == [None, tokens.invalid, tokens.caution, tokens.valid]
     reasons = f"on battery, {sentence('plain.other_load')}"
     assert reasons in cells(Qt.ItemDataRole.ToolTipRole)[2]
-    with driver.qtbot.waitSignal(page.model.found):
-        page.table.sortByColumn(place, Qt.SortOrder.AscendingOrder)
+    found(driver, page, page.table.sortByColumn, place, Qt.SortOrder.AscendingOrder)
     assert cells() == [*map(level_title, ("caution", "invalid", "valid")), "n/a"]
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.search.setText("valid")
+    found(driver, page, page.filters.search.setText, "valid")
     assert page.model.rows == [1]
 
 
@@ -138,7 +134,6 @@ SIZES = ((1024, 700), (1200, 800), (1440, 900), (1920, 1080), (3840, 2160))
 
 
 def open_with(driver: Driver, machine: Machine, *workloads: str) -> ResultsPage:
-    """Open the history with a run of each workload, whose names are long."""
     with Database(driver.services.paths.database) as database:
         for workload in workloads:
             columns = {"verdict": "caution", "preset": "sustained"}
@@ -192,7 +187,6 @@ def shown_columns(page: ResultsPage) -> tuple[str, ...]:
 
 
 def choose_column(driver: Driver, page: ResultsPage, key: str) -> None:
-    """Open the menu of the headings by mouse, and choose a column."""
     header, menu = page.table.horizontalHeader(), page.table.column_menu
     header.customContextMenuRequested.emit(header.rect().center())
     driver.until(menu.isVisible)
@@ -223,11 +217,9 @@ def test_the_keyboard_reaches_the_columns_in_the_menu_of_a_row(driver: Driver, p
 def test_a_column_that_sorts_and_is_hidden_no_longer_sorts(driver: Driver, page: ResultsPage) -> None:
     choose_column(driver, page, "batch_size")
     place = KEYS.index("batch_size")
-    with driver.qtbot.waitSignal(page.model.found):
-        page.table.sortByColumn(place, Qt.SortOrder.AscendingOrder)
+    found(driver, page, page.table.sortByColumn, place, Qt.SortOrder.AscendingOrder)
     page.table.setCurrentIndex(page.model.index(1, place))
-    with driver.qtbot.waitSignal(page.model.found):
-        choose_column(driver, page, "batch_size")
+    found(driver, page, choose_column, driver, page, "batch_size")
     assert (page.model.query.sort, page.model.query.descending) == ("started_at", True)
     assert page.table.horizontalHeader().sortIndicatorSection() == KEYS.index("started_at")
     assert not page.table.isColumnHidden(page.table.currentIndex().column())
@@ -276,8 +268,7 @@ def test_a_longer_workload_gets_its_room_when_it_comes(driver: Driver, machine: 
         store(database, machine, 61.0, 60.0, columns={"group_id": group_id})
     driver.window.resize(1024, 700)
     driver.until(lambda: driver.window.width() == 1024)
-    with driver.qtbot.waitSignal(page.model.found):
-        page.refresh()
+    found(driver, page, page.refresh)
     assert page.table.columnWidth(place) > before_px
     assert cut_columns(page) == []
     assert page.table.horizontalScrollBar().maximum() == 0
@@ -312,7 +303,6 @@ def test_columns_fit_unless_they_are_as_narrow_as_can_be(
 
 @pytest.fixture
 def run(paths: Paths, machine: Machine) -> RunSummary:
-    """A run of three epochs out of ten, as it is listed."""
     with Database(paths.database) as database:
         return next(list_runs(database, ids=[store(database, machine, 90.0, 60.0, 62.0)]))
 
@@ -348,31 +338,24 @@ def test_newest_first_and_sorted_on_demand(driver: Driver, page: ResultsPage) ->
     assert said("results_page.export_all").is_all_of(page.export_button.accessibleName())
     driver.until(lambda: driver.window.focusWidget() is page.table)
     assert column(page, "value") == ["30.0 s/epoch", "40.0 s/epoch", "50.0 s/epoch", "60.0 s/epoch"]
-    with driver.qtbot.waitSignal(page.model.found):
-        page.table.sortByColumn(3, Qt.SortOrder.DescendingOrder)
+    found(driver, page, page.table.sortByColumn, 3, Qt.SortOrder.DescendingOrder)
     assert column(page, "value") == ["60.0 s/epoch", "50.0 s/epoch", "40.0 s/epoch", "30.0 s/epoch"]
     assert column(page, "comment") == ["", "water cooled", "", ""]
     assert column(page, "device") == ["Test CPU"] * 4
 
 
 def test_filters(driver: Driver, page: ResultsPage) -> None:
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.search.setText("WATER")
+    found(driver, page, page.filters.search.setText, "WATER")
     assert page.model.rows == [2]
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.search.setText("cifar-10")
+    found(driver, page, page.filters.search.setText, "cifar-10")
     assert page.model.rows == [4, 3, 2, 1]
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.search.setText("nothing has this")
+    found(driver, page, page.filters.search.setText, "nothing has this")
     assert said("results_page.runs_of_all", shown="0", count="4").is_all_of(page.count.text())
     assert page.first_button.isHidden()
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.search.clear()
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.status.setCurrentIndex(page.filters.status.findData("cancelled"))
+    found(driver, page, page.filters.search.clear)
+    found(driver, page, page.filters.status.setCurrentIndex, page.filters.status.findData("cancelled"))
     assert page.model.rows == [3]
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.workload.setCurrentIndex(page.filters.workload.findData("demo"))
+    found(driver, page, page.filters.workload.setCurrentIndex, page.filters.workload.findData("demo"))
     assert page.model.rows == []
 
 
@@ -416,34 +399,29 @@ def test_chosen_runs_stay_chosen(driver: Driver, page: ResultsPage, machine: Mac
         driver.open_results()
     assert sorted(page.selected_ids()) == [2, 3, 4]
     store_another(driver, machine)
-    with driver.qtbot.waitSignal(page.model.found):
-        page.refresh()
+    found(driver, page, page.refresh)
     assert page.selected_ids() == [4, 3, 2]
     assert page.model.rows[page.table.currentIndex().row()] == 3
-    with driver.qtbot.waitSignal(page.model.found):
-        page.filters.status.setCurrentIndex(page.filters.status.findData("completed"))
+    found(driver, page, page.filters.status.setCurrentIndex, page.filters.status.findData("completed"))
     assert said("results_page.export_some", count="2").is_all_of(page.export_button.text().strip())
 
 
 def test_delete_and_undo(driver: Driver, page: ResultsPage) -> None:
     assert not page.delete_button.isEnabled()
     select(page, 4, 2)
-    with driver.qtbot.waitSignal(page.model.found):
-        driver.press(page.delete_button)
+    found(driver, page, driver.press, page.delete_button)
     assert page.model.rows == [3, 1]
     assert [run.id for run in driver.stored()] == [3, 1]
     assert said("results_page.deleted", count="2").is_in(driver.message)
     assert driver.window.action("menu.undo_delete").isEnabled()
-    with driver.qtbot.waitSignal(page.model.found):
-        driver.press(driver.window.banner.button)
+    found(driver, page, driver.press, driver.window.banner.button)
     assert page.model.rows == [4, 3, 2, 1]
     assert not driver.window.action("menu.undo_delete").isEnabled()
 
 
 def test_deleted_runs_are_gone_when_the_window_closes(driver: Driver, page: ResultsPage) -> None:
     select(page, 1)
-    with driver.qtbot.waitSignal(page.model.found):
-        press_key(driver, page.table, Qt.Key.Key_Delete)
+    found(driver, page, press_key, driver, page.table, Qt.Key.Key_Delete)
     driver.window.close()
     with Database(driver.services.paths.database) as database:
         left = [row[0] for row in database.connection.execute("SELECT id FROM runs ORDER BY id")]
@@ -470,8 +448,7 @@ def test_another_database_in_its_place_is_seen(driver: Driver, page: ResultsPage
     with Database(path) as database:
         for seconds_s in (11.0, 12.0, 13.0, 14.0):
             store(database, machine, 1.0, seconds_s, seconds_s)
-    with driver.qtbot.waitSignal(page.model.found):
-        page.refresh()
+    found(driver, page, page.refresh)
     assert column(page, "value") == ["14.0 s/epoch", "13.0 s/epoch", "12.0 s/epoch", "11.0 s/epoch"]
 
 

@@ -1,6 +1,8 @@
 """What a user does on the Results page."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
@@ -12,6 +14,12 @@ from app.gui.pages.results.page import ResultsPage
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from workloads.protocol.machine import Machine
+
+
+def found(driver: Driver, page: ResultsPage, act: Callable[..., object], *arguments: Any) -> None:
+    """Do something, and wait until the table shows what was found then."""
+    with driver.qtbot.waitSignal(page.model.found):
+        act(*arguments)
 
 
 def column(page: ResultsPage, key: str) -> list[str]:
@@ -39,7 +47,6 @@ def save_to(monkeypatch: pytest.MonkeyPatch, path: Path, ending: str = "") -> No
 
 
 def type_comment(driver: Driver, page: ResultsPage, run_id: int, text: str) -> QLineEdit:
-    """Begin to type a run's comment in the table."""
     page.table.edit(page.model.index(page.model.rows.index(run_id), COMMENT))
     editor = page.table.viewport().findChild(QLineEdit)
     assert isinstance(editor, QLineEdit)

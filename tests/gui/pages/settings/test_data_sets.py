@@ -81,7 +81,6 @@ def test_a_download_says_its_share_and_its_rate(paths: Paths) -> None:
 
 
 def hold(services: Services) -> locks.Hold:
-    """Be the other Epochmark."""
     return sure(locks.acquire(services.paths.locks / "data-cifar10.lock"))
 
 

@@ -37,8 +37,6 @@ Opened = Callable[..., EnginesCard]
 
 @pytest.fixture
 def opened(driver: Driver) -> Opened:
-    """Open the settings as on another computer: opened(os_name, gpu)."""
-
     def open_card(os_name: str = LINUX, *gpus: Gpu, architecture: str = "x86_64") -> EnginesCard:
         driver.window.show_page("settings")
         card = driver.window.settings.engines_card
@@ -245,7 +243,6 @@ def test_progress_has_bytes_percent_and_rate() -> None:
 
 @pytest.fixture
 def small(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Variant:
-    """A variant of two tiny packages, the only one there is of PyTorch."""
     variant = make_variant(index, tmp_path / "lock.txt")
     monkeypatch.setattr(builds, "VARIANTS", (variant, replace(variant, engine="jax")))
     return variant

@@ -16,7 +16,6 @@ def press(button: QPushButton) -> None:
 
 
 def answer(parent: QWidget, text: str = "") -> None:
-    """Press a button of the question that is open, or Cancel, whose text is Qt's."""
     question = sure(parent.findChild(QMessageBox))
     cancel = question.defaultButton()
     buttons = question.findChildren(QPushButton)
@@ -24,7 +23,6 @@ def answer(parent: QWidget, text: str = "") -> None:
 
 
 def pick(parent: QWidget, *paths: Path) -> None:
-    """Type paths into the file dialog that is open, and take them."""
     dialog = sure(parent.findChild(QFileDialog))
     field = sure(dialog.findChild(QLineEdit))
     field.setText(" ".join(f'"{path}"' for path in paths) if len(paths) > 1 else str(paths[0]))

@@ -42,7 +42,6 @@ def open_page(driver: Driver) -> StudiesPage:
 
 
 def choose(driver: Driver, page: StudiesPage, key: str, *, axis: str = "", workload: str = "demo") -> None:
-    """Choose a study of the demo, and wait for its plan."""
     setup = page.setup
     setup.studies.setCurrentRow([*PRESETS, OWN].index(key))
     setup.workload.setCurrentIndex(setup.workload.findData(workload))
@@ -59,7 +58,6 @@ def speed(spec: RunSpec) -> Outcome:
 
 
 def batches(driver: Driver, machine: Machine, runs: int | None = None) -> StudyResult:
-    """Store a study of three batches that fit and one that doesn't."""
     with Database(driver.services.paths.database) as database:
         plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100, 200, 400)}, runner(driver, machine))
         return store_study(database, machine, plan, speed, runs=runs)

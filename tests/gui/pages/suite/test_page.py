@@ -133,6 +133,6 @@ def test_a_friends_score_stands_beside_ones_own(driver: Driver, machine: Machine
     driver.until(lambda: page.view.figure is not None)
     shown = sure(page.view.figure)
     assert shown.name == sentence("suite.known_computers")
-    assert shown.rows[0] == sentence("hardware_page.this_computer")
+    assert shown.rows[0] == sentence("compare.you")
     assert len(shown.rows) == 3
     assert sentence("suite.rank", rank=1, count=3) in page.more.text()

@@ -29,7 +29,6 @@ class PlainNumpy(Engine):
         model.optimizer = options["optimizer"]
 
     def fit(self, model: Any, **arguments: Any) -> None:
-        """Train on arrays, step by step, and tell the callbacks of each."""
         import numpy as np
 
         x, y, size = arguments["x"], arguments["y"], arguments["batch_size"]

@@ -14,8 +14,6 @@ _random = np.random.default_rng(0)
 
 
 class Dense:
-    """A product with a matrix, and an activation."""
-
     def __init__(self, units: int, activation: str) -> None:
         self.units, self.activation = units, activation
 
@@ -27,8 +25,6 @@ class Dense:
 
 
 class Dropout:
-    """Leaves numbers out while training."""
-
     def __init__(self, rate: float) -> None:
         self.rate = rate
 
@@ -68,8 +64,6 @@ class RMSprop:
 
 
 class Callback:
-    """Events of the training."""
-
     model: Any = None
 
 
