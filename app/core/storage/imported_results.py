@@ -199,10 +199,7 @@ def _whole(connection: sqlite3.Connection, code: Result) -> int | None:
 
 
 def _codes(connection: sqlite3.Connection, results: Sequence[Result]) -> dict[int, Result]:
-    """Return QR imports that may match one of a file's results, by id.
-
-    One query serves all results of the file.
-    """
+    """Return QR imports that may match one of a file's results, by id. One query serves all of them."""
     workloads = json.dumps(sorted({result.spec.workload for result in results}))
     ends = [end for result in results for end in _range(result)]
     rows = connection.execute(_CODES, (workloads, min(ends), max(ends), UNKNOWN_VERSION)) if ends else ()

@@ -32,9 +32,8 @@ from app.core.storage.imported_results import (
     remove_result,
 )
 from app.core.storage.past_runs import past_runs
-from app.core.storage.peak import peak_share
 from app.core.storage.queries import Query, expected_duration_s, find_history, find_ids, own_runs
-from app.core.storage.runs import all_ids, load_run
+from app.core.storage.runs import all_ids, load_run, peak_share
 from app.core.titles import level_title
 from tests.broken import make_results
 from tests.core.result_file.results import golden
