@@ -8,8 +8,7 @@ import msgspec
 
 import app
 from app.core.datasets.addresses import shown
-from app.core.datasets.downloads import DownloadError
-from app.core.datasets.small_files import read_small
+from app.core.datasets.downloads import DownloadError, broken_off, open_url
 from app.core.errors import AppError
 from app.core.hardware.blocking import call_in_thread
 from app.core.messages import message
@@ -51,7 +50,7 @@ def newer_release(
     advice = message("database.try_later")
     try:
         content = _read_in_time(project_url + FEED, time_limit_s)
-        latest = typed.decode(content or b"", Release)
+        latest = typed.decode(content, Release)
     except DownloadError as error:
         raise AppError(error.message, advice) from error
     except TimeoutError as error:
@@ -65,15 +64,31 @@ def newer_release(
     return Release(latest.version, notes)
 
 
-def _read_in_time(address: str, limit_s: float) -> bytes | None:
+def _read_in_time(address: str, limit_s: float) -> bytes:
     is_late = Event()
     # A server may send single bytes forever, even before the content, so the limit must be enforced from another
     # thread.
-    reading = call_in_thread(lambda: read_small(address, SIZE_LIMIT_BYTES, lambda: not is_late.is_set()), "web")
+    reading = call_in_thread(lambda: _read(address, is_late), "web")
     try:
         return reading.result(limit_s)
     finally:
         is_late.set()
+
+
+def _read(address: str, is_late: Event) -> bytes:
+    """Return the beginning of a response; an incomplete or too large one is no release."""
+    from http.client import HTTPException  # imported late, because TLS needs memory
+
+    content = b""
+    with open_url(address) as response:
+        try:
+            while len(content) <= SIZE_LIMIT_BYTES and not is_late.is_set():
+                if not (part := response.read1(SIZE_LIMIT_BYTES)):
+                    break
+                content += part
+        except (HTTPException, OSError) as error:
+            raise broken_off(address, error) from error
+    return content[:SIZE_LIMIT_BYTES]
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -3,8 +3,6 @@
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "dataset.choose_other_folder": "Choose another folder for data sets.",
     "dataset.delete_it_yourself": "Delete it yourself if you don't need it.",
-    "dataset.damaged_packing": "The download from {address} isn't valid gzip data.",
-    "dataset.download_cut_off": "The download from {address} ended after {done_bytes:,} bytes.",
     "dataset.download_incomplete": "The download was interrupted after {done_bytes:,} of {size_bytes:,} bytes.",
     "dataset.download_interrupted": "The download from {address} was interrupted ({reason}).",
     "dataset.download_not_saved": "The download couldn't be saved to {path} ({reason}).",
@@ -45,7 +43,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "dataset.try_again_from_start": "Try again. The download will start over.",
     "dataset.try_again_to_resume": "Check the connection and try again. The download will resume.",
     "dataset.unknown_dataset": "Unknown data set “{dataset}”.",
-    "dataset.unknown_packing": "{address} uses an unsupported compression method ({encoding}).",
     "dataset.unusable_address": "“{address}” isn't a usable address.",
     "dataset.use_official_file": "Use the official {file}.",
     "dataset.wrong_checksum": "{file} isn't the expected file (SHA-256 {found}… instead of {expected}…).",
