@@ -98,7 +98,12 @@ class Computers:
         self._is_over = threading.Event()
 
     def meet(self, store: Callable[[], Store], engine_version: str) -> None:
-        """Compare the facts, and watch for the run's end on other computers from now on. See `compare`."""
+        """Compare the facts, and watch for the run's end on other computers from now on. See `compare`.
+
+        Only the first call counts. An engine whose processes couldn't connect if a fact differs calls it itself.
+        """
+        if self._store is not None:
+            return
         self._store = store()
         # One of its own, because PyTorch's is blocked for all threads while one of them waits.
         threading.Thread(target=self._watch, args=(store(),), daemon=True, name="computers").start()

@@ -10,6 +10,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+from workloads.engines.computers import meet
 from workloads.engines.engine import StepWatch
 from workloads.engines.keras_feed import Batch, part_of
 from workloads.engines.peers import STORE, WORLD_SIZE, host, not_connected, rank
@@ -53,6 +54,7 @@ class Ranks:
         if host():
             waits = _OTHERS_WAIT
         store = _store(self._distributed, self._rank, self._size)
+        meet(RanksStore, str(torch.__version__))
         # Commands are sent between the processors, gradients between the devices.
         on_cards = device.startswith("cuda") and self._distributed.is_nccl_available()
         self._distributed.init_process_group(

@@ -166,8 +166,9 @@ def build(workload: Training, spec: RunSpec, reporter: Reporter) -> Any:
     with engine_named(spec.engine).scope():
         model = workload.build(spec)
     _check_count("parameters", model.count_params(), workload.expected_parameters(spec))
-    forward = forward_flops(model)
-    operations = None if forward is None else TRAINING_PASSES * forward
+    operations = None if workload.variant(spec) else workload.operations_per_example
+    if operations is None and (forward := forward_flops(model)) is not None:
+        operations = TRAINING_PASSES * forward
     reporter.send(events.Model(parameters_count=model.count_params(), flops_per_example=operations))
     return model
 

@@ -20,6 +20,7 @@ COMPUTERS_LIMIT = 64
 _DIGITS = 6
 # A name in a list such as "node[03-07,9],gpu1", and the numbers in its brackets.
 _NODES = re.compile(r"([^\[\],\s]+)(?:\[([0-9,-]+)\]([^\[\],\s]*))?")
+_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +128,11 @@ def _nodes(environment: Mapping[str, str]) -> list[str]:
     text = environment.get("SLURM_STEP_NODELIST") or environment.get("SLURM_JOB_NODELIST", "")
     nodes: list[str] = []
     for start, numbers, end in _NODES.findall(text):
-        for part in numbers.split(",") if numbers else [""]:
-            first, _, last = part.partition("-")
-            if not last:
-                nodes.append(f"{start}{first}{end}")
-                continue
-            width, stop = len(first), min(int(last), int(first or 0) + COMPUTERS_LIMIT)
-            nodes += [f"{start}{number:0{width}}{end}" for number in range(int(first or 0), stop + 1)]
+        if not numbers:
+            nodes.append(start)
+        for first, last in _RANGE.findall(numbers):
+            stop = min(int(last or first), int(first) + COMPUTERS_LIMIT)
+            nodes += [f"{start}{number:0{len(first)}}{end}" for number in range(int(first), stop + 1)]
     return nodes
 
 

@@ -153,16 +153,19 @@ class Database:
 
     def _replace(self, error: sqlite3.Error) -> None:
         backup, code, made_at = backup_path(self.path), "database.begun_anew", ""
+        draft = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}")
         try:
-            aside = self._set_aside()
             if _is_sound(backup):
-                draft = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}")
-                shutil.copyfile(backup, draft)
-                patiently(lambda: draft.rename(self.path))
+                shutil.copyfile(backup, draft)  # first, because the disk may be full
                 code = "database.restored"
                 made_at = time.strftime("%Y-%m-%d %H:%M", time.localtime(backup.stat().st_mtime))
+            aside = self._set_aside()
+            if draft.exists():
+                patiently(lambda: draft.rename(self.path))
             _suspicion(self.path).unlink(missing_ok=True)
         except OSError as refusal:
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
             raise DatabaseError(
                 message("database.not_set_aside", path=str(self.path), reason=refusal.strerror),
                 message("database.move_it_away"),

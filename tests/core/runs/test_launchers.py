@@ -85,6 +85,8 @@ def test_tensorflow_gets_the_addresses_of_all(environment: dict[str, str], worke
         ({}, "torch", "no_launcher"),
         (SLURM | {"SLURM_NTASKS": "1", "SLURM_PROCID": "0"}, "torch", "no_launcher"),
         ({"RANK": "0"}, "torch", "no_launcher"),
+        (SLURM | {"SLURM_JOB_NODELIST": "n[1-2-3]"}, "tensorflow", "no_tf_config"),
+        (SLURM | {"SLURM_JOB_NODELIST": f"n[{'9' * 5_000}]"}, "tensorflow", "no_tf_config"),
         (TORCHRUN | {"LOCAL_RANK": "1"}, "torch", "several_processes"),
         (TORCHRUN | {"RANK": "4"}, "torch", "unreadable"),
         (TORCHRUN | {"RANK": "x"}, "torch", "unreadable"),

@@ -159,13 +159,25 @@ def test_several_devices_and_computers_do_the_work_of_one(
     assert divided.epochs[0].loss == pytest.approx(alone.epochs[0].loss, rel=TOLERANCE)
 
 
+# With another number of devices, the engines' processes would wait for each other in vain.
+@pytest.mark.parametrize(
+    ("fact", "values", "here", "there"), [("seed", ("3", "4"), "4", "3"), ("devices", ("1", "2"), "4", "2")]
+)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_differs_is_named_on_both(
-    engine: str, installed_engines: Paths, environment: dict[str, str], tmp_path: Path
+    engine: str,
+    fact: str,
+    values: tuple[str, str],
+    here: str,
+    there: str,
+    installed_engines: Paths,
+    environment: dict[str, str],
+    tmp_path: Path,
 ) -> None:
-    with two_computers(engine, environment, tmp_path, "--seed", "3", second=("--seed", "4")) as computers:
+    first, second = ((f"--{fact}", value) for value in values)
+    with two_computers(engine, environment, tmp_path, *first, second=second) as computers:
         assert [computer.finish() for computer in computers] == [1, 1]
-        differs = sentence("computers.differs", fact="seed", there="3", here="4", rank=1)
+        differs = sentence("computers.differs", fact=fact, there=there, here=here, rank=1)
         assert differs in computers[1].shown
         assert sentence("computers.ended", rank=1, reason=differs) in computers[0].shown
 

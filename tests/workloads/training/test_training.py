@@ -88,7 +88,7 @@ def test_a_short_run_reports_what_the_study_measures(epochmark: CommandLine, tmp
     assert without_stamp(of(stream, "model")[0]) == {
         "type": "model",
         "parameters_count": 1_337_002,
-        "flops_per_example": 3 * 79_366_656,
+        "flops_per_example": 236_330_496,
     }
     dataset = of(stream, "dataset")[0]
     assert (dataset["source"], dataset["samples"], dataset["validation_samples"]) == ("synthetic", 50_000, 1_000)
