@@ -82,7 +82,8 @@ def _short(code: str) -> str:
 def _settings(case: Case) -> str:
     settings = [
         *["compiled"] * bool(case.asked.get("jit")),
-        *["float16"] * (case.asked.get("precision") == "mixed_float16"),
+        *[case.asked.get("precision", "").removeprefix("mixed_")] * ("precision" in case.asked),
+        *[case.asked.get("preset", "")] * ("preset" in case.asked),
         *["real digits"] * case.real,
     ]
     return "".join(f", {each}" for each in settings)

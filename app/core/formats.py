@@ -8,6 +8,12 @@ _KEPT_BY_SYSTEM = 1.04
 _KEPT_BY_DRIVER = 0.02
 
 
+def rounded(value: float, half_pct: float | None) -> float:
+    """Return a value rounded to the second digit of its uncertainty, which is in percent; None if unknown."""
+    uncertain = abs(value) * (half_pct or 0.0) / 100
+    return round(value, 1 - math.floor(math.log10(uncertain))) if uncertain > 0 else value
+
+
 def format_seconds(duration_s: float | None) -> str:
     """Format a duration in seconds with three significant digits, such as "0.0213", "4.12", "66.3" or "12,345"."""
     if duration_s is None:

@@ -196,13 +196,17 @@ class PeakShare:
     """A run's speed relative to the device's peak.
 
     Attributes:
-        reached_flop_per_s: Speed of the network's matrix products and convolutions in a typical step.
+        reached_flop_per_s: Speed of the network's matrix products and convolutions, at the speed of the headline.
         peak_flop_per_s: Speed of the fastest matrix product with the same computer, device and precision; None if
             not measured.
+        half_pct: Half the headline's interval in percent; None if unknown.
+        published_flop_per_s: Speed of the fastest matrix product published for the device; None if unknown.
     """
 
     reached_flop_per_s: float
     peak_flop_per_s: float | None
+    half_pct: float | None = None
+    published_flop_per_s: float | None = None
 
     @property
     def share_pct(self) -> float | None:

@@ -71,6 +71,8 @@ class Reporter:
         self._epoch_start_s = self._last_s = self._train_end_s = 0.0
         self._validation_start_s: float | None = None
         self._validation_s: float | None = None
+        self._epoch_end_s: float | None = None
+        self._outside_s = 0.0
         self._batch_end_s = 0.0
         self._batches_s: list[float] | None = None
         self._durations_s: list[float] = []
@@ -108,6 +110,8 @@ class Reporter:
         self._validation_start_s = self._validation_s = None
         self._durations_s = []
         self._epoch_start_s = self._last_s = self._train_end_s = self._sent_s = self._clock()
+        if self._epoch_end_s is not None:
+            self._outside_s += self._epoch_start_s - self._epoch_end_s
 
     def step_end(self, loss: float | None = None) -> float:
         """Record the end of a training step, and return the seconds since the start of the epoch."""
@@ -147,7 +151,9 @@ class Reporter:
         val_accuracy: float | None = None,
     ) -> None:
         """Send the remaining steps and, while measuring, the epoch."""
-        end_s = self._clock()
+        end_s = self._epoch_end_s = self._clock()
+        rest_s = max(0.0, end_s - self._train_end_s - (self._validation_s or 0.0))
+        self._outside_s += rest_s
         self._flush(loss)
         if self._phase != "measure":
             return
@@ -156,8 +162,7 @@ class Reporter:
                 batches_s = tuple(self._batches_s)
                 self.send(events.Steps(phase="validate", epoch=self._epoch, first_index=0, durations_s=batches_s))
                 self._batches_s = []
-            rest_s = end_s - self._train_end_s - (self._validation_s or 0.0)
-            self.send(events.Metric(key="epoch_rest_s", value=max(0.0, rest_s)))
+            self.send(events.Metric(key="epoch_rest_s", value=rest_s))
             return
         if self.epoch_steps is not None and self._first_index != self.epoch_steps:
             self.send(events.Metric(key="loss", value=loss))
@@ -176,6 +181,13 @@ class Reporter:
                 val_accuracy=val_accuracy,
             )
         )
+
+    def training_end(self) -> None:
+        """Report the time that whole or cut epochs spent outside their steps and validation, and between them."""
+        if self._phase == "measure" and self._kind != "start" and self._epoch_end_s is not None:
+            self._outside_s += self._clock() - self._epoch_end_s
+            self.send(events.Metric(key="outside_steps_s", value=self._outside_s))
+        self._epoch_end_s, self._outside_s = None, 0.0
 
     def flush(self) -> None:
         """Send the remaining steps of a round that isn't an epoch."""

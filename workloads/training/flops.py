@@ -3,11 +3,18 @@
 import math
 from typing import Any
 
-# A training step runs the network forward and then computes the gradients of its inputs and weights. Together,
-# this takes three times the forward operations (Amodei and Hernandez, AI and Compute, 2018). The true number is
-# lower, because the first layer needs no gradient of its input: by 0.7 % for the standard network, and by a fifth
-# for MNIST MLP.
-TRAINING_PASSES = 3
+# Forward, and the gradients of inputs and weights (Amodei and Hernandez, AI and Compute, 2018).
+_PASSES = 3
+
+
+def training_flops(model: Any) -> int | None:
+    """Return the operations in a training step per example; None if a layer's operations can't be counted.
+
+    The gradients take as many operations as the forward pass for the weights, and again for the inputs of all
+    layers except the first, whose input isn't trained.
+    """
+    forward = forward_flops(model)
+    return None if forward is None else _PASSES * forward - _untrained_input(model)
 
 
 def forward_flops(model: Any) -> int | None:
@@ -22,6 +29,26 @@ def forward_flops(model: Any) -> int | None:
         return sum(_layer(layer) for layer in _leaves(model))
     except (AttributeError, TypeError, ValueError):
         return None
+
+
+def _untrained_input(model: Any) -> int:
+    """Return the operations between the input and the first layer; 0 if a trained table precedes it."""
+    for layer in _leaves(model):
+        if type(layer).__name__ == "Embedding":
+            return 0
+        if cells := [getattr(part, "cell", part) for part in _directions(layer)]:
+            return sum(2 * int(layer.input.shape[1] * math.prod(cell.kernel.shape)) for cell in cells)
+        if operations := _layer(layer):
+            return operations
+    return 0
+
+
+def _directions(layer: Any) -> list[Any]:
+    """Return the recurrent layers within a layer; an empty list for other layers."""
+    name = type(layer).__name__
+    if name == "Bidirectional":
+        return [layer.forward_layer, layer.backward_layer]
+    return [layer] if name in ("LSTM", "RNN") else []
 
 
 def _leaves(model: Any) -> list[Any]:
@@ -64,15 +91,9 @@ def _depthwise(layer: Any) -> int:
 
 
 def _recurrent(layer: Any) -> int:
-    steps = layer.input.shape[1]
-    cell = getattr(layer, "cell", layer)
-    return int(steps * (math.prod(cell.kernel.shape) + math.prod(cell.recurrent_kernel.shape)))
-
-
-def _bidirectional(layer: Any) -> int:
-    steps = layer.input.shape[1]
-    cells = (layer.forward_layer.cell, layer.backward_layer.cell)
-    return sum(int(steps * (math.prod(c.kernel.shape) + math.prod(c.recurrent_kernel.shape))) for c in cells)
+    cells = [getattr(part, "cell", part) for part in _directions(layer)]
+    weights = sum(math.prod(cell.kernel.shape) + math.prod(cell.recurrent_kernel.shape) for cell in cells)
+    return int(layer.input.shape[1] * weights)
 
 
 def _attention(layer: Any) -> int:
@@ -94,7 +115,7 @@ _COUNTERS = {
     "DepthwiseConv2D": _depthwise,
     "LSTM": _recurrent,
     "RNN": _recurrent,
-    "Bidirectional": _bidirectional,
+    "Bidirectional": _recurrent,
     "SelfAttention": _attention,
     "TiedScores": _scores,
 }

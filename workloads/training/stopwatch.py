@@ -48,6 +48,7 @@ def stopwatch(
                 self.model.stop_training = True
 
         def on_test_begin(self, logs: Any = None) -> None:
+            _wait(self.model)
             reporter.validation_begin()
 
         def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
@@ -57,6 +58,7 @@ def stopwatch(
             reporter.validation_end()
 
         def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            _wait(self.model)
             loss = logs["loss"]
             reporter.epoch_end(
                 loss=loss,
@@ -68,7 +70,19 @@ def stopwatch(
                 said = message("warning.loss_out_of_band", loss=loss, low=loss_band[0], high=loss_band[1])
                 reporter.send(events.Warn(code="loss_out_of_band", said=said))
 
+        def finish(self) -> None:
+            """Report the work that followed the last epoch. Call this after `fit`."""
+            reporter.training_end()
+
     return Stopwatch()
+
+
+def _wait(model: Any) -> None:
+    """Wait until the device has finished all steps, by reading the smallest weight."""
+    import numpy as np
+
+    if model.trainable_variables:
+        np.array(min(model.trainable_variables, key=lambda variable: math.prod(variable.shape)))
 
 
 def _report_mark(steps: int, proof_steps: int | None, loss: float, reporter: Reporter) -> None:

@@ -33,6 +33,8 @@ class Trainer:
         elif self.engine.leads:
             callbacks.append(watch)
         self.engine.fit(self.model, **data, callbacks=callbacks, verbose=0, **asked)
+        if self.engine.leads:
+            watch.finish()
 
 
 def _counter(trainer: Trainer, *, begins: bool) -> Any:

@@ -18,7 +18,7 @@ from workloads.protocol.messages import Message, message
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
 from workloads.training.feed import Feed
-from workloads.training.flops import TRAINING_PASSES, forward_flops
+from workloads.training.flops import training_flops
 from workloads.training.proof_marks import TrainingEvidence, least_examples, report_distinct, report_steps
 from workloads.training.quick import EPOCHS_LIMIT, Quick
 from workloads.training.stopwatch import stopwatch
@@ -167,8 +167,7 @@ def build(workload: Training, spec: RunSpec, reporter: Reporter) -> Any:
         model = workload.build(spec)
     _check_count("parameters", model.count_params(), workload.expected_parameters(spec))
     operations = None if workload.variant(spec) else workload.operations_per_example
-    if operations is None and (forward := forward_flops(model)) is not None:
-        operations = TRAINING_PASSES * forward
+    operations = training_flops(model) if operations is None else operations
     reporter.send(events.Model(parameters_count=model.count_params(), flops_per_example=operations))
     return model
 

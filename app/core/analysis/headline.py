@@ -261,6 +261,20 @@ def measured_of(run: Run, steps: StepTimes | None = None, *, on_shared_host: boo
     )
 
 
+def headline_step_s(run: Run) -> float | None:
+    """Return the duration of a training step at the speed of the headline, in seconds; None without timed steps.
+
+    If the headline is a duration of epochs, this is the time of their steps, without validation.
+    """
+    summary, steps = run.summary, step_times(run.steps)
+    if summary.metric == "seconds_per_epoch_s" and summary.basis in ("later_epochs", "first_epoch"):
+        epochs = run.epochs[1:] or run.epochs
+        return statistics.median(epoch.train_s / summary.steps_per_epoch for epoch in epochs) if epochs else None
+    is_uneven = summary.metric == "words_per_s"
+    per_step = step_statistics(steps, is_estimate=summary.preset != "standard", is_uneven=is_uneven)
+    return None if per_step is None else per_step.median_s
+
+
 def own_half_pct(run: Run, steps: StepTimes | None = None) -> float | None:
     """Return the uncertainty due to the run's own steps, excluding the allowance for shared hosts.
 

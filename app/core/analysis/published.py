@@ -9,6 +9,13 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from app.core.analysis.credibility import (
+    PUBLISHED_PCT,
+    WINOGRAD_PCT,
+    claimed_flop_per_s,
+    limit_pct,
+    published_peak,
+)
 from app.core.messages import sentence
 from app.core.paths import RESOURCES
 from workloads import CATALOGUE
@@ -84,6 +91,16 @@ class PublishedRow:
         return "anomaly" in self.notes
 
     @property
+    def is_credible(self) -> bool:
+        """Whether the device can compute that fast. True if its peak or the network's operations are unknown."""
+        claimed = claimed_flop_per_s(self.workload, self.metric, self.value, self.batch_size)
+        peak = published_peak(self.device, self.precision) if self.hardware_kind == "gpu" else None
+        if claimed is None or peak is None:
+            return True
+        is_convolutional = limit_pct(CATALOGUE.get(self.workload)) > 100
+        return claimed <= (WINOGRAD_PCT if is_convolutional else PUBLISHED_PCT) / 100 * peak * (self.gpus or 1)
+
+    @property
     def cores(self) -> int | None:
         """The number of cores of a CPU ("4c/8t" has 4); None if not stated."""
         stated = re.match(r"([1-9]\d{0,3})(?:c/| vCPU$)", self.cores_or_units, re.ASCII)
@@ -132,12 +149,13 @@ def short_name(device: str) -> str:
 @cache
 def reference_rows() -> tuple[PublishedRow, ...]:
     """Return all rows, in the order of the files."""
-    return tuple(row for name in FILES for row in _rows(RESOURCES / "reference" / name))
+    return tuple(row for name in FILES for row in read_rows(RESOURCES / "reference" / name))
 
 
 def comparable_rows(workload: str) -> list[PublishedRow]:
-    """Return a workload's exact and close rows in any metric, best-known devices first."""
+    """Return a workload's credible exact and close rows in any metric, best-known devices first."""
     rows = [row for row in reference_rows() if row.workload == workload and row.match in ("exact", "close")]
+    rows = [row for row in rows if row.is_credible]
     return sorted(rows, key=lambda row: (not row.id.startswith(FIRST_SOURCE_IDS), row.match != "exact"))
 
 
@@ -149,7 +167,7 @@ def rows_of_usual_batch(workload: str) -> list[PublishedRow]:
     return [row for row in rows if row.batch_size == CATALOGUE[workload].batch_size] or rows
 
 
-def _rows(path: Path) -> list[PublishedRow]:
+def read_rows(path: Path) -> list[PublishedRow]:
     """Parse the rows of a file. Parsing must be fast, because the window waits for the rows when it opens."""
     with path.open(encoding="utf-8", newline="") as file:
         lines = csv.reader(file)

@@ -159,10 +159,11 @@ def _value(result: Result) -> str:
 
 
 def _verdict(result: Result) -> str:
-    if result.verdict is None:
+    summary = summary_of(result)
+    if summary.verdict is None:
         return ""
-    reasons = "; ".join(dict.fromkeys(map(plain_reason, result.verdict.reasons)))
-    level = level_title(result.verdict.level)
+    reasons = "; ".join(dict.fromkeys(map(plain_reason, (summary.reasons or "").split())))
+    level = level_title(summary.verdict)
     return sentence("result.verdict_because", verdict=level, causes=reasons) if reasons else level
 
 

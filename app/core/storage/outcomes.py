@@ -13,7 +13,7 @@ from app.core.errors import AppError, UsageError
 from app.core.messages import Message, message
 from app.core.storage.database import Database, storable
 from app.core.storage.owners import is_owned
-from app.core.storage.runs import load_run
+from app.core.storage.runs import load_run, near_peak
 from app.core.verdict.context import evidence_of, shared_part_of
 from app.core.verdict.energy import energy_columns, power_columns
 from app.core.verdict.rules import judge
@@ -32,6 +32,8 @@ def end_run(database: Database, run_id: int, status: str, error: events.Error | 
     try:
         _store_outcome(database, run_id, status, error)
         store_verdict(database, run_id)
+        for other in near_peak(database, run_id):
+            store_verdict(database, other)
     except AppError:
         raise
     except Exception as fault:  # noqa: BLE001 - one unexpected record must not affect other runs
@@ -119,7 +121,7 @@ def _is_running(database: Database, run_id: int) -> bool:
 
 def store_verdict(database: Database, run_id: int) -> None:
     """Judge a finished run and store its verdict, energy and power. Raises DatabaseError."""
-    run = load_run(database, run_id, with_peak=False)
+    run = load_run(database, run_id)
     verdict = judge(run)
     codes = " ".join(reason.code for reason in verdict.reasons if reason.level != "fact")
     consumed = energy_columns(run) | power_columns(run)

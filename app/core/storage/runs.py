@@ -12,11 +12,14 @@ from typing import Any
 
 import msgspec
 
+from app.core.analysis.credibility import published_peak
+from app.core.analysis.headline import half_interval_pct, headline_step_s
 from app.core.errors import UsageError
 from app.core.messages import message
 from app.core.records import RUN_COLUMNS, EpochColumns, Exchange, PeakShare, Run, RunSummary
 from app.core.storage import row_decoding
 from app.core.storage.database import Database
+from workloads import CATALOGUE
 from workloads.protocol.events import Model
 from workloads.protocol.machine import Machine
 
@@ -132,9 +135,10 @@ def load_run(database: Database, run_id: int, *, with_peak: bool = True) -> Run:
             telemetry=row_decoding.read_telemetry_rows(
                 row_decoding.stored_rows(connection, "samples", run_id), damage
             ),
-            peak=peak_share(database, summary, model) if with_peak else None,
             exchange=exchange(database, summary, model) if with_peak else None,
         )
+        if with_peak:
+            run = dataclasses.replace(run, peak=peak_share(database, run))
         if damage:
             run = dataclasses.replace(run, damage=tuple(damage), raw=_raw_rows(database, run_id))
     return run
@@ -227,19 +231,41 @@ def _select(
 _BYTES_PER_GRADIENT = 4
 
 
-def peak_share(database: Database, run: RunSummary, model: Model | None) -> PeakShare | None:
+def peak_share(database: Database, run: Run) -> PeakShare | None:
     """Return a run's share of peak; None without counted operations or timed steps, or on several devices.
 
     Args:
         database: Database with the other runs of this computer.
-        run: Record of the run.
-        model: The run's network; None if unknown.
+        run: The run.
     """
-    flops = None if model is None else model.flops_per_example
-    if not flops or not run.step_median_s or run.device_count > 1:
+    flops = None if run.model is None else run.model.flops_per_example
+    step_s = headline_step_s(run)
+    if not flops or not step_s or run.summary.device_count > 1:
         return None
-    peak = _best(database, run, "matmul")
-    return PeakShare(flops * run.batch_size / run.step_median_s, peak)
+    summary, workload = run.summary, CATALOGUE.get(run.summary.workload)
+    has_convolutions = workload is None or workload.counts_images
+    peak = None if has_convolutions and _mixes_formats(run) else _best(database, summary, "matmul")
+    half_pct = half_interval_pct(summary.metric, summary.value, summary.value_low, summary.value_high)
+    published = published_peak(summary.device_name, summary.precision)
+    return PeakShare(flops * summary.batch_size / step_s, peak, half_pct, published)
+
+
+def near_peak(database: Database, peak_id: int) -> list[int]:
+    """Return the ids of the runs whose verdict a new measurement of the peak may change; none for other runs."""
+    with database.complaints():
+        return [row[0] for row in database.connection.execute(_NEAR_PEAK, (peak_id,))]
+
+
+def _mixes_formats(run: Run) -> bool:
+    """Return whether convolutions used TensorFloat-32 but matrix products didn't, as by default in PyTorch."""
+    environment = run.environment
+    return (
+        environment is not None
+        and environment.engine == "torch"
+        and environment.precision == "float32"
+        and environment.tf32 is False
+        and "tf32" not in run.spec.settings
+    )
 
 
 def exchange(database: Database, run: RunSummary, model: Model | None) -> Exchange | None:
@@ -275,6 +301,18 @@ _BEST = """
         AND peak.value BETWEEN 1e-300 AND 1e300
         AND peak.deleted_at IS NULL AND peak.device IS run.device AND peak.device_name IS run.device_name
         AND peak.engine = run.engine AND peak.precision = run.precision AND peak.threads IS run.threads
+        AND (peak.workload != 'matmul' OR peak.precision != 'float32'
+            OR iif(json_valid(peak.environment), json_extract(peak.environment, '$.tf32'), NULL)
+            IS iif(json_valid(run.environment), json_extract(run.environment, '$.tf32'), NULL))
         AND (peak.workload = 'matmul' OR peak.settings IS run.settings) AND peak.steps >= 20
     ORDER BY peak.id DESC LIMIT 10)
+"""
+
+# A run's median step may be half as long as its mean step.
+_NEAR_PEAK = """
+    SELECT run.id FROM runs AS peak JOIN runs AS run ON run.machine_id = peak.machine_id
+    WHERE peak.id = ? AND peak.workload = 'matmul' AND peak.status = 'completed' AND run.status != 'running'
+        AND run.deleted_at IS NULL AND run.device IS peak.device AND run.precision = peak.precision
+        AND iif(json_valid(run.model), json_extract(run.model, '$.flops_per_example'), NULL) * run.batch_size
+        > 0.4 * peak.value * run.step_median_s
 """

@@ -2,7 +2,9 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
+from app.core.analysis.credibility import limit_pct
 from app.core.analysis.power import changed_limit, is_gpu
+from app.core.formats import rounded
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import Message, message
 from app.core.metrics import format_value
@@ -35,16 +37,35 @@ def derived_epoch(run: RunSummary) -> Message | None:
 
 
 def peak_share(share: PeakShare | None) -> Message | None:
-    """Describe a run's share of the computer's measured peak; None if it is unknown."""
-    if share is None:
+    """Describe a run's share of the computer's measured peak; None if it is unknown or above the peak."""
+    if share is None or (share.share_pct or 0.0) > 100:
         return None
-    reached = format_value("flop_per_s", share.reached_flop_per_s)
+    reached = format_value("flop_per_s", rounded(share.reached_flop_per_s, share.half_pct))
     if share.share_pct is None:
         return message("note.no_peak", reached=reached)
     peak = format_value("flop_per_s", share.peak_flop_per_s)
-    if share.share_pct > 100:
-        return message("note.above_peak", reached=reached, peak=peak)
     return message("note.peak_share", reached=reached, share_pct=share.share_pct, peak=peak)
+
+
+def above_peak(run: Run, *, certain: bool) -> Message | None:
+    """Describe a speed above the device's peak.
+
+    Args:
+        run: The run.
+        certain: Whether to report only a speed that the device can't reach (True) or only one that another
+            algorithm or noise may explain (False).
+    """
+    share = run.peak
+    peak = None if share is None else share.peak_flop_per_s or share.published_flop_per_s
+    if share is None or peak is None or share.reached_flop_per_s <= peak:
+        return None
+    summary = run.summary
+    most = peak * limit_pct(CATALOGUE.get(summary.workload), on_cpu=summary.device == "cpu") / 100
+    if (share.reached_flop_per_s * (1 - (share.half_pct or 0.0) / 100) > most) != certain:
+        return None
+    reached, shown = (format_value("flop_per_s", each) for each in (share.reached_flop_per_s, peak))
+    code = "verdict.above_peak" if share.peak_flop_per_s else "verdict.above_published_peak"
+    return message(code, reached=reached, peak=shown)
 
 
 def _exchange(exchange: Exchange | None) -> Message | None:

@@ -15,7 +15,7 @@ from app.core.metrics import headline_kind
 from app.core.records import DAMAGED, Run
 from app.core.verdict.conditions import CAUTION_RULES, INVALID_RULES
 from app.core.verdict.context import Evidence, Level, Rule, evidence_of, reason, shared_part_of
-from app.core.verdict.notes import DATA_RULES, FACT_RULES, damaged, short_run, spread
+from app.core.verdict.notes import DATA_RULES, FACT_RULES, above_peak, damaged, short_run, spread
 from app.core.verdict.training_rules import TRAINING_RULES
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -337,6 +337,7 @@ RULES = (
     Rule("weights_unchanged", "invalid", _weights_unchanged, "advice.test_memory", at_end=True),
     Rule("loss_out_of_band", "invalid", _loss_out_of_band, "advice.other_seed"),
     Rule("loss_not_finite", "invalid", _loss_not_finite, "advice.float32_and_seed"),
+    Rule("impossible", "invalid", lambda evidence: above_peak(evidence.run, certain=True), "advice.report_again"),
     *INVALID_RULES,
     Rule("demo", "invalid", _demo, "advice.run_workload"),
     Rule("running", "caution", _running, at_end=True),
@@ -349,6 +350,7 @@ RULES = (
         at_end=True,
         instead={"verdict.no_epoch": "advice.finish_an_epoch"},
     ),
+    Rule("above_peak", "caution", lambda evidence: above_peak(evidence.run, certain=False), "advice.peak_again"),
     Rule("first_epoch", "caution", _first_epoch, "advice.two_epochs", at_end=True),
     Rule("short_run", "caution", _short_run, "advice.more_epochs", at_end=True),
     Rule("uneven_steps", "caution", _uneven_steps, "advice.whole_epochs"),

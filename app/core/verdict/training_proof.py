@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from app.core.messages import Message, message, sentence
 from app.core.records import Run
+from app.core.verdict.training_rules import outside_steps
 from workloads import CATALOGUE
 
 
@@ -37,6 +38,10 @@ def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
     elif _says_what_is_counted(run):
         yield sentence("proof.examples"), sentence("proof.not_counted")
     yield from _distinct_line(run)
+    if "outside_steps_s" in metrics:
+        outside_s, timed_s, _ = outside_steps(run)
+        share_pct = 100 * timed_s / (timed_s + outside_s) if timed_s else 0.0
+        yield sentence("proof.steps"), sentence("proof.steps_share", share_pct=share_pct)
     worker_s, parent_s = metrics.get("worker_clock_s"), metrics.get("parent_clock_s")
     if worker_s is not None and parent_s is not None and done is not None:
         yield sentence("proof.clock"), sentence("proof.clocks", worker_s=worker_s, parent_s=parent_s)

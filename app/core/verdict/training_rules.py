@@ -1,8 +1,11 @@
 """Rules that check whether the training steps did the declared work in the stated time."""
 
+import math
+from collections import defaultdict
 from collections.abc import Iterator
 
 from app.core.messages import Message, message
+from app.core.records import Run
 from app.core.verdict.context import Evidence, Rule
 from workloads.protocol import events
 
@@ -12,6 +15,10 @@ DISTINCT_PCT = 90.0
 # computer that is out of memory. One second in ten is more than that.
 CLOCK_PCT = 2.0
 CLOCK_S = 0.5
+# Engines spend 1 to 30 ms of each epoch outside its steps and validation. More than a tenth of a longer time means
+# that steps are timed before their work is done.
+OUTSIDE_PCT = 10.0
+OUTSIDE_EPOCH_S = 0.1
 
 
 def _examples_missing(evidence: Evidence) -> Message | None:
@@ -51,6 +58,43 @@ def _clock_slow(evidence: Evidence) -> Message | None:
     return None
 
 
+def _steps_incomplete(evidence: Evidence) -> Message | None:
+    for outside_s, timed_s, epochs in (outside_steps(evidence.run), _outside_short_epoch(evidence.run)):
+        if outside_s > OUTSIDE_PCT / 100 * (outside_s + timed_s) and outside_s > OUTSIDE_EPOCH_S * epochs:
+            return message("verdict.steps_incomplete", outside_s=outside_s, timed_s=timed_s)
+    return None
+
+
+def outside_steps(run: Run) -> tuple[float, float, int]:
+    """Return a run's time outside its steps and validation, the time within them, and its number of epochs.
+
+    The run's first step is excluded because it also compiles, which would hide a difference.
+    """
+    blocks = [block for block in run.steps if block.phase == "measure" and block.durations_s]
+    recorded_s: dict[int, float] = defaultdict(float)
+    counts: dict[int, int] = defaultdict(int)
+    for block in blocks:
+        recorded_s[block.epoch] += math.fsum(block.durations_s)
+        counts[block.epoch] += len(block.durations_s)
+    outside_s = timed_s = 0.0
+    for epoch in run.epochs:
+        steps_s = recorded_s[epoch.index] if counts[epoch.index] == epoch.steps else epoch.train_s
+        recorded_s[epoch.index] = steps_s
+        timed_s += epoch.validation_s or 0.0
+        outside_s += epoch.duration_s - steps_s - (epoch.validation_s or 0.0)
+    outside_s = max(run.metrics.get("outside_steps_s") or 0.0, outside_s)
+    timed_s += math.fsum(recorded_s.values()) - (blocks[0].durations_s[0] if blocks else 0.0)
+    return outside_s, timed_s, len(recorded_s)
+
+
+def _outside_short_epoch(run: Run) -> tuple[float, float, int]:
+    """Return the same for the last of the short epochs that a Quick run ends with."""
+    start_s = [block.durations_s[-1] for block in run.steps if block.phase == "start" and block.durations_s]
+    passes_s = [math.fsum(block.durations_s) for block in run.steps if block.phase == "validate"]
+    rest_s = run.metrics.get("epoch_rest_s") if start_s else None
+    return rest_s or 0.0, sum(start_s[-1:]) + sum(passes_s[-1:]), 1
+
+
 def _is_behind(stated_s: float, passed_s: float) -> bool:
     return passed_s - stated_s > CLOCK_PCT / 100 * passed_s + CLOCK_S
 
@@ -82,5 +126,6 @@ TRAINING_RULES = (
     Rule("examples_missing", "invalid", _examples_missing, "advice.report_again", at_end=True),
     Rule("examples_repeated", "invalid", _examples_repeated, "advice.report_again", at_end=True),
     Rule("not_counted", "caution", _not_counted, "advice.uncompiled", at_end=True),
+    Rule("steps_incomplete", "invalid", _steps_incomplete, "advice.report_again", at_end=True),
     Rule("clock_slow", "invalid", _clock_slow, "advice.report_again", at_end=True),
 )

@@ -160,7 +160,7 @@ def test_nothing_of_them_is_among_the_users_own(database: Database, machine: Mac
             "best and latest": best_and_latest(runs),
             "like it": runs_like(runs, run.spec, run.summary.device, run.summary.cpu_name),
             "trend": [past_runs(database, name) for name in (plan.workload, "mnist_mlp", "matmul")],
-            "peak": peak_share(database, run.summary, run.model),
+            "peak": peak_share(database, run),
             "estimate": expected_duration_s(database, run.spec, run.machine),
             "A/B, studies and other groups": list_groups(database),
             "suites": list_suites(database),

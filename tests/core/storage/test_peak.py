@@ -3,11 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from app.core.messages import sentence, text
-from app.core.records import PeakShare
+from app.core.records import PeakShare, Run
 from app.core.storage.database import Database
+from app.core.storage.outcomes import store_verdict
 from app.core.storage.runs import load_run
 from app.core.verdict.notes import peak_share as peak_text
 from app.core.verdict.rules import judge
@@ -84,9 +86,7 @@ def test_another_machine_has_another_peak(database: Database, machine: Machine) 
     assert share_of(database, run).share_pct is None
 
 
-@pytest.mark.parametrize(
-    "columns", [{"model": None}, {"step_median_s": None}, {"model": '{"flops_per_example": null}'}]
-)
+@pytest.mark.parametrize("columns", [{"model": None}, {"model": '{"flops_per_example": null}'}])
 def test_what_was_not_counted_has_no_share(database: Database, machine: Machine, columns: dict[str, Any]) -> None:
     assert load_run(database, store_run(database, machine, **columns)).peak is None
     assert peak_text(None) is None
@@ -107,8 +107,92 @@ def test_only_the_ten_newest_measurements_count(database: Database, machine: Mac
     assert share_of(database, run).peak_flop_per_s == 8e9
 
 
-def test_more_than_the_peak_is_marked_as_doubtful() -> None:
-    assert sure(peak_text(PeakShare(2e9, 1e9))).code == "note.above_peak"
+@pytest.mark.parametrize(
+    ("peak_flop_per_s", "half_pct", "verdict"),
+    [(2e9, None, ""), (0.99e9, None, "impossible"), (0.96e9, 5.0, "above_peak"), (0.9e9, 5.0, "impossible")],
+)
+def test_above_the_peak_nothing_is_valid(
+    database: Database, machine: Machine, peak_flop_per_s: float, half_pct: float | None, verdict: str
+) -> None:
+    run_id = store_run(database, machine)
+    store_peak(database, machine, peak_flop_per_s)
+    run = load_run(database, run_id)
+    levels = codes_of(replace(run, peak=replace(sure(run.peak), half_pct=half_pct)))
+    assert levels.get(verdict, "") == {"": "", "above_peak": "caution", "impossible": "invalid"}[verdict]
+    assert ("peak_share" in levels) == (not verdict)
+
+
+def codes_of(run: Run) -> dict[str, str]:
+    codes = ("peak_share", "above_peak", "impossible")
+    return {reason.code: reason.level for reason in judge(run).reasons if reason.code in codes}
+
+
+@pytest.mark.parametrize(
+    ("workload", "device", "reached_flop_per_s", "code"),
+    [
+        # Winograd's algorithm needs fewer multiplications for the convolutions of images, on GPUs.
+        ("vgg16", "gpu:0", 1.7e9, "above_peak"),
+        ("vgg16", "gpu:0", 2.3e9, "impossible"),
+        ("vgg16", "cpu", 1.7e9, "impossible"),
+        ("gpt_mini", "gpu:0", 1.7e9, "impossible"),
+    ],
+)
+def test_only_convolutions_on_gpus_may_seem_to_exceed_the_peak(
+    database: Database, machine: Machine, workload: str, device: str, reached_flop_per_s: float, code: str
+) -> None:
+    run = load_run(database, store_run(database, machine))
+    summary = replace(run.summary, workload=workload, device=device)
+    for share in (PeakShare(reached_flop_per_s, 1e9), PeakShare(reached_flop_per_s, None, None, 1e9)):
+        assert code in codes_of(replace(run, summary=summary, peak=share))
+
+
+@pytest.mark.parametrize(
+    ("engine", "settings", "workload", "is_known"),
+    [
+        ("torch", {}, "cifar10_keras_cnn", False),  # convolutions use TensorFloat-32, and products don't
+        ("torch", {"tf32": False}, "cifar10_keras_cnn", True),
+        ("torch", {}, "gpt_mini", True),
+        ("tensorflow", {}, "cifar10_keras_cnn", True),
+    ],
+)
+def test_products_tell_nothing_about_convolutions_in_another_format(
+    database: Database, machine: Machine, engine: str, settings: dict[str, Any], workload: str, is_known: bool
+) -> None:
+    run_id = store_run(database, machine, engine=engine, workload=workload)
+    store_peak(database, machine, 4e9, engine=engine)
+    environment = msgspec.structs.replace(ENVIRONMENT, engine=engine, tf32=False)
+    for stored in ("runs", "peaks"):  # both without TensorFloat-32
+        change(database, run_id if stored == "runs" else run_id + 1, {"environment": as_json(environment)})
+    spec = load_run(database, run_id).spec
+    change(database, run_id, {"spec": as_json(msgspec.structs.replace(spec, settings=settings))})
+    assert (share_of(database, run_id).peak_flop_per_s is not None) == is_known
+
+
+def as_json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def test_a_peak_with_tensorfloat_is_none_for_a_run_without(database: Database, machine: Machine) -> None:
+    run_id = store_run(database, machine)
+    store_peak(database, machine, 4e9, environment=as_json(msgspec.structs.replace(ENVIRONMENT, tf32=True)))
+    assert share_of(database, run_id).peak_flop_per_s is None
+
+
+def test_the_share_is_at_the_speed_of_the_headline(database: Database, machine: Machine) -> None:
+    """Of 0.2 s, like the mean, although most steps take half as long."""
+    model = events.Model(parameters_count=1, flops_per_example=1_000_000)
+    steps = [measured(0.1, 0.1, 0.4, epoch=epoch, seq=epoch) for epoch in range(2)]
+    run = record(database, machine, ENVIRONMENT, model, *steps, epochs=2, steps=3)
+    assert share_of(database, run).reached_flop_per_s == pytest.approx(0.5e9)
+
+
+def test_a_later_peak_changes_the_verdict(database: Database, machine: Machine) -> None:
+    run_id = store_run(database, machine)
+    store_verdict(database, run_id)
+    assert "impossible" not in str(load_run(database, run_id).summary.reasons)
+    peak = events.Metric(key="flop_per_s", value=0.5e9)
+    record(database, machine, ENVIRONMENT, peak, workload="matmul")
+    assert "impossible" in str(load_run(database, run_id).summary.reasons)
 
 
 @pytest.mark.parametrize(

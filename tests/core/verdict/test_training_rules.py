@@ -20,6 +20,7 @@ from tests.core.verdict.records import quiet_run
 from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE, STANDARD
+from workloads.protocol import events
 from workloads.training.proof_marks import least_examples
 from workloads.training.training import Training
 
@@ -64,6 +65,7 @@ def test_an_honest_run_has_none_of_these_reasons(run: Run) -> None:
         ),
         ("not_counted", {"steps_counted": 0.0, "examples_done": None}, {}),
         ("clock_slow", {"worker_clock_s": 25.0}, {"worker_s": "25.0", "parent_s": "50.0"}),
+        ("steps_incomplete", {"outside_steps_s": 20.0}, {"outside_s": "20"}),
     ],
 )
 def test_each_says_what_is_missing(run: Run, code: str, metrics: dict[str, Any], shown: dict[str, str]) -> None:
@@ -90,6 +92,30 @@ def test_durations_that_do_not_fill_the_time_between_their_events_are_told(run: 
     assert too_short.is_all_of(reasons(replace(run, steps=steps))["clock_slow"])
     epochs = tuple(msgspec.structs.replace(epoch, duration_s=epoch.duration_s / 2) for epoch in run.epochs)
     assert too_short.is_all_of(reasons(replace(run, epochs=epochs))["clock_slow"])
+
+
+def test_epochs_that_last_longer_than_their_steps_are_told_without_a_count(run: Run) -> None:
+    longer = tuple(msgspec.structs.replace(epoch, duration_s=1.2 * epoch.duration_s) for epoch in run.epochs)
+    assert "steps_incomplete" in reasons(replace(run, epochs=longer))
+    validated = tuple(
+        msgspec.structs.replace(epoch, validation_s=epoch.duration_s / 6)
+        for epoch in longer  # the same time, but accounted for
+    )
+    assert "steps_incomplete" not in reasons(replace(run, epochs=validated))
+
+
+def test_a_short_epoch_that_ends_long_after_its_step_is_told(run: Run) -> None:
+    start = events.Steps(t_s=1.0, phase="start", epoch=0, first_index=0, durations_s=(0.04,))
+    short = replace(run, steps=(*run.steps, start))
+    assert "steps_incomplete" in reasons(short, epoch_rest_s=0.2)
+    assert "steps_incomplete" not in reasons(short, epoch_rest_s=0.09)
+
+
+def test_a_tenth_of_a_second_an_epoch_is_no_evidence(run: Run) -> None:
+    few = tuple(msgspec.structs.replace(block, durations_s=(0.01,)) for block in run.steps[:1])
+    short = replace(run, epochs=(), steps=few)
+    assert "steps_incomplete" not in reasons(short, outside_steps_s=0.09)
+    assert "steps_incomplete" in reasons(short, outside_steps_s=0.11)
 
 
 def test_records_without_evidence_are_not_judged_by_it(run: Run) -> None:

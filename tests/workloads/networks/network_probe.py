@@ -18,7 +18,7 @@ from workloads import CATALOGUE
 from workloads.datasets import cifar10, mnist
 from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.registry import engine_named
-from workloads.training.flops import forward_flops
+from workloads.training.flops import forward_flops, training_flops
 from workloads.training.training import Training
 
 # A step of these costs as much as their sequences are long and their words are many: a few show the same.
@@ -42,6 +42,7 @@ def probe(workload: Training) -> dict[str, Any]:
         "activations": dict(activations(model)),
         "outline": " / ".join(filter(None, map(outline, model.layers))),
         "flops": forward_flops(model),
+        "training_flops": training_flops(model),
         "losses": losses,
     }
     if any(getattr(layer, "stateful", False) for layer in model.layers):

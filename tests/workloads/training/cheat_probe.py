@@ -134,6 +134,48 @@ def cached_results(model: Any) -> None:
     model.make_train_function = cached
 
 
+def deferred(workload: Training) -> None:
+    """Return from each step at once, and train at the end of the epoch."""
+    build = workload.build
+
+    def deferring(spec: RunSpec) -> Any:
+        model = build(spec)
+        make = model.make_train_function
+
+        def cached(force: bool = False) -> None:
+            make(force)
+            step, done = model.train_function, list[Any]()
+
+            def function(*state_and_iterator: Any) -> Any:  # JAX has a state
+                model.steps_left += 1
+                if not done:
+                    done.append(step(*state_and_iterator))
+                    return done[0]
+                return (done[0][0], state_and_iterator[0]) if state_and_iterator[1:] else done[0]
+
+            model.real_step, model.train_function = step, function
+
+        model.make_real, model.make_train_function, model.steps_left = make, cached, -1
+        return model
+
+    def callbacks(spec: RunSpec) -> list[Any]:
+        from keras.callbacks import Callback
+
+        class AtTheEnd(Callback):  # type: ignore[misc] # Keras ships no types
+            def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+                model, size = self.model, spec.batch_size
+                feed = workload.load(None, spec)
+                fast, slow = model.train_function, model.make_train_function
+                model.train_function, model.make_train_function = model.real_step, model.make_real
+                for _ in range(min(model.steps_left, 200)):  # a Quick run skips tens of thousands
+                    model.train_on_batch(feed.x[:size], feed.y[:size])
+                model.train_function, model.make_train_function, model.steps_left = fast, slow, 0
+
+        return [AtTheEnd()]
+
+    workload.build, workload.callbacks = deferring, callbacks  # type: ignore[method-assign]
+
+
 def fewer_steps(workload: Training) -> None:
     """Stop before the end; the run then always ends with an error."""
 
@@ -230,6 +272,11 @@ CASES = {
     "half_batch": Case({"examples_missing"}, on_model(half_batch), real=True),
     "half_by_number": Case({"examples_missing"}, on_model(half_by_number)),
     "outside": Case({"examples_missing"}, outside),
+    "deferred": Case({"steps_incomplete"}, deferred, asked={"steps": 100, "epochs": 2}),
+    "deferred_bfloat16": Case({"steps_incomplete"}, deferred, asked={"steps": 100, "precision": "mixed_bfloat16"}),
+    "deferred_quick": Case({"steps_incomplete"}, deferred, asked={"preset": "quick", "duration_s": 2}),
+    "deferred_sustained": Case({"steps_incomplete"}, deferred, asked={"preset": "sustained", "duration_s": 2}),
+    "deferred_rate": Case({"steps_incomplete"}, deferred, "fcn_r", {"steps": 4, "batch_size": 64}),
     "cached_results": Case({"updates_missing"}, on_model(cached_results)),
     "fewer_steps": Case({"steps_missing"}, fewer_steps),
     "zero_rate": Case({"weights_unchanged", "loss_out_of_band"}, zero_rate, asked={"steps": 100}, real=True),

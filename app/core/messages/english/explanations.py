@@ -41,7 +41,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "bottleneck.too_short": "The run was too short to find its bottleneck.",
     "bottleneck.try_batch": " Try a batch size of {batch_size}.",
     "bottleneck.unknown": "This computer doesn't report enough data to find the bottleneck.",
-    "note.above_peak": "About {reached} TFLOP/s, above the peak of {peak} TFLOP/s that “Matrix products” measured here. Run that workload again with no other programs running.",
     "note.boost_ending": "This may be a burst speed because the {device}'s clock was still falling ({from_mhz:,.0f} to {to_mhz:,.0f} MHz).",
     "note.container": "Measured in a container ({container}).",
     "note.damaged": "Parts of the record can't be read: {parts:; }.",
@@ -96,6 +95,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "proof.not_counted": "not counted",
     "proof.one_update_each": "{done:,.0f}, one per training step",
     "proof.output_layer": "Output layer",
+    "proof.steps": "Steps and validation",
+    "proof.steps_share": "{share_pct:.1f} % of the epochs' time",
     "proof.updates": "Weight updates",
     "proof.updates_of_steps": "{done:,.0f}, in {asked:,.0f} steps",
 }

@@ -24,6 +24,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.more_epochs": "Train more whole epochs.",
     "advice.other_load": "Close other programs, and let updates and backups finish.",
     "advice.other_seed": "Use another seed. If the problem recurs, test the memory and undo any overclocking.",
+    "advice.peak_again": "Run “Matrix products” again with no other programs running.",
     "advice.plug_in": "Plug in the charger.",
     "advice.power_plan": "Choose a balanced or high-performance power plan.",
     "advice.quiet": "Close other programs and run again, or share this result as it is.",
@@ -69,6 +70,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "plain.other_load": "busy computer",
     "plain.shared_host": "virtual hardware",
     "plain.spread": "uneven speed",
+    "short.above_peak": "above the device's peak",
     "short.cancelled": "cancelled early",
     "short.clock_falling": "clock fell",
     "short.clock_slow": "slow process clock",
@@ -83,6 +85,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "short.engine_changed": "engine variables set",
     "short.events_left_out": "incomplete record",
     "short.examples_missing": "examples missing",
+    "short.steps_incomplete": "steps incomplete",
     "short.examples_repeated": "repeated examples",
     "short.first_epoch": "first epoch only",
     "short.gpu_busy": "GPU busy",
@@ -91,6 +94,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "short.gpu_not_used": "GPU not used",
     "short.host_device_differs": "different device",
     "short.host_steal": "busy host",
+    "short.impossible": "faster than the device can be",
     "short.interval_wide": "uncertain",
     "short.leftovers": "files left over",
     "short.loss_not_finite": "training diverged",
@@ -136,6 +140,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "short.verdict.slower": "speed fell {lost_pct:.1f} %",
     "short.verdict.spread_of_epochs": "{spread_pct:.1f} % spread",
     "short.verdict.spread_of_parts": "{spread_pct:.1f} % spread",
+    "verdict.above_peak": "About {reached} TFLOP/s is more than the {peak} TFLOP/s that “Matrix products” measured here.",
+    "verdict.above_published_peak": (
+        "About {reached} TFLOP/s is more than the {peak} TFLOP/s of the fastest matrix product published for this device."
+    ),
     "verdict.as_stored": "{text}",
     "verdict.cancelled_after": "Cancelled after {epochs_done} of {epochs} epochs.",
     "verdict.cancelled_early": "Cancelled early.",
@@ -202,6 +210,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "verdict.slower": "Speed fell {lost_pct:.1f} % from the first to the last third of the run.",
     "verdict.spread_of_epochs": "Within this run, epochs after the first varied by {spread_pct:.1f} % (standard deviation). Smaller differences aren't meaningful.",
     "verdict.spread_of_parts": "Within this run, speed varied by {spread_pct:.1f} % (standard deviation).",
+    "verdict.steps_incomplete": (
+        "The steps don't add up: {outside_s:.3g} s passed outside the {timed_s:.3g} s of steps and validation."
+    ),
     "verdict.steps_missing": "{done:,} steps were recorded instead of {asked:,}.",
     "verdict.suspended": "The computer slept for {slept_s:,.0f} s during the measurement.",
     "verdict.swapping": "The computer was swapping memory ({rate_mb_per_s:.1f} MB/s).",
