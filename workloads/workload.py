@@ -43,12 +43,20 @@ class Proof:
         bands: Range of the mean loss by data source ("real", "synthetic").
         origins: How each band was determined, by data source.
         unlearned: Mean loss on synthetic data with a learning rate of zero; None if unknown.
+        of_precisions: Range of the mean loss on synthetic data by precision, other than float32, where measured.
     """
 
     steps: int
     bands: dict[str, tuple[float, float]]
     origins: dict[str, Message] = field(default_factory=dict)
     unlearned: float | None = None
+    of_precisions: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def band(self, source: str, precision: str) -> tuple[float, float] | None:
+        """Return the expected range of the mean loss for a data source and a precision; None if not measured."""
+        if precision == "float32":
+            return self.bands.get(source)
+        return self.of_precisions.get(precision) if source == "synthetic" else None
 
     def shows_learning(self, source: str) -> bool:
         """Return whether a loss in the band of this data source proves that the network learns."""

@@ -18,6 +18,7 @@ from app.cli.result_files import write_after_run
 from app.cli.terminal import Ink
 from app.cli.text import LiveLine, complain, in_line, say, say_json, say_table
 from app.cli.views import JsonView, View
+from app.core.analysis.headline import value_text
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import format_time_left, message, sentence
@@ -310,9 +311,7 @@ def print_group(group: Group) -> None:
             str(run.id),
             run.side or "",
             str(_pair(group, run) or ""),
-            "n/a"
-            if run.value is None
-            else f"{format_value(run.metric, run.value)} {headline_kind(run.metric).short_unit}",
+            "n/a" if run.value is None else f"{value_text(run)} {headline_kind(run.metric).short_unit}",
             "n/a" if run.spread_pct is None else f"{run.spread_pct:.1f} %",
             status_title(run.status),
         ]

@@ -12,16 +12,17 @@ from app.cli.groups import group_as_dict, print_group
 from app.cli.imports import show_imported
 from app.cli.layout import Column, table
 from app.cli.result_files import write_result
-from app.cli.terminal import Ink, verdict_ink
+from app.cli.terminal import VERDICT_INKS, Ink, verdict_ink
 from app.cli.text import complain, in_line, room, say, say_json, say_json_list, say_lines, say_raw, say_table
 from app.cli.values import STANDARD_OUTPUT
 from app.core.analysis.compare import position
+from app.core.analysis.headline import value_text
 from app.core.analysis.own_runs import run_name
 from app.core.errors import AppError, UsageError
 from app.core.exchange.sharing import shared_result
 from app.core.files import closing
 from app.core.messages import message, sentence
-from app.core.metrics import format_metric, format_value, headline_kind, metric_lines
+from app.core.metrics import format_metric, headline_kind, metric_lines
 from app.core.paths import Paths
 from app.core.plans.registry import kind_of
 from app.core.records import Group, Run, RunSummary
@@ -30,7 +31,7 @@ from app.core.report.formats import csv_table, result_document
 from app.core.report.formats.json_document import run_as_dict
 from app.core.report.run_texts import (
     energy_text,
-    estimated_from_s,
+    estimate_basis,
     headline,
     machine_line,
     peak_text,
@@ -38,6 +39,7 @@ from app.core.report.run_texts import (
     repeats_steps,
     round_name,
     run_engine_line,
+    verdict_line,
 )
 from app.core.result_file.short_form import is_of_code
 from app.core.storage.database import Database
@@ -54,6 +56,7 @@ from app.core.storage.runs import (
 from app.core.titles import data_title, preset_title, status_title, verdict_title
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
+from app.core.verdict.rules import judge
 
 # For longer tables of epochs, only the beginning and the end are shown.
 EPOCHS_SHOWN, EPOCHS_AT_ENDS = 200, 20
@@ -262,7 +265,7 @@ def _marked_value(run: RunSummary) -> str:
     if run.value is None:
         return "n/a"
     unit = headline_kind(run.metric).short_unit
-    return f"{'~' * estimate}{format_value(run.metric, run.value)}{'*' * first} {unit}"
+    return f"{'~' * estimate}{value_text(run)}{'*' * first} {unit}"
 
 
 @contextlib.contextmanager
@@ -298,7 +301,9 @@ def _print_run(run: Run, place: str | None) -> None:
         say(in_line(sentence("cli.run_note", note=warning.message)))
     if run.epochs:
         _print_epochs(run)
-    say(f"\n{headline(summary, estimated_from_s(run))}")
+    verdict = judge(run)
+    say(f"\n{headline(summary, estimate_basis(verdict))}")
+    say(in_line(verdict_line(verdict)), lead=VERDICT_INKS.get(verdict.level))
     if comparison := position(summary):
         say(in_line(comparison))
     for label, text in metric_lines(run.metrics):

@@ -24,7 +24,7 @@ from app.core.redaction.private_texts import chosen_folders
 from app.core.report.run_texts import (
     derived_epoch_text,
     energy_text,
-    estimated_from_s,
+    estimate_basis,
     headline,
     meaning_text,
     peak_text,
@@ -123,7 +123,8 @@ def print_result(stored: Run, on_one: str = "") -> None:
     if workload.is_demo:
         say(sentence("cli.demo_stored", run_id=summary.id, remark=message("verdict.demo")))
         return
-    say(f"\n{headline(summary, estimated_from_s(stored))}")
+    verdict = judge(stored)
+    say(f"\n{headline(summary, estimate_basis(verdict))}")
     if workload.metric != "seconds_per_epoch_s" and summary.value is not None:
         lines = metric_lines({key: value for key, value in stored.metrics.items() if key not in _HIDDEN})
         for number, path in enumerate(chosen_folders(stored.spec), 1):
@@ -132,7 +133,6 @@ def print_result(stored: Run, on_one: str = "") -> None:
     for line in (*_extra_lines(stored), on_one):
         if line:
             say(in_line(line))
-    verdict = judge(stored)
     say(in_line(verdict_line(verdict)), lead=VERDICT_INKS.get(verdict.level))
     if place := position(summary):
         chart = one_each(bars(summary.workload, summary))

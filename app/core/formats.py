@@ -8,10 +8,16 @@ _KEPT_BY_SYSTEM = 1.04
 _KEPT_BY_DRIVER = 0.02
 
 
-def rounded(value: float, half_pct: float | None) -> float:
-    """Return a value rounded to the second digit of its uncertainty, which is in percent; None if unknown."""
-    uncertain = abs(value) * (half_pct or 0.0) / 100
-    return round(value, 1 - math.floor(math.log10(uncertain))) if uncertain > 0 else value
+def rounded(value: float, uncertain: float | None) -> float:
+    """Return a value rounded to the second digit of its uncertainty, given in the same unit; None if unknown."""
+    return round(value, 1 - math.floor(math.log10(uncertain))) if uncertain else value
+
+
+def format_within(half_pct: float) -> str:
+    """Format a margin with two significant digits, such as "± 33 %" or "± 2.3 %"; "± <0.1 %" if it is smaller."""
+    if half_pct < 0.05:
+        return "± <0.1 %"
+    return f"± {half_pct:.{0 if half_pct >= 9.95 else 1}f} %"
 
 
 def format_seconds(duration_s: float | None) -> str:

@@ -39,7 +39,15 @@ class MnistMlp(_Mnist):
     epochs = 20
     parameters_count = 669_706
     operations_per_example = 3_209_216
-    proof = first_losses(100, 1.78, 2.09, real=(0.21, 1.4, REAL_DIGITS), unlearned=2.45)
+    proof = first_losses(
+        100,
+        1.78,
+        2.09,
+        real=(0.21, 1.4, REAL_DIGITS),
+        unlearned=2.45,
+        mixed_bfloat16=(1.75, 2.1),
+        mixed_float16=(1.91, 2.35),
+    )
     memory_needs = measured_memory(tensorflow=(930, 0.011), torch=(610, 0), jax=(630, 0.26))
 
     def build(self, spec: RunSpec) -> Any:
@@ -145,7 +153,9 @@ class FashionMnistCnn(_Mnist):
     validation_samples = 0
     parameters_count = 412_778
     operations_per_example = 12_860_416
-    proof = first_losses(100, 1.67, 2.05, real=(0.55, 1.73, REAL_CLOTHES), unlearned=2.34)
+    proof = first_losses(
+        100, 1.67, 2.05, real=(0.55, 1.73, REAL_CLOTHES), unlearned=2.34, mixed_bfloat16=(1.69, 2.1)
+    )
     memory_needs = measured_memory(tensorflow=(820, 0.71), torch=(580, 1.4), jax=(680, 2.1))
 
     def build(self, spec: RunSpec) -> Any:

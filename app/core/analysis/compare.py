@@ -7,6 +7,7 @@ from typing import Literal
 
 from app.core.analysis.comparability import differences, engine_name, run_refusal, unusual_settings
 from app.core.analysis.conversion import ROW_METRICS, converted
+from app.core.analysis.headline import value_text
 from app.core.analysis.own_runs import own_date, own_name
 from app.core.analysis.power import limit_text, work_metric
 from app.core.analysis.published import (
@@ -81,7 +82,9 @@ class Bar:
     @property
     def text(self) -> str:
         """The value without its unit."""
-        return format_value(self.metric, self.value)
+        run = self.imported.summary if self.imported is not None else self.run
+        is_headline = run is not None and (run.metric, run.value) == (self.metric, self.value)
+        return value_text(run) if run is not None and is_headline else format_value(self.metric, self.value)
 
     @property
     def verdict(self) -> str | None:

@@ -3,6 +3,7 @@
 import csv
 import re
 from collections import defaultdict
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 
@@ -67,6 +68,13 @@ def published_peak(device: str | None, precision: str) -> float | None:
 def limit_pct(workload: Workload | None, *, on_cpu: bool = False) -> float:
     """Return the share of a device's peak that a network can't exceed, in percent."""
     return WINOGRAD_PCT if workload is not None and workload.counts_images and not on_cpu else 100.0
+
+
+def with_credible_verdict(run: RunSummary) -> RunSummary:
+    """Return a result from another computer, as invalid if it is too fast for its device."""
+    if is_possible(run):
+        return run
+    return replace(run, verdict="invalid", reasons=f"impossible {run.reasons or ''}".rstrip())
 
 
 def is_possible(run: RunSummary) -> bool:

@@ -30,6 +30,7 @@ BLOCKS_AT_LEAST = 60
 # narrow intervals in a row, one second apart.
 MEASURED_S_AT_LEAST = 29.0
 INTERVAL_BLOCKS = 2
+INTERVAL_STEPS = 5
 # Interruptions beyond these limits count as the computer's normal behaviour and aren't excluded.
 INTERRUPTIONS_AT_MOST = 3
 INTERRUPTED_SHARE_AT_MOST = 0.1
@@ -75,7 +76,7 @@ class Estimation:
     Attributes:
         step_s: Typical step duration: mean after the warm-up, excluding interruptions if they are rare.
         low_s, high_s: 95 % confidence interval of `step_s`, widened to include the mean of all steps, even
-            excluded ones; None with fewer than two blocks.
+            excluded ones; None with fewer than two blocks or five steps.
         warmup_steps: Number of steps excluded at the beginning.
         steps: Number of steps used.
         blocks: Number of blocks into which these steps are divided.
@@ -123,7 +124,7 @@ def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Esti
     is_rare = len(held_up) <= INTERRUPTIONS_AT_MOST and sum(flags) <= INTERRUPTED_SHARE_AT_MOST * len(flags)
     kept_s = [block_s for block_s, flag in zip(counted_s, flags, strict=True) if not (flag and is_rare)]
     step_s = statistics.fmean(kept_s)
-    half_s = half_width(kept_s)
+    half_s = half_width(kept_s) if size * len(kept_s) >= INTERVAL_STEPS else None
     # Excluded steps may be normal for this computer, so the interval also includes the mean of all steps.
     is_long = size * math.fsum(blocks_s[:warmup]) > WARMUP_S_AT_MOST
     high_s = max(step_s, statistics.fmean(counted_s), statistics.fmean(blocks_s) if is_long else 0.0)

@@ -17,7 +17,8 @@ from app.core.analysis.stats import (
 )
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.analysis.timed_steps import Disturbance, StepTimes, step_times
-from app.core.metrics import headline_kind
+from app.core.formats import rounded
+from app.core.metrics import format_value, headline_kind
 from app.core.records import Headline, Run, RunSummary
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -234,6 +235,19 @@ def half_interval_pct(metric: str, value: float | None, low: float | None, high:
     if headline_kind(metric).is_rate:
         return 100 * max(value / low - 1, 1 - value / high)
     return 100 * max(high - value, value - low) / value
+
+
+def uncertainty(run: RunSummary) -> float | None:
+    """Return half the width of a headline's 95 % interval, in the headline's unit; None if there is none."""
+    half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
+    if half_pct is None or not run.value or (run.confidence_pct or 0.0) < 100 * CONFIDENCE:
+        return None
+    return run.value * half_pct / 100
+
+
+def value_text(run: RunSummary) -> str:
+    """Return a headline's value without its unit, rounded to the second digit of its uncertainty."""
+    return format_value(run.metric, None if run.value is None else rounded(run.value, uncertainty(run)))
 
 
 def is_even(value: float | None, low: float | None, high: float | None) -> bool:

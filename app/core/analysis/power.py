@@ -88,8 +88,9 @@ def work_metric(metric: str) -> str:
 
 
 def work_per_joule(run: RunSummary) -> Message | None:
-    """Return a run's work per joule as "21.4 images per joule"; None if unknown."""
+    """Return the work per joule of a run's device as "21.4 images per joule (GPU only)"; None if unknown."""
     if run.work_per_j is None:
         return None
     unit = headline_kind(work_metric(run.metric)).unit
-    return message("power.work_per_joule", amount=run.work_per_j, unit=unit)
+    device = "GPU" if is_gpu(run) else "CPU"
+    return message("power.work_per_joule", amount=run.work_per_j, unit=unit, device=device)

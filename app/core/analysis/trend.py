@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from app.core.analysis.ab import is_usable
 from app.core.analysis.comparability import is_alike
+from app.core.analysis.headline import value_text
 from app.core.analysis.power import other_limit
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_value, headline_kind
@@ -193,7 +194,7 @@ def _how(run: RunSummary, other: RunSummary) -> Message:
 
 
 def _which(run: RunSummary) -> Message:
-    value = format_value(run.metric, run.value or 0.0)
+    value = value_text(run)
     return message("trend.earlier", value=value, run_id=run.id, date=_day(run))
 
 

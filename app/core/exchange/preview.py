@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from app.core.analysis.comparability import engine_name, unusual_settings
+from app.core.analysis.credibility import with_credible_verdict
 from app.core.analysis.power import is_gpu, limit_text
 from app.core.errors import UsageError
 from app.core.external_results import EPOCH_LOG
@@ -159,7 +160,7 @@ def _value(result: Result) -> str:
 
 
 def _verdict(result: Result) -> str:
-    summary = summary_of(result)
+    summary = with_credible_verdict(summary_of(result))
     if summary.verdict is None:
         return ""
     reasons = "; ".join(dict.fromkeys(map(plain_reason, (summary.reasons or "").split())))

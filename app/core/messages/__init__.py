@@ -19,6 +19,7 @@ from app.core.formats import (
     format_memory,
     format_rate,
     format_seconds,
+    format_within,
 )
 from app.core.messages.english import ENGLISH
 from app.core.messages.started_as import repair_command, start_py, started_as
@@ -40,6 +41,7 @@ __all__ = [
 
 # Longer durations are never known to seconds.
 _WHOLE_MINUTES = 10
+_WHOLE_HOURS = 48
 
 
 def format_time_left(duration_s: float | None) -> str:
@@ -50,6 +52,8 @@ def format_time_left(duration_s: float | None) -> str:
         return sentence("time_left.seconds", seconds=max(1, round(duration_s)))
     minutes, seconds = divmod(round(duration_s / 10) * 10, 60)
     hours, minutes = divmod(minutes, 60)
+    if hours >= _WHOLE_HOURS:
+        return sentence("time_left.whole_hours", hours=hours + (minutes >= 30))
     if hours:
         return sentence("time_left.hours", hours=hours, minutes=minutes)
     if minutes >= _WHOLE_MINUTES:
@@ -68,6 +72,7 @@ FORMATS: dict[str, Callable[[Any], str]] = {
     "seconds": format_seconds,
     "rate": format_rate,
     "time_left": format_time_left,
+    "within": format_within,
 }
 
 COMMANDS: dict[str, Callable[[], str]] = {

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 from app.core.analysis.ab import Pair, is_positive, is_usable, judge_repeats
 from app.core.analysis.compare import position
+from app.core.analysis.headline import value_text
 from app.core.analysis.own_runs import run_name
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import headline_kind
 from app.core.paths import Paths
 from app.core.plain_text import one_line
 from app.core.plans.report import PlanReport, Table
@@ -389,7 +390,7 @@ class GroupReport(PlanReport):
 
 def _result_text(run: RunSummary) -> str:
     unit = headline_kind(run.metric).unit
-    return "" if run.value is None else f"{format_value(run.metric, run.value)} {unit}"
+    return "" if run.value is None else f"{value_text(run)} {unit}"
 
 
 def typical(runs: Sequence[RunSummary]) -> RunSummary:

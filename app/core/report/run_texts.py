@@ -6,11 +6,11 @@ from typing import Literal
 
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import position
-from app.core.analysis.headline import half_interval_pct, is_even
+from app.core.analysis.headline import half_interval_pct, is_even, uncertainty, value_text
 from app.core.analysis.power import device_at_limit, is_gpu
 from app.core.analysis.published import short_name
 from app.core.analysis.shared_host import SHARED_HOST
-from app.core.formats import format_installed_memory, format_seconds
+from app.core.formats import format_installed_memory, format_seconds, rounded
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import ENGLISH, Message, needs, sentence, text
 from app.core.metrics import format_value, headline_kind
@@ -29,6 +29,7 @@ from workloads.protocol.machine import Machine
 __all__ = [
     "CONFIDENCE_PCT",
     "LONG_STEP_S",
+    "MEANINGFUL_PCT",
     "Note",
     "Several",
     "derived_epoch_text",
@@ -59,6 +60,8 @@ __all__ = [
 CONFIDENCE_PCT = 95.0
 # Longer steps are shown in seconds, shorter ones in milliseconds.
 LONG_STEP_S = 10.0
+# A wider margin says only that too little was measured.
+MEANINGFUL_PCT = 50.0
 # Shorter durations are shown in seconds, longer ones in minutes.
 _SHOWN_IN_S = 120.0
 
@@ -166,21 +169,23 @@ def run_engine_line(run: RunSummary) -> str:
     return " · ".join([line, *unusual_settings(run, "jit")])
 
 
-def headline(run: RunSummary, measured_s: float | None = None) -> str:
-    """Return a run's result in one or two lines. `measured_s` is the result of `estimated_from_s`."""
-    note = headline_note(run, measured_s=measured_s)
+def headline(run: RunSummary, estimated_from: str = "") -> str:
+    """Return a run's result in one or two lines. `estimated_from` is the result of `estimate_basis`."""
+    note = headline_note(run, estimated_from=estimated_from)
     return _value(run) + (f"\n{note}" if note else "")
 
 
-def estimated_from_s(run: Run) -> float | None:
-    """Return the total duration of the steps on which an estimate is based; None without an estimate."""
-    if run.summary.basis != "estimate":
-        return None
-    return sum(sum(block.durations_s) for block in run.steps if block.phase == "measure") or None
+def estimate_basis(judged: events.Judged) -> str:
+    """Return the steps on which a judged estimate is based, as text; "" for other results."""
+    said = next((reason.said for reason in judged.reasons if reason.code == "estimate"), None)
+    if said is None:
+        return ""
+    code = "result.estimated_from" if said.code == "note.estimate" else "result.estimated_from_steps"
+    return sentence(code, **said.arguments)
 
 
 def headline_note(
-    run: RunSummary, *, with_first_epoch: bool = True, with_spread: bool = True, measured_s: float | None = None
+    run: RunSummary, *, with_first_epoch: bool = True, with_spread: bool = True, estimated_from: str = ""
 ) -> str:
     """Return a note about the basis of the headline; "" if there is nothing to add.
 
@@ -188,7 +193,7 @@ def headline_note(
         run: Any run.
         with_first_epoch: Whether to include the duration of the first epoch.
         with_spread: Whether to include the spread.
-        measured_s: Result of `estimated_from_s`.
+        estimated_from: Result of `estimate_basis`.
     """
     if run.metric != "seconds_per_epoch_s":
         return _step_note(run, with_spread=with_spread)
@@ -197,10 +202,7 @@ def headline_note(
     spread = _spread(run) if with_spread else ""
     interval = interval_text(run) or sentence("result.no_interval")
     if run.basis == "estimate":
-        basis = sentence("result.estimated")
-        if measured_s is not None:
-            basis = sentence("result.estimated_from", measured_s=measured_s)
-        parts = [basis, interval, spread]
+        parts = [estimated_from or sentence("result.estimated"), interval, spread]
     elif run.basis == "first_epoch":
         return sentence("result.first_epoch_only")
     else:
@@ -256,17 +258,27 @@ def interval_text(run: RunSummary) -> str:
     """
     if run.value is None or run.value_low is None or run.value_high is None:
         return ""
-    low, high = format_value(run.metric, run.value_low), format_value(run.metric, run.value_high)
+    digits = uncertainty(run)
+    low, high = (format_value(run.metric, rounded(end, digits)) for end in (run.value_low, run.value_high))
     if run.confidence_pct is None or run.confidence_pct < 95:
         return sentence("result.range", low=low, high=high)
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
     if half_pct is None:
         return ""
+    if half_pct > MEANINGFUL_PCT:
+        return _observed(run)
     if not is_even(run.value, run.value_low, run.value_high):
         code = "result.uneven_interval_of_run" if _is_disturbed(run) else "result.uneven_interval"
         return sentence(code, low=low, high=high)
     code = "result.interval_of_run" if _is_disturbed(run) else "result.interval"
     return sentence(code, low=low, high=high, half_pct=half_pct)
+
+
+def _observed(run: RunSummary) -> str:
+    """Return the range of the parts of a measurement that is too short for an interval."""
+    if run.metric != "seconds_per_epoch_s" or run.minimum_s is None or run.maximum_s is None:
+        return sentence("result.too_few")
+    return sentence("result.observed", low=format_seconds(run.minimum_s), high=format_seconds(run.maximum_s))
 
 
 def half_width_text(run: RunSummary, half_pct: float, *, with_basis: bool = True) -> str:
@@ -341,16 +353,6 @@ def verdict_texts(judged: events.Judged) -> tuple[str, ...]:
     return (*(sentence("result.verdict_because", verdict=short, causes=each) for each in causes), short)
 
 
-# Named after their causes, because short texts have room for only a few reasons.
-_SYMPTOMS = frozenset({"uneven_steps", "drift", "spread", "interval_wide", "no_interval", "interruptions"})
-
-
-def causes_first(reasons: Sequence[events.Reason]) -> list[events.Reason]:
-    """Return reasons in the order of their levels, with causes before the uncertainty that results from them."""
-    levels = list(dict.fromkeys(reason.level for reason in reasons))
-    return sorted(reasons, key=lambda reason: (levels.index(reason.level), reason.code in _SYMPTOMS))
-
-
 def plain_verdict(judged: events.Judged, *, to_share: bool, of_one_run: bool = True) -> tuple[str, ...]:
     """Return the cautions about a run in everyday words and without numbers, then in shorter versions.
 
@@ -361,7 +363,7 @@ def plain_verdict(judged: events.Judged, *, to_share: bool, of_one_run: bool = T
         of_one_run: Whether the result comes from one run, which other people need to know.
     """
     codes = [each.code for each in judged.reasons if each.level == judged.level]
-    words = list(dict.fromkeys(map(plain_reason, sorted(codes, key=_SYMPTOMS.__contains__))))
+    words = list(dict.fromkeys(map(plain_reason, codes)))
     short = level_title(judged.level)
     each = [
         "; ".join(words[:count])
@@ -421,7 +423,7 @@ def result_text(run: JudgedRun, several: Several | None = None) -> str:
         several: Combined result of the run's group; None for the result of the run.
     """
     summary = run.summary if several is None else several.summary
-    note = headline_note(summary, measured_s=estimated_from_s(run.run))
+    note = headline_note(summary, estimated_from=estimate_basis(run.verdict))
     verdict = verdict_for_text(run.verdict)
     if several is not None:
         note, verdict = several.basis, sentence("result.text_verdict", verdict=level_title(several.level))
@@ -468,7 +470,8 @@ def _title_line(run: RunSummary) -> str:
         return f"{value} · {what}"
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
     is_symmetric = is_even(run.value, run.value_low, run.value_high)
-    if half_pct is not None and is_symmetric and (run.confidence_pct or 0.0) >= CONFIDENCE_PCT:
+    is_certain = (run.confidence_pct or 0.0) >= CONFIDENCE_PCT
+    if half_pct is not None and half_pct <= MEANINGFUL_PCT and is_symmetric and is_certain:
         value = sentence("result.within", value=value, half_pct=half_pct)
     is_rate = headline_kind(run.metric).is_rate
     better = sentence("compare.higher_is_better" if is_rate else "compare.lower_is_better")
@@ -477,7 +480,7 @@ def _title_line(run: RunSummary) -> str:
 
 def _value(run: RunSummary) -> str:
     if run.value is not None:
-        value = f"{format_value(run.metric, run.value)} {headline_kind(run.metric).unit}"
+        value = f"{value_text(run)} {headline_kind(run.metric).unit}"
         return sentence("result.about", value=value) if run.basis == "estimate" else value
     if run.steps is None or run.step_median_s is None or run.metric != "seconds_per_epoch_s":
         needs_epoch = run.metric == "seconds_per_epoch_s" and run.preset == "standard"

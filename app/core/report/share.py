@@ -5,17 +5,18 @@ from dataclasses import replace
 
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import Bar, bars, factor, has_older_software, position, rank_text
-from app.core.analysis.headline import half_interval_pct, is_even
+from app.core.analysis.headline import half_interval_pct, is_even, value_text
 from app.core.analysis.power import is_gpu, work_per_joule
 from app.core.analysis.published import PublishedRow, short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence, text
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import headline_kind
 from app.core.records import Run, RunSummary
 from app.core.report.card import Bars, ShareCard
 from app.core.report.result_records import result_of
 from app.core.report.run_texts import (
     CONFIDENCE_PCT,
+    MEANINGFUL_PCT,
     Several,
     half_width_text,
     interval_text,
@@ -59,7 +60,7 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
     )
     return ShareCard(
         title=_title(run.run),
-        headline=about + format_value(summary.metric, summary.value),
+        headline=about + value_text(summary),
         factor="" if times is None else about + times[0],
         factor_of="" if times is None else sentence("share.as_fast_as", device=times[1]),
         rank=rank_text(chart),
@@ -125,7 +126,7 @@ def _certainty(run: RunSummary) -> str:
         if run.basis == "estimate":
             return sentence("share.estimate_without_interval")
         return interval_text(run) or sentence("result.no_interval")
-    if not is_even(run.value, run.value_low, run.value_high):
+    if half_pct > MEANINGFUL_PCT or not is_even(run.value, run.value_low, run.value_high):
         interval = interval_text(run)
         return sentence("share.estimate_from", interval=interval) if run.basis == "estimate" else interval
     return half_width_text(run, half_pct)

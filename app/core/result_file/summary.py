@@ -1,11 +1,9 @@
 """Converts imported results to rows for comparison."""
 
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 
-from app.core.analysis.credibility import is_possible
 from app.core.records import RunSummary
 from app.core.result_file.record import Result
 
@@ -18,17 +16,14 @@ _NOT_IN_ROWS = frozenset({"architecture", "gpus", "parameters", "peak_memory_byt
 
 
 def summary_of(result: Result) -> RunSummary:
-    """Convert another computer's result to a row with id 0. Missing fields are None; a missing date is "".
-
-    A result that is too fast for its device is invalid, regardless of its own verdict.
-    """
+    """Convert another computer's result to a row with id 0. Missing fields are None; a missing date is ""."""
     environment, verdict = result.environment, result.verdict
     values: dict[str, Any] = {}
     for part in (result.spec, result.machine, result.statistics):
         values |= {_FROM_FILE.get(name, name): value for name, value in msgspec.structs.asdict(part).items()}
     values = {name: value for name, value in values.items() if name not in _NOT_IN_ROWS} | _NOTHING
     texts = {name: values[name] or "" for name in ("variant", "settings")}
-    summary = RunSummary(
+    return RunSummary(
         id=0,
         started_at=result.started_at or "",
         finished_at=result.finished_at,
@@ -43,6 +38,3 @@ def summary_of(result: Result) -> RunSummary:
         reasons=" ".join(verdict.reasons) if verdict is not None else None,
         **values | texts,
     )
-    if is_possible(summary):
-        return summary
-    return replace(summary, verdict="invalid", reasons=f"impossible {summary.reasons or ''}".rstrip())

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.core.analysis.credibility import with_credible_verdict
 from app.core.analysis.own_runs import run_name
 from app.core.clock import now_text, second_after
 from app.core.errors import UsageError
@@ -301,4 +302,4 @@ def _stored(row: dict[str, Any]) -> ImportedResult | None:
     if result is None or not all(isinstance(text, str) for text in texts):
         _log.info("The imported result %s cannot be read.", row["id"])
         return None
-    return ImportedResult(**row, summary=summary_of(result))
+    return ImportedResult(**row, summary=with_credible_verdict(summary_of(result)))

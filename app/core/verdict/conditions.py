@@ -29,8 +29,6 @@ GPU_FULL_PCT = 90.0
 GPU_BUSY_PCT = 5.0
 # A shorter gap could be late telemetry.
 SUSPENDED_S = 1.0
-# Time services usually correct smaller offsets in one step, which is harmless.
-CLOCK_STEP_S = 1.0
 # By chance, a CPU quota may stop a run in 1 of 20 scheduling periods.
 QUOTA_HELD_PCT = 5.0
 # Programs of an idle desktop wait for a CPU 1 to 2 % of the time, and longer during a run.
@@ -206,11 +204,6 @@ def _suspended(evidence: Evidence) -> Message | None:
     return message("verdict.suspended", slept_s=sum(values_s))
 
 
-def _clock_step(evidence: Evidence) -> Message | None:
-    set_s = sum(map(abs, evidence.telemetry.values("clock_step_s")))
-    return message("verdict.clock_step", set_s=set_s) if set_s > CLOCK_STEP_S else None
-
-
 def _engine_changed(evidence: Evidence) -> Message | None:
     environment = evidence.run.environment
     if environment is None or not environment.variables:
@@ -244,8 +237,6 @@ CAUTION_RULES = (
     Rule("memory_full", "caution", _memory_full, "advice.free_memory"),
     Rule("memory_spilled", "caution", _memory_spilled, "advice.smaller_batch"),
     *THROTTLING_RULES,
-    # Only a caution, because durations are measured with a clock that is never set.
-    Rule("clock_step", "caution", _clock_step, "advice.clock_step"),
     Rule("engine_changed", "caution", _engine_changed, "advice.engine_changed"),
     Rule("cpus_hidden", "caution", _cpus_hidden, "advice.cpus_hidden"),
     Rule("host_device_differs", "caution", _device_differs, "advice.device_differs"),

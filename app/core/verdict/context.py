@@ -20,6 +20,8 @@ _INTERVAL_S = 1.0
 _STARTS_S = 3.0
 # Below this use of the CPU by other programs, closing them wouldn't help.
 _IDLE_PCT = 5.0
+# For an estimate from fewer steps, their number says more than their duration.
+FEW_STEPS = 20
 UNKNOWN_GPU = -1  # no GPU has this index
 
 
@@ -64,7 +66,9 @@ class Evidence:
         steps_s: Durations of all measured steps.
         typical_s: Durations of steps after the first epoch or the warm-up if all steps do the same work; otherwise
             empty.
-        measured_s: Duration of the measurement in seconds; None if unknown.
+        measured_s: Duration of the epochs, or of the steps on which an estimate is based, in seconds; None if
+            unknown.
+        estimated_steps: Number of steps on which an estimate is based; 0 for other results.
         timed_steps: All steps, grouped by kind.
     """
 
@@ -74,6 +78,7 @@ class Evidence:
     typical_s: Sequence[float]
     measured_s: float | None
     timed_steps: StepTimes
+    estimated_steps: int = 0
 
     @property
     def is_alone(self) -> bool:
@@ -121,13 +126,18 @@ def evidence_of(run: Run) -> Evidence:
     """Collect the evidence for the rules."""
     steps = step_times(run.steps)
     epochs_s = [epoch.duration_s for epoch in run.epochs]
+    estimation = steps.estimation() if run.summary.basis == "estimate" else None
+    measured_s = sum(epochs_s) or sum(steps.durations_s)
+    if estimation is not None:
+        measured_s = estimation.steps * estimation.step_s
     return Evidence(
         run=run,
         telemetry=telemetry_window(run),
         steps_s=steps.durations_s,
         typical_s=_typical(run, steps),
-        measured_s=sum(epochs_s) or sum(steps.durations_s) or None,
+        measured_s=measured_s or None,
         timed_steps=steps,
+        estimated_steps=0 if estimation is None else estimation.steps,
     )
 
 

@@ -131,7 +131,9 @@ def energy_used(run: RunSummary) -> Message | None:
         per_epoch_j = getattr(run, f"{part}_energy_per_epoch_j")
         if total_j is None:
             continue
-        each = message("note.energy_per_epoch", energy_j=per_epoch_j) if per_epoch_j is not None else None
+        is_round = run.steps is not None and (run.steps < run.steps_per_epoch or not run.samples_per_epoch)
+        code = "note.energy_per_round" if is_round else "note.energy_per_epoch"
+        each = None if per_epoch_j is None else message(code, energy_j=per_epoch_j, steps=run.steps)
         by_power = part == "gpu" and run.gpu_energy_basis == "power"
         source = message("note.energy_by_power") if by_power else None
         parts.append(message(f"note.energy_of_{part}", energy_j=total_j, each=each, source=source))

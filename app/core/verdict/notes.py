@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from app.core.analysis.credibility import limit_pct
+from app.core.analysis.headline import uncertainty
 from app.core.analysis.power import changed_limit, is_gpu
 from app.core.formats import rounded
 from app.core.hardware.part_texts import split_virtualization
@@ -10,12 +11,14 @@ from app.core.messages import Message, message
 from app.core.metrics import format_value
 from app.core.records import Exchange, PeakShare, Run, RunSummary
 from app.core.verdict.boost import BURST
-from app.core.verdict.context import Evidence, Rule, gpu_index
+from app.core.verdict.context import FEW_STEPS, Evidence, Rule, gpu_index
 from app.core.verdict.energy import energy_used
 from workloads import CATALOGUE
 from workloads.protocol.spec import used_gpus
 from workloads.settings import read_recorded
 
+# Time services usually correct smaller offsets in one step, which is harmless.
+CLOCK_STEP_S = 1.0
 _WSL = "wsl"  # as in app.core.hardware.machine
 # With a spread of 5 %, the median of nine epochs has an uncertainty of 4 % (95 %: 1.96 × 1.25 × 5 % / √9).
 SPREAD_PCT = 5.0
@@ -32,6 +35,8 @@ def derived_epoch(run: RunSummary) -> Message | None:
         duration_s = run.samples_per_epoch / run.value
     if duration_s is None:
         return None
+    if run.value and (uncertain := uncertainty(run)) is not None:
+        duration_s = rounded(duration_s, duration_s * uncertain / run.value)
     code = "note.epoch_takes_long" if duration_s >= 100 else "note.epoch_takes"
     return message(code, samples=run.samples_per_epoch, duration_s=duration_s)
 
@@ -40,7 +45,8 @@ def peak_share(share: PeakShare | None) -> Message | None:
     """Describe a run's share of the computer's measured peak; None if it is unknown or above the peak."""
     if share is None or (share.share_pct or 0.0) > 100:
         return None
-    reached = format_value("flop_per_s", rounded(share.reached_flop_per_s, share.half_pct))
+    uncertain = share.reached_flop_per_s * (share.half_pct or 0.0) / 100
+    reached = format_value("flop_per_s", rounded(share.reached_flop_per_s, uncertain))
     if share.share_pct is None:
         return message("note.no_peak", reached=reached)
     peak = format_value("flop_per_s", share.peak_flop_per_s)
@@ -122,7 +128,10 @@ def _estimate(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
     if run.basis != "estimate" or run.value is None:
         return None
-    return message("note.estimate", measured_s=sum(evidence.steps_s))
+    count = evidence.estimated_steps
+    if 0 < count < FEW_STEPS:
+        return message("note.estimate_of_steps", count=count)
+    return message("note.estimate", measured_s=evidence.measured_s)
 
 
 def _divided_cpu(evidence: Evidence) -> Message | None:
@@ -178,6 +187,11 @@ def _slowest_gpu(run: Run, numbers: Sequence[int]) -> tuple[int, float] | None:
 def _several_computers(evidence: Evidence) -> Message | None:
     count = evidence.run.summary.machine_count
     return message("note.several_computers", count=count) if count > 1 else None
+
+
+def _clock_step(evidence: Evidence) -> Message | None:
+    set_s = sum(map(abs, evidence.telemetry.values("clock_step_s")))
+    return message("note.clock_step", set_s=set_s) if set_s > CLOCK_STEP_S else None
 
 
 def _is_generated(evidence: Evidence) -> bool:
@@ -237,6 +251,8 @@ FACT_RULES = (
         _unequal_gpus,
         instead=dict.fromkeys(("note.slow_gpu", "note.slow_gpu_named"), "advice.slow_gpu"),
     ),
+    # Durations are measured with a clock that is never set.
+    Rule("clock_step", "fact", _clock_step),
     Rule("several_computers", "fact", _several_computers),
     Rule("estimate", "fact", _estimate),
     BURST,

@@ -4,7 +4,9 @@ import logging
 import math
 from collections.abc import Iterator
 
-from app.core.analysis.estimator import PRECISION, WARMUP_S_AT_MOST
+from msgspec.structs import replace
+
+from app.core.analysis.estimator import PRECISION, WARMUP_S_AT_MOST, estimate_steps
 from app.core.analysis.headline import half_interval_pct, interruptions, own_half_pct
 from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT, SHARED_HOST
 from app.core.analysis.stats import drift_pct
@@ -33,6 +35,9 @@ SHORT_S = 5.0
 _INTERVAL_CONFIDENCE_PCT = 100 * CONFIDENCE
 # Noise widens an interval equally on both sides; above this ratio of the sides, another cause is assumed.
 _ONE_SIDED = 2.0
+_CAUSES = frozenset(rule.code for rule in CAUTION_RULES)
+# Named after their causes, because short texts have room for only a few reasons.
+_SYMPTOMS = frozenset({"uneven_steps", "drift", "spread", "interval_wide", "no_interval", "interruptions"})
 _log = logging.getLogger(__name__)
 _ORDER: dict[Level, int] = {"invalid": 0, "caution": 1, "fact": 2}
 
@@ -61,7 +66,10 @@ def _judge(run: Run, *, is_over: bool) -> events.Judged:
     evidence = evidence_of(run)
     rules = (rule for rule in RULES if is_over or not rule.at_end)
     reasons_found = [broken for rule in rules if (broken := rule.reason(evidence)) is not None]
-    reasons = sorted([*reasons_found, *_warnings(run)], key=lambda each: _ORDER[each.level])
+    reasons = [*reasons_found, *_warnings(run)]
+    if any(each.code in _CAUSES for each in reasons):  # its advice is for the symptoms, too
+        reasons = [replace(each, advice="", advised=None) if each.code in _SYMPTOMS else each for each in reasons]
+    reasons.sort(key=lambda each: (_ORDER[each.level], each.level != "fact" and each.code in _SYMPTOMS))
     worst: Level = reasons[0].level if reasons else "fact"
     measured_s = evidence.measured_s if is_over else None
     return events.Judged(
@@ -158,7 +166,7 @@ def _loss_out_of_band(evidence: Evidence) -> Message | None:
     if workload is None or workload.proof is None or loss is None:
         return None
     usual = (run.batch_size, run.variant, run.workload_version) == (workload.batch_size, "", workload.version)
-    band = workload.proof.bands.get(run.data_source or "")
+    band = workload.proof.band(run.data_source or "", run.precision)
     if not usual or band is None or band[0] <= loss <= band[1]:
         return None
     return message("verdict.loss_out_of_band", steps=workload.proof.steps, loss=loss, low=band[0], high=band[1])
@@ -178,8 +186,9 @@ def _no_result(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
     if run.value is not None or short_run(run) is not None:
         return None
-    needs_epoch = run.metric == "seconds_per_epoch_s" and run.preset == "standard"
-    return message("verdict.no_epoch" if needs_epoch else "verdict.nothing_measured")
+    if run.metric == "seconds_per_epoch_s" and run.preset == "standard":
+        return message("verdict.no_epoch")
+    return message("verdict.nothing_measured" if run.step_median_s is None else "verdict.no_headline")
 
 
 def _first_epoch(evidence: Evidence) -> Message | None:
@@ -224,18 +233,32 @@ def _drift(evidence: Evidence) -> Message | None:
     if abs(longer_pct) - uncertain_pct <= DRIFT_PCT:
         return None
     change_pct = 100 / (1 + longer_pct / 100) - 100
+    is_first_left_out = run.preset != "quick" and bool(evidence.timed_steps.later_s)
+    part = message("verdict.after_first_epoch" if is_first_left_out else "verdict.after_warmup")
     if change_pct < 0:
-        return message("verdict.slower", lost_pct=-change_pct)
-    return message("verdict.faster", gained_pct=change_pct)
+        return message("verdict.slower", lost_pct=-change_pct, part=part)
+    return message("verdict.faster", gained_pct=change_pct, part=part)
 
 
 def _interval_wide(evidence: Evidence) -> Message | None:
     half_pct = _half_interval_pct(evidence)
-    if evidence.run.summary.basis != "estimate" or half_pct is None:
+    if evidence.run.summary.basis == "later_epochs" and (half_pct is None or not _is_confident(evidence)):
+        # One rule for all presets: too few epochs have an interval of their steps.
+        steps = evidence.timed_steps
+        estimation = estimate_steps(steps.usual_s[steps.first_epoch_steps :], has_warmup=False)
+        half_pct = None if estimation is None else estimation.half_pct
+        if half_pct is None or _is_precise(half_pct) or shared_part_of(evidence) is not None:
+            return None
+        return message("verdict.interval_wide", half_pct=half_pct)
+    if evidence.run.summary.basis not in ("estimate", "later_epochs") or half_pct is None:
         return None
     if not _is_uncertain_itself(evidence):
         return None
     return message(f"verdict.interval_wide{'_by_warmup' if _is_by_warmup(evidence) else ''}", half_pct=half_pct)
+
+
+def _is_confident(evidence: Evidence) -> bool:
+    return (evidence.run.summary.confidence_pct or 0.0) >= _INTERVAL_CONFIDENCE_PCT
 
 
 def _is_uncertain_itself(evidence: Evidence) -> bool:
@@ -254,7 +277,7 @@ def _shared_host(evidence: Evidence) -> Message | None:
         return None
     if half_pct is None and run.basis == "estimate":  # has its own caution
         return None
-    if half_pct is None or (run.confidence_pct or 0.0) < _INTERVAL_CONFIDENCE_PCT:  # a range, from few epochs
+    if half_pct is None or not _is_confident(evidence):  # a range, from few epochs
         return message("verdict.shared_at_least", half_pct=max(half_pct or 0.0, BETWEEN_RUNS_HALF_PCT))
     if _is_precise(half_pct) or (run.basis == "estimate" and _is_uncertain_itself(evidence)):
         return None

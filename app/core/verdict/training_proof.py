@@ -69,7 +69,9 @@ def _band(run: Run) -> Message:
     usual = workload is not None and summary.batch_size == workload.batch_size and not summary.variant
     if proof is None or not usual:
         return message("proof.band_of_other_run")
-    band = proof.bands.get(summary.data_source or "")
+    band = proof.band(summary.data_source or "", summary.precision)
+    if band is None and summary.precision != "float32":
+        return message("proof.band_of_other_run")
     if band is None:
         return message("proof.band_of_other_data", source=summary.data_source or "")
     origin = proof.origins.get(summary.data_source or "")

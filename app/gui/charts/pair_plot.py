@@ -8,8 +8,9 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, Q
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.analysis.ab import Pair, PairResult, judge_pairs, pairs_of
+from app.core.analysis.headline import value_text
 from app.core.messages import sentence
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import headline_kind
 from app.core.records import Group, PlannedRun, RunSummary
 from app.gui.style.theme import Theme, font, tabular_font
 from app.gui.style.tokens import LABEL_PX, TEXT_PX
@@ -259,7 +260,7 @@ class PairPlot(QWidget):
     def _text(self, run: RunSummary | None) -> str:
         if run is None or run.value is None or run.status != "completed":
             return "–"
-        return format_value(self._metric, run.value)
+        return value_text(run)
 
     def _x(self, plot: QRectF, scale: RatioScale, ratio: float) -> float:
         return plot.left() + scale.share(ratio) * plot.width()

@@ -7,18 +7,19 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.analysis.comparability import engine_name
+from app.core.analysis.headline import value_text
 from app.core.analysis.power import device_at_limit
 from app.core.errors import AppError
 from app.core.formats import format_seconds
 from app.core.messages import format_time_left, sentence
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import headline_kind
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
 from app.core.report.run_texts import (
     LONG_STEP_S,
     derived_epoch_text,
     error_advice,
-    estimated_from_s,
+    estimate_basis,
     headline_note,
     interval_text,
     meaning_text,
@@ -131,8 +132,8 @@ class HeadlineCard(Card):
         self._show_pill(*_ending(summary, verdict), run)
         is_doubtful = summary.status == "failed" or verdict.level == "invalid"
         self._show_value(summary, summary.step_median_s, muted=is_doubtful)
-        if (measured_s := estimated_from_s(run.run)) is not None:
-            self.note.show_text(_note(summary, measured_s))
+        if estimated_from := estimate_basis(verdict):
+            self.note.show_text(_note(summary, estimated_from))
         self.rank.show_text(run.position)
         self.facts.show_text(_facts(summary))
         failure = (summary.error_message, error_advice(summary.error_code, summary.engine))
@@ -174,7 +175,7 @@ class HeadlineCard(Card):
         value, unit, note = "–", headline_kind(metric).short_unit, ""
         if run is not None and run.value is not None:
             about = "≈ " if run.basis == "estimate" else ""
-            value, note = about + format_value(metric, run.value), _note(run)
+            value, note = about + value_text(run), _note(run)
         elif run is not None and run.steps is not None and step_s is not None and metric == "seconds_per_epoch_s":
             value, unit = _step_duration(step_s)
             note = sentence("run.short", steps=run.steps, whole=run.steps_per_epoch)
@@ -253,9 +254,9 @@ def _facts(run: RunSummary) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _note(run: RunSummary, measured_s: float | None = None) -> str:
+def _note(run: RunSummary, estimated_from: str = "") -> str:
     """Return the headline's note without the first epoch and the spread, which are shown elsewhere."""
-    return headline_note(run, with_first_epoch=False, with_spread=False, measured_s=measured_s)
+    return headline_note(run, with_first_epoch=False, with_spread=False, estimated_from=estimated_from)
 
 
 def _step_duration(step_s: float) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.analysis.comparability import comparison_key
 from app.core.messages import sentence
-from app.core.report.run_texts import causes_first, estimated_from_s, headline, headline_note
+from app.core.report.run_texts import estimate_basis, headline, headline_note
 from app.core.titles import level_title
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.training_proof import proof_lines
@@ -58,10 +58,10 @@ class VerdictDialog(QDialog):
         self.resize(*_SIZE)
         verdict = run.verdict
         self.head = label(sentence(f"verdict_dialog.{verdict.level}"), TITLE_PX, QFont.Weight.DemiBold, wrap=True)
-        self.reasons = [_reason(theme, reason) for reason in advice_once(causes_first(verdict.reasons))]
+        self.reasons = [_reason(theme, reason) for reason in advice_once(verdict.reasons)]
         body = QWidget()
         body.setObjectName("scrolled")
-        note = headline_note(run.run.summary, measured_s=estimated_from_s(run.run))
+        note = headline_note(run.run.summary, estimated_from=estimate_basis(run.verdict))
         value, _, _ = headline(run.run.summary).partition("\n")
         body.setLayout(
             column(

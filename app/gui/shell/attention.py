@@ -5,9 +5,10 @@ import time
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.core.analysis.headline import value_text
 from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import headline_kind
 from app.core.records import Group
 from app.gui.services.run_bridge import RunBridge
 from app.gui.shell.desktop import TaskBar, notify, task_bar
@@ -88,7 +89,7 @@ class Attention(QObject):
             return sentence("notice.failed", what=what), sentence("notice.look")
         if summary is None or summary.value is None:
             return sentence("notice.done", what=what), sentence("notice.look")
-        value = f"{format_value(summary.metric, summary.value)} {headline_kind(summary.metric).unit}"
+        value = f"{value_text(summary)} {headline_kind(summary.metric).unit}"
         return sentence("notice.done", what=what), value
 
     def _clear(self) -> None:

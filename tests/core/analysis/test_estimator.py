@@ -253,10 +253,15 @@ def test_too_few_blocks_have_no_interval() -> None:
     one = estimated([10.0, 10.2])
     assert (one.low_s, one.is_enough) == (None, False)
     assert half_width([1.0]) is None
-    two = estimated([12.0, 10.2, 9.8])
-    # Student's t for one degree of freedom: 12.7.
-    assert two.step_s - sure(two.low_s) == pytest.approx(12.706 * 0.2, rel=0.01)
-    assert not two.is_enough
+    assert half_width([10.2, 9.8]) == pytest.approx(
+        12.706 * 0.2, rel=0.01
+    )  # Student's t for one degree of freedom
+    # The first step compiles, and two or four steps show too little of how they vary.
+    assert [estimated([12.0, *[10.2, 9.8] * 3][:count]).low_s is None for count in (3, 5, 6)] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_never_enough_before_a_minimum_of_evidence() -> None:

@@ -258,8 +258,8 @@ def test_it_is_the_farther_end_in_time(
 def test_what_is_shown_as_three_percent_is_within_three_percent(stored_run: Run, half_pct: float) -> None:
     ends = {"value_low": 100.0 - half_pct, "value_high": 100.0 + half_pct, "confidence_pct": 95.0}
     run = summarised(**QUICK, **ends)(quiet_run(stored_run, 0))
-    shown = f"{half_pct:.1f}"
-    is_within = float(shown) <= 3.0
+    shown = f"± {half_pct:.1f} %"
+    is_within = round(half_pct, 1) <= 3.0
     assert said("result.interval", half_pct=shown).is_all_of(interval_text(run.summary))
     assert said("share.estimate_within", half_pct=shown).is_all_of(share_card(JudgedRun(run)).notes[0])
     codes = [reason.code for reason in judge(run).reasons]

@@ -17,7 +17,7 @@ from app.core.metrics import metric_lines
 from app.core.records import Run, RunSummary
 from app.core.report.run_texts import (
     error_advice,
-    estimated_from_s,
+    estimate_basis,
     half_width_text,
     headline,
     headline_note,
@@ -122,7 +122,7 @@ def test_a_single_half_width_is_shown_only_if_it_describes_both_ends(summary: Ru
     assert interval_text(run) == sentence("result.uneven_interval", low="154", high="222")
     assert "±" not in result_text(JudgedRun(replace(stored_run, summary=run))).splitlines()[0]
     even = replace(run, value_low=126.0)
-    assert said("result.interval", half_pct="27.6").is_all_of(interval_text(even))
+    assert said("result.interval", half_pct="± 28 %").is_all_of(interval_text(even))
 
 
 def test_the_interval_of_a_disturbed_run_is_of_this_run_only(summary: RunSummary) -> None:
@@ -212,7 +212,7 @@ def test_warnings_steal_and_a_virtual_machine_are_noted(stored_run: Run) -> None
     virtual = machine_of(stored_run, virtual_machine=True, virtualization="docker in kvm")
     notes = result_notes(JudgedRun(replace(stored_run, telemetry=samples, warnings=(warning,), machine=virtual)))
     shared, stolen, warned = (note.text for note in notes if note.kind == "caution")
-    assert said("verdict.shared_at_least", half_pct="8.8").is_all_of(shared)
+    assert said("verdict.shared_at_least", half_pct="9").is_all_of(shared)
     assert said("verdict.host_steal", share_pct="7").is_all_of(stolen)
     assert warned == warning.message
     assert said("note.virtual_machine_by", kind="kvm").is_all_of(notes[-1].text)
@@ -358,16 +358,18 @@ def test_a_machine_from_another_version_is_shown_as_far_as_possible() -> None:
     assert stored('{"cpu_name": {}}').cpu_name is None
 
 
-def test_an_estimate_names_the_seconds_that_it_speaks_of(stored_run: Run) -> None:
-    assert estimated_from_s(stored_run) is None
-    timed = events.Steps(t_s=20.0, phase="measure", epoch=0, first_index=0, durations_s=(8.0, 8.2))
-    blocks = (timed, timed, msgspec.structs.replace(timed, phase="validate"))
-    estimate = replace(stored_run, summary=replace(stored_run.summary, **ESTIMATE), steps=blocks)
-    assert estimated_from_s(estimate) == pytest.approx(32.4)
-    assert estimated_from_s(replace(estimate, steps=())) is None
-    basis = sentence("result.estimated_from", measured_s=32.4)
-    assert headline_note(estimate.summary, measured_s=32.4).startswith(f"{basis} · ")
-    assert f"{basis} · " in result_text(JudgedRun(estimate))
+def test_an_estimate_names_the_steps_that_it_is_based_on(stored_run: Run) -> None:
+    """Not the first one, which compiles; below 20 steps their number says more than their seconds."""
+    assert estimate_basis(judge(stored_run)) == ""
+    for step_s, count in ((0.5, 9), (0.5, 40)):
+        durations_s = (9.0, *[step_s] * count)
+        timed = events.Steps(t_s=20.0, phase="measure", epoch=0, first_index=0, durations_s=durations_s)
+        changes = ESTIMATE | {"value": 10.0, "preset": "quick"}
+        estimate = replace(stored_run, summary=replace(stored_run.summary, **changes), steps=(timed,), epochs=())
+        judged = judge(estimate)
+        assert judged.measured_s == pytest.approx(step_s * count, rel=0.2)
+        of_seconds = sentence("result.estimated_from", measured_s=judged.measured_s)
+        assert (estimate_basis(judged) == of_seconds) == (count == 40)
 
 
 WORKLOAD = CATALOGUE["storage"]
@@ -477,8 +479,8 @@ def test_every_warning_has_a_short_name() -> None:
     assert not [code for code in codes if f"short.{code}" not in ENGLISH]
 
 
-def test_short_verdicts_name_causes_first_and_count_omitted_ones_where_they_can_be_looked_up() -> None:
-    given = [reasons("caution", code)[0] for code in ("spread", "interval_wide", "other_load")]
+def test_short_verdicts_count_omitted_causes_where_they_can_be_looked_up() -> None:
+    given = [reasons("caution", code)[0] for code in ("other_load", "spread", "interval_wide")]
     judged = events.Judged(level="caution", reasons=tuple(given))
     words = [sentence(f"plain.{code}") for code in ("other_load", "spread", "interval_wide")]
     whole, shorter, *_ = plain_verdict(judged, to_share=False)

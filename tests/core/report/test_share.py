@@ -114,7 +114,7 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
         (
             {"basis": "estimate", "epochs_done": 0} | INTERVAL,
             sentence("share.estimate_within", half_pct=0.8),
-            VALID_SHORT,
+            sentence("short.valid_for_min", duration_min=11),  # its steps'
             "valid",
         ),
         (

@@ -31,7 +31,9 @@ def begin(database: Database, machine: Machine, **changes: Any) -> int:
 
 def add_epochs(writer: RunWriter, *durations_s: float) -> None:
     for index, duration_s in enumerate(durations_s):
-        writer.add(events.Epoch(index=index, duration_s=duration_s, train_s=0.95 * duration_s, loss=1.5, seq=index))
+        writer.add(
+            events.Epoch(index=index, duration_s=duration_s, train_s=0.95 * duration_s, loss=1.5, seq=index)
+        )
 
 
 def measured(*durations_s: float, phase: str = "measure", epoch: int = 0, seq: int = 0) -> events.Steps:

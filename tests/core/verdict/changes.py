@@ -197,7 +197,6 @@ DISTURBED: dict[str, Change] = {
     "power_saving": telemetry(power_plan="powersave (intel_pstate), preference power, profile low-power"),
     "clock_falling": lambda run: slower(clock_from(35, 3000)(run), 180, 3900 / 3000),
     "swapping": lambda run: with_telemetry(run, measured(run)[20:40], swap_bytes_per_s=30e6),
-    "clock_step": one_record(clock_step_s=-3600.0),
     "suspended": one_record(suspended_s=47.0),
     "throttled": lambda run: with_telemetry(run, measured(run)[40:43], throttle_count=12),
     "other_load": lambda run: with_telemetry(run, measured(run)[10:40], other_cpu_pct=40.0),

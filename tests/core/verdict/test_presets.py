@@ -10,11 +10,14 @@ import pytest
 
 from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT
+from app.core.records import Run
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
 from tests.benchmarks.ordinary import epochs_codes, quick_codes
+from tests.core.verdict import changes
+from tests.core.verdict.records import quiet_run
 from tests.ordinary import KINDS
 from tests.replay import MACHINE
 from tests.sure import sure
@@ -146,3 +149,30 @@ def test_quick_is_valid_on_ordinary_computers(kinds: tuple[str, ...], share: flo
 def test_whole_epochs_are_valid_on_ordinary_computers(kind: str, epochs: int) -> None:
     codes = [epochs_codes(epochs)(kind, random.Random(number)) for number in range(3)]
     assert codes == [[]] * 3
+
+
+@pytest.mark.parametrize(
+    ("half_pct", "epochs", "is_wide"), [(2.0, 2, False), (2.0, 8, False), (6.0, 2, True), (6.0, 8, True)]
+)
+def test_the_same_precision_is_valid_with_any_preset(
+    stored_run: Run, half_pct: float, epochs: int, is_wide: bool
+) -> None:
+    """With few epochs, by the interval of their steps."""
+    noise = half_pct / 100 * 20 / 1.96
+    chance = random.Random(1)
+    steps = tuple(
+        events.Steps(
+            t_s=60.0 * epoch,
+            phase="measure",
+            epoch=epoch,
+            first_index=0,
+            durations_s=tuple(0.1 * chance.gauss(1, noise / epochs**0.5) for _ in range(400)),
+        )
+        for epoch in range(epochs)
+    )
+    summary = {"value": 40.0, "value_low": None, "value_high": None, "confidence_pct": None}
+    if epochs == 8:
+        ends = {"value_low": 40 * (1 - half_pct / 100), "value_high": 40 * (1 + half_pct / 100)}
+        summary |= ends | {"confidence_pct": 95.0}
+    run = replace(changes.summarised(**summary)(quiet_run(stored_run, 0)), steps=steps, epochs=())
+    assert ("interval_wide" in {reason.code for reason in judge(run).reasons}) == is_wide

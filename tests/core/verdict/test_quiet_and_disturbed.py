@@ -25,8 +25,9 @@ def test_a_quiet_run_is_valid_without_a_caution(stored_run: Run, seed: int) -> N
 @pytest.mark.parametrize("seed", SEEDS)
 def test_each_disturbance_is_flagged_in_every_run(stored_run: Run, seed: int, code: str) -> None:
     for run in (quiet_run(stored_run, seed), quick(quiet_run(stored_run, seed))):
-        expected = [code, "drift"] if code == "clock_falling" else [code]
-        assert sorted(codes(DISTURBED[code](run))) == expected
+        found = set(codes(DISTURBED[code](run)))
+        assert found - {"drift", "interval_wide"} == {code}
+        assert ("drift" in found) == (code == "clock_falling")
 
 
 def test_what_happened_before_or_after_the_measurement_does_not_count(stored_run: Run) -> None:

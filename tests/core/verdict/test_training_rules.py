@@ -218,6 +218,26 @@ def test_every_network_has_its_operations_but_the_one_whose_sentences_differ() -
     assert [name for name in uncounted if isinstance(CATALOGUE[name], Training)] == ["ptb_lstm_mxnet"]
 
 
+@pytest.mark.parametrize(
+    ("workload", "precision", "loss", "is_judged"),
+    [
+        ("mnist_mlp", "float32", 2.15, True),
+        ("mnist_mlp", "mixed_float16", 2.15, False),  # its loss scale skips the first updates
+        ("mnist_mlp", "mixed_float16", 2.45, True),  # nothing was learned
+        ("mnist_mlp", "mixed_bfloat16", 2.15, True),
+        ("cifar10_cnn", "mixed_bfloat16", 9.0, False),  # never measured
+        ("mnist_cnn", "mixed_float16", 9.0, False),
+    ],
+)
+def test_a_loss_is_judged_by_what_was_measured_with_its_precision(
+    run: Run, workload: str, precision: str, loss: float, is_judged: bool
+) -> None:
+    batch_size = CATALOGUE[workload].batch_size
+    changes: dict[str, Any] = {"workload": workload, "batch_size": batch_size, "precision": precision}
+    other = replace(run, summary=replace(run.summary, data_source="synthetic", **changes))
+    assert ("loss_out_of_band" in reasons(other, proof_loss=loss)) == is_judged
+
+
 # After 100 steps, or as many as the band asks for, on real data: see tests.benchmarks.proof.
 REAL_LOSSES = {
     "mnist_mlp": ((0.437, 0.444, 0.429), 2.363),

@@ -199,7 +199,7 @@ def test_the_estimate_lies_in_its_interval(qtbot: QtBot, application_theme: Them
     assert chart.band.isVisible()
     assert span(chart, "x") == (12.0, 20.0)
     assert is_whole(chart)
-    shown = said("chart.value_with_half", value="66.0 s per epoch", half_pct="2.0")
+    shown = said("chart.value_with_half", value="66.0 s per epoch", half_pct="± 2.0 %")
     assert shown.is_all_of(chart.accessibleDescription())
     chart.show_estimates(RunSeries(500), EPOCH, 10.0, live=True)
     assert not chart.band.isVisible()

@@ -159,7 +159,7 @@ def test_after_the_end(
     run = in_database(driver.services.paths.database, load_run, run_id)
     assert headline.value.text() == share_card(JudgedRun(run)).headline
     assert said("position.between", slower="i5-8250U", faster="MX150").is_in(headline.rank.whole_text)
-    assert said("advice.varies").is_in(headline.message.whole_text)
+    assert said("advice.repeat").is_in(headline.message.whole_text)
     assert said("result.one_run").is_all_of(headline.pill.whole_text)
     assert sentence("plain.spread") in headline.pill.whole_text
     assert driver.view.charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100

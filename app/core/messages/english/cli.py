@@ -1,7 +1,7 @@
 """Output of the command line."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "cli.about_within": "about {value} ± {half_pct:.1f} %",
+    "cli.about_within": "about {value} {half_pct:within}",
     "cli.at_epoch": "epoch {epoch}",
     "cli.at_most_left": "at most {remaining_s:time_left} left",
     "cli.at_step": "step {step}",

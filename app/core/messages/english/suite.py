@@ -92,7 +92,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "suite.unknown": "This version has no suite {number}.",
     "suite.what": "{count} workloads, one score",
     "suite.with_reason": "{word}: {reason}",
-    "suite.within": "± {half_pct:.1f} %",
+    "suite.within": "{half_pct:within}",
     "suite.zeros": (
         "{parts:, } ran out of memory: 0 points, so the score is 0.",
         "{parts:, } ran out of memory: 0 points each, so the score is 0.",

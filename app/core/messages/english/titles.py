@@ -329,6 +329,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "storage_case.infer_tfrecord": "predict from TFRecords",
     "storage_case.infer_cache": "predict from memory",
     "time_left.hours": "about {hours} h {minutes} min",
+    "time_left.whole_hours": "about {hours:,} h",
     "time_left.whole_minutes": "about {minutes} min",
     "time_left.minutes": "about {minutes} min {seconds} s",
     "time_left.seconds": "about {seconds} s",

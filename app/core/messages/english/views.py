@@ -65,7 +65,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "chart.times": "{value} · {ratio}",
     "chart.validation_accuracy": "validation accuracy",
     "chart.validation_loss": "validation loss",
-    "chart.value_with_half": "{value}, ± {half_pct:.1f} %",
+    "chart.value_with_half": "{value}, {half_pct:within}",
     "chart.while_measuring": "During the measurement",
     "chart.while_training": "During training",
     "ending.damaged": "Record damaged",

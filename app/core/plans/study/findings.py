@@ -133,7 +133,8 @@ def _power(_: StudyResult, done: list[Point]) -> list[str]:
     if measured:
         top = max(measured, key=lambda point: point.work_per_j or 0.0)
         unit = headline_kind(top.work_metric).unit
-        work = sentence("power.work_per_joule", amount=top.work_per_j, unit=unit)
+        device = "GPU" if any(map(is_gpu, top.runs)) else "CPU"
+        work = sentence("power.work_per_joule", amount=top.work_per_j, unit=unit, device=device)
         lines.append(sentence("studies.power_efficient", limit_w=axis_value(POWER_LIMIT, top.spec), work=work))
     elif not any(is_gpu(run) or run.cpu_power_w for point in done for run in point.runs):
         lines.append(sentence("studies.power_not_measured"))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from PySide6.QtGui import QGuiApplication
 
+from app.core.analysis.headline import value_text
 from app.core.analysis.own_runs import run_name
 from app.core.analysis.power import work_metric
 from app.core.clock import local_time
@@ -44,7 +45,7 @@ def _title(run: RunSummary) -> str:
 def _result(run: RunSummary) -> str:
     if run.value is None:
         return "n/a"
-    value = f"{format_value(run.metric, run.value)} {_short_unit(run.metric)}"
+    value = f"{value_text(run)} {_short_unit(run.metric)}"
     if run.basis == "first_epoch":
         return sentence("results_page.first_epoch", value=value)
     return f"≈ {value}" if run.basis == "estimate" else value

@@ -147,7 +147,7 @@ def test_power_names_the_fastest_the_knee_and_the_most_efficient_limit(
     lines = findings(result)
     assert said("studies.power_best", limit_w="370").is_all_of(lines[0])
     assert said("studies.power_knee", limit_w="260", speed_pct="87", power_pct="70").is_all_of(lines[1])
-    work = said("power.work_per_joule", amount="3.40", unit="images per joule")
+    work = said("power.work_per_joule", amount="3.40", unit="images per joule", device="GPU")
     assert said("studies.power_efficient", limit_w="260", work=work).is_all_of(lines[2])
     speed, work_figure = figures(result)
     assert [x for x, _ in speed.marks] == [260.0]
