@@ -12,8 +12,8 @@ from app.core.doctor.checks import Check
 from app.core.doctor.diagnosis import DeviceDiagnosis, EngineDiagnosis
 from app.core.doctor.examination import examine
 from app.core.doctor.facts import system_name
-from app.core.doctor.logs import MAX_BYTES, LogDiagnosis, LogFinding, decode_log, diagnose_log, read_log
 from app.core.doctor.report import as_dict, log_as_dict, report_text
+from app.core.known_lines.logs import MAX_BYTES, LogDiagnosis, LogFinding, decode_log, diagnose_log, read_log
 from app.core.messages import Message, sentence, text
 from app.core.messages.started_as import as_started
 from app.core.paths import Paths

@@ -8,7 +8,7 @@ import pytest
 
 from app.cli import main
 from app.core.doctor.examination import examine
-from app.core.doctor.signals import signal
+from app.core.known_lines.signals import signal
 from app.core.messages import Message, sentence
 from app.core.paths import Paths
 from tests.cli.commands import ended

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from app.core.doctor.evidence import Evidence
 from app.core.doctor.facts import OLDEST_CAPABILITY, Facts, cuda_majors, numbers
-from app.core.doctor.signals import Signal, signal
 from app.core.doctor.trial import Trial
+from app.core.known_lines.signals import Signal, signal
 
 # Minimum versions for TensorFlow's CUDA 12 builds, from the support matrix of cuDNN 9.
 OLDEST_DRIVER, OLDEST_WINDOWS_DRIVER = (525, 60, 13), (527, 41)

@@ -14,9 +14,9 @@ from app.core.doctor.checks import Check
 from app.core.doctor.diagnosis import DeviceDiagnosis, Diagnosis, EngineDiagnosis
 from app.core.doctor.examination import examine
 from app.core.doctor.facts import gather_facts
-from app.core.doctor.logs import LogDiagnosis, LogFinding, diagnose_log, read_log
 from app.core.doctor.report import report_text
 from app.core.errors import AppError
+from app.core.known_lines.logs import LogDiagnosis, LogFinding, diagnose_log, read_log
 from app.core.messages import Message, message, sentence, text
 from app.core.messages.started_as import as_started
 from app.gui.run.verdict_dialog import verdict_look

@@ -18,8 +18,8 @@ from pytestqt.qtbot import QtBot
 from app.core.doctor.checks import Check
 from app.core.doctor.diagnosis import Diagnosis
 from app.core.doctor.rules import diagnose
-from app.core.doctor.signals import signal
 from app.core.errors import AppError
+from app.core.known_lines.signals import signal
 from app.core.messages import message, sentence
 from app.core.plans.repeat import repeat_plan
 from app.gui.pages.hardware import doctor_view

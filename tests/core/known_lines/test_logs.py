@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.doctor import logs
-from app.core.doctor.logs import MAX_CHARS, MAX_LINE_CHARS, decode_log, diagnose_log, read_log
-from app.core.doctor.signals import TABLE, read_table, signal, signals
 from app.core.errors import UsageError
+from app.core.known_lines import logs
+from app.core.known_lines.logs import MAX_CHARS, MAX_LINE_CHARS, decode_log, diagnose_log, read_log
+from app.core.known_lines.signals import TABLE, read_table, signal, signals
 from tests.saying import said
 
 NO_DEVICE = "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from app.core.doctor.signals import Severity, Signal, signals
-from app.core.doctor.which_engine import Mentions, tracker_of
 from app.core.errors import UsageError
+from app.core.known_lines.signals import Severity, Signal, signals
+from app.core.known_lines.which_engine import Mentions, tracker_of
 from app.core.messages import Message, message, text
 
 MAX_CHARS = 2 << 20
@@ -19,6 +19,8 @@ MAX_BYTES = 4 * (MAX_CHARS + 1)
 MAX_LINE_CHARS = 2_000
 _ORDER: dict[Severity, int] = {"fault": 0, "caution": 1, "harmless": 2}
 _UNKNOWN_LINES = 5
+# Lines of a worker's log that are shown for a failed run.
+_TELLING_LINES = 5
 # Rows about GPUs that can't be used at all.
 _RANKS_OF_UNUSED_GPUS = range(20, 50)
 # Terminal colours, cursor movements, window titles and the like.
@@ -198,6 +200,23 @@ def _encoding(data: bytes) -> str:
     # Some Windows programs omit the byte order mark. Every second byte of ASCII text is then zero.
     even, odd = data[:4096:2], data[1:4096:2]
     return "utf-16-le" if odd.count(0) > 0.8 * len(odd) and 0 not in even else "utf-8-sig"
+
+
+def telling_lines(lines: Sequence[str]) -> list[str]:
+    """Return the line that names the cause of a crash, or else the first lines of its report, or the last lines.
+
+    Harmless lines are left out.
+    """
+    causes = [finding.line for finding in diagnose_log("\n".join(lines)).faults if not finding.is_symptom]
+    if causes:
+        return causes[:1]
+    rows = [row for row in signals() if row.severity == "harmless"]
+    harmless = [compiled(each) for row in rows for each in (*row.patterns, *row.symptoms)]
+    telling = [line for line in lines if not any(each.search(line) for each in harmless)]
+    telling = [line for line in telling if not line.startswith("I0000")]
+    # The first lines of Python's crash report are the most informative: the error and the function.
+    crashes = [index for index, line in enumerate(telling) if line.startswith("Fatal Python error")]
+    return telling[crashes[-1] :][:_TELLING_LINES] if crashes else telling[-_TELLING_LINES:]
 
 
 def informative_lines(diagnosis: LogDiagnosis) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from app.core.doctor.which_engine import Words, words_for
+from app.core.known_lines.which_engine import Words, words_for
 from app.core.paths import RESOURCES
 from workloads.engines.registry import DEFAULT_ENGINE, ENGINES
 from workloads.protocol import typed

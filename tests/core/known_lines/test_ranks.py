@@ -4,8 +4,8 @@ from itertools import permutations
 
 import pytest
 
-from app.core.doctor.logs import LogDiagnosis, diagnose_log
-from tests.core.doctor.test_corpus import INDEX, diagnosed
+from app.core.known_lines.logs import LogDiagnosis, diagnose_log, telling_lines
+from tests.core.known_lines.test_corpus import INDEX, diagnosed
 
 XID = "NVRM: Xid (PCI:0000:01:00): "
 FOUND = "Found GPU0 NVIDIA GB300 which is of cuda capability 10.3.\nMinimum and Maximum cuda capability of this"
@@ -391,3 +391,25 @@ def test_the_reasons_in_recorded_logs() -> None:
     shown = {entry["file"]: [each.code for each in diagnosed(entry["file"]).conclusion] for entry in INDEX}
     unused = {file for file, said in shown.items() if said == ["doctor.log_fault", "doctor.log_reason"]}
     assert {"healthy_jax_no_gpu_found.log", "healthy_torch_cpu.log", "healthy_cpu_2_21.log"} <= unused
+
+
+NO_DRIVER = "E0000 00:00:1 cuda_platform.cc:51] failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)"
+FATAL = "F0000 00:00:1 env.cc:382] Check failed: Thread tf_Compute creation via pthread_create() failed."
+STACK = ["Fatal Python error: Aborted", "Thread 0x1 (most recent call first):", '  File "a.py", line 1 in start']
+
+
+@pytest.mark.parametrize(
+    ("lines", "telling"),
+    [
+        # A harmless line is no reason for a crash, even if it is the only one.
+        ([NO_DRIVER], []),
+        ([NO_DRIVER, "terminate called", "I0000 00:00:2 cuda"], ["terminate called"]),
+        ([f"line {number}" for number in range(9)], [f"line {number}" for number in range(4, 9)]),
+        ([NO_DRIVER, *STACK, NO_DRIVER], STACK),
+        # What the table knows as a cause says more than a crash report.
+        ([NO_DRIVER, FATAL, *STACK, "Extension modules: numpy._core._multiarray_umath"], [FATAL]),
+        (["CUDA out of memory", *STACK], ["CUDA out of memory"]),
+    ],
+)
+def test_the_lines_that_tell_why_a_process_crashed(lines: list[str], telling: list[str]) -> None:
+    assert telling_lines(lines) == telling

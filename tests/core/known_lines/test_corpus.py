@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.core.doctor.logs import LogDiagnosis, diagnose_log
-from app.core.doctor.signals import signals
+from app.core.known_lines.logs import LogDiagnosis, diagnose_log
+from app.core.known_lines.signals import signals
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "tests" / "data" / "doctor"
