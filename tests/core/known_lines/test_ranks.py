@@ -106,6 +106,11 @@ RELATIVES: list[tuple[str | None, str]] = [
         "Unable to initialize backend 'cuda': Found cuDNN version 8600, but JAX was built against 8904",
     ),
     ("cuda_libraries", "CUDA backend failed to initialize: Unable to load CUDA. Is it installed?"),
+    (
+        "cuda_libraries",
+        "CUDA backend failed to initialize: Unable to use CUDA because of the following issues with CUDA components:\n"
+        "cuSPARSE library was not found.",
+    ),
     ("no_cuda_device", "Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices."),
     ("jax_backend_failed", "RuntimeError: Backend 'cuda' failed to initialize: INTERNAL: something new"),
     # AMD's driver.
@@ -152,6 +157,9 @@ RELATIVES: list[tuple[str | None, str]] = [
             "pyopencl.MemoryError: CL_MEM_OBJECT_ALLOCATION_FAILURE",
             "Error: not enough VRAM",
             "hipMalloc failed: out of memory",
+            "RuntimeError: Triton Error [CUDA]: out of memory",
+            "Failed to allocate CUDA0 buffer of size 5000000000",
+            "NvMapMemAllocInternalTagged: 1075072515 error 12",
             "Execution of the command buffer was aborted: Insufficient Memory (00000008:kIOGPUCommandBuffer",
         )
     ],
@@ -201,6 +209,7 @@ RELATIVES: list[tuple[str | None, str]] = [
     ("gpu_reset", "Display driver amduw23g stopped responding and has successfully recovered."),
     ("gpu_reset", "The description for Event ID 4101 from source Display cannot be found."),
     ("gpu_reset", "Reset TDR occurred on GPUID:100"),
+    ("gpu_reset", "Source: nvlddmkm, Event ID: 153"),
     ("launch_failed", "The description for Event ID 13 from source nvlddmkm cannot be found."),
     # Other resources of the system.
     ("shared_memory", "NCCL WARN Call to posix_fallocate failed : No space left on device"),
