@@ -45,7 +45,8 @@ _NO_TROUBLE = re.compile(
     r"|\b(?i:0|no) (?i:errors?|failed|failures?|corrupt(?:ed)?)\b|\bfailed to allocate 0B\b"
     r"|\b(?i:errors?) {0,40}[:=] {0,4}(?:0|N/A)(?![.\w])"
     # Values in the output of nvidia-smi.
-    r"|^ECC Errors$|^\|.{0,120}\bNot Supported\b|\[Not Supported\]| : {1,3}(?:No|None|N/A|Not Active|Not Supported|\d{1,9})$"
+    r"|^ECC Errors$|^\|.{0,120}\bNot Supported\b|\[Not Supported\]"
+    r"| : {1,3}(?:No|None|N/A|Not Active|Not Supported|\d{1,9})$"
     r"|: W [\w/.]{1,120}:\d|^W\d{4} |^\W{0,3}W(?:ARN|ARNING)?\b|^.{0,60}\bWARN(?:ING)?\b"
     r"|(?i:\bfall(?:ing|s)? ?back\b|\b(?:ignor|skipp)(?:ing|ed)\b|\b(?:safely|can be) ignored?\b|\bretrying\b)"
     r"|(?i:\b(?:not (?:an error|a failure|fatal)|non-fatal|harmless)\b)"

@@ -108,7 +108,7 @@ RELATIVES: list[tuple[str | None, str]] = [
     ("cuda_libraries", "CUDA backend failed to initialize: Unable to load CUDA. Is it installed?"),
     (
         "cuda_libraries",
-        "CUDA backend failed to initialize: Unable to use CUDA because of the following issues with CUDA components:\n"
+        "CUDA backend failed to initialize: Unable to use CUDA because of the following issues:\n"
         "cuSPARSE library was not found.",
     ),
     ("no_cuda_device", "Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices."),
