@@ -67,7 +67,10 @@ def _explain(log: LogDiagnosis, options: argparse.Namespace) -> int:
         code = "doctor.at_line" if finding.count == 1 else "doctor.at_lines"
         say(f"{row.severity.upper()}  {row.title}", lead=_INKS.get(row.severity, Ink.CAUTION))
         say("    " + sentence(code, number=finding.line_number, more=finding.count - 1, line=line))
-        _say_advice(row.meaning, row.fix, row.commands.on(system), row.link)
+        if finding.may_follow:
+            say("    " + sentence("doctor.may_follow"))
+        else:
+            _say_advice(row.meaning, row.fix, row.commands.on(system), row.link)
         say()
     for number, line in log.unknown_lines:
         say(sentence("doctor.unknown_line", number=number, line=one_line(line, LINE_CHARS)))

@@ -59,8 +59,12 @@ def _each_once(findings: Iterator[LogFinding]) -> tuple[LogFinding, ...]:
     first: dict[str, LogFinding] = {}
     for finding in findings:
         first.setdefault(finding.signal.id, finding)
-    order = ("fault", "caution", "harmless")
-    return tuple(sorted(first.values(), key=lambda one: (order.index(one.signal.severity), one.signal.rank)))
+    return tuple(sorted(first.values(), key=_place))
+
+
+def _place(finding: LogFinding) -> tuple[int, bool, int]:
+    severity = ("fault", "caution", "harmless").index(finding.signal.severity)
+    return severity, finding.is_symptom, finding.signal.rank
 
 
 def _processor(evidence: Evidence) -> DeviceDiagnosis:

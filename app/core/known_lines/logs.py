@@ -82,6 +82,7 @@ class LogFinding:
         engine: The engine that printed the line; None if the log doesn't name it.
         went_on: Whether work continued after the last matching line; if so, the row isn't a fault.
         is_symptom: Whether no matching line names a cause.
+        may_follow: Whether it is a symptom in a log that names the cause of a fault.
     """
 
     signal: Signal
@@ -91,6 +92,7 @@ class LogFinding:
     engine: str | None = None
     went_on: bool = False
     is_symptom: bool = False
+    may_follow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,12 @@ def diagnose_log(log: str, engine: str | None = None) -> LogDiagnosis:
         line = lines[hits.first]
         matches.append(LogFinding(shown, hits.first + 1, line, len(hits.lines), whose, went_on, hits.is_symptom))
     ordered = sorted(_with_reasons(matches), key=_order)
-    findings = [finding for finding in ordered if finding.signal.severity != "harmless"]
+    has_cause = any(finding.signal.severity == "fault" and not finding.is_symptom for finding in ordered)
+    findings = [
+        replace(finding, may_follow=has_cause and finding.is_symptom)
+        for finding in ordered
+        if finding.signal.severity != "harmless"
+    ]
     harmless = [finding for finding in ordered if finding.signal.severity == "harmless"]
     strange = [] if _has_fault(findings) else list(_trouble(lines, explained, last_work + 1))
     stops = None if findings or strange else _stopping_line(lines)

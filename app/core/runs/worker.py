@@ -81,8 +81,7 @@ class Worker:
             self._log.start()
             self._reader.start()
         except RuntimeError:  # the system refuses threads
-            self.end(force=True)
-            self.wait(GIVEN_UP_S)
+            self.close()
             raise
         self._write(write_job(job))
 
@@ -115,8 +114,9 @@ class Worker:
         """
         self.end(force=True)
         self.wait(GIVEN_UP_S)
-        self._reader.join(2)
-        self._log.join(2)
+        for thread in (self._reader, self._log):
+            if thread.is_alive():  # otherwise, the system may have refused it
+                thread.join(2)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             # Not closed while a thread is still reading, because a descendant may hold the other end.
             if stream is not None and not self._reader.is_alive() and not self._log.is_alive():

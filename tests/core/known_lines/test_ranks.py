@@ -299,6 +299,7 @@ def test_a_cause_outranks_a_symptom_in_both_orders(row: str, cause: str, symptom
     for lines in permutations((cause, symptom)):
         found = diagnose_log("\n".join(lines)).findings
         assert (found[0].signal.id, found[0].signal.severity, found[0].is_symptom) == (row, "fault", False)
+        assert [finding.may_follow for finding in found] == [finding.is_symptom for finding in found]
 
 
 @pytest.mark.parametrize(

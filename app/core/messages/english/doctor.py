@@ -77,6 +77,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.log_went_on": "{title} (line {line}). The program continued, but this may be why the GPU wasn't used.",
     "doctor.log_without_faults": "No known faults in this log.",
     "doctor.looking_at_system": "Checking driver, devices and packages",
+    "doctor.may_follow": "This may be a consequence of the fault above.",
     "doctor.memory_in_use": "Before the test, {used_bytes:memory} of {size_bytes:gpu_memory} was in use.",
     "doctor.more": "More: {link}",
     "doctor.name_log": "Choose a log file.",
