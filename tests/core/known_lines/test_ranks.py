@@ -220,6 +220,11 @@ RELATIVES: list[tuple[str | None, str]] = [
     ("smi_error", "| ERR!   38C    P8             ERR! / 250W |      1MiB / 12288MiB |     ERR!      Default |"),
     (None, "        Remapping Failure Occurred        : No\n        HW Power Brake Slowdown : Not Active"),
     (None, "NVIDIA GB10, [Not Supported], 36"),
+    # Words that only look like those of a fault.
+    (None, "npm ERR! code E404"),
+    (None, "Allocated memory on device 0: 3.2 GB"),
+    (None, "flash-attn isn't installed, so performance will be degraded"),
+    (None, f"{XID}154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)"),
     (None, "|    0                    Not Supported                                       |"),
 ]
 
