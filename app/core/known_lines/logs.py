@@ -105,7 +105,7 @@ class LogDiagnosis:
         unknown_lines: The first few lines that look like errors but match no row, with their numbers.
         unknown: Whether no fault explains an apparent error or an unfinished log.
         cut: Whether the log or one of its lines was too long to be read completely.
-        conclusion: One or two messages; the first is the headline.
+        conclusion: The messages to show; the first is the headline.
     """
 
     findings: tuple[LogFinding, ...]
