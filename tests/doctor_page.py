@@ -3,7 +3,7 @@
 A test fails when it is out of date.
 """
 
-from app.core.doctor.signals import Signal, signals
+from app.core.known_lines.signals import Signal, signals
 from tests.conftest import ROOT
 from workloads.engines.registry import DEFAULT_ENGINE
 

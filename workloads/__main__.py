@@ -22,7 +22,7 @@ from workloads.engines.peers import peers
 from workloads.engines.registry import engine_named, engine_title
 from workloads.engines.setup import is_gone
 from workloads.protocol import events
-from workloads.protocol.errors import WorkloadError
+from workloads.protocol.errors import WorkloadError, is_refused_thread
 from workloads.protocol.messages import message
 from workloads.protocol.reporter import Cancelled, Emitter, Reporter, beat
 from workloads.protocol.spec import Job, RunSpec, read_job
@@ -112,6 +112,8 @@ def _unexpected(error: Exception, job: Job | None) -> events.Error:
     if job is not None and _is_gone(job.spec.engine):
         said = message("engine.gone", engine=engine_title(job.spec.engine))
         return events.Error(code="engine_missing", said=said, traceback=text)
+    if is_refused_thread(str(error)):
+        return events.Error(code="internal", said=message("worker.threads_refused"), traceback=text)
     said = message("worker.fault", kind=type(error).__name__, text=str(error)[:1_000])
     return events.Error(code="internal", said=said, traceback=text)
 

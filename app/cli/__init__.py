@@ -13,7 +13,7 @@ from app.cli.arguments import make_parser
 from app.cli.interrupts import EXIT_INTERRUPTED, Ending, TerminatedError, die_by
 from app.cli.terminal import COLORS
 from app.cli.text import complain, forget, in_line, is_broken_pipe, say
-from app.core.errors import AppError
+from app.core.errors import AppError, refusal
 from app.core.logs import set_up_logging
 from app.core.messages import sentence
 from app.core.paths import default_paths, with_datasets_folder
@@ -77,6 +77,10 @@ def _run(
             if not is_broken_pipe(error):  # not only a reader (head, less) that has stopped reading
                 _log.info("The output can't be written.", exc_info=error)
                 complain("epochmark: " + sentence("cli.output_lost", reason=error.strerror or str(error)))
+            return EXIT_FAILED
+        refused = refusal(error)
+        if refused is not None:
+            complain(f"epochmark: {in_line(str(refused))}")
             return EXIT_FAILED
         # The CLI's last resort: a sentence for the user, and the traceback for the log.
         _log.exception("%s", sentence("cli.bug", kind=type(error).__name__, log=_log_name()))

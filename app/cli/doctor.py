@@ -12,8 +12,8 @@ from app.core.doctor.checks import Check
 from app.core.doctor.diagnosis import DeviceDiagnosis, EngineDiagnosis
 from app.core.doctor.examination import examine
 from app.core.doctor.facts import system_name
-from app.core.doctor.logs import MAX_BYTES, LogDiagnosis, LogFinding, decode_log, diagnose_log, read_log
 from app.core.doctor.report import as_dict, log_as_dict, report_text
+from app.core.known_lines.logs import MAX_BYTES, LogDiagnosis, LogFinding, decode_log, diagnose_log, read_log
 from app.core.messages import Message, sentence, text
 from app.core.messages.started_as import as_started
 from app.core.paths import Paths
@@ -67,7 +67,10 @@ def _explain(log: LogDiagnosis, options: argparse.Namespace) -> int:
         code = "doctor.at_line" if finding.count == 1 else "doctor.at_lines"
         say(f"{row.severity.upper()}  {row.title}", lead=_INKS.get(row.severity, Ink.CAUTION))
         say("    " + sentence(code, number=finding.line_number, more=finding.count - 1, line=line))
-        _say_advice(row.meaning, row.fix, row.commands.on(system), row.link)
+        if finding.may_follow:
+            say("    " + sentence("doctor.may_follow"))
+        else:
+            _say_advice(row.meaning, row.fix, row.commands.on(system), row.link)
         say()
     for number, line in log.unknown_lines:
         say(sentence("doctor.unknown_line", number=number, line=one_line(line, LINE_CHARS)))

@@ -1,6 +1,7 @@
 """Errors with a message for the user. Subclasses exist only for errors that are caught separately."""
 
-from app.core.messages import Message, text
+from app.core.messages import Message, message, text
+from workloads.protocol.errors import is_refused_thread
 
 
 class AppError(Exception):
@@ -29,3 +30,8 @@ class AppError(Exception):
 
 class UsageError(AppError):
     """The request itself is invalid (unknown name, value out of range, unusable environment). Exit code 2."""
+
+
+def refusal(error: Exception) -> AppError | None:
+    """Return the error to show if the system refused a thread or a process; None for any other exception."""
+    return AppError(message("worker.threads_refused")) if is_refused_thread(str(error)) else None

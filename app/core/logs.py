@@ -15,7 +15,8 @@ from app.core.plain_text import one_line, safe_text
 FILE_LIMIT_BYTES = 1 << 20
 WORKER_LOG_LIMIT_BYTES = 4 << 20
 SENTENCE_LIMIT = 2_000
-_LAST_LINES = 5  # number of lines in a worker's log that are shown for a failed run
+# Lines of a worker's log that are kept. A crash report lists every thread and can be long.
+_TAIL_LINES, _LINE_BYTES = 400, 4_096
 
 
 def set_up_logging(folder: Path, limit_bytes: int = FILE_LIMIT_BYTES) -> None:
@@ -78,7 +79,7 @@ class LogCopier(threading.Thread):
         self._stream = stream
         self._path = path
         self._limit_bytes = limit_bytes
-        self._tail: deque[bytes] = deque(maxlen=50)
+        self._tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
 
     def run(self) -> None:
         """Copy until the stream ends. A full disk stops copying but not the worker."""
@@ -88,7 +89,7 @@ class LogCopier(threading.Thread):
         except OSError:
             file = None
         for line in iter(lambda: self._stream.readline(65_536), b""):
-            self._tail.append(line)
+            self._tail.append(line[:_LINE_BYTES])
             if file is None or left_bytes <= 0:
                 continue
             try:
@@ -99,10 +100,6 @@ class LogCopier(threading.Thread):
             file.close()
 
     def last_lines(self) -> list[str]:
-        """Return the last lines without an engine's routine messages, or the first lines of a crash report."""
+        """Return the last lines that aren't empty."""
         lines = [line.decode("utf-8", "replace").rstrip() for line in list(self._tail)]
-        telling = [line for line in lines if line and not line.startswith(("I0000", "WARNING: All log"))]
-        # The first lines of Python's crash report are the most informative: the error and the function.
-        crashes = [index for index, line in enumerate(telling) if line.startswith("Fatal Python error")]
-        chosen = telling[crashes[-1] :][:_LAST_LINES] if crashes else telling[-_LAST_LINES:]
-        return [one_line(line, 500) for line in chosen]
+        return [line for line in lines if line]

@@ -8,7 +8,7 @@ import pytest
 
 from app.cli import main
 from app.core.doctor.examination import examine
-from app.core.doctor.signals import signal
+from app.core.known_lines.signals import signal
 from app.core.messages import Message, sentence
 from app.core.paths import Paths
 from tests.cli.commands import ended
@@ -80,7 +80,16 @@ def test_a_log_is_explained(epochmark: CommandLine) -> None:
 def test_a_healthy_log_has_no_fault(epochmark: CommandLine) -> None:
     done = epochmark("doctor", "--log", str(LOGS / "healthy_cpu_2_21.log"))
     assert done.returncode == 0
-    assert said("doctor.log_harmless").is_in(done.stdout)
+    assert said("doctor.log_reason").is_in(done.stdout)
+
+
+def test_what_follows_from_a_fault_gets_no_advice_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--log", str(LOGS / "gsp_heartbeat.log")]) == 1
+    shown = capsys.readouterr().out
+    assert signal("gsp_failed").fix in shown
+    assert signal("gpu_reset").title in shown
+    assert signal("gpu_reset").fix not in shown
+    assert said("doctor.may_follow").is_in(shown)
 
 
 def test_a_log_as_json(epochmark: CommandLine) -> None:

@@ -93,18 +93,12 @@ def test_the_log_cannot_grow_for_ever(tmp_path: Path, app_log: logging.Logger) -
             b"".join(b"line %d\n" % number for number in range(10_000)),
             10_000,
             10_100,
-            [f"line {n}" for n in range(9_995, 10_000)],
+            [f"line {n}" for n in range(9_600, 10_000)],
         ),
-        (b"x" * 1_000_000, 100_000, 200_000, ["x" * 499 + "…"] * 5),
-        # An engine's chatter and empty lines are left out.
-        (
-            b"cause\n\nI0000 00:00:1 cuda\nWARNING: All log messages before\n  \nbad \xff byte\n",
-            10_000,
-            72,
-            ["cause", "bad \ufffd byte"],
-        ),
+        (b"x" * 1_000_000, 100_000, 200_000, ["x" * 4_096] * 16),
+        (b"one\n\n  \nbad \xff byte\n", 10_000, 17, ["one", "bad \ufffd byte"]),
     ],
-    ids=["short", "flood", "endless line", "chatter"],
+    ids=["short", "flood", "endless line", "empty lines"],
 )
 def test_a_workers_output_is_copied_up_to_a_limit_and_its_last_lines_are_known(
     tmp_path: Path, content: bytes, limit_bytes: int, size_bytes: int, last: list[str]

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.doctor.diagnosis import Diagnosis
 from app.core.doctor.rules import diagnose
-from app.core.doctor.signals import signal
+from app.core.known_lines.signals import signal
 from app.core.storage.database import Database
 from app.gui.pages.hardware import doctor_view
 from app.gui.run.share_dialog import ShareDialog

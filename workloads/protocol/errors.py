@@ -1,7 +1,19 @@
 """Errors that end a run, each with a code."""
 
+import re
+
 from workloads.protocol.events import ErrorCode
 from workloads.protocol.messages import Message
+
+# Texts of Python, Linux and libraries. Python has no exception of its own for this.
+_REFUSED = re.compile(
+    r"start new thread|Resource temporarily unavailable|pthread_create|(?i:thread creation failed)"
+)
+
+
+def is_refused_thread(text: str) -> bool:
+    """Return whether an error's text says that the system refused a thread or a process."""
+    return _REFUSED.search(text) is not None
 
 
 class WorkloadError(Exception):

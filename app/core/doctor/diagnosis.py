@@ -5,8 +5,8 @@ from typing import Literal, TypeAlias
 
 from app.core.doctor.checks import Check
 from app.core.doctor.facts import Facts
-from app.core.doctor.logs import LogFinding
 from app.core.doctor.trial import Trial
+from app.core.known_lines.logs import LogFinding
 from app.core.messages import Message, sentence, text
 
 State: TypeAlias = Literal["usable", "slow path", "not usable"]

@@ -8,11 +8,11 @@ from app.core.doctor.diagnosis import DeviceDiagnosis, EngineDiagnosis
 from app.core.doctor.evidence import Evidence, evidence_of
 from app.core.doctor.facts import Facts
 from app.core.doctor.rules import REPAIR, failure_of, with_row
-from app.core.doctor.signals import Signal
 from app.core.doctor.trial import Device, Trial, run_trial
 from app.core.engines.builds import BuildFit, builds_for, cards_for, idle_cards, no_build
 from app.core.engines.locations import engine_folder, installable
 from app.core.engines.stamp import Stamp
+from app.core.known_lines.signals import Signal
 from app.core.messages import Message, message, sentence
 from app.core.paths import Paths
 from workloads.engines.registry import DEFAULT_ENGINE, engine_title

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.core.doctor.facts import Facts
-from app.core.doctor.logs import LogDiagnosis, diagnose_log
 from app.core.doctor.trial import Build, Device, Trial
+from app.core.known_lines.logs import LogDiagnosis, diagnose_log
 from workloads.engines.registry import DEFAULT_ENGINE
 
 # Rows from this rank on are about GPUs; earlier rows are about TensorFlow itself and the computer.

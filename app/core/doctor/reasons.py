@@ -7,21 +7,14 @@ from typing import TypeAlias
 
 from app.core.doctor.evidence import Evidence
 from app.core.doctor.facts import OLDEST_CAPABILITY, Facts, cuda_majors, numbers
-from app.core.doctor.signals import Signal, signal
 from app.core.doctor.trial import Trial
+from app.core.known_lines.signals import Signal, signal
 
 # Minimum versions for TensorFlow's CUDA 12 builds, from the support matrix of cuDNN 9.
 OLDEST_DRIVER, OLDEST_WINDOWS_DRIVER = (525, 60, 13), (527, 41)
 # Compute capabilities: the oldest that cuDNN 9.11 supports, and the first that CUDA 12.5 doesn't support.
 OLDEST_OF_NEW_CUDNN, _TOO_NEW = (7, 5), (10, 0)
 _NEW_CUDNN = (9, 11)
-# Rows that only state that no device was found or that the process ended. Facts explain this better.
-_CONSEQUENCES = frozenset(
-    {
-        *("no_cuda_device", "no_device_node", "kernel_module", "cuda_unknown_error", "built_without_cuda"),
-        *("segfault", "aborted", "terminated"),
-    }
-)
 # SIGILL and its equivalent on Windows.
 _ILLEGAL_INSTRUCTION = (-4, 0xC000001D)
 
@@ -64,10 +57,11 @@ def card_reason(evidence: Evidence, target: str, capability: str | None) -> Sign
     """
     trial = evidence.trials[target]
     case = _Case(evidence, trial, numbers(capability), target != "list")
-    said = [finding.signal for finding in evidence.logs[target].findings if _may_explain(finding.signal, case)]
+    relevant = [finding for finding in evidence.logs[target].findings if _may_explain(finding.signal, case)]
+    said = [finding.signal for finding in relevant]
     if trial.import_error:
         return said[0] if said else None
-    telling = [row for row in said if row.id not in _CONSEQUENCES]
+    telling = [finding.signal for finding in relevant if not finding.is_symptom]  # facts explain symptoms better
     by_facts = next((signal_id for signal_id, holds in _CERTAIN if holds(case)), None)
     if by_facts is None and not telling:
         by_facts = next((signal_id for signal_id, holds in _LIKELY if holds(case)), None)

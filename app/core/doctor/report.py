@@ -9,7 +9,7 @@ import msgspec
 import app
 from app.core.doctor.diagnosis import DeviceDiagnosis, Diagnosis
 from app.core.doctor.facts import Facts
-from app.core.doctor.logs import LogDiagnosis, LogFinding, informative_lines
+from app.core.known_lines.logs import LogDiagnosis, LogFinding, informative_lines
 from app.core.messages import sentence, text
 from app.core.plain_text import safe_text
 from app.core.redaction.private_texts import private_texts

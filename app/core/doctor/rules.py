@@ -9,11 +9,11 @@ from app.core.doctor.checks import checks
 from app.core.doctor.diagnosis import DeviceDiagnosis, Diagnosis
 from app.core.doctor.evidence import Evidence, evidence_of
 from app.core.doctor.facts import Facts, is_too_old, numbers
-from app.core.doctor.logs import LogFinding
 from app.core.doctor.nvml import NvidiaGpu
 from app.core.doctor.reasons import OLDEST_OF_NEW_CUDNN, card_reason, processor_reason
-from app.core.doctor.signals import Signal, signal
 from app.core.doctor.trial import Device, Trial
+from app.core.known_lines.logs import LogFinding
+from app.core.known_lines.signals import Signal, signal
 from app.core.messages import Message, message, sentence
 from app.core.runs.worker import explain_exit
 from workloads.engines.registry import DEFAULT_ENGINE, engine_title
@@ -59,8 +59,12 @@ def _each_once(findings: Iterator[LogFinding]) -> tuple[LogFinding, ...]:
     first: dict[str, LogFinding] = {}
     for finding in findings:
         first.setdefault(finding.signal.id, finding)
-    order = ("fault", "caution", "harmless")
-    return tuple(sorted(first.values(), key=lambda one: (order.index(one.signal.severity), one.signal.rank)))
+    return tuple(sorted(first.values(), key=_place))
+
+
+def _place(finding: LogFinding) -> tuple[int, bool, int]:
+    severity = ("fault", "caution", "harmless").index(finding.signal.severity)
+    return severity, finding.is_symptom, finding.signal.rank
 
 
 def _processor(evidence: Evidence) -> DeviceDiagnosis:

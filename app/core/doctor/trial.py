@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 import msgspec
 
 from app.core.children import Child
-from app.core.errors import AppError
+from app.core.errors import AppError, refusal
 from app.core.messages import message
 from app.core.paths import Paths
 from app.core.runs.worker_command import WorkerCommand, trial_command
@@ -127,7 +127,8 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
     try:
         process = Child(command)
     except OSError as error:
-        raise AppError(message("doctor.trial_not_started", reason=error.strerror)) from error
+        said = message("doctor.trial_not_started", reason=error.strerror)
+        raise refusal(error) or AppError(said) from error
     answers, log = _Told(), _Log()
     readers = [_reader(answers.read, process.stdout), _reader(log.read, process.stderr)]
     status: TrialStatus | None = None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.core.children import Child, CommandLine
 from app.core.engines.cancellable import CancelCheck, wait_for
-from app.core.errors import AppError
+from app.core.errors import AppError, refusal
 from app.core.hardware.blocking import call_in_thread
 from app.core.messages import Message, message
 from app.core.plain_text import one_line
@@ -132,7 +132,9 @@ def run_child(command: CommandLine, check: CancelCheck, *, closes_input: bool = 
         process = Child(command, errors_in_output=True)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise PipError(message("engines.not_started", program=command.arguments[0], reason=reason)) from error
+        said = message("engines.not_started", program=command.arguments[0], reason=reason)
+        refused = refusal(error)
+        raise PipError(said if refused is None else refused.message) from error
     try:
         assert process.stdin is not None
         if closes_input:

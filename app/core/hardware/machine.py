@@ -22,6 +22,7 @@ import psutil
 from app.core.hardware import registry
 from app.core.hardware.blocking import call_in_thread
 from app.core.hardware.gpu.gpus import list_gpus
+from app.core.hardware.parts.arm_names import arm_name
 from app.core.hardware.parts.cpu import read_cpu
 from app.core.hardware.parts.disks import Storage, read_storage
 from app.core.hardware.parts.memory_speed import read_memory_speed
@@ -38,21 +39,6 @@ _SALT, _DIGITS = b"epochmark machine 1", 16
 _Value = TypeVar("_Value")
 
 _logger = logging.getLogger(__name__)
-
-# Server cores without another name, by CPU implementer and part (Linux, arch/arm64/include/asm/cputype.h).
-_ARM_PARTS = {
-    ("0x41", "0xd0c"): "Arm Neoverse N1",
-    ("0x41", "0xd40"): "Arm Neoverse V1",
-    ("0x41", "0xd49"): "Arm Neoverse N2",
-    ("0x41", "0xd4f"): "Arm Neoverse V2",
-    ("0x41", "0xd8e"): "Arm Neoverse N3",
-    ("0x41", "0xd84"): "Arm Neoverse V3",
-    ("0x41", "0xd03"): "Arm Cortex-A53",
-    ("0x41", "0xd08"): "Arm Cortex-A72",
-    ("0x41", "0xd0b"): "Arm Cortex-A76",
-    ("0xc0", "0xac3"): "Ampere-1",
-    ("0xc0", "0xac4"): "Ampere-1a",
-}
 
 # Hypervisors by firmware name (vendor, then product, in lower case); the first match is used.
 FIRMWARE_KINDS = (
@@ -157,19 +143,23 @@ def cpuinfo_fields(text: str) -> dict[str, str]:
     return fields
 
 
-def cpu_name_from(cpuinfo: str, board: str | None = None) -> str | None:
-    """Return the CPU's name from /proc/cpuinfo, or from the board (/proc/device-tree/model) for ARM chips."""
+def cpu_name_from(cpuinfo: str, board: str | None = None, firmware: str = "") -> str | None:
+    """Return the CPU's name from /proc/cpuinfo, or for ARM chips from the board (/proc/device-tree/model).
+
+    `firmware` is the vendor and product of the computer.
+    """
     fields = cpuinfo_fields(cpuinfo)
     name = tidy_name(fields.get("model name"))
     if name and not name.startswith(("ARMv", "AArch64")):
         return name
-    part = _ARM_PARTS.get((fields.get("CPU implementer", ""), fields.get("CPU part", "")))
     candidates = (
         tidy_name(board),
         tidy_name(fields.get("Model")),
         tidy_name(fields.get("Hardware")),
-        part,
+        arm_name(cpuinfo, firmware),
         name,
+        # Of Loongson, MIPS, POWER and RISC-V.
+        *(tidy_name(fields.get(key)) for key in ("Model Name", "cpu model", "cpu", "uarch")),
     )
     return next((candidate for candidate in candidates if candidate), None)
 
@@ -244,11 +234,12 @@ def read_linux(root: Path) -> SystemFacts:
     board = read_text(root / "proc/device-tree/model")
     dmi = root / "sys/class/dmi/id"
     sources = (dmi / "sys_vendor", dmi / "product_name", root / "sys/hypervisor/type")
-    virtual, kind = judge_linux(cpuinfo, " ".join(read_text(path).strip() for path in sources), release, board)
+    firmware = " ".join(read_text(path).strip() for path in sources)
+    virtual, kind = judge_linux(cpuinfo, firmware, release, board)
     container = read_container(root)
     return SystemFacts(
         os_name=linux_name(read_text(root / "etc/os-release"), release),
-        cpu_name=cpu_name_from(cpuinfo, board),
+        cpu_name=cpu_name_from(cpuinfo, board, firmware),
         virtual_machine=virtual,
         virtualization=" in ".join(part for part in (container, kind) if part) or None,
         kernel=_version(release),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeAlias
 
-from app.core.errors import AppError, UsageError
+from app.core.errors import AppError, UsageError, refusal
 from app.core.messages import message
 from app.core.records import Group, Plan, PlannedRun, PlanPlace, RunSummary, Side
 from app.core.runs.memory_check import filled_batch
@@ -150,8 +150,10 @@ class PlanSession:
         except AppError as error:
             self.trouble = error
         except Exception as error:  # a bug in our code, reported by the program
-            self.trouble = AppError(message("fault.task_stopped", reason=str(error)))
-            raise
+            self.trouble = refusal(error)
+            if self.trouble is None:
+                self.trouble = AppError(message("fault.task_stopped", reason=str(error)))
+                raise
         finally:
             if self._ownership is not None:
                 self._ownership.release()

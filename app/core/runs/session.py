@@ -15,7 +15,7 @@ import msgspec
 
 from app.core.analysis.compare import position
 from app.core.engines.builds import cards_for, idle_cards, no_build
-from app.core.errors import AppError
+from app.core.errors import AppError, refusal
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
 from app.core.messages import message
@@ -168,25 +168,26 @@ class Session:
                     self._run(database)
                 except AppError:
                     raise
-                except Exception:  # noqa: BLE001 - see below
+                except Exception as error:  # noqa: BLE001 - see below
                     # Last resort: the run must end, and the log must contain the reason.
-                    self._record_bug()
+                    self._record_bug(error)
                     self._finish(database)
             back_up(self._paths.database)
         except AppError as error:
             self._give_up(error)
-        except Exception:  # noqa: BLE001 - storing the end may fail as well
-            self._give_up(self._record_bug())
+        except Exception as error:  # noqa: BLE001 - storing the end may fail as well
+            self._give_up(self._record_bug(error))
         finally:
             self._ownership.release()
 
-    def _record_bug(self) -> AppError:
-        """Log the current exception, and mark the run as failed because of it."""
-        _log.exception("Run %s ended by an error of Epochmark itself.", self.run_id)
-        said = message("run.fault")
-        self.trouble = AppError(said)
-        self._error = failure("internal", said)
-        return self.trouble
+    def _record_bug(self, error: Exception) -> AppError:
+        """Mark the run as failed because of an exception. Log it, unless the system refused a thread."""
+        ended = refusal(error)
+        if ended is None:
+            _log.exception("Run %s ended by an error of Epochmark itself.", self.run_id)
+            ended = self.trouble = AppError(message("run.fault"))
+        self._error = failure("internal", problem(ended))
+        return ended
 
     def _give_up(self, error: AppError) -> None:
         """End a run that can't be stored, so that it is recovered the next time the app starts."""

@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import IO, TypeAlias
 
 from app.core.children import Child
-from app.core.errors import AppError
+from app.core.errors import AppError, refusal
+from app.core.known_lines.logs import telling_lines
 from app.core.logs import LogCopier
 from app.core.messages import Message, message, sentence
 from app.core.metrics import CLOCKS
+from app.core.plain_text import one_line
 from app.core.runs.event_messages import readable
 from app.core.runs.worker_command import WorkerCommand
 from workloads.protocol import events
+from workloads.protocol.errors import is_refused_thread
 from workloads.protocol.spec import Job, write_job
 
 GIVEN_UP_S = 5.0
@@ -32,6 +35,7 @@ _EXITS = {
     0xC0000409: "exit.fast_fail",
 }
 _ABORTED = (-6, 134)
+_LINE_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +71,18 @@ class Worker:
         try:
             self._process = Child(command)
         except OSError as error:
-            raise AppError(message("run.worker_not_started", reason=error.strerror or str(error))) from error
+            said = message("run.worker_not_started", reason=error.strerror or str(error))
+            raise refusal(error) or AppError(said) from error
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._log = LogCopier(self._process.stderr, log)  # type: ignore[arg-type] # a binary pipe
-        self._log.start()
         self._reader = threading.Thread(target=self._read, daemon=True, name="worker-events")
-        self._reader.start()
+        try:
+            self._log.start()
+            self._reader.start()
+        except RuntimeError:  # the system refuses threads
+            self.close()
+            raise
         self._write(write_job(job))
 
     @property
@@ -105,8 +114,9 @@ class Worker:
         """
         self.end(force=True)
         self.wait(GIVEN_UP_S)
-        self._reader.join(2)
-        self._log.join(2)
+        for thread in (self._reader, self._log):
+            if thread.is_alive():  # otherwise, the system may have refused it
+                thread.join(2)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             # Not closed while a thread is still reading, because a descendant may hold the other end.
             if stream is not None and not self._reader.is_alive() and not self._log.is_alive():
@@ -114,7 +124,7 @@ class Worker:
                     stream.close()
 
     def last_lines(self) -> list[str]:
-        """Return the last relevant lines printed by the worker. Call this after the worker has ended."""
+        """Return the last lines printed by the worker. Call this after the worker has ended."""
         self._log.join(LAST_WORDS_S)  # on a busy computer, they arrive after the last event
         return self._log.last_lines()
 
@@ -163,10 +173,15 @@ def exit_message(code: int | None, last_lines: list[str], *, has_computers: bool
     """
     if has_computers and code in _ABORTED:
         return message("computers.aborted")
+    if any(map(is_refused_thread, last_lines)):
+        return message("worker.threads_refused")
     ended = explain_exit(code)
-    if last_lines:
-        return message("run.crashed_after_saying", exit=ended, lines=last_lines)
-    return message("run.crashed", exit=ended)
+    lines = [one_line(line, _LINE_CHARS) for line in telling_lines(last_lines)]
+    return (
+        message("run.crashed_after_saying", exit=ended, lines=lines)
+        if lines
+        else message("run.crashed", exit=ended)
+    )
 
 
 def explain_exit(code: int | None) -> Message:

@@ -3,8 +3,8 @@
 import random
 from pathlib import Path
 
-from app.core.doctor.logs import diagnose_log
 from app.core.errors import AppError
+from app.core.known_lines.logs import diagnose_log
 from tests.benchmarks.attacks.processes import complaints, ended, start
 
 _WORDS = (

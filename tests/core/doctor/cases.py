@@ -6,8 +6,8 @@ from app.core.doctor.diagnosis import DeviceDiagnosis, Diagnosis
 from app.core.doctor.facts import Facts
 from app.core.doctor.nvml import NvidiaGpu, Nvml
 from app.core.doctor.rules import diagnose
-from app.core.doctor.signals import signal
 from app.core.doctor.trial import Build, Device, Step, Trial
+from app.core.known_lines.signals import signal
 
 CARD = NvidiaGpu("NVIDIA GeForce RTX 4090", "8.9")
 BLACKWELL, PASCAL = NvidiaGpu("NVIDIA GeForce RTX 5080", "12.0"), NvidiaGpu("NVIDIA GeForce GTX 1080", "6.1")

@@ -8,11 +8,11 @@ import pytest
 from app.core.doctor.diagnosis import DeviceDiagnosis
 from app.core.doctor.engines import diagnose_engine
 from app.core.doctor.facts import Facts
-from app.core.doctor.logs import diagnose_log
-from app.core.doctor.signals import Commands, signals
 from app.core.doctor.trial import Build, Device, Step, Trial
-from app.core.doctor.which_engine import Mentions, named_in, tracker_of
 from app.core.engines.stamp import FORMAT, Package, Stamp
+from app.core.known_lines.logs import diagnose_log
+from app.core.known_lines.signals import Commands, signals
+from app.core.known_lines.which_engine import Mentions, named_in, tracker_of
 from app.core.messages import sentence
 from tests.conftest import MACHINE
 from tests.saying import Saying, said

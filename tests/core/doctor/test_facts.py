@@ -140,7 +140,7 @@ def test_two_generations_of_cuda() -> None:
 
 
 def test_cards_of_a_running_driver(driver: FakeDriver) -> None:
-    driver.values["MemoryInfo"][1] = PYNVML.NVMLError_NotSupported()
+    driver.values["MemoryInfo"][1] = PYNVML.NVMLError_NoPermission()
     found = ask_nvml()
     assert (found.state, found.driver) == ("ok", "580.65.06")
     first, second = found.gpus

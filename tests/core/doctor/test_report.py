@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.doctor.facts import Facts
-from app.core.doctor.logs import diagnose_log
 from app.core.doctor.nvml import NvidiaGpu, Nvml
 from app.core.doctor.report import as_dict, log_as_dict, report_text
 from app.core.doctor.rules import diagnose
 from app.core.doctor.trial import Build, Device, Step, Trial
+from app.core.known_lines.logs import diagnose_log
 from app.core.redaction.scrubbing import scrub
 from tests.saying import said
 

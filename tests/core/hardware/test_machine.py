@@ -64,12 +64,12 @@ LINUX_COMPUTERS = {
     "Arm server in a cloud": (
         board("Amazon EC2", "m6g.large"),
         {CPUINFO: GRAVITON_CPUINFO},
-        ("Linux", "Arm Neoverse N1", True, "Amazon EC2"),
+        ("Linux", "AWS Graviton2", True, "Amazon EC2"),
     ),
     "unknown Arm machine": (
         {},
         {CPUINFO: "processor\t: 0\nCPU implementer\t: 0x99\nCPU part\t: 0x001"},
-        ("Linux",),
+        ("Linux", "ARM 0x99 0x001"),
     ),
     "WSL 2": (
         {SYSTEM: 'PRETTY_NAME="Ubuntu 24.04 LTS"'},
@@ -110,6 +110,44 @@ def test_folders_and_garbage_in_place_of_files(tmp_path: Path) -> None:
     release.parent.mkdir(parents=True)
     release.write_bytes(b"\xff\xfe\x00\x80 \n")
     assert hardware.read_linux(tmp_path) == hardware.SystemFacts(os_name="Linux")
+
+
+@pytest.mark.parametrize(
+    ("cores", "firmware", "name"),
+    [
+        ([(0x41, 0xD87)] * 2 + [(0x41, 0xD85)] * 2, "", "Arm Cortex-A725 + Arm Cortex-X925"),
+        ([(0x41, 0xD87)] * 2 + [(0x41, 0xD85)] * 2, "NVIDIA NVIDIA_DGX_Spark", "NVIDIA GB10"),
+        ([(0x6D, 0xD49)], "Microsoft Corporation Virtual Machine", "Microsoft Azure Cobalt 100"),
+        ([(0x41, 0xD49)], "Alibaba Cloud Alibaba Cloud ECS", "Alibaba Yitian 710"),
+        ([(0x41, 0xD4F)], "Amazon EC2 m8g.large", "AWS Graviton4"),
+        ([(0x41, 0xD4F)], "Google Google Compute Engine", "Google Axion"),
+        ([(0x41, 0xD0C)], "WIWYNN Mt.Jade", "Arm Neoverse N1"),
+        ([(0xC0, 0xAC4)], "", "Ampere-1a"),
+        ([(0x51, 0x001)] * 12, "LENOVO 21N1", "Qualcomm Snapdragon X"),
+        ([(0x70, 0x663)], "", "Phytium FTC663"),
+        ([(0x48, 0xD01)], "Huawei TaiShan 200", "HiSilicon Kunpeng 920"),
+        ([(0x61, 0x000)], "Apple Inc. Apple Virtualization Generic Platform", "Apple silicon"),
+        ([(0x61, 0x032), (0x61, 0x033)], "", "Apple M2"),
+        # Unheard-of parts have names that tell them apart.
+        ([(0x41, 0xFFF)], "", "Arm 0x41 0xfff"),
+        ([(0x41, 0xFFE)], "", "Arm 0x41 0xffe"),
+        ([(0x77, 0x1), (0x41, 0xD05)], "", "ARM 0x77 0x001 + Arm Cortex-A55"),
+    ],
+)
+def test_arm_processors_are_named_by_their_cores(cores: list[tuple[int, int]], firmware: str, name: str) -> None:
+    cpuinfo = "\n".join(
+        f"processor\t: {number}\nFeatures\t: fp asimd\nCPU implementer\t: {maker:#x}\nCPU architecture: 8\n"
+        f"CPU variant\t: 0x0\nCPU part\t: {part:#x}\nCPU revision\t: 1\n"
+        for number, (maker, part) in enumerate(cores)
+    )
+    assert hardware.cpu_name_from(cpuinfo, "", firmware) == name
+
+
+@pytest.mark.parametrize(
+    "line", ["uarch\t\t: sifive,u74-mc", "cpu\t\t: POWER10, altivec supported", "Model Name\t: A"]
+)
+def test_processors_of_other_kinds_have_a_name(line: str) -> None:
+    assert hardware.cpu_name_from(f"processor\t: 0\n{line}\n") == line.partition(": ")[2]
 
 
 def test_a_generic_arm_name_is_the_last_resort() -> None:

@@ -159,7 +159,7 @@ _FAULTS = {"ValueError", "TypeError", "KeyError", "RuntimeError", "AssertionErro
 # Their texts aren't for people, or are names that systems, makers and files gave.
 NAMES = {
     "app/core/hardware": "names of systems, parts and keys",
-    "app/core/logs.py": "beginnings of lines that engines print",
+    "app/core/known_lines/logs.py": "beginnings of lines that engines print",
     "app/core/metrics.py": "names of numbers with their units, a catalogue of its own",
     "app/core/privacy.py": "patterns",
     "app/core/doctor/scrubbing.py": "patterns",

@@ -3,15 +3,18 @@
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
+from app.core.errors import refusal
 from app.core.paths import Paths
 from app.core.runs.runner import Runner
 from app.core.runs.session import WARNINGS, WARNINGS_OF_A_CODE, Limits
+from app.core.runs.worker import exit_message
 from app.core.runs.worker_command import WorkerCommand
 from tests.conftest import ROOT
 from tests.core.runs.running import QUICK_TO_ACT, Ran, Recorder, demo, fake_worker, finish, stored, worker_pid
@@ -204,3 +207,43 @@ Runner(paths, detect_machine()).start(CATALOGUE["demo"].default_spec(parameters=
         parent.kill()
     psutil.wait_procs([worker], timeout=5)
     assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_system_that_refuses_threads_is_named_and_no_worker_remains(paths: Paths, machine: Machine) -> None:
+    def listen(event: events.Event) -> None:
+        if isinstance(event, events.Run):  # published before the worker is started
+            threading.stack_size(1 << 46)  # no system has as much memory, so it refuses the thread
+
+    before, children = threading.stack_size(), psutil.Process().children()
+    try:
+        session = Runner(paths, machine).start(demo(), listen)
+        finish(session)
+    finally:
+        threading.stack_size(before)
+    assert said("worker.threads_refused").is_all_of(stored(paths, session).summary.error_message or "")
+    assert session.trouble is None
+    assert psutil.Process().children() == children
+
+
+@pytest.mark.parametrize(
+    ("error", "is_refusal"),
+    [
+        (RuntimeError("can't start new thread"), True),
+        (BlockingIOError(11, "Resource temporarily unavailable"), True),
+        (RuntimeError("dictionary changed size during iteration"), False),
+        (OSError(28, "No space left on device"), False),
+    ],
+)
+def test_a_refused_thread_is_told_from_a_bug(error: Exception, *, is_refusal: bool) -> None:
+    assert (refusal(error) is not None) == is_refusal
+
+
+def test_an_engine_that_got_no_thread_is_told_from_a_crash() -> None:
+    last = "env.cc:382] Check failed: ret == 0 (11 vs. 0)Thread tf_Compute creation via pthread_create() failed."
+    assert (
+        exit_message(-6, [last, "Fatal Python error: Aborted"], has_computers=False).code
+        == "worker.threads_refused"
+    )
+    assert (
+        exit_message(-6, ["Fatal Python error: Aborted"], has_computers=False).code == "run.crashed_after_saying"
+    )

@@ -269,11 +269,14 @@ def test_a_start_that_is_refused_while_closing_closes_the_window(
     assert driver.stored() == []
 
 
+@pytest.mark.parametrize(
+    ("fault", "is_ours"), [("dictionary changed size during iteration", True), ("can't start new thread", False)]
+)
 def test_a_fault_at_the_start_of_a_run_leaves_the_window_usable(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch
+    driver: Driver, monkeypatch: pytest.MonkeyPatch, fault: str, *, is_ours: bool
 ) -> None:
     def fail_to_start(*_: object) -> None:
-        raise RuntimeError("can't start new thread")
+        raise RuntimeError(fault)
 
     driver.choose_demo()
     caught: list[threading.ExceptHookArgs] = []
@@ -282,8 +285,9 @@ def test_a_fault_at_the_start_of_a_run_leaves_the_window_usable(
         patched.setattr(threading, "excepthook", caught.append)  # where the program reports faults of threads
         driver.press(driver.page.setup.run_button)
         driver.until(lambda: not driver.services.bridge.is_running)
-    assert "can't start new thread" in str(caught[0].exc_value)
-    assert "can't start new thread" in driver.message
+    assert [str(args.exc_value) for args in caught] == [fault] * is_ours
+    code, arguments = ("fault.task_stopped", {"reason": fault}) if is_ours else ("worker.threads_refused", {})
+    assert said(code, **arguments).is_in(driver.message)
     assert driver.page.setup.isVisible()
 
 

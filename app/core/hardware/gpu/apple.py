@@ -137,7 +137,7 @@ def telemetry_from(entry: Mapping[str, Any]) -> GpuTelemetry:
     return GpuTelemetry(
         0,
         utilization_pct=within(statistics.get("Device Utilization %", statistics.get("GPU Activity(%)")), 0, 100),
-        memory_used_bytes=whole(used, 0, MAX_MEMORY_BYTES),
+        memory_used_bytes=whole(used, 1, MAX_MEMORY_BYTES),
         temperature_c=within(statistics.get("Temperature(C)"), 1, 150),
         power_w=within(statistics.get("Total Power(W)"), 0.001, 10_000),
         clock_mhz=within(statistics.get("Core Clock(MHz)"), 1, 10_000),

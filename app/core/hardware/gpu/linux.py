@@ -123,7 +123,7 @@ def shares_memory(card: Card) -> bool | None:
     if not card.vendor_id:
         return True
     if card.vendor == "intel":
-        return card.folder.name == _INTEL_INTEGRATED
+        return not own_memory_bytes(card) and card.folder.name == _INTEL_INTEGRATED
     if card.vendor == "amd":
         try:
             with (card.folder / "gpu_metrics").open("rb") as file:
@@ -133,6 +133,14 @@ def shares_memory(card: Card) -> bool | None:
         # Two bytes of length, then the format of the table: 1 for cards, 2 or 3 for integrated GPUs.
         return None if len(header) < 4 or not 1 <= header[2] <= 3 else header[2] != 1
     return None
+
+
+def own_memory_bytes(card: Card) -> int | None:
+    """Return the size of a card's own memory as cached by its driver; None if it isn't reported."""
+    # By amdgpu; by xe, for each tile; and by Intel's own builds of i915.
+    paths = [card.folder / "mem_info_vram_total", *sorted(card.folder.glob("tile*/physical_vram_size_bytes"))]
+    paths += sorted(card.folder.glob("drm/card*/lmem_total_bytes"))
+    return whole(sum(read_number(path) or 0 for path in paths), 1, MAX_MEMORY_BYTES)
 
 
 def _pci_card(folder: Path) -> Card | None:
@@ -186,8 +194,7 @@ def _known_asleep(root: Path, card: Card, names: DeviceNames) -> Gpu:
         if card.vendor_id
         else f"GPU ({card.driver})",
         vendor=card.vendor,
-        # Cached by the amdgpu driver.
-        memory_bytes=whole(read_number(card.folder / "mem_info_vram_total"), 1, MAX_MEMORY_BYTES),
+        memory_bytes=own_memory_bytes(card),
         driver=_driver_text(root, card),
         source="sysfs",
         architecture=architecture,

@@ -113,7 +113,7 @@ class CardReader:
         return GpuTelemetry(
             0,
             utilization_pct=self._utilization_pct(files, own),
-            memory_used_bytes=whole(sum(part or 0 for part in used), 0, MAX_MEMORY_BYTES)
+            memory_used_bytes=whole(sum(part or 0 for part in used), 1, MAX_MEMORY_BYTES)
             if used and None not in used
             else None,
             temperature_c=within(scaled(read_number(files.temperature_mc), 1000), 1, 150),

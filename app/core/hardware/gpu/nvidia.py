@@ -170,8 +170,7 @@ class NvmlSource:
         if handle is None:
             return Gpu(name="NVIDIA GPU", vendor="nvidia", driver=driver)
         nvml, ask = self._nvml, self._ask
-        memory = ask(nvml.nvmlDeviceGetMemoryInfo, handle)
-        memory_bytes = whole(memory and memory.total, 1, MAX_MEMORY_BYTES)
+        memory_bytes, shares = self._memory(handle)
         least_mw, most_mw = ask(nvml.nvmlDeviceGetPowerManagementLimitConstraints, handle) or (None, None)
         return Gpu(
             name=clean_text(ask(nvml.nvmlDeviceGetName, handle)) or "NVIDIA GPU",
@@ -187,9 +186,20 @@ class NvmlSource:
             # Maximum of card and slot: the current link is slower while the card idles.
             pcie_generation=whole(ask(nvml.nvmlDeviceGetMaxPcieLinkGeneration, handle), 1, 9),
             pcie_lanes=whole(ask(nvml.nvmlDeviceGetMaxPcieLinkWidth, handle), 1, 32),
-            shares_memory=None if memory_bytes is None else False,  # GPUs with shared memory report no size
+            shares_memory=shares,
             drives_display=self._drives_display(handle),
         )
+
+    def _memory(self, handle: object) -> tuple[int | None, bool | None]:
+        """Return the memory that a GPU can use, in bytes, and whether it is the computer's. None means unknown."""
+        nvml = self._nvml
+        try:
+            own_bytes = whole(nvml.nvmlDeviceGetMemoryInfo(handle).total, 1, MAX_MEMORY_BYTES)
+        except nvml.NVMLError_NotSupported:  # chips without memory of their own, such as GB10 and Jetson
+            return int(psutil.virtual_memory().total), True
+        except nvml.NVMLError:
+            return None, None
+        return own_bytes, None if own_bytes is None else False
 
     def _architecture(self, handle: object) -> str | None:
         number = self._ask(self._nvml.nvmlDeviceGetArchitecture, handle)
@@ -214,7 +224,7 @@ class NvmlSource:
         return GpuTelemetry(
             index=index,
             utilization_pct=within(use and use.gpu, 0, 100),
-            memory_used_bytes=whole(memory and memory.used, 0, MAX_MEMORY_BYTES),
+            memory_used_bytes=whole(memory and memory.used, 1, MAX_MEMORY_BYTES),
             temperature_c=within(ask(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU), 1, 150),
             power_w=_watts(ask(nvml.nvmlDeviceGetPowerUsage, handle)),
             power_limit_w=_watts(ask(nvml.nvmlDeviceGetEnforcedPowerLimit, handle)),

@@ -53,7 +53,7 @@ class GputilSource:
             GpuTelemetry(
                 index=index,
                 utilization_pct=within(gpu.load * 100, 0, 100),
-                memory_used_bytes=whole(gpu.memoryUsed * _MIB_BYTES, 0, MAX_MEMORY_BYTES),
+                memory_used_bytes=whole(gpu.memoryUsed * _MIB_BYTES, 1, MAX_MEMORY_BYTES),
                 temperature_c=within(gpu.temperature, 1, 150),
             )
             for index, gpu in enumerate(_ask(self._gputil))

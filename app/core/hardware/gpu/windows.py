@@ -28,6 +28,9 @@ _INSTANCE = re.compile(
     r"(?:pid_[0-9]+_)?luid_0x([0-9a-f]{1,8})_0x([0-9a-f]{1,8})(?:_phys_([0-9]+))?(?:_eng_([0-9]+))?(?![0-9])",
     re.IGNORECASE,
 )
+# No card that can train has less memory of its own. Windows reserves less for GPUs in processors, unless the
+# firmware reserves more, as it may for AMD's.
+_OWN_AT_LEAST_BYTES = 2**30
 _PID = re.compile(r"pid_([0-9]{1,10})_", re.IGNORECASE)
 
 
@@ -100,7 +103,7 @@ class WindowsGpus:
     def _spilled(self, place: int, ours: Mapping[int, float]) -> int | None:
         """Return the computer memory that a run uses through a card with its own memory; None if unknown."""
         entry, adapter = self._cards[place]
-        if adapter is None or shares_memory(vendor_of(entry.vendor_id), entry.name) is not False:
+        if adapter is None or shares_memory(entry, adapter) is not False:
             return None
         return whole(ours.get(adapter.luid), 0, MAX_MEMORY_BYTES)
 
@@ -111,12 +114,12 @@ class WindowsGpus:
         if adapter is None:
             return GpuTelemetry(0)
         used = own.get(adapter.luid)
-        if used is not None and shares_memory(vendor_of(entry.vendor_id), entry.name):
+        if used is not None and shares_memory(entry, adapter):
             used += shared.get(adapter.luid, 0.0)
         return GpuTelemetry(
             0,
             utilization_pct=busy_pct.get(adapter.luid),
-            memory_used_bytes=whole(used, 0, MAX_MEMORY_BYTES),
+            memory_used_bytes=whole(used, 1, MAX_MEMORY_BYTES),
         )
 
 
@@ -172,14 +175,13 @@ def pair(
 
 def describe(entry: AdapterEntry, adapter: Adapter | None) -> Gpu:
     """Describe a card."""
-    vendor = vendor_of(entry.vendor_id)
-    shares = shares_memory(vendor, entry.name)
+    shares = shares_memory(entry, adapter)
     memory_bytes = entry.memory_bytes or (adapter.own_memory_bytes if adapter else None)
     if shares:
         memory_bytes = adapter.shared_memory_bytes if adapter else None
     return Gpu(
         name=entry.name,
-        vendor=vendor,
+        vendor=vendor_of(entry.vendor_id),
         memory_bytes=memory_bytes,
         driver=entry.driver,
         source="registry",
@@ -188,17 +190,26 @@ def describe(entry: AdapterEntry, adapter: Adapter | None) -> Gpu:
     )
 
 
-def shares_memory(vendor: str, name: str) -> bool | None:
-    """Return whether a GPU uses the computer's memory, based on its name; None if the name is inconclusive."""
-    if vendor == "intel" and re.search(r"\bArc (Pro )?[AB]\d", name):
-        return False
-    if vendor == "intel" and re.search(r"\b(UHD|HD|Iris)\b|\bGraphics$", name):
+def shares_memory(entry: AdapterEntry, adapter: Adapter | None) -> bool | None:
+    """Return whether a GPU uses the computer's memory, by the memory that Windows reports, then by its name.
+
+    None if both are inconclusive.
+    """
+    own_bytes = adapter.own_memory_bytes if adapter and adapter.own_memory_bytes else entry.memory_bytes
+    if own_bytes is None and adapter is not None and adapter.shared_memory_bytes:
+        own_bytes = 0
+    if own_bytes is not None and own_bytes < _OWN_AT_LEAST_BYTES:
         return True
-    if vendor == "amd" and re.search(r"\bRadeon (RX [3-9]\d{2,3}|PRO W|VII)", name, re.IGNORECASE):
-        return False
+    vendor, name = vendor_of(entry.vendor_id), entry.name
+    if vendor == "intel" and own_bytes is None:
+        model = re.search(r"\bArc (Pro )?([AB])\d", name)
+        if model is not None:  # "Arc B390" is integrated and "Arc B580" a card
+            return False if model[2] == "A" else None
+        return True if re.search(r"\b(UHD|HD|Iris)\b|\bGraphics$|\bArc \d{3}[VT]\b", name) else None
     if vendor == "amd" and re.search(r"\bGraphics$", name):
         return True
-    return False if vendor == "nvidia" else None
+    is_card = re.search(r"\bRadeon (RX [3-9]\d{2,3}|PRO W|VII)", name, re.IGNORECASE)
+    return False if vendor == "nvidia" or is_card or own_bytes is not None else None
 
 
 def busiest_pct(values: Iterable[tuple[str, float]]) -> dict[int, float]:

@@ -8,6 +8,7 @@ import struct
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from app.core.hardware.system_files import count_of, numbers_in, output_of, read_count, read_text, read_word
@@ -47,7 +48,10 @@ _MACOS_NAMES = (
 )
 _PROCESSOR_CORE, _CACHE = 0, 2  # LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
 _UNIFIED, _DATA = 0, 2  # values of PROCESSOR_CACHE_TYPE
-_MAX_MHZ = 20_000.0
+# No processor is sold with a faster clock. Some drivers compute a maximum that isn't possible, such as 7,253 MHz.
+_MAX_MHZ = 6_500.0
+# Equal cores differ by a few percent, and favoured ones by more. Two kinds differ by at least this factor.
+_KINDS_FACTOR = 1.3
 _BOOST_FACTOR = 1.05  # smaller increases of acpi-cpufreq's highest clock over the base clock are rounding errors
 
 
@@ -172,11 +176,12 @@ def _linux_kinds(root: Path, folders: list[Path]) -> tuple[int | None, int | Non
     """Count performance and efficiency cores based on Intel's names or ARM's capacities; None if all are equal."""
     named = [numbers_in(read_text(root / f"sys/devices/cpu_{kind}/cpus")) for kind in ("core", "atom")]
     if not all(named):
-        capacities = {folder: read_count(folder / "cpu_capacity") for folder in folders}
-        different = {capacity for capacity in capacities.values() if capacity}
-        if len(different) < 2:
+        capacities = {folder: read_count(folder / "cpu_capacity") or 0 for folder in folders}
+        steps = sorted({capacity for capacity in capacities.values() if capacity})
+        factor, lowest = max(((high / low, high) for low, high in pairwise(steps)), default=(1.0, 0))
+        if factor < _KINDS_FACTOR:
             return None, None
-        fast = {folder for folder, capacity in capacities.items() if capacity and capacity > min(different)}
+        fast = {folder for folder, capacity in capacities.items() if capacity >= lowest}
         named = [frozenset(map(_number, fast)), frozenset(map(_number, set(folders) - fast))]
     cores = [
         len({_core(folder) for folder in folders if _number(folder) in numbers and folder.is_dir()})

@@ -73,6 +73,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "worker.peer_ended": "The process for device {device} ended unexpectedly (exit code {code}). Start the run again.",
     "worker.peer_hung": "The process for device {device} didn't respond for {silent_s:.0f} s. Run again.",
     "worker.out_of_memory": "Out of memory, on the computer or the device. Try a smaller batch.",
+    "worker.threads_refused": "The system refuses more threads or processes. Increase the limit (`ulimit -u`; for a container, its limit on processes), or close other programs.",
     "worker.unreadable_job": "The job couldn't be read ({reason}).",
     "workload.batch_not_divisible": "{count} devices can't share batches of {batch_size:,} equally. Choose a multiple of {count}.",
     "workload.rest_not_divisible": "{count} devices can't share the last batch of {rest:,} equally. Choose another batch size.",

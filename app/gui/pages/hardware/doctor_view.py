@@ -14,9 +14,9 @@ from app.core.doctor.checks import Check
 from app.core.doctor.diagnosis import DeviceDiagnosis, Diagnosis, EngineDiagnosis
 from app.core.doctor.examination import examine
 from app.core.doctor.facts import gather_facts
-from app.core.doctor.logs import LogDiagnosis, LogFinding, diagnose_log, read_log
 from app.core.doctor.report import report_text
 from app.core.errors import AppError
+from app.core.known_lines.logs import LogDiagnosis, LogFinding, diagnose_log, read_log
 from app.core.messages import Message, message, sentence, text
 from app.core.messages.started_as import as_started
 from app.gui.run.verdict_dialog import verdict_look
@@ -264,9 +264,9 @@ def _findings_card(theme: Theme, printed: _Found) -> Card:
         line = _shortened(finding.line)
         if printed.has_line_numbers:
             line = sentence("doctor.numbered_line", number=finding.line_number, line=line)
-        meaning = f"{signal.meaning}\n{line}"
+        meaning = f"{sentence('doctor.may_follow') if finding.may_follow else signal.meaning}\n{line}"
         card.body.addWidget(_entry(theme, _FINDING_TONES[signal.severity], signal.title, meaning))
-        if printed.system is not None:
+        if printed.system is not None and not finding.may_follow:
             _add_advice(theme, card, signal.fix, signal.commands.on(printed.system), signal.link)
     rows = [
         message("doctor.harmless_count", title=finding.signal.title, number=finding.count)

@@ -33,13 +33,40 @@ pytestmark = [
 # With what is listed and read of each.
 RECORDED = tomllib.loads((DATA / "expected.toml").read_text(encoding="utf-8"))
 # What the kernel knows of a card by heart.
-STATIC = {"power/runtime_status", "vendor", "device", "class", "revision", "mem_info_vram_total"}
+STATIC = {
+    *("power/runtime_status", "vendor", "device", "class", "revision"),
+    *("mem_info_vram_total", "tile0/physical_vram_size_bytes"),
+}
 
 
 @pytest.mark.parametrize(("name", "expected"), RECORDED.items(), ids=RECORDED)
 def test_a_recorded_computer(tmp_path: Path, name: str, expected: dict[str, object]) -> None:
     listed = list_gpus(plant(tmp_path, name))
     assert {"listed": list(map(known, listed)), "read": list(map(known, GpuReader(tmp_path).read()))} == expected
+
+
+@pytest.mark.parametrize(
+    ("tree", "address", "files", "memory_bytes", "shares"),
+    [
+        # Two tiles, as of a Data Center GPU Max.
+        ("arc_b580", "0000:03:00.0", {"tile1/physical_vram_size_bytes": "12884901888"}, 24 * 2**30, False),
+        # Intel's own builds of i915.
+        ("arc_a770", "0000:03:00.0", {"drm/card1/lmem_total_bytes": "17095983104"}, 17_095_983_104, False),
+        # A card at the address of the integrated GPU, as in a virtual machine.
+        ("arc_a770", "0000:00:02.0", {"drm/card0/lmem_total_bytes": "17095983104"}, 17_095_983_104, False),
+        ("arc_a770", "0000:00:02.0", {"tile0/physical_vram_size_bytes": "0"}, None, True),
+    ],
+)
+def test_the_memory_of_intels_cards(
+    tmp_path: Path, tree: str, address: str, files: dict[str, str], memory_bytes: int | None, *, shares: bool
+) -> None:
+    card = device(plant(tmp_path, tree), address)
+    for name, content in files.items():
+        write(card / name, content)
+    cards = linux_gpus.find_cards(tmp_path)
+    place = [each.folder.resolve() for each in cards].index(card)
+    gpu = linux_gpus.describe_cards(tmp_path, cards)[place]
+    assert (gpu.memory_bytes, gpu.shares_memory) == (memory_bytes, shares)
 
 
 def test_a_slower_slot_limits_the_link(tmp_path: Path) -> None:

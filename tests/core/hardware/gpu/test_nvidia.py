@@ -1,8 +1,10 @@
 import os
 import threading
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from app.core.hardware.gpu import gpus as gpu
 from app.core.hardware.gpu import nvidia
 from app.core.hardware.gpu.values import EnergyMeter, clean_text
-from tests.core.hardware.gpu.gpu_trees import device, plant, write
+from tests.core.hardware.gpu.gpu_trees import DATA, device, plant, write
 from tests.core.hardware.gpu.nvml import NOWHERE, OTHER, OWN, PYNVML, FakeDriver, held, used
 from tests.sure import sure
 from workloads.protocol.machine import Gpu
@@ -68,6 +70,23 @@ def test_unsupported_values_are_none(driver: FakeDriver, reader: gpu.GpuReader, 
     assert gpu.list_gpus(tmp_path)[0] == Gpu("NVIDIA GPU", "nvidia", driver="580.65.06")
 
 
+@pytest.mark.parametrize(
+    ("error", "shares"), [("NotSupported", True), ("NoPermission", None), ("GpuIsLost", None), ("Unknown", None)]
+)
+def test_a_gpu_without_memory_of_its_own_uses_the_computers(
+    driver: FakeDriver, reader: gpu.GpuReader, tmp_path: Path, error: str, *, shares: bool | None
+) -> None:
+    recorded = tomllib.loads((DATA / "nvml_gb10.toml").read_text(encoding="utf-8"))
+    for key, value in recorded.items():
+        refused = getattr(PYNVML, f"NVMLError_{error if key == 'MemoryInfo' else 'NotSupported'}")()
+        driver.values[key][0] = refused if value == "not supported" else value
+    driver.values["UtilizationRates"][0] = SimpleNamespace(gpu=0, memory=0)
+    listed, telemetry = gpu.list_gpus(tmp_path)[0], reader.read()[0]
+    assert (listed.name, listed.compute_capability, listed.shares_memory) == ("NVIDIA GB10", "12.1", shares)
+    assert listed.memory_bytes == (psutil.virtual_memory().total if shares else None)
+    assert (telemetry.memory_used_bytes, telemetry.power_w, telemetry.power_limit_w) == (None, 11.17, None)
+
+
 def test_values_that_mean_unknown_are_none(driver: FakeDriver, reader: gpu.GpuReader, tmp_path: Path) -> None:
     all_ones = 2**32 - 1
     powers = ("PowerUsage", "EnforcedPowerLimit", "PowerManagementDefaultLimit")
@@ -81,7 +100,7 @@ def test_values_that_mean_unknown_are_none(driver: FakeDriver, reader: gpu.GpuRe
     driver.values["UtilizationRates"] = [SimpleNamespace(gpu=share, memory=share) for share in (0, all_ones)]
     driver.values["MemoryInfo"] = [SimpleNamespace(total=size, used=size) for size in (0, 2**64 - 1)]
     driver.values["CurrentClocksEventReasons"] = [2**64 - 1, -1]
-    first = GpuTelemetry(0, utilization_pct=0.0, memory_used_bytes=0, memory_utilization_pct=0.0, fan_pct=0.0)
+    first = GpuTelemetry(0, utilization_pct=0.0, memory_utilization_pct=0.0, fan_pct=0.0)
     assert reader.read() == (first, GpuTelemetry(1))
     assert gpu.list_gpus(tmp_path) == (
         Gpu("NVIDIA GeForce RTX 4090", "nvidia", None, "580.65.06", "8.9"),

@@ -3,6 +3,7 @@
 import ctypes
 import math
 import sys
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -137,7 +138,7 @@ def test_shared_memory_of_the_runs_own_processes(monkeypatch: pytest.MonkeyPatch
     assert shared == [4 * 10**9, 2 * 10**9]
     assert [gpu.own_shared_bytes for gpu in gpus.telemetry([1, 0], frozenset({9}))] == [None, None]
     assert [gpu.own_shared_bytes for gpu in gpus.telemetry([1, 0])] == [None, None]
-    monkeypatch.setattr(windows_gpus, "shares_memory", lambda vendor, name: True)
+    monkeypatch.setattr(windows_gpus, "shares_memory", lambda entry, adapter: True)
     assert gpus.telemetry([1], frozenset({7}))[0].own_shared_bytes is None
 
 
@@ -168,26 +169,51 @@ def test_any_instances(values: list[tuple[str, float]]) -> None:
     assert all(0 <= size < math.inf for size in sums(values).values())
 
 
+VENDORS = {"intel": 0x8086, "amd": 0x1002, "nvidia": 0x10DE, "other": 0x5143}
+
+
 @pytest.mark.parametrize(
-    ("vendor", "name", "shares"),
+    ("vendor", "name", "by_name", "own_mib", "by_memory"),
     [
-        ("intel", "Intel Iris Xe Graphics", True),
-        ("intel", "Intel UHD Graphics 770", True),
-        ("intel", "Intel Arc Graphics", True),
-        ("intel", "Intel Arc A770 Graphics", False),
-        ("intel", "Intel Arc B580 Graphics", False),
-        ("intel", "Intel Arc Pro A40/A50 Graphics", False),
-        ("amd", "AMD Radeon Graphics", True),
-        ("amd", "AMD Radeon 780M Graphics", True),
-        ("amd", "AMD Radeon RX 7900 XTX", False),
-        ("amd", "AMD Radeon RX 580", False),
-        ("amd", "AMD Radeon R7 200 Series", None),
-        ("nvidia", "NVIDIA GeForce RTX 3070", False),
-        ("other", "Qualcomm Adreno X1-85 GPU", None),
+        ("intel", "Intel Iris Xe Graphics", True, 128, True),
+        ("intel", "Intel UHD Graphics 770", True, 128, True),
+        ("intel", "Intel Arc Graphics", True, 128, True),
+        ("intel", "Intel Arc 140V GPU (16GB)", True, 128, True),
+        ("intel", "Intel Arc 140T GPU (32GB)", True, 128, True),
+        ("intel", "Intel Arc B390 GPU", None, 128, True),
+        ("intel", "Intel Arc B580 Graphics", None, 12_160, False),
+        ("intel", "Intel Arc Pro B60 Graphics", None, 24_480, False),
+        ("intel", "Intel Arc A770 Graphics", False, 16_288, False),
+        ("intel", "Intel Arc Pro A40/A50 Graphics", False, 6_000, False),
+        ("intel", "Intel Something 9000", None, 128, True),
+        ("amd", "AMD Radeon Graphics", True, 512, True),
+        ("amd", "AMD Radeon 780M Graphics", True, 4_096, True),
+        ("amd", "AMD Radeon 8060S Graphics", True, 65_536, True),
+        ("amd", "AMD Radeon RX 7900 XTX", False, 24_560, False),
+        ("amd", "AMD Radeon RX 580", False, 8_192, False),
+        ("amd", "AMD Radeon R7 200 Series", None, 2_048, False),
+        ("nvidia", "NVIDIA GeForce RTX 3070", False, 8_192, False),
+        ("nvidia", "NVIDIA N1X", False, 0, True),
+        ("other", "Qualcomm Adreno X1-85 GPU", None, 0, True),
     ],
 )
-def test_whose_memory_it_is(vendor: str, name: str, shares: bool | None) -> None:
-    assert windows_gpus.shares_memory(vendor, name) is shares
+def test_whose_memory_it_is(vendor: str, name: str, by_name: bool | None, own_mib: int, by_memory: bool) -> None:
+    entry = AdapterEntry(name, VENDORS[vendor], 1, None, None)
+    assert windows_gpus.shares_memory(entry, None) is by_name
+    dxgi = Adapter(1, VENDORS[vendor], 1, own_mib * 2**20 or None, 16 * 2**30, True)
+    assert windows_gpus.shares_memory(entry, dxgi) is by_memory
+    of_registry = replace(entry, memory_bytes=own_mib * 2**20 or None)
+    assert windows_gpus.shares_memory(of_registry, None) is (by_memory if own_mib else by_name)
+
+
+def test_a_recorded_integrated_gpu_whose_name_looks_like_a_cards() -> None:
+    values = tomllib.loads((DATA / "windows_arc_b390.toml").read_text(encoding="utf-8"))
+    entry = entry_from(values)
+    assert entry is not None
+    alone = windows_gpus.describe(entry, None)
+    gpu = windows_gpus.describe(entry, Adapter(1, 0x8086, 0xB080, 128 * 2**20, 16 * 2**30, True))
+    assert (alone.shares_memory, alone.memory_bytes) == (True, None)
+    assert (gpu.name, gpu.shares_memory, gpu.memory_bytes) == ("Intel Arc B390 GPU", True, 16 * 2**30)
 
 
 def test_an_integrated_gpu() -> None:

@@ -45,12 +45,37 @@ def test_what_tells_nothing_is_unknown(tmp_path: Path) -> None:
     assert macos_cpu("hw.perflevel0.physicalcpu: 8\n").performance_cores is None, "all of one kind"
 
 
-def test_an_arm_cpus_cores_are_distinguished_by_capacity(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("capacities", "kinds"),
+    [
+        ([446, 446, 446, 446, 1024, 1024], (2, 4)),
+        # GB10, and a telephone's chip with three kinds.
+        ([718] * 10 + [1024] * 10, (10, 10)),
+        ([280] * 2 + [866] * 5 + [1024], (6, 2)),
+        # Equal cores of one chip, with favoured ones, and with clocks that decrease in small steps.
+        ([1024, 1023, 1022, 1024, 1023, 1022, 1024, 1023], (None, None)),
+        ([1024, 1024, 946, 946, 931, 931], (None, None)),
+        ([1024, 930, 850, 770, 700, 640], (None, None)),
+        ([1024, 0, 1024, 0], (None, None)),
+    ],
+)
+def test_kinds_of_cores_differ_by_a_third(
+    tmp_path: Path, capacities: list[int], kinds: tuple[int | None, int | None]
+) -> None:
     tree: dict[str, str] = {}
-    for number in range(6):
-        tree |= thread(number, number, cpu_capacity="1024" if number >= 4 else "446")
+    for number, capacity in enumerate(capacities):
+        tree |= thread(number, number, cpu_capacity=str(capacity))
     cpu = linux_cpu(write(tmp_path, tree))
-    assert (cpu.performance_cores, cpu.efficiency_cores) == (2, 4)
+    assert (cpu.performance_cores, cpu.efficiency_cores) == kinds
+
+
+@pytest.mark.parametrize(
+    ("highest_khz", "boost_mhz"), [("7253000", None), ("6600001", None), ("6200000", 6200.0), ("5881000", 5881.0)]
+)
+def test_an_impossible_clock_is_not_believed(tmp_path: Path, highest_khz: str, boost_mhz: float | None) -> None:
+    tree = thread(0, 0, cpufreq__scaling_driver="amd-pstate-epp", cpufreq__cpuinfo_max_freq=highest_khz)
+    cpu = linux_cpu(write(tmp_path, tree | thread(0, 0, acpi_cppc__nominal_freq="3801")))
+    assert (cpu.cpu_base_mhz, cpu.cpu_boost_mhz) == (3801.0, boost_mhz)
 
 
 def test_identical_cores_are_not_distinguished(tmp_path: Path) -> None:

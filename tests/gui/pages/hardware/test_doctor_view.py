@@ -18,8 +18,8 @@ from pytestqt.qtbot import QtBot
 from app.core.doctor.checks import Check
 from app.core.doctor.diagnosis import Diagnosis
 from app.core.doctor.rules import diagnose
-from app.core.doctor.signals import signal
 from app.core.errors import AppError
+from app.core.known_lines.signals import signal
 from app.core.messages import message, sentence
 from app.core.plans.repeat import repeat_plan
 from app.gui.pages.hardware import doctor_view
@@ -201,6 +201,18 @@ def test_a_log_is_explained_with_what_to_do(view: DoctorView, tmp_path: Path, qt
     QTest.mouseClick(commands[0], Qt.MouseButton.LeftButton)
     copied = QGuiApplication.clipboard().text()
     assert commands[0].accessibleName() == sentence("doctor.copy_command", command=copied)
+
+
+def test_what_follows_from_a_fault_gets_no_advice_of_its_own(
+    view: DoctorView, tmp_path: Path, qtbot: QtBot
+) -> None:
+    path = tmp_path / "gsp.log"
+    path.write_text("NVRM: GSP RM heartbeat timed out\nNVRM: Xid (PCI:0000:01:00): 8, pid=1\n")
+    view.explain_log(path)
+    qtbot.waitUntil(lambda: "gsp.log" in texts(view), timeout=10_000)
+    assert signal("gsp_failed").fix in texts(view)
+    assert said("doctor.may_follow").is_in(texts(view))
+    assert signal("gpu_reset").fix not in texts(view)
 
 
 def test_an_unknown_log_says_where_to_ask(view: DoctorView, tmp_path: Path, qtbot: QtBot) -> None:

@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
-from app.core.doctor.signals import Severity, Signal, signals
-from app.core.doctor.which_engine import Mentions, tracker_of
 from app.core.errors import UsageError
+from app.core.known_lines.signals import Severity, Signal, signals
+from app.core.known_lines.which_engine import Mentions, tracker_of
 from app.core.messages import Message, message, text
 
 MAX_CHARS = 2 << 20
@@ -19,6 +19,10 @@ MAX_BYTES = 4 * (MAX_CHARS + 1)
 MAX_LINE_CHARS = 2_000
 _ORDER: dict[Severity, int] = {"fault": 0, "caution": 1, "harmless": 2}
 _UNKNOWN_LINES = 5
+# Lines of a worker's log that are shown for a failed run.
+_TELLING_LINES = 5
+# Rows about GPUs that can't be used at all.
+_RANKS_OF_UNUSED_GPUS = range(20, 50)
 # Terminal colours, cursor movements, window titles and the like.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[A-Za-z]|[\]PX^_][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\))")
 # Lines that look like errors: TensorFlow's letters E and F, Python's exceptions, system messages.
@@ -40,6 +44,9 @@ _NO_TROUBLE = re.compile(
     r"| - (?:INFO|DEBUG) - |\| (?:INFO|DEBUG) {1,8}\||\bNCCL INFO\b"
     r"|\b(?i:0|no) (?i:errors?|failed|failures?|corrupt(?:ed)?)\b|\bfailed to allocate 0B\b"
     r"|\b(?i:errors?) {0,40}[:=] {0,4}(?:0|N/A)(?![.\w])"
+    # Values in the output of nvidia-smi.
+    r"|^ECC Errors$|^\|.{0,120}\bNot Supported\b|\[Not Supported\]"
+    r"| : {1,3}(?:No|None|N/A|Not Active|Not Supported|\d{1,9})$"
     r"|: W [\w/.]{1,120}:\d|^W\d{4} |^\W{0,3}W(?:ARN|ARNING)?\b|^.{0,60}\bWARN(?:ING)?\b"
     r"|(?i:\bfall(?:ing|s)? ?back\b|\b(?:ignor|skipp)(?:ing|ed)\b|\b(?:safely|can be) ignored?\b|\bretrying\b)"
     r"|(?i:\b(?:not (?:an error|a failure|fatal)|non-fatal|harmless)\b)"
@@ -67,13 +74,15 @@ _CONTROLS_PART = 0.05
 
 @dataclass(frozen=True, slots=True)
 class LogFinding:
-    """A row of the table that matches the log, with the first matching line.
+    """A row of the table that matches the log, with the first matching line, preferably one that names the cause.
 
     Attributes:
-        line_number: Number of the first matching line, from 1.
+        line_number: Number of that line, from 1.
         count: Number of matching lines.
         engine: The engine that printed the line; None if the log doesn't name it.
         went_on: Whether work continued after the last matching line; if so, the row isn't a fault.
+        is_symptom: Whether no matching line names a cause.
+        may_follow: Whether it is a symptom in a log that names the cause of a fault.
     """
 
     signal: Signal
@@ -82,6 +91,8 @@ class LogFinding:
     count: int
     engine: str | None = None
     went_on: bool = False
+    is_symptom: bool = False
+    may_follow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +100,12 @@ class LogDiagnosis:
     """The diagnosis of a log.
 
     Attributes:
-        findings: Faults, then cautions; causes before their consequences.
-        harmless: Matching rows that look bad but are harmless, in the order of the table.
+        findings: Faults, then cautions; causes before symptoms.
+        harmless: Matching rows that look bad but are harmless.
         unknown_lines: The first few lines that look like errors but match no row, with their numbers.
         unknown: Whether no fault explains an apparent error or an unfinished log.
         cut: Whether the log or one of its lines was too long to be read completely.
-        conclusion: One or two messages; the first is the headline.
+        conclusion: The messages to show; the first is the headline.
     """
 
     findings: tuple[LogFinding, ...]
@@ -126,25 +137,32 @@ def diagnose_log(log: str, engine: str | None = None) -> LogDiagnosis:
     cut = cut or any(len(line) > MAX_LINE_CHARS for line in lines)
     lines = [line[:MAX_LINE_CHARS].strip() for line in lines]
     whole = "\n".join(lines)
-    findings: list[LogFinding] = []
-    harmless: list[LogFinding] = []
     explained: set[int] = set()
     mentions = Mentions(lines)
     last_work = max((index for index, line in enumerate(lines) if _WENT_ON.search(line)), default=-1)
+    matches: list[LogFinding] = []
     for row in signals():
-        hits = _hits(row, whole, lines)
-        if not hits:
+        hits = _Hits.of(row, whole, lines)
+        if hits is None:
             continue
-        explained.update(hits)
-        went_on = row.severity == "fault" and hits[-1] < last_work
-        whose = engine or mentions.nearest(hits[0])
+        explained.update(hits.lines)
+        whose = engine or mentions.nearest(hits.first)
         shown = row.of(whose)
-        if went_on:
+        went_on = row.severity == "fault" and hits.lines[-1] < last_work
+        if any(compiled(expression).search(whole) for expression in row.unless):
+            shown = msgspec.structs.replace(shown, severity="harmless")
+        elif went_on:
             shown = msgspec.structs.replace(shown, severity="caution")
-        finding = LogFinding(shown, hits[0] + 1, lines[hits[0]], len(hits), whose, went_on)
-        excused = any(compiled(expression).search(whole) for expression in row.unless)
-        (harmless if excused or row.severity == "harmless" else findings).append(finding)
-    findings.sort(key=lambda each: (_ORDER[each.signal.severity], each.signal.rank, each.line_number))
+        line = lines[hits.first]
+        matches.append(LogFinding(shown, hits.first + 1, line, len(hits.lines), whose, went_on, hits.is_symptom))
+    ordered = sorted(_with_reasons(matches), key=_order)
+    has_cause = any(finding.signal.severity == "fault" and not finding.is_symptom for finding in ordered)
+    findings = [
+        replace(finding, may_follow=has_cause and finding.is_symptom)
+        for finding in ordered
+        if finding.signal.severity != "harmless"
+    ]
+    harmless = [finding for finding in ordered if finding.signal.severity == "harmless"]
     strange = [] if _has_fault(findings) else list(_trouble(lines, explained, last_work + 1))
     stops = None if findings or strange else _stopping_line(lines)
     if stops is not None:
@@ -192,6 +210,23 @@ def _encoding(data: bytes) -> str:
     return "utf-16-le" if odd.count(0) > 0.8 * len(odd) and 0 not in even else "utf-8-sig"
 
 
+def telling_lines(lines: Sequence[str]) -> list[str]:
+    """Return the line that names the cause of a crash, or else the first lines of its report, or the last lines.
+
+    Harmless lines are left out.
+    """
+    causes = [finding.line for finding in diagnose_log("\n".join(lines)).faults if not finding.is_symptom]
+    if causes:
+        return causes[:1]
+    rows = [row for row in signals() if row.severity == "harmless"]
+    harmless = [compiled(each) for row in rows for each in (*row.patterns, *row.symptoms)]
+    telling = [line for line in lines if not any(each.search(line) for each in harmless)]
+    telling = [line for line in telling if not line.startswith("I0000")]
+    # The first lines of Python's crash report are the most informative: the error and the function.
+    crashes = [index for index, line in enumerate(telling) if line.startswith("Fatal Python error")]
+    return telling[crashes[-1] :][:_TELLING_LINES] if crashes else telling[-_TELLING_LINES:]
+
+
 def informative_lines(diagnosis: LogDiagnosis) -> Iterator[str]:
     """Yield the lines that are most useful for a diagnosis: the first line of each finding, then unknown lines."""
     for finding in diagnosis.findings:
@@ -200,16 +235,43 @@ def informative_lines(diagnosis: LogDiagnosis) -> Iterator[str]:
         yield line
 
 
-def _hits(row: Signal, whole: str, lines: Sequence[str]) -> list[int]:
-    lines_hit: set[int] = set()
-    for expression in row.patterns or row.together:
-        pattern = compiled(expression)
-        # Most rows match nothing; one search in the whole text detects this quickly.
-        here = [index for index, line in enumerate(lines) if pattern.search(line)] if pattern.search(whole) else []
-        if row.together and not here:
-            return []
-        lines_hit.update(here)
-    return sorted(lines_hit)
+@dataclass(frozen=True, slots=True)
+class _Hits:
+    """Indexes of the lines that match a row, and of the first one, preferably one that names the cause."""
+
+    lines: Sequence[int]
+    first: int
+    is_symptom: bool
+
+    @classmethod
+    def of(cls, row: Signal, whole: str, lines: Sequence[str]) -> "_Hits | None":
+        each = [_matching(expression, whole, lines) for expression in row.patterns or row.together]
+        if row.together and not all(each):
+            return None
+        causes = {index for indexes in each for index in indexes}
+        symptoms = {index for expression in row.symptoms for index in _matching(expression, whole, lines)}
+        hits = sorted(causes | symptoms)
+        return cls(hits, min(causes or symptoms), not causes) if hits else None
+
+
+def _matching(expression: str, whole: str, lines: Sequence[str]) -> list[int]:
+    pattern = compiled(expression)
+    # Most rows match nothing; one search in the whole text detects this quickly.
+    return [index for index, line in enumerate(lines) if pattern.search(line)] if pattern.search(whole) else []
+
+
+def _with_reasons(matches: Sequence[LogFinding]) -> Iterator[LogFinding]:
+    """Yield the findings. A row that explains another row's fault is a fault itself."""
+    failed = {each.signal.id for each in matches if each.signal.severity == "fault" and each.is_symptom}
+    for each in matches:
+        if each.is_symptom or failed.isdisjoint(each.signal.explains):
+            yield each
+        else:
+            yield replace(each, signal=msgspec.structs.replace(each.signal, severity="fault"))
+
+
+def _order(finding: LogFinding) -> tuple[int, bool, int, int]:
+    return _ORDER[finding.signal.severity], finding.is_symptom, finding.signal.rank, finding.line_number
 
 
 @cache
@@ -259,8 +321,12 @@ def _conclusion(
     *,
     stops: bool,
 ) -> Iterator[Message]:
+    unused = _unused(harmless)
     if _has_fault(findings):
-        yield message("doctor.log_fault", title=findings[0].signal.title, line=findings[0].line_number)
+        first = findings[0]
+        yield message("doctor.log_fault", title=first.signal.title, line=first.line_number)
+        if first.is_symptom:
+            yield message("doctor.log_usual_cause" if first.signal.patterns else "doctor.log_no_cause")
     elif stops:
         yield message("doctor.log_stops", line=strange[0][0])
         yield message("doctor.log_stops_why")
@@ -268,15 +334,30 @@ def _conclusion(
         yield message("doctor.log_unknown", line=strange[0][0])
         tracker = tracker_of(mentions.nearest(strange[0][0] - 1))
         yield message("doctor.log_ask_maker") if tracker is None else message("doctor.log_ask", address=tracker)
-    elif findings and findings[0].went_on:
-        title = findings[0].signal.title
-        yield message("doctor.log_went_on", title=title, line=findings[0].line_number)
     elif findings:
-        yield message("doctor.log_caution", title=findings[0].signal.title)
-    else:
+        yield _caution(findings[0], harmless)
+    elif unused is None:
         yield message("doctor.log_harmless" if harmless else "doctor.log_without_faults")
-        signals = (finding.signal for finding in harmless)
-        without_driver = next((signal for signal in signals if signal.id == "no_cuda_driver"), None)
-        if without_driver is not None:
-            row = {"title": without_driver.title, "meaning": without_driver.meaning, "fix": without_driver.fix}
-            yield message("doctor.row", **row)
+    if unused is not None and not findings:
+        yield message("doctor.log_fault", title=unused.signal.title, line=unused.line_number)
+        if unused.is_symptom:
+            yield message("doctor.log_no_cause")
+        else:
+            yield message("doctor.log_reason", meaning=unused.signal.meaning, fix=unused.signal.fix)
+
+
+def _caution(finding: LogFinding, harmless: Sequence[LogFinding]) -> Message:
+    title = finding.signal.title
+    if not finding.went_on:
+        return message("doctor.log_caution", title=title)
+    is_used = any(each.signal.gpu == "used" for each in harmless)
+    may_be_why = finding.signal.rank in _RANKS_OF_UNUSED_GPUS and not is_used
+    code = "doctor.log_went_on" if may_be_why else "doctor.log_survived"
+    return message(code, title=title, line=finding.line_number)
+
+
+def _unused(harmless: Sequence[LogFinding]) -> LogFinding | None:
+    """Return the row that shows that the GPU wasn't used, preferably one that names the reason; None if it was."""
+    if any(each.signal.gpu == "used" for each in harmless):
+        return None
+    return next((each for each in harmless if each.signal.gpu == "unused"), None)

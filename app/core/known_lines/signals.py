@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from app.core.doctor.which_engine import Words, words_for
+from app.core.known_lines.which_engine import Words, words_for
 from app.core.paths import RESOURCES
 from workloads.engines.registry import DEFAULT_ENGINE, ENGINES
 from workloads.protocol import typed
@@ -15,6 +15,7 @@ from workloads.protocol import typed
 TABLE = RESOURCES / "doctor" / "signals.toml"
 Severity: TypeAlias = Literal["fault", "caution", "harmless"]
 System: TypeAlias = Literal["linux", "windows", "wsl", "macos"]
+GpuUse: TypeAlias = Literal["used", "unused"]
 _Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
 # Doesn't start with a placeholder, which may stand for a word in lower case.
 _Sentence: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=400, pattern=r"^[^{]")]
@@ -61,9 +62,13 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         seen: Example of a matching text, for readers of the table.
-        rank: Rank of the row. Of all matching rows, the one with the lowest rank is the cause.
+        rank: Rank of the row. Of all rows whose cause the log names, the one with the lowest rank is the cause.
+        patterns: Expressions for lines that name the cause.
+        symptoms: Expressions for lines that don't name a cause. A row found only by these comes after all causes.
         together: Expressions that must all match, on any lines; used instead of `patterns`.
         unless: Expressions that make the row harmless if they match anywhere in the log.
+        explains: Rows of symptoms that this row explains. If the log contains one, this row is a fault.
+        gpu: What the lines show about the use of the GPU; None if nothing.
         by_engine: Overrides by engine name.
     """
 
@@ -77,10 +82,17 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     versions: _Text
     link: Annotated[str, msgspec.Meta(pattern=r"^https://\S{5,200}$")]
     patterns: tuple[str, ...] = ()
+    symptoms: tuple[str, ...] = ()
     together: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
+    explains: tuple[str, ...] = ()
+    gpu: GpuUse | None = None
     commands: Commands = Commands()
     by_engine: dict[str, Remedy] = {}
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        return (*self.patterns, *self.symptoms, *self.together, *self.unless)
 
     def of(self, engine: str | None) -> "Signal":
         """Return the row with its texts for an engine. `engine` is None if it is unknown."""
@@ -114,14 +126,16 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_table(text: str) -> tuple[Signal, ...]:
     """Parse a table. Raises ValueError with the id of an invalid row."""
     rows = typed.convert(tomllib.loads(text), _Table).signal
-    seen: set[str] = set()
+    ids, seen = {row.id for row in rows}, set[str]()
     for row in rows:
-        if row.id in seen or bool(row.patterns) == bool(row.together):
+        if row.id in seen or bool(row.patterns or row.symptoms) == bool(row.together):
             raise ValueError(f"{row.id}: it is there twice, or it has not exactly one of patterns and together")
+        if unknown := set(row.explains) - ids:
+            raise ValueError(f"{row.id}: explains names {sorted(unknown)}, which the table has not")
         if unknown := row.by_engine.keys() - ENGINES.keys():
             raise ValueError(f"{row.id}: by_engine names {sorted(unknown)}, which Epochmark has not")
         seen.add(row.id)
-        for expression in (*row.patterns, *row.together, *row.unless):
+        for expression in row.expressions:
             try:
                 re.compile(expression)
             except re.error as error:

@@ -1,0 +1,1 @@
+"""Known lines of logs: what they mean and what to do."""
