@@ -29,6 +29,12 @@ def _examples_missing(evidence: Evidence) -> Message | None:
     return message("verdict.examples_missing", done=done, asked=asked)
 
 
+def _validation_missing(evidence: Evidence) -> Message | None:
+    metrics = evidence.run.metrics
+    done, asked = metrics.get("validation_done"), metrics.get("validation_asked")
+    return None if done is None or done == asked else message("verdict.validation_missing", done=done, asked=asked)
+
+
 def _examples_repeated(evidence: Evidence) -> Message | None:
     metrics = evidence.run.metrics
     distinct, declared = metrics.get("examples_distinct"), metrics.get("examples_declared")
@@ -124,6 +130,7 @@ def _follows(before: events.Steps, block: events.Steps) -> bool:
 
 TRAINING_RULES = (
     Rule("examples_missing", "invalid", _examples_missing, "advice.report_again", at_end=True),
+    Rule("validation_missing", "invalid", _validation_missing, "advice.report_again", at_end=True),
     Rule("examples_repeated", "invalid", _examples_repeated, "advice.report_again", at_end=True),
     Rule("not_counted", "caution", _not_counted, "advice.uncompiled", at_end=True),
     Rule("steps_incomplete", "invalid", _steps_incomplete, "advice.report_again", at_end=True),

@@ -125,6 +125,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "short.updates_missing": "weight updates missing",
     "short.valid_for_min": "Valid for {duration_min:.0f} min",
     "short.valid_for_s": "Valid for {duration_s:.0f} s",
+    "short.validation_missing": "validation examples missing",
     "short.verdict.faster": "speed rose {gained_pct:.1f} %",
     "short.verdict.host_steal": "{share_pct:.0f} % used by host",
     "short.verdict.interval_wide": "uncertain by {half_pct:within}",
@@ -225,6 +226,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "verdict.uneven_steps": "Sentences differ in length, so a partial epoch can be off by up to 15 %.",
     "verdict.updates_missing": "The weights were updated {done:,.0f} times in {asked:,.0f} steps.",
     "verdict.updates_unknown": "The weights were updated {done:,.0f} times in an unknown number of steps.",
+    "verdict.validation_missing": "Validation used {done:,.0f} examples instead of {asked:,.0f}.",
     "verdict.weights_unchanged": "Training didn't change the weights.",
     "verdict.spoken": "{level}: {text} {advice}",
 }
