@@ -43,7 +43,7 @@ def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
         yield sentence("proof.validation"), sentence("proof.validation_done", done=validated, asked=asked)
     if run.model is not None and (operations := run.model.flops_per_example):
         code = "proof.operations" if operations >= run.model.parameters_count / 100 else "proof.lookups"
-        yield sentence("proof.arithmetic"), sentence(code, operations=operations)
+        yield sentence("proof.arithmetic"), sentence(code, operations=operations, millions=operations / 1e6)
     if "outside_steps_s" in metrics:
         outside_s, timed_s, _ = outside_steps(run)
         share_pct = 100 * timed_s / (timed_s + outside_s) if timed_s else 0.0

@@ -97,7 +97,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "proof.examples_done": "{done:,.0f} in weight updates (at least {asked:,.0f} expected)",
     "proof.loss_text": "{loss:.4g} on average; {band}",
     "proof.lookups": "{operations:,.0f} operations per example. Looking up words, which isn't counted, takes longer.",
-    "proof.operations": "{operations:,.0f} operations per example",
+    "proof.operations": "{millions:.3g} million operations per example",
     "proof.moved": "weights changed by {share_pct:.3g} %",
     "proof.not_counted": "not counted",
     "proof.one_update_each": "{done:,.0f}, one per training step",

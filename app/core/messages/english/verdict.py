@@ -132,7 +132,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "short.verdict.interval_wide_by_warmup": "uncertain by {half_pct:within}, slow start",
     "short.verdict.not_sustained": "speed fell {lost_pct:.1f} %",
     "short.verdict.other_load": "{share_pct:.0f} % other load",
-    "short.verdict.shared_at_least": "may vary by {half_pct:.1g} % or more, shared",
+    "short.verdict.shared_at_least": "may vary by {half_pct:.0f} % or more, shared",
     "short.verdict.shared_cpu": "may vary by {half_pct:within}, virtual machine",
     "short.verdict.shared_gpu_slice": "may vary by {half_pct:within}, shared GPU",
     "short.verdict.shared_waiting_gpu": "may vary by {half_pct:within}, virtual machine",
@@ -204,7 +204,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "verdict.slow_clock": (
         "The CPU mostly ran at {clock_mhz:,.0f} MHz, below its base clock of {base_mhz:,.0f} MHz."
     ),
-    "verdict.shared_at_least": "Another run may differ by about {half_pct:.1g} % or more, because other users share this device.",
+    "verdict.shared_at_least": "Another run may differ by about {half_pct:.0f} % or more, because other users share this device.",
     "verdict.shared_cpu": "Another run may differ by {half_pct:within}, because the host's other work affects a virtual machine's speed.",
     "verdict.shared_gpu_slice": "Another run may differ by {half_pct:within}, because other users share the same GPU.",
     "verdict.shared_waiting_gpu": "Another run may differ by {half_pct:within}, because the GPU waits for a virtual CPU, whose speed varies.",
