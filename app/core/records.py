@@ -201,12 +201,16 @@ class PeakShare:
             not measured.
         half_pct: Half the headline's interval in percent; None if unknown.
         published_flop_per_s: Speed of the fastest matrix product published for the device; None if unknown.
+        peak_high_flop_per_s: Upper end of the peak's interval; None if unknown.
+        is_disturbed: Whether something slowed down the measurement of the peak, so that the device may be faster.
     """
 
     reached_flop_per_s: float
     peak_flop_per_s: float | None
     half_pct: float | None = None
     published_flop_per_s: float | None = None
+    peak_high_flop_per_s: float | None = None
+    is_disturbed: bool = False
 
     @property
     def share_pct(self) -> float | None:

@@ -19,6 +19,7 @@ from app.core.messages import message
 from app.core.records import RUN_COLUMNS, EpochColumns, Exchange, PeakShare, Run, RunSummary
 from app.core.storage import row_decoding
 from app.core.storage.database import Database
+from app.core.verdict.conditions import DISTURBANCES
 from workloads import CATALOGUE
 from workloads.protocol.events import Model
 from workloads.protocol.machine import Machine
@@ -244,10 +245,13 @@ def peak_share(database: Database, run: Run) -> PeakShare | None:
         return None
     summary, workload = run.summary, CATALOGUE.get(run.summary.workload)
     has_convolutions = workload is None or workload.counts_images
-    peak = None if has_convolutions and _mixes_formats(run) else _best(database, summary, "matmul")
+    is_other = has_convolutions and _mixes_formats(run)
+    peak, high, reasons = _best(database, summary, "matmul") if not is_other else (None, None, None)
+    is_disturbed = not DISTURBANCES.isdisjoint((reasons or "").split())
     half_pct = half_interval_pct(summary.metric, summary.value, summary.value_low, summary.value_high)
     published = published_peak(summary.device_name, summary.precision)
-    return PeakShare(flops * summary.batch_size / step_s, peak, half_pct, published)
+    reached = flops * summary.batch_size / step_s
+    return PeakShare(reached, peak, half_pct, published, high, is_disturbed)
 
 
 def near_peak(database: Database, peak_id: int) -> list[int]:
@@ -282,21 +286,23 @@ def exchange(database: Database, run: RunSummary, model: Model | None) -> Exchan
         gradients_bytes=_BYTES_PER_GRADIENT * model.parameters_count,
         devices=run.device_count,
         step_s=run.step_median_s,
-        bytes_per_s=_best(database, run, "all_reduce"),
+        bytes_per_s=_best(database, run, "all_reduce")[0],
     )
 
 
-def _best(database: Database, run: RunSummary, workload: str) -> float | None:
+def _best(database: Database, run: RunSummary, workload: str) -> tuple[float | None, float | None, str | None]:
+    """Return the best recent headline of a hardware test, the upper end of its interval, and its reasons."""
     with database.complaints():
         row = database.connection.execute(_BEST, (run.id, workload)).fetchone()
-    return row[0] if row else None
+    return tuple(row) if row else (None, None, None)
 
 
 # The number of threads must be the same, because it changes the peak. The best of several runs is used, because
 # other load only lowers the measured peak. Shortened runs are excluded. Sums must have used the same devices.
 _BEST = """
-    SELECT max(value) FROM (
-    SELECT peak.value FROM runs AS peak JOIN runs AS run ON run.machine_id = peak.machine_id
+    SELECT value, value_high, reasons FROM (
+    SELECT peak.value, peak.value_high, peak.reasons
+    FROM runs AS peak JOIN runs AS run ON run.machine_id = peak.machine_id
     WHERE run.id = ? AND peak.workload = ? AND peak.status = 'completed'
         AND peak.value BETWEEN 1e-300 AND 1e300
         AND peak.deleted_at IS NULL AND peak.device IS run.device AND peak.device_name IS run.device_name
@@ -305,7 +311,7 @@ _BEST = """
             OR iif(json_valid(peak.environment), json_extract(peak.environment, '$.tf32'), NULL)
             IS iif(json_valid(run.environment), json_extract(run.environment, '$.tf32'), NULL))
         AND (peak.workload = 'matmul' OR peak.settings IS run.settings) AND peak.steps >= 20
-    ORDER BY peak.id DESC LIMIT 10)
+    ORDER BY peak.id DESC LIMIT 10) ORDER BY value DESC LIMIT 1
 """
 
 # A run's median step may be half as long as its mean step.

@@ -241,3 +241,5 @@ CAUTION_RULES = (
     Rule("cpus_hidden", "caution", _cpus_hidden, "advice.cpus_hidden"),
     Rule("host_device_differs", "caution", _device_differs, "advice.device_differs"),
 )
+# Codes of what may have slowed a run down.
+DISTURBANCES = frozenset(rule.code for rule in CAUTION_RULES)

@@ -1,5 +1,6 @@
 """Describes facts about a result that don't affect its verdict."""
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 
 from app.core.analysis.credibility import limit_pct
@@ -63,14 +64,15 @@ def above_peak(run: Run, *, certain: bool) -> Message | None:
     Args:
         run: The run.
         certain: Whether to report only a speed that the device can't reach (True) or only one that another
-            algorithm or noise may explain (False).
+            algorithm, noise or a disturbed measurement of the peak may explain (False).
     """
     share = run.peak
     peak = None if share is None else share.peak_flop_per_s or share.published_flop_per_s
     if share is None or peak is None or share.reached_flop_per_s <= peak:
         return None
     summary = run.summary
-    most = peak * limit_pct(CATALOGUE.get(summary.workload), on_cpu=summary.device == "cpu") / 100
+    most = math.inf if share.is_disturbed else max(peak, share.peak_high_flop_per_s or 0.0)
+    most *= limit_pct(CATALOGUE.get(summary.workload), on_cpu=summary.device == "cpu") / 100
     if (share.reached_flop_per_s * (1 - (share.half_pct or 0.0) / 100) > most) != certain:
         return None
     reached, shown = (format_value("flop_per_s", each) for each in (share.reached_flop_per_s, peak))

@@ -15,7 +15,7 @@ from app.core.analysis.timed_steps import steps_left_out
 from app.core.messages import Message, message, text
 from app.core.metrics import headline_kind
 from app.core.records import DAMAGED, Run
-from app.core.verdict.conditions import CAUTION_RULES, INVALID_RULES
+from app.core.verdict.conditions import CAUTION_RULES, DISTURBANCES, INVALID_RULES
 from app.core.verdict.context import Evidence, Level, Rule, evidence_of, reason, shared_part_of
 from app.core.verdict.notes import DATA_RULES, FACT_RULES, above_peak, damaged, short_run, spread
 from app.core.verdict.training_rules import TRAINING_RULES
@@ -35,7 +35,6 @@ SHORT_S = 5.0
 _INTERVAL_CONFIDENCE_PCT = 100 * CONFIDENCE
 # Noise widens an interval equally on both sides; above this ratio of the sides, another cause is assumed.
 _ONE_SIDED = 2.0
-_CAUSES = frozenset(rule.code for rule in CAUTION_RULES)
 # Named after their causes, because short texts have room for only a few reasons.
 _SYMPTOMS = frozenset({"uneven_steps", "drift", "spread", "interval_wide", "no_interval", "interruptions"})
 _log = logging.getLogger(__name__)
@@ -67,7 +66,7 @@ def _judge(run: Run, *, is_over: bool) -> events.Judged:
     rules = (rule for rule in RULES if is_over or not rule.at_end)
     reasons_found = [broken for rule in rules if (broken := rule.reason(evidence)) is not None]
     reasons = [*reasons_found, *_warnings(run)]
-    if any(each.code in _CAUSES for each in reasons):  # its advice is for the symptoms, too
+    if any(each.code in DISTURBANCES for each in reasons):  # its advice is for the symptoms, too
         reasons = [replace(each, advice="", advised=None) if each.code in _SYMPTOMS else each for each in reasons]
     reasons.sort(key=lambda each: (_ORDER[each.level], each.level != "fact" and each.code in _SYMPTOMS))
     worst: Level = reasons[0].level if reasons else "fact"
