@@ -35,6 +35,7 @@ from app.core.verdict.boost import is_burstable_instance
 from workloads import CATALOGUE
 from workloads.engines.registry import DEFAULT_ENGINE, engine_named, is_included
 from workloads.protocol import events
+from workloads.protocol.folders import remove_leftovers
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Job, Place, RunSpec
 from workloads.protocol.telemetry import Telemetry
@@ -224,6 +225,7 @@ class Session:
         finally:
             if worker is not None:
                 worker.close()
+            remove_leftovers()
         self._finish(database)
 
     def _listen(self, worker: Worker) -> None:

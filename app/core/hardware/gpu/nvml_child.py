@@ -2,8 +2,8 @@
 
     python -I -S nvml_child.py libnvidia-ml.so.1 FOLDER ...  # the folders with the modules
 
-The process asks everything that the app asks, reports that it survived, and runs until its input is closed, because
-some drivers take seconds to start a card, and stop it again when it isn't in use.
+The process asks everything that the app asks, reports that it survived, and runs until its input is closed,
+because some drivers take seconds to start a card, and stop it again when it isn't in use.
 """
 
 import ctypes
