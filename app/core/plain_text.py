@@ -48,7 +48,7 @@ def one_line(text: str, limit: int) -> str:
 
 def short_words(text: str, limit: int) -> str:
     """Return text with words of more than `limit` characters truncated, such as endless numbers and paths."""
-    return re.sub(rf"\S{{{limit + 1},}}", lambda word: word[0][: limit - 1] + "…", text)
+    return re.sub(rf"(\S{{{limit - 1}}})\S{{2,}}?([.,:;)\]'\"”]*)(?=\s|\Z)", r"\1…\2", text)
 
 
 def safe_json(document: str) -> str:
