@@ -86,7 +86,10 @@ FAULTS = {
     r"Read-only file system|Permission denied|Access is denied|os error (?:5|13|32)\b": (
         "A file in {root} cannot be written; close Epochmark if it is open, and start again."
     ),
-    "(?i)no wheels|no usable wheels|only-binary|no version of|No matching distribution": (
+    "unexpected JSON|Unsupported `Content-Type`|no version of|not found in the package registry|versions: none": (
+        "The package index lacks a package, or is none; check its address and the connection, then start again."
+    ),
+    "(?i)no wheels|no usable wheels|only-binary|No matching distribution": (
         "A package has no build for Python {minor} on {system}; needed are Python 3.11 to 3.14 and Linux with"
         " glibc 2.34 (2021) or newer, Windows on x64, or macOS 14 or newer on Apple silicon."
     ),
@@ -317,9 +320,6 @@ def find_python(uv: str, environment: Dict[str, str], lock: int, may_download: b
     return answer_of(find, environment)
 
 
-# The environment
-
-
 def read_locks(profile: str, dev: bool) -> Tuple[List[str], str]:
     """Return the lock files of an installation, and a digest of them."""
     paths = [LOCKS / name for name in [profile + ".txt", *["dev.txt"] * dev]]
@@ -430,6 +430,8 @@ def install(old: Dict[str, Any], wanted: str, dev: bool, lock: int, may_download
     if sys.version_info[:2] > NEWEST:
         say(f"TensorFlow has no build for Python {MINOR} yet; the window's Settings offer other engines.")
     locks, digest = read_locks(profile, dev)
+    if VENV.is_file() or not (VENV / "pyvenv.cfg").exists():  # uv refuses what it was removing when it was ended
+        VENV.unlink() if VENV.is_file() else shutil.rmtree(str(VENV), ignore_errors=True)
     run([uv, "venv", "--quiet", "--clear", "--no-project", "--python", python, str(VENV)], environment, lock)
     options = ["--require-hashes", "--only-binary=:all:", "--no-binary=gputil", "--compile-bytecode"]
     options += ["--no-index"] * (environment.get("PIP_NO_INDEX", "").lower() in ("1", "true", "yes", "on"))
@@ -457,9 +459,6 @@ def set_up(dev: bool, repair: bool, may_download: bool = False) -> Dict[str, Any
             if repair or not is_current(stamp, wanted, dev):
                 stamp = install(stamp, wanted, dev, lock, may_download)
     return stamp
-
-
-# The start
 
 
 def typed_command() -> str:

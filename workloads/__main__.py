@@ -68,7 +68,7 @@ def _run(line: bytes, reporter: Reporter, emitter: Emitter) -> events.EndStatus:
         facts, is_out_of_memory = facts_of(job.spec, workload.version), partial(_is_out_of_memory, job.spec.engine)
         with (
             peers(line, _processes(job.spec), give_up, job.place),
-            computers(job.place, facts, give_up, is_out_of_memory),
+            computers(job.place, facts, give_up, is_out_of_memory, job.private),
         ):
             workload.run(job, reporter)
     except Cancelled:

@@ -91,8 +91,8 @@ def _line(outcome: Outcome) -> Message:
 
 def _numbers(numbers: tuple[int, ...]) -> str:
     if len(numbers) > 5:
-        return f"{numbers[0]} … {numbers[-1]}"
-    return ", ".join(map(str, numbers))
+        return f"{min(numbers)} … {max(numbers)}"
+    return ", ".join(map(str, sorted(numbers)))
 
 
 def show_imported(number: int, paths: Paths, *, as_json: bool) -> int:

@@ -7,10 +7,13 @@ from typing import Any, NoReturn
 
 from app.cli.layout import wrapped
 from app.cli.terminal import COLOR_CHOICES, USUAL_COLUMNS, columns
-from app.cli.text import complain, in_line, say_raw
+from app.cli.text import complain, say_raw
+from app.cli.values import SHOWN_CHARS
 from app.core.messages import sentence
+from app.core.plain_text import one_line, short_words
 
 HELP_COLUMNS = 110
+_ERROR_LIMIT = 400
 
 
 class _Help(argparse.HelpFormatter):
@@ -49,7 +52,11 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         # argparse puts "argument ID: " before our message; the message already starts with "must" or "is".
         message = re.sub(r"^argument (\S+): (?=must |is )", r"\1 ", message)
-        complain(sentence("cli.usage", problem=in_line(message), command=self.prog))
+        complain(
+            sentence(
+                "cli.usage", problem=one_line(short_words(message, SHOWN_CHARS), _ERROR_LIMIT), command=self.prog
+            )
+        )
         raise SystemExit(2)
 
     def _print_message(self, message: str, file: Any = None) -> None:

@@ -1,7 +1,10 @@
 """Errors with a message for the user. Subclasses exist only for errors that are caught separately."""
 
 from app.core.messages import Message, message, text
+from app.core.plain_text import short_words
 from workloads.protocol.errors import is_refused_thread
+
+_WORD_LIMIT = 300
 
 
 class AppError(Exception):
@@ -18,7 +21,7 @@ class AppError(Exception):
 
     @property
     def message_text(self) -> str:
-        return self.message if isinstance(self.message, str) else text(self.message)
+        return short_words(self.message if isinstance(self.message, str) else text(self.message), _WORD_LIMIT)
 
     @property
     def advice_text(self) -> str | None:

@@ -1,6 +1,7 @@
 """Locks between processes. A lock is released no later than when the process that holds it ends."""
 
 import contextlib
+import errno
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -45,16 +46,19 @@ def acquire(path: Path, patience_s: float = 0.0) -> Hold | None:
     from filelock import FileLock, Timeout
 
     # Usable from all threads, and separate from other locks of the same file in this process.
-    lock = FileLock(path, timeout=patience_s, poll_interval=0.02, thread_local=False, is_singleton=False)
+    # "Soft" locks would remain after a crash.
+    lock = FileLock(
+        path, patience_s, poll_interval=0.02, thread_local=False, is_singleton=False, fallback_to_soft=False
+    )
     try:
         lock.acquire()
     except Timeout:
         return None
     except (OSError, NotImplementedError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise AppError(
-            message("files.not_locked", path=str(path), reason=str(reason)), message("files.check_permissions")
-        ) from error
+        is_refused = isinstance(error, PermissionError) or getattr(error, "errno", None) == errno.EROFS
+        advice = message("files.check_permissions" if is_refused else "database.use_own_disk")
+        raise AppError(message("files.not_locked", path=str(path), reason=str(reason)), advice) from error
     return Hold(lock)
 
 

@@ -1,5 +1,6 @@
 """Makes external text safe to display, so that it can't control a terminal or hide content."""
 
+import re
 import unicodedata
 
 # Control and formatting characters (directions, zero width), lone surrogates, and line breaks.
@@ -43,6 +44,11 @@ def one_line(text: str, limit: int) -> str:
     # Only the visible part is processed, however long the text is.
     line = text[: limit + 1].replace("\r\n", "\n").translate(_SPACES).translate(_SHOWN)
     return line if len(line) <= limit and len(text) <= limit + 1 else line[: limit - 1] + "…"
+
+
+def short_words(text: str, limit: int) -> str:
+    """Return text with words of more than `limit` characters truncated, such as endless numbers and paths."""
+    return re.sub(rf"(\S{{{limit - 1}}})\S{{2,}}?([.,:;)\]'\"”]*)(?=\s|\Z)", r"\1…\2", text)
 
 
 def safe_json(document: str) -> str:

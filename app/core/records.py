@@ -2,10 +2,10 @@
 
 import itertools
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -15,6 +15,7 @@ from workloads.protocol.messages import Message
 from workloads.protocol.spec import RunSpec
 from workloads.settings import read_recorded
 
+Item = TypeVar("Item")
 # Status of a run whose row can't be read completely. It is never stored.
 DAMAGED = "damaged"
 # Types and ranges of stored values, validated when they are read, because a file may contain anything.
@@ -349,10 +350,11 @@ class Plan:
         specs: Specs to run: the repeated spec, A and B, workloads with several engines each, the configurations of
             a study, or the tests of a suite.
         rounds: Number of runs per spec; for an A/B test, the number of pairs.
-        order: "in_turn": all specs in order, once per round. "pairs": A B B A A B B A …, with consecutive runs as
-            pairs, so that slow changes affect both sides equally. "there_and_back": the same for any number of
+        order: "in_turn": all specs in order, once per round. "pairs": consecutive runs as pairs, A B B A or
+            B A A B, so that slow changes affect both sides equally. "there_and_back": the same for any number of
             specs, workload by workload (A B C C B A). "shuffled": each round in a different order, so that heat
             affects all specs equally.
+        seed: Determines how each two rounds of "pairs" and "there_and_back" begin; 0 for the order of the specs.
         survives_failures: Whether the plan continues after a failed run, for example because one engine ran out of
             memory.
         label_a, label_b: Labels of the sides.
@@ -365,6 +367,7 @@ class Plan:
     specs: tuple[RunSpec, ...] = ()
     rounds: Positive = 1
     order: Order = "in_turn"
+    seed: int = 0
     survives_failures: bool = False
     label_a: str = "A"
     label_b: str = "B"
@@ -400,7 +403,7 @@ class Plan:
         if self.order == "pairs":
             a: tuple[Side | None, RunSpec] = ("A", self.specs[0])
             b: tuple[Side | None, RunSpec] = ("B", self.specs[1])
-            return list(itertools.islice(itertools.cycle((a, b, b, a)), self.count))
+            return there_and_back((a, b), self.rounds, self.seed)
         ordered = {"shuffled": self._shuffled, "there_and_back": self._there_and_back}.get(self.order)
         specs = list(self.specs) * self.rounds if ordered is None else ordered()
         return [(None, spec) for spec in specs]
@@ -415,10 +418,19 @@ class Plan:
     def _there_and_back(self) -> list[RunSpec]:
         rounds = []
         for _, specs in itertools.groupby(self.specs, key=lambda spec: spec.workload):
-            of_workload = list(specs)
-            for number in range(self.rounds):
-                rounds += of_workload[::-1] if number % 2 else of_workload
+            rounds += there_and_back(tuple(specs), self.rounds, self.seed)
         return rounds
+
+
+def there_and_back(items: Sequence[Item], rounds: int, seed: int) -> list[Item]:
+    """Return the items once per round, and backwards in every second round. Unless 0, the seed shuffles them."""
+    ordered: list[Item] = []
+    for number in range(0, rounds, 2):
+        there = list(items)
+        if seed:
+            random.Random(f"{seed} {number}").shuffle(there)  # noqa: S311 - no secret
+        ordered += there if number + 1 == rounds else [*there, *there[::-1]]
+    return ordered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,7 +53,7 @@ def load_settings(path: Path) -> Settings:
         return typed.decode(read_regular(path, _SIZE_LIMIT_BYTES), Settings)
     except FileNotFoundError:
         return Settings()
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except msgspec.DecodeError as error:
         return _set_aside(path, str(error))
     except OSError as error:
         if error.errno == errno.EFBIG:
@@ -70,7 +70,7 @@ def stored_zoom_pct(path: Path) -> int:
     """Return the stored zoom in percent, or 100 if none can be read. Problems with the file aren't reported."""
     try:
         return typed.decode(read_regular(path, _SIZE_LIMIT_BYTES), _Zoom).zoom_pct
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (OSError, msgspec.DecodeError):
         return _Zoom().zoom_pct
 
 

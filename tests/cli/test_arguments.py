@@ -13,8 +13,8 @@ import pytest
 from rich.cells import cell_len
 
 from app.cli.arguments import make_parser
-from app.core.errors import UsageError
-from app.core.messages import Message, sentence
+from app.core.errors import AppError, UsageError
+from app.core.messages import Message, message, sentence
 from app.core.paths import Paths
 from app.core.runs.runner import known_workload
 from tests.saying import said
@@ -244,3 +244,26 @@ def test_after_start_py_the_script_defines_the_command(
     assert not script("bash").startswith("epochmark()")
     monkeypatch.setenv("EPOCHMARK_STARTED_AS", "epochmark")
     assert not script("bash").startswith("epochmark()")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["results", "list", "1" * 4_300],
+        ["results", "show", "1" * 4_300],
+        ["run", "demo", "--engine", "x" * 4_300],
+        ["y" * 4_300],
+        ["results", "list", *["1"] * 4_300],
+        ["results", "export", "1", "--format", "ß" * 4_300],
+    ],
+    ids=lambda words: " ".join(word[:9] for word in words[:3]),
+)
+def test_endless_words_are_cut(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        PARSER.parse_args(words)
+    assert len(capsys.readouterr().err) < 500
+
+
+@pytest.mark.parametrize("path", ["/" + "y" * 4_300, "/z" * 2_200])
+def test_endless_paths_are_cut_in_errors(path: str) -> None:
+    assert len(AppError(message("files.unreadable", path=path, reason="File name too long")).message_text) < 400

@@ -71,7 +71,7 @@ def test_equal_sides_of_an_ab_check_the_computer(epochmark: CommandLine) -> None
     plain = json.loads(epochmark("results", "group", "1", "--json").stdout)
     assert plain["sentence"] in " ".join(done.stdout.split())
     if not plain["is_shown"]:  # on a busy computer, even equal sides may differ
-        assert plain["smallest_difference_pct"] == pytest.approx(50 * (plain["high"] - plain["low"]))
+        assert plain["smallest_difference_pct"] == pytest.approx(70 * (plain["high"] - plain["low"]))
 
 
 @pytest.mark.long
@@ -251,8 +251,10 @@ def test_an_ab_prints_the_ratio_as_json(epochmark: CommandLine) -> None:
     assert [event["run_id"] for event in told if event["type"] == "run"] == [1, 2, 3, 4, 5, 6]
     group = told[-1]
     assert (group["type"], group["kind"], group["status"]) == ("group", "ab", "completed")
-    ran = [f"{run['id']}: {run['side']}{run['pair']}" for run in group["runs"]]
-    assert ran == ["1: A1", "2: B1", "3: B2", "4: A2", "5: A3", "6: B3"]
+    assert [(run["id"], run["pair"]) for run in group["runs"]] == [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (6, 3)]
+    ran = "".join(run["side"] for run in group["runs"])
+    assert ran[:4] in ("ABBA", "BAAB")
+    assert sorted(ran[4:]) == ["A", "B"]
     assert 0.3 < group["ratio"] < 0.8
     assert group["low"] < group["ratio"] < group["high"]
     assert group["pairs"] == len(group["ratios"]) == 3

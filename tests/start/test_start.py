@@ -85,6 +85,11 @@ def lose_base(project: Path) -> None:
     settings.write_text(re.sub("(?m)^home = .*$", "home = /nowhere/bin", text), encoding="utf-8")
 
 
+def put_file_in_place(project: Path) -> None:
+    shutil.rmtree(project / ".venv")
+    (project / ".venv").touch()
+
+
 def write_stamp(text: str) -> Callable[[Path], None]:
     def write(project: Path) -> None:
         (project / ".venv" / "start.json").write_text(text, encoding="utf-8")
@@ -101,8 +106,10 @@ def write_stamp(text: str) -> Callable[[Path], None]:
         write_stamp("[1]"),
         write_stamp('{"profile": ["cpu"]}'),
         write_stamp("[" * 100_000),
+        lambda project: (project / ".venv" / "pyvenv.cfg").unlink(),  # as if uv ended while it removed the folder
+        put_file_in_place,
     ],
-    ids=["lock", "base", "interrupted", "list", "profile", "nested"],
+    ids=["lock", "base", "interrupted", "list", "profile", "nested", "half removed", "file"],
 )
 def test_what_is_not_current_is_made_anew(project: Path, change: Callable[[Path], None]) -> None:
     change(project)

@@ -166,6 +166,9 @@ def test_uv_has_the_settings_of_pip(bare: ModuleType, tmp_path: Path, monkeypatc
             r"Python \d\.\d+ on \w+",
         ),
         ("ERROR: No matching distribution found for uv==0.13.9", r"no build for Python \d\.\d+ on \w+"),
+        ("cause: Because there is no version of absl-py==2.5.1 and you require absl-py==2.5.1", "lacks a package"),
+        ("error: Received some unexpected JSON from `http://127.0.0.1/simple/absl-py/`", "or is none"),
+        ('error: Unsupported `Content-Type` "text/plain" for `http://127.0.0.1/simple/absl-py/`.', "or is none"),
         ("error: Something new", "^$"),
     ],
 )

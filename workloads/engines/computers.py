@@ -18,7 +18,7 @@ import msgspec
 from workloads.engines.peers import COMPUTER, local_rank, rank
 from workloads.protocol import events, typed
 from workloads.protocol.errors import WorkloadError
-from workloads.protocol.messages import Message, message
+from workloads.protocol.messages import Message, message, with_texts
 from workloads.protocol.reporter import Cancelled
 from workloads.protocol.spec import Place, RunSpec
 
@@ -89,10 +89,13 @@ class Computers:
     Args:
         facts: What must be the same on all computers.
         give_up: Called in a thread when another computer ends the run. It ends this process.
+        private: Regular expressions for what isn't told to the others, with replacements.
     """
 
-    def __init__(self, facts: Mapping[str, Any], give_up: Callable[[WorkloadError], object]) -> None:
-        self._facts, self._give_up = facts, give_up
+    def __init__(
+        self, facts: Mapping[str, Any], give_up: Callable[[WorkloadError], object], private: Mapping[str, str]
+    ) -> None:
+        self._facts, self._give_up, self._private = facts, give_up, private
         self._rank = int(os.environ[COMPUTER])
         self._store: Store | None = None
         self._is_over = threading.Event()
@@ -157,7 +160,13 @@ class Computers:
         self._is_over.set()
         if self._store is not None:
             with suppress(Exception):
-                self._store.put(_ENDED, msgspec.json.encode(_Ended(self._rank, code, said)).decode())
+                ended = _Ended(self._rank, code, with_texts(said, self._public))
+                self._store.put(_ENDED, msgspec.json.encode(ended).decode())
+
+    def _public(self, value: str) -> str:
+        for expression, stand_in in self._private.items():
+            value = re.sub(expression, stand_in, value)
+        return value
 
     def _watch(self, store: Store) -> None:
         try:
@@ -187,13 +196,14 @@ def computers(
     facts: Mapping[str, Any],
     give_up: Callable[[WorkloadError], object],
     is_out_of_memory: Callable[[BaseException], bool],
+    private: Mapping[str, str],
 ) -> Iterator[None]:
     """Let `meet` and `compare` in the block reach the other computers of a run; without a place, do nothing."""
     global _current  # noqa: PLW0603 - a worker runs one job
     if place is None or local_rank():
         yield
         return
-    _current = Computers(facts, give_up)
+    _current = Computers(facts, give_up, private)
     with _current.reports(is_out_of_memory):
         yield
 

@@ -7,15 +7,14 @@ standard input or exits. RANK, LOCAL_RANK and WORLD_SIZE are the variables of Py
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
+from workloads.protocol.folders import temporary_folder
 from workloads.protocol.messages import message
 from workloads.protocol.reporter import Cancelled
 from workloads.protocol.spec import Place
@@ -73,11 +72,8 @@ def peers(
     if RANK in os.environ or (count == 1 and place is None):
         yield
         return
-    with (
-        tempfile.TemporaryDirectory(prefix="epochmark-", ignore_cleanup_errors=True) as folder,
-        ExitStack() as stack,
-    ):
-        os.environ |= _variables(count, place) | {STORE: str(Path(folder) / "store")}
+    with temporary_folder() as folder, ExitStack() as stack:
+        os.environ |= _variables(count, place) | {STORE: str(folder / "store")}
         others = [_Peer(number, line, lost) for number in range(1, count)]
         for other in others:
             stack.callback(other.end)

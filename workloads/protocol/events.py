@@ -319,5 +319,5 @@ class _Tag(msgspec.Struct):
 def _is_unknown_type(line: bytes) -> bool:
     try:
         return typed.decode(line, _Tag).type not in _TYPES
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except msgspec.DecodeError:
         return False

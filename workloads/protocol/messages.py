@@ -1,5 +1,6 @@
 """Texts of events and errors, each as a code with arguments. For display, they are converted to sentences."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
@@ -23,6 +24,21 @@ class Message(msgspec.Struct, frozen=True):
 def message(code: str, /, **arguments: Any) -> Message:
     """Return a message. Arguments that are None are rendered as empty text."""
     return Message(code, arguments)
+
+
+def with_texts(said: Message, change: Callable[[str], str]) -> Message:
+    """Return a message with all texts in its arguments changed."""
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, str):
+            return change(value)
+        if isinstance(value, Message):
+            return with_texts(value, change)
+        if isinstance(value, dict):
+            return {name: changed(each) for name, each in value.items()}
+        return [changed(each) for each in value] if isinstance(value, list | tuple) else value
+
+    return Message(said.code, changed(said.arguments))
 
 
 def quoted(text: str) -> str:

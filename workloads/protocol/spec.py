@@ -135,11 +135,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         datasets_folder: Path in the file system encoding (os.fsencode), which may not be UTF-8.
         place: Place among the computers of the run; None for a run on a single computer.
+        private: Regular expressions for what other computers mustn't see, with replacements.
     """
 
     spec: RunSpec
     datasets_folder: bytes
     place: Place | None = None
+    private: dict[str, str] = {}
 
 
 def read_job(line: bytes) -> Job:

@@ -11,6 +11,15 @@ import msgspec
 
 Kind = TypeVar("Kind")
 
+
+class NotUtf8Error(msgspec.DecodeError):
+    """The text isn't valid UTF-8."""
+
+
+class TooDeepError(msgspec.DecodeError):
+    """The JSON is nested too deeply."""
+
+
 _describing = threading.RLock()
 _described: set[Any] = set()
 
@@ -30,9 +39,14 @@ def decode(content: bytes | str, kind: type[Kind]) -> Kind: ...
 @overload
 def decode(content: bytes | str, kind: Any) -> Any: ...
 def decode(content: bytes | str, kind: Any) -> Any:
-    """Parse JSON as a type, as `msgspec.json.decode` does, with the same errors."""
+    """Parse JSON as a type, as `msgspec.json.decode` does. Raises msgspec.DecodeError for any invalid content."""
     _describe(kind)
-    return msgspec.json.decode(content, type=kind)
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except UnicodeDecodeError as error:
+        raise NotUtf8Error(str(error)) from error
+    except RecursionError as error:
+        raise TooDeepError(str(error)) from error
 
 
 @overload

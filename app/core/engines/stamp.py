@@ -88,7 +88,7 @@ def parse_stamp(raw: bytes) -> Stamp | None:
     """Parse a stamp; None if this version of Epochmark can't use it."""
     try:
         return typed.decode(raw, Stamp)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except msgspec.DecodeError:
         return None
 
 

@@ -124,7 +124,7 @@ class _Kind(msgspec.Struct):
 def _of_json(content: bytes) -> tuple[Result, ...]:
     try:
         kind = typed.decode(content, _Kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except msgspec.DecodeError as error:
         raise decode_problem(error) from error
     if bytes(kind.format) == f'"{FORMAT}"'.encode():
         return decode(content)

@@ -8,6 +8,7 @@ from app.core.analysis.comparability import run_refusal
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.messages import sentence
 from app.core.plans.ab_card import ab_card, ab_text, measured_runs
+from app.core.plans.fair_order import fair_seed
 from app.core.plans.kind import PlanKind, typical
 from app.core.plans.verdicts import WORST_FIRST, level_among
 from app.core.records import Group, Plan, RunSummary
@@ -109,7 +110,18 @@ def ab_plan(specs: tuple[RunSpec, RunSpec], pairs: int, labels: tuple[str, str],
         by_hand: Whether the user changes something manually between the sides.
     """
     a, b = labels
-    return Plan(kind=AbTest.key, specs=specs, rounds=pairs, order="pairs", label_a=a, label_b=b, by_hand=by_hand)
+    # Changing something by hand is less work in the order A B B A A B …
+    seed = 0 if by_hand else fair_seed(len(specs), pairs)
+    return Plan(
+        kind=AbTest.key,
+        specs=specs,
+        rounds=pairs,
+        order="pairs",
+        seed=seed,
+        label_a=a,
+        label_b=b,
+        by_hand=by_hand,
+    )
 
 
 def paired_runs(group: Group) -> list[RunSummary]:

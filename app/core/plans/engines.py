@@ -14,6 +14,7 @@ from app.core.analysis.student_t import CONFIDENCE
 from app.core.errors import AppError, UsageError
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import headline_kind
+from app.core.plans.fair_order import fair_seed
 from app.core.plans.kind import PlanKind, typical
 from app.core.plans.repeat import standing_for
 from app.core.records import Group, Plan, PlannedRun, RunSummary
@@ -102,11 +103,13 @@ class EngineComparison(PlanKind):
 
 def engines_plan(specs: Sequence[RunSpec], rounds: int) -> Plan:
     """Return the plan that runs these specs, grouped by workload, in the given number of rounds."""
+    engines = max(Counter(spec.workload for spec in specs).values(), default=0)
     return Plan(
         kind=EngineComparison.key,
         specs=tuple(specs),
         rounds=rounds,
         order="there_and_back",
+        seed=fair_seed(engines, rounds),
         survives_failures=True,
     )
 

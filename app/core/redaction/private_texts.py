@@ -96,12 +96,24 @@ def without_folders(spec: RunSpec) -> dict[str, Any]:
     return spec_as_dict(spec) | {"parameters": spec.parameters | hidden}
 
 
+def expressions(private: Mapping[str, str]) -> dict[str, str]:
+    """Return private strings as regular expressions, with their replacements."""
+    hidden = {}
+    for secret, stand_in in private.items():
+        expression = secret if isinstance(secret, Pattern) else re.escape(secret) + r"(?!\w)"
+        # Names on Windows are case-insensitive.
+        hidden[f"(?i:{expression})" if os.name == "nt" else str(expression)] = stand_in.replace("\\", r"\\")
+    return hidden
+
+
+def own_names(spec: RunSpec) -> dict[str, str]:
+    """Return expressions for what the other computers of a run mustn't see of this one."""
+    return expressions(chosen_texts([spec]) | private_texts())
+
+
 def hide(text: str | None, private: Mapping[str, str]) -> str | None:
     """Replace private strings in text, except at the beginning of a longer word. None stays None."""
     if text is not None:
-        for secret, stand_in in private.items():
-            expression = secret if isinstance(secret, Pattern) else re.escape(secret) + r"(?!\w)"
-            # Names on Windows are case-insensitive.
-            flags = re.IGNORECASE if os.name == "nt" else re.NOFLAG
-            text = re.sub(expression, stand_in.replace("\\", r"\\"), text, flags=flags)
+        for expression, stand_in in expressions(private).items():
+            text = re.sub(expression, stand_in, text)
     return text

@@ -56,7 +56,7 @@ def result_of(run: Run, private: Mapping[str, str] | None = None) -> Result:
         raise UsageError(message("result_file.no_result", run_id=run.summary.id))
     try:
         result = sealed(typed.convert(_plain(run, private_texts() if private is None else private), Result))
-        check(result)
+        check(result, with_digest=False)
     except (msgspec.ValidationError, UnfitError) as error:
         problem = (error if isinstance(error, UnfitError) else decode_problem(error)).problem
         raise UsageError(message("result_file.unfit", run_id=run.summary.id, problem=problem)) from error

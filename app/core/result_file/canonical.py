@@ -164,7 +164,7 @@ def decode(content: bytes) -> tuple[Result, ...]:
         if not 1 <= head.format_version <= FORMAT_VERSION:
             raise UnfitError("exchange.unknown_version", version=head.format_version, newest=FORMAT_VERSION)
         whole = typed.decode(content, ResultFile)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except msgspec.DecodeError as error:
         raise decode_problem(error) from error
     for number, result in enumerate(whole.results, 1):
         try:
@@ -179,11 +179,11 @@ class _Head(msgspec.Struct):
     format_version: int
 
 
-def decode_problem(error: Exception) -> UnfitError:
+def decode_problem(error: msgspec.DecodeError) -> UnfitError:
     """Convert a decoding error to an UnfitError with the reason and, if known, the position in the JSON."""
-    if isinstance(error, RecursionError):
+    if isinstance(error, typed.TooDeepError):
         return UnfitError("exchange.nested_too_deeply")
-    if not isinstance(error, msgspec.DecodeError):
+    if isinstance(error, typed.NotUtf8Error):
         return UnfitError("exchange.not_utf8")
     reason, _, place = str(error).partition(_PLACE)
     reason = one_line(reason, 120)

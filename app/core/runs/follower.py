@@ -6,6 +6,7 @@ import time
 
 from app.core.messages import Message
 from app.core.paths import Paths
+from app.core.redaction.private_texts import own_names
 from app.core.runs.session import QUEUE_LIMIT, Limits
 from app.core.runs.worker import StreamClosed, Worker, WorkerMessage, exit_message
 from app.core.runs.worker_command import worker_command
@@ -27,7 +28,7 @@ class Follower:
         self._messages: queue.Queue[WorkerMessage] = queue.Queue(QUEUE_LIMIT)
         self._cancelled_s: float | None = None
         self._has_ended = False
-        job = Job(spec=spec, datasets_folder=os.fsencode(paths.datasets), place=place)
+        job = Job(spec=spec, datasets_folder=os.fsencode(paths.datasets), place=place, private=own_names(spec))
         log = paths.logs / f"rank-{place.rank}.log"
         self._worker = Worker(worker_command(spec, paths), job, log, self._messages)
 

@@ -1,8 +1,6 @@
 """Estimates the duration of a run by running a few steps in a real worker. Nothing is stored."""
 
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
@@ -14,6 +12,7 @@ from app.core.runs.runner import Runner
 from app.core.runs.session import Session
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.folders import temporary_folder
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
@@ -54,8 +53,7 @@ def probe_duration_s(
             errors.append(event.said or event.message)
 
     quick = msgspec.structs.replace(spec, preset="quick", epochs=1, steps=None, measure_s=PROBE_S)
-    with tempfile.TemporaryDirectory(prefix="epochmark-probe-", ignore_cleanup_errors=True) as folder:
-        home = Path(folder)
+    with temporary_folder() as home:
         aside = Paths(home / "data", home / "config", home / "cache", paths.datasets, paths.engines)
         aside.create()
         session = Runner(aside, machine).start(quick, listen)

@@ -20,6 +20,8 @@ from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
 from app.core.messages import message
 from app.core.paths import Paths
+from app.core.redaction.private_texts import own_names
+from app.core.redaction.scrubbing import scrub
 from app.core.runs.awake import stay_awake
 from app.core.runs.event_messages import failure, problem, warn
 from app.core.runs.live_verdict import VERDICT_INTERVAL_S, LiveVerdict
@@ -35,7 +37,9 @@ from app.core.verdict.boost import is_burstable_instance
 from workloads import CATALOGUE
 from workloads.engines.registry import DEFAULT_ENGINE, engine_named, is_included
 from workloads.protocol import events
+from workloads.protocol.folders import remove_leftovers
 from workloads.protocol.machine import Machine
+from workloads.protocol.messages import with_texts
 from workloads.protocol.spec import Job, Place, RunSpec
 from workloads.protocol.telemetry import Telemetry
 
@@ -208,7 +212,8 @@ class Session:
         worker = None
         try:
             folder = os.fsencode(self._paths.datasets)
-            job = Job(spec=self._spec, datasets_folder=folder, place=self._place)
+            private = own_names(self._spec) if self._place is not None else {}
+            job = Job(spec=self._spec, datasets_folder=folder, place=self._place, private=private)
             log = self._paths.logs / f"run-{self.run_id}.log"
             worker = self._worker = Worker(self._command, job, log, self._messages)
             if self._place is not None:
@@ -225,6 +230,7 @@ class Session:
         finally:
             if worker is not None:
                 worker.close()
+            remove_leftovers()
         self._finish(database)
 
     def _listen(self, worker: Worker) -> None:
@@ -289,6 +295,8 @@ class Session:
             case events.Environment():
                 self._note_unused_gpu(event)
             case events.Error():
+                if self._place is not None and event.said is not None:  # it may come from another computer
+                    event = msgspec.structs.replace(event, said=with_texts(event.said, scrub))
                 self._error = self._error or event
                 return  # stored and passed on at the end, where it must be the last event but one
             case events.End():

@@ -16,6 +16,7 @@ from app.core.files import has_no_room, patiently
 from app.core.locks import acquire
 from app.core.messages import Message, message, sentence
 from app.core.paths import make_folder
+from app.core.storage.journal import code_of, is_refusal, leave_wal, set_mode, supports
 from app.core.storage.schema import APPLICATION_ID, FORMAT, SCHEMA
 
 BUSY_TIMEOUT_S = 5.0
@@ -120,14 +121,18 @@ class Database:
 
     def _open_patiently(self) -> sqlite3.Connection:
         """Open the file. Retry, because SQLite doesn't wait while another process switches a new file to WAL."""
-        deadline_s = time.monotonic() + self._busy_timeout_s
+        deadline_s, is_changed = time.monotonic() + self._busy_timeout_s, False
         while True:
             try:
                 return self._open()
             except UnicodeDecodeError as error:
                 raise _DamagedError(_MISQUOTED) from error
             except sqlite3.OperationalError as error:
-                if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline_s:
+                if not is_changed and is_refusal(error) and supports(self.path, wal=False, rollback=True):
+                    is_changed = True
+                    leave_wal(self.path, self._busy_timeout_s)
+                    continue
+                if code_of(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline_s:
                     raise
                 time.sleep(0.02)
 
@@ -189,8 +194,7 @@ class Database:
             # One string with invalid UTF-8 must not prevent the others from being read.
             connection.text_factory = lambda text: text.decode("utf-8", "replace")
             version = _checked_version(connection, self.path)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
+            set_mode(connection, self.path)
             connection.execute("PRAGMA foreign_keys = ON")
             # Otherwise deleted contents could still be read from the file. Only some builds of SQLite enable this
             # by default.
@@ -318,12 +322,7 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _is_damage(error: sqlite3.Error) -> bool:
-    return _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-def _code(error: sqlite3.Error) -> int:
-    """Return SQLite's primary result code; 0 if the error has none."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code_of(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 _OF_FILES = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
@@ -331,12 +330,14 @@ _OF_FILES = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
 
 def _explanation(error: sqlite3.DatabaseError, path: Path) -> tuple[Message, Message]:
     """Return a message that explains SQLite's error, and a message with advice."""
-    code, where, reason = _code(error), str(path), str(error)
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return message("database.locked", path=where), message("database.close_other_program")
+    code, where, reason = code_of(error), str(path), str(error)
     # If the disk is full, SQLite reports a generic error for the files next to the database.
     if code == sqlite3.SQLITE_FULL or (code in _OF_FILES and has_no_room(path.parent)):
         return message("database.disk_full", path=where), message("files.free_space")
+    if is_refusal(error) and supports(path, wal=False, rollback=False):
+        return message("database.no_locks", folder=str(path.parent)), message("database.use_own_disk")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return message("database.locked", path=where), message("database.close_other_program")
     if code in (*_OF_FILES, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return message("database.no_access", path=where, reason=reason), message("database.check_permissions")
     if _is_damage(error):

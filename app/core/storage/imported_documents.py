@@ -13,6 +13,6 @@ def read_document(document: object) -> Result | None:
         result = typed.decode(document, Result) if isinstance(document, str | bytes) else None
         if result is not None:
             check(result, with_digest=False)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, UnfitError):
+    except (msgspec.DecodeError, UnfitError):
         return None
     return result

@@ -19,6 +19,7 @@ from app.core.verdict.energy import energy_columns, power_columns
 from app.core.verdict.rules import judge
 from workloads.engines.registry import engine_title
 from workloads.protocol import events
+from workloads.protocol.folders import remove_leftovers
 
 NOT_SUMMARISED = "not_summarised"
 _log = logging.getLogger(__name__)
@@ -76,6 +77,8 @@ def _store_outcome(database: Database, run_id: int, status: str, error: events.E
 def recover_runs(database: Database) -> list[int]:
     """Mark as interrupted all runs whose owner no longer exists, keeping their epochs; return the runs' ids.
 
+    Their temporary folders are removed.
+
     Runs are processed separately. If a run can't be ended now, the attempt is repeated at the next start.
     """
     with database.complaints():
@@ -94,6 +97,8 @@ def recover_runs(database: Database) -> list[int]:
             _log.info("Run %s cannot be ended now: %s", run_id, error)
         else:
             ended.append(run_id)
+    if ended:
+        remove_leftovers()
     return ended
 
 

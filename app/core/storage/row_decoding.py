@@ -126,7 +126,7 @@ def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict
     try:
         plain: dict[str, Any] = typed.decode(_text(text), dict[str, Any])
         typed.convert(plain, shape)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
+    except (msgspec.DecodeError, TypeError):
         damage.append(label)
         return None
     return plain
@@ -195,7 +195,7 @@ def read_message(cell: object) -> Message | None:
     """Return a stored message; None if there is none or it can't be read."""
     try:
         return None if cell is None else typed.decode(_text(cell), Message)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
+    except (msgspec.DecodeError, TypeError):
         return None
 
 
@@ -213,7 +213,7 @@ def _read(rows: Iterable[Mapping[str, Any]], read: Any, label: str, damage: list
         finite = {name: None if value in _INFINITE else value for name, value in row.items()}
         try:
             yield read(finite)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
+        except (msgspec.DecodeError, TypeError):
             lost += 1
     if lost:
         damage.append(f"{lost:,} of {count:,} {label}")

@@ -6,7 +6,6 @@ Packages leave out parts of Qt and Python, so a packaged program that starts may
 import os
 import pkgutil
 import sys
-import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -33,6 +32,7 @@ from app.gui.style.theme import Theme
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.registry import ENGINES
+from workloads.protocol.folders import temporary_folder
 from workloads.protocol.spec import RunSpec
 
 _RUN_LIMIT_S, _OPEN_LIMIT_S, _PAGE_S = 600.0, 60.0, 0.2
@@ -52,8 +52,8 @@ def run_self_test(say: Callable[[str], None]) -> int:
     """Run all checks, report each one, and return 0 if all of them passed, otherwise 1. The runs aren't kept."""
     os.environ |= {"QT_QPA_PLATFORM": "offscreen", "TF_CPP_MIN_LOG_LEVEL": "3"}  # importing TensorFlow logs a lot
     codes = []
-    with tempfile.TemporaryDirectory(prefix="epochmark-", ignore_cleanup_errors=True) as folder:
-        paths = _paths(Path(folder))
+    with temporary_folder() as folder:
+        paths = _paths(folder)
         for code, check in (
             ("self_test.modules", _import_everything),
             ("self_test.demo", partial(_train, paths, CATALOGUE["demo"].default_spec())),

@@ -15,12 +15,12 @@ from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests.benchmarks.attacks.processes import complaints, ended, start
 from tests.conftest import MACHINE
-from tests.core.hardware.gpu.broken_library import CAN_BE_MADE, Kind, Place, broken_library
+from tests.core.hardware.gpu.broken_library import CAN_BE_MADE, Kind, broken_library
 from tests.core.runs.running import demo, fake_worker
 from tests.saying import said
 
-_LIBRARIES: tuple[tuple[Kind, Place], ...] = (
-    *(("crashes", "load"), ("crashes", "nvmlInit_v2")),
+_LIBRARIES: tuple[tuple[Kind, str], ...] = (
+    *(("crashes", "load"), ("crashes", "nvmlInit_v2"), ("crashes", "nvmlDeviceGetFanSpeed")),
     *(("hangs", "load"), ("hangs", "nvmlInit_v2")),
 )
 _SENTENCES = {"crashes": "hardware.nvml_crashes", "hangs": "hardware.nvml_not_responding"}

@@ -122,14 +122,14 @@ def test_sentences(
         (
             [1.0, 1.1, 1.0],
             [1.0, 1.08, 1.02],
-            message("ab.check", smallest="4.7", pairs=3),
-            message("ab.check_shortly", smallest="4.7"),
+            message("ab.check", smallest="6.6", pairs=3),
+            message("ab.check_shortly", smallest="6.6"),
         ),
         (
             [1.0, 1.0],
             [1.0, 1.0002],
-            message("ab.more_pairs", said=message("ab.check", smallest="0.1", pairs=2)),
-            message("ab.check_shortly", smallest="0.1"),
+            message("ab.more_pairs", said=message("ab.check", smallest="0.2", pairs=2)),
+            message("ab.check_shortly", smallest="0.2"),
         ),
         (
             [2.0, 2.02, 2.0],
@@ -158,6 +158,19 @@ def test_a_difference_larger_than_the_smallest_is_shown(ratios: list[float], tim
         [1.0] * len(ratios), [each / centre * (1 + times * smallest) for each in ratios], is_rate=True
     )
     assert moved.is_shown
+
+
+@pytest.mark.parametrize("pairs", [3, 5, 10])
+def test_the_smallest_difference_is_found_four_times_in_five(pairs: int) -> None:
+    """With a spread that is known, as the mean of many checks shows it."""
+    chance, spread, found, rounds = random.Random(11), 0.01, 0, 1_000
+    ones: list[float | None] = [1.0] * pairs
+    margin = t_limit(pairs - 1) * spread / math.sqrt(pairs)
+    smallest = sure(PairResult((), 1.0, 1 - margin, 1 + margin).smallest_pct) / 100
+    for _ in range(rounds):
+        moved: list[float | None] = [math.exp(chance.gauss(smallest, spread)) for _ in range(pairs)]
+        found += compare_pairs(ones, moved, is_rate=True).is_shown
+    assert 0.75 < found / rounds < 0.9
 
 
 def test_labels_stand_in_the_sentence_and_those_with_spaces_are_quoted() -> None:

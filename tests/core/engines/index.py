@@ -60,7 +60,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         parts = unquote(self.path).strip("/").split("/")
         self.server.asked.append((self.command, parts[-1], self.headers.get("Range")))
-        if parts[0] == "simple" and self.server.page_status != 200:
+        if parts[0] == "simple" and self.server.other_page is not None:
+            self._give(200, *self.server.other_page)
+        elif parts[0] == "simple" and self.server.page_status != 200:
             self._give(self.server.page_status, b"", "text/plain")
         elif parts[0] == "simple" and len(parts) == 2:
             self._give(200, self.server.page(parts[1]).encode(), "text/html")
@@ -126,6 +128,7 @@ class Index(ThreadingHTTPServer):
         self.head_status: int | None = None  # of a server that answers no HEAD
         self.states_sizes = True
         self.page_status = self.file_status = 200
+        self.other_page: tuple[bytes, str] | None = None  # content and type of what isn't a page of an index
         self.broke_off, self.go_on = threading.Event(), threading.Event()
         self.go_on.set()
 

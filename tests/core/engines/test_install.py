@@ -324,6 +324,7 @@ def test_an_index_need_not_say_how_large_its_files_are(
         (404, "engines.index_lacks_it", "engines.check_index"),
         (500, "engines.index_failing", "engines.try_later"),
         (503, "engines.index_failing", "engines.try_later"),
+        (418, "engines.index_answered", "engines.check_connection"),
     ],
 )
 def test_an_index_that_refuses_lacks_or_fails_is_told_apart(
@@ -334,6 +335,24 @@ def test_an_index_that_refuses_lacks_or_fails_is_told_apart(
         install_engine(paths, variant)
     assert said(reason).is_all_of(refused.value.message_text)
     assert said(advice).is_all_of(refused.value.advice_text)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"<html>Please sign in</html>", "text/html"),
+        (b"hello", "text/plain"),
+        (b"{nope", "application/vnd.pypi.simple.v1+json"),
+        (b"[" * 100_000, "application/vnd.pypi.simple.v1+json"),
+    ],
+    ids=["login page", "text", "no JSON", "nested"],
+)
+def test_what_is_no_index_is_called_so(
+    paths: Paths, index: Index, variant: Variant, content: bytes, kind: str
+) -> None:
+    index.other_page = content, kind
+    with pytest.raises(AppError, match=said("engines.odd_index").pattern):
+        install_engine(paths, variant)
 
 
 def test_an_index_without_the_version_says_that_it_is_not_on_offer(

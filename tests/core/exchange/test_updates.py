@@ -43,7 +43,12 @@ def test_only_a_newer_version_counts(server: Server, released: str, own: str, is
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"<html>", b'{"version": "1.0"}', b'{"version": "1.0.0\\n"}', b"x" * 200_001]
+    "content",
+    [
+        *(b"", b"<html>", b'{"version": "1.0"}', b'{"version": "1.0.0\\n"}', b"x" * 200_001),
+        *(b"[" * 90_000, b'{"notes": ' * 19_000, b'{"version": "\xff"}', b"\xff\xfe{", b"null", b"[]"),
+    ],
+    ids=lambda content: repr(content[:20]),
 )
 def test_what_is_no_release_is_refused_in_a_sentence(server: Server, content: bytes) -> None:
     server.content = content

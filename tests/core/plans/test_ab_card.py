@@ -128,15 +128,15 @@ def test_equal_sides_say_how_small_a_difference_can_be_shown(stored_run: Run) ->
     group = ab(stored_run, (100.0, 101.0), (101.0, 100.0), (100.0, 100.5), (100.5, 100.0))
     equal = replace(group, plan=replace(group.plan, specs=(SPECS[0], SPECS[0])))
     smallest = KIND.as_dict(equal)["smallest_difference_pct"]
-    assert smallest == pytest.approx(1.446, abs=0.001)
+    assert smallest == pytest.approx(2.025, abs=0.001)
     run = JudgedRun(with_example(stored_run, equal))
     card = KIND.card(run, equal)
     assert card.title.startswith(sentence("group.kind_ab_check"))
-    assert card.headline == sentence("ab.check_shortly", smallest="1.4")
+    assert card.headline == sentence("ab.check_shortly", smallest="2.0")
     assert not any(side.is_faster for side in only(Sides, card.chart).sides)
-    assert sentence("ab.check_shortly", smallest="1.4") in KIND.text(run, equal)
-    assert KIND.headline(equal) == "± 1.4 %"
-    assert KIND.sentence(equal) == sentence("ab.check", smallest="1.4", pairs=4)
+    assert sentence("ab.check_shortly", smallest="2.0") in KIND.text(run, equal)
+    assert KIND.headline(equal) == "± 2.0 %"
+    assert KIND.sentence(equal) == sentence("ab.check", smallest="2.0", pairs=4)
     assert said("cli.check_title").is_in(KIND.heading(equal.plan, SPECS[0], 8))
     for other in (group, replace(equal, plan=replace(equal.plan, by_hand=True))):
         assert KIND.as_dict(other)["smallest_difference_pct"] is None

@@ -1,5 +1,6 @@
 """Workers that are deaf, hang, crash, lie or cannot be started: their run ends in a sentence."""
 
+import json
 import os
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from tests.saying import Saying, said
 from tests.sure import sure
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
+from workloads.protocol.spec import Endpoint, Place
 
 pytestmark = pytest.mark.slow
 
@@ -247,3 +249,22 @@ def test_an_engine_that_got_no_thread_is_told_from_a_crash() -> None:
     assert (
         exit_message(-6, ["Fatal Python error: Aborted"], has_computers=False).code == "run.crashed_after_saying"
     )
+
+
+def test_another_computers_words_are_kept_without_its_folders_and_addresses(
+    paths: Paths, machine: Machine, tmp_path: Path
+) -> None:
+    reason = {"code": "computers.lost", "arguments": {"reason": "peer 10.1.2.3 in /home/karla/run, user: karla"}}
+    ended = {"code": "computers.ended", "arguments": {"rank": 1, "reason": reason}}
+    lines = [
+        {"type": "error", "code": "crashed", "message": "", "said": ended},
+        {"type": "end", "status": "failed"},
+    ]
+    body = "say(HELLO)\n" + "".join(f"say({json.dumps(line).encode()!r} + b'\\n')\n" for line in lines)
+    place = Place(rank=0, count=2, host=Endpoint(address="127.0.0.1", port=1), address="127.0.0.1")
+    runner = Runner(paths, machine, command=fake_worker(tmp_path, body), computers=place)
+    session = runner.start(demo())
+    finish(session)
+    told = stored(paths, session).summary.error_message or ""
+    assert said("computers.ended", rank="1").is_in(told)
+    assert not [word for word in ("karla", "10.1.2.3", "/home") if word in told]

@@ -270,9 +270,10 @@ class NvmlSource:
 
     def _ask(self, call: Callable[..., _Value], *args: object) -> _Value | None:
         """Call NVML; return None for its errors (not supported, GPU lost …) and for undecodable text."""
+        # Drivers before 510 lack functions with the same name but another version.
         try:
             return call(*args)
-        except (self._nvml.NVMLError, UnicodeDecodeError):
+        except (self._nvml.NVMLError, self._nvml.NVMLLibraryMismatchError, UnicodeDecodeError):
             return None
 
 

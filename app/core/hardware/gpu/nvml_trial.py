@@ -2,7 +2,7 @@
 
 A broken library crashes the process that loads or calls it, and one that hangs while loading blocks all Python
 threads. Therefore, this process uses the library only after another process has survived using it. The test is run
-once, only on computers with the library, and takes tens of milliseconds.
+once, only on computers with the library, and takes a fifth of a second.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ def nvml_library() -> str | None:
 
 
 def trial_arguments(library: str) -> tuple[str, ...]:
-    return (sys.executable, "-I", "-S", nvml_child.__file__, library)
+    return (sys.executable, "-I", "-S", nvml_child.__file__, library, *filter(None, sys.path))
 
 
 @contextlib.contextmanager

@@ -20,8 +20,9 @@ from workloads.protocol.machine import Disk
 _SECTOR_BYTES = 512  # unit of block device sizes in Linux, whatever the sector size
 _NETWORK = (
     *("nfs", "nfs4", "cifs", "smb3", "smbfs", "sshfs", "fuse.sshfs", "afpfs", "webdav", "ceph", "glusterfs"),
-    *("fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "lustre"),
+    *("fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "lustre", "beegfs", "gpfs", "afs", "pvfs2", "orangefs"),
 )
+_SERVER, _HOST = "network", "folder of the host"
 _HOST_SHARED = ("9p", "virtiofs", "vboxsf", "fuse.vmhgfs-fuse", "drvfs")
 _VIRTUAL_MODELS = (
     *("virtual", "vbox", "qemu", "vmware", "msft", "virtio"),
@@ -69,6 +70,13 @@ def read_storage(folder: Path, root: Path = Path("/")) -> Storage:
         return Storage()
 
 
+def is_shared_folder(folder: Path) -> bool:
+    """Return whether other computers may use a folder as well; False on macOS, where this isn't determined."""
+    if sys.platform == "darwin":
+        return False
+    return any(disk.kind in (_SERVER, _HOST) for disk in read_storage(folder).disks)
+
+
 def follow_links(folder: Path, mountinfo: str) -> Path:
     """Resolve a folder's links, but not beyond a network mount, because reading from a network may hang."""
     place, links = Path(folder.anchor), 0
@@ -77,7 +85,7 @@ def follow_links(folder: Path, mountinfo: str) -> Path:
         name = waiting.pop()
         step = place.parent if name == ".." else place / name
         mount = mount_of(str(step), mountinfo)
-        if mount is not None and mount.file_system in (*_NETWORK, "autofs"):
+        if mount is not None and (_is_network(mount) or mount.file_system == "autofs"):
             return step.joinpath(*reversed(waiting))
         try:
             target = step.readlink()
@@ -97,15 +105,20 @@ def linux_storage(place: Path, root: Path) -> Storage:
     mount = mount_of(str(place), read_text(root / "proc/self/mountinfo"))
     if mount is None:
         return Storage()
-    if mount.file_system in _NETWORK:
-        return Storage((Disk("network"),), mount.file_system)
+    if _is_network(mount):
+        return Storage((Disk(_SERVER),), mount.file_system)
     if mount.file_system in _HOST_SHARED:
-        return Storage((Disk("folder of the host"),), mount.file_system)
+        return Storage((Disk(_HOST),), mount.file_system)
     device = root / "sys/dev/block" / mount.device
     if not device.exists():  # btrfs and others use virtual devices
         device = root / "sys/class/block" / Path(mount.source).name
     by_name = {path.name: path for path in _whole_disks(device, _DEVICES_DEPTH)}
     return Storage(tuple(_linux_disk(by_name[name]) for name in sorted(by_name)), mount.file_system)
+
+
+def _is_network(mount: Mount) -> bool:
+    # Drivers outside the kernel name the server, as in "anna@nas:/data".
+    return mount.file_system in _NETWORK or (mount.file_system.startswith("fuse") and ":" in mount.source)
 
 
 def mount_of(place: str, mountinfo: str) -> Mount | None:
@@ -253,7 +266,7 @@ def _windows_storage(place: Path) -> Storage:
     if sys.platform != "win32":
         return Storage()
     if not place.drive or place.drive.startswith("\\\\"):
-        return Storage((Disk("network"),))
+        return Storage((Disk(_SERVER),))
     kernel = ctypes.windll.kernel32
     name = ctypes.create_unicode_buffer(64)
     asked = kernel.GetVolumeInformationW(f"{place.drive}\\", None, 0, None, None, None, name, len(name))

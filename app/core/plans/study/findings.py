@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.core.analysis.ab import compare_pairs, is_usable
 from app.core.analysis.power import is_gpu
+from app.core.analysis.shared_host import says_shared, with_host
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.plans.study.axes import POWER_LIMIT, axis_value
@@ -235,7 +236,10 @@ def _gain(best: Point, point: Point) -> _Gain:
     times = _rate_of(best) / _rate_of(point)
     if len(best.rounds) == len(point.rounds) and len(best.rounds) > 1:
         pairs = compare_pairs(point.rounds, best.rounds, headline_kind(best.metric).is_rate)
-        return _Gain(pairs.ratio or times, pairs.low, pairs.high)
+        low, high = pairs.low, pairs.high
+        if any(says_shared(run) for each in (best, point) for run in each.runs):
+            low, high = with_host(pairs.ratio or times, low, high, is_rate=True)
+        return _Gain(pairs.ratio or times, low, high)
     one, other = best.rate, point.rate
     if one is None or other is None or not (one.low and one.high and other.low and other.high):
         return _Gain(times)

@@ -7,6 +7,8 @@ from typing import Literal
 
 from app.core.analysis.ab import between_runs, is_usable
 from app.core.analysis.power import work_metric
+from app.core.analysis.shared_host import says_shared, with_host
+from app.core.analysis.student_t import CONFIDENCE
 from app.core.errors import UsageError
 from app.core.messages import message, sentence, text
 from app.core.metrics import headline_kind
@@ -50,6 +52,7 @@ class Point:
         reason: Reason why there is no result; "" if there is one or a run remains.
         rounds: Headline of each round; None for a round that is unusable or hasn't been run.
         value, low, high: Median of the headlines with its interval, or with the interval of the only run.
+        confidence_pct: Confidence level of the interval; below 95 with two to five rounds.
         metrics: Largest value of each of METRICS in its runs.
     """
 
@@ -62,6 +65,7 @@ class Point:
     value: float | None = None
     low: float | None = None
     high: float | None = None
+    confidence_pct: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -295,9 +299,13 @@ def _point(
 ) -> Point:
     counted = [run for run in runs if is_usable(run)]
     result = between_runs([run.value for run in counted if run.value is not None], [])
-    low, high = result.low, result.high
+    low, high, confidence_pct = result.low, result.high, result.confidence_pct
     if len(counted) == 1:
-        low, high = counted[0].value_low, counted[0].value_high
+        low, high, confidence_pct = counted[0].value_low, counted[0].value_high, counted[0].confidence_pct
+    elif result.median is not None and any(map(says_shared, counted)):
+        is_rate = headline_kind(counted[0].metric).is_rate
+        low, high = with_host(result.median, low, high, is_rate=is_rate)
+        confidence_pct = 100 * CONFIDENCE  # the allowance is that of the runs, and larger than what a few show
     state, reason = _state(runs, has_result=bool(counted))
     largest = {
         key: max(by_run[run.id] for run in runs if run.id in by_run)
@@ -314,6 +322,7 @@ def _point(
         value=result.median,
         low=low,
         high=high,
+        confidence_pct=confidence_pct,
         metrics=largest,
     )
 

@@ -46,9 +46,9 @@ def _row(point: Point, *, several_units: bool) -> tuple[str, ...]:
     speed = interval = headline = step = memory = work = ""
     if rate is not None:
         speed = count_text(rate.value * unit.scale) + (f" {unit.text}" if several_units else "")
-        if rate.low is not None and rate.high is not None:
+        if rate.low is not None and rate.high is not None and (level_pct := point.confidence_pct) is not None:
             low, high = count_text(rate.low * unit.scale), count_text(rate.high * unit.scale)
-            interval = sentence("studies.interval", low=low, high=high)
+            interval = sentence("studies.interval_at", low=low, high=high, confidence_pct=level_pct)
         headline = f"{format_value(point.metric, point.value)} {headline_kind(point.metric).short_unit}"
     if point.step_s is not None:
         step = sentence("studies.step_ms", step_ms=1e3 * point.step_s)
@@ -122,6 +122,7 @@ def _point_as_dict(point: Point, result: StudyResult, costs: Costs | None) -> di
         "value": point.value,
         "value_low": point.low,
         "value_high": point.high,
+        "confidence_pct": point.confidence_pct,
         "per_s": rate.value if rate is not None else None,
         "per_s_low": rate.low if rate is not None else None,
         "per_s_high": rate.high if rate is not None else None,
@@ -143,7 +144,7 @@ COLUMNS = (
     *("place", "workload", "engine", "device", "batch_size", "precision", "threads", "state", "metric"),
     *("value", "value_low", "value_high", "per_s", "per_s_low", "per_s_high", "per_s_unit", "step_median_s"),
     *("peak_memory_bytes", "memory_growth_bytes", "energy_per_epoch_j", "usd_per_hour", "usd_per_epoch"),
-    *("rounds", "run_ids", "reason", "work_per_j"),
+    *("rounds", "run_ids", "reason", "work_per_j", "confidence_pct"),
 )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.core.analysis.ab import is_usable
-from app.core.analysis.shared_host import SHARED_HOST
+from app.core.analysis.shared_host import says_shared
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import headline_kind
@@ -185,17 +185,11 @@ def mean_of_parts(parts: Sequence[PartScore], suite: Sequence[PartScore]) -> Sco
         return Score(0.0)
     rounds = [[score.points for score in each.rounds] for each in parts]
     # All tests on the CPU share the same host. Tests on a GPU are affected only if the GPU waits for the CPU.
-    are_cpus_shared = any(run.device == "cpu" and _says_shared(run) for each in suite for run in each.runs)
+    are_cpus_shared = any(run.device == "cpu" and says_shared(run) for each in suite for run in each.runs)
     shared = sum(
-        any(_says_shared(run) or (are_cpus_shared and run.device == "cpu") for run in each.runs) for each in parts
+        any(says_shared(run) or (are_cpus_shared and run.device == "cpu") for run in each.runs) for each in parts
     )
     return mean_of_rounds(scores, rounds, shared / len(parts))
-
-
-def _says_shared(run: RunSummary) -> bool:
-    """Return whether a run's verdict includes the caution about shared hosts."""
-    # The verdict's other reasons are ignored.
-    return SHARED_HOST in (run.reasons or "").split()
 
 
 def points_of(part: SuitePart, run: RunSummary) -> Score | None:

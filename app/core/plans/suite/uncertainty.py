@@ -2,20 +2,24 @@
 
 The independent errors of the tests partly cancel out: on a logarithmic scale, half-widths add in quadrature
 (propagation of uncertainty; JCGM 100:2008, 5.1.2). A slowdown of all tests doesn't cancel out. Such a slowdown is
-estimated from the difference of two rounds, as a standard deviation with one degree of freedom. On a shared host,
-it is pooled with the variation measured between runs on such hosts (JCGM 100:2008, 4.2.4).
+estimated from the difference of two rounds, as a standard deviation with one degree of freedom, pooled with the
+usual variation between runs on such computers (JCGM 100:2008, 4.2.4).
 """
 
 import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT, BETWEEN_RUNS_PCT
-from app.core.analysis.student_t import student_t
+from app.core.analysis.student_t import CONFIDENCE, student_t
 
 # Degrees of freedom of app.core.analysis.shared_host.BETWEEN_RUNS_PCT, one less than its number of series.
 _HOSTS_FREEDOM = 7
+# The usual standard deviation between runs on a computer of one's own, which counts as much as one difference. If
+# the rounds differ by more than this allows, with a confidence of 95 %, it doesn't apply.
+_OWN_PCT, _OWN_FREEDOM = 0.7, 1
 _TWO_ROUNDS = 2
 
 
@@ -80,11 +84,15 @@ def geometric_mean(scores: Sequence[Score]) -> Score:
 
 def _together(rounds: Sequence[Sequence[float]], shared: float) -> float | None:
     """Return half the width of the 95 % interval of the error common to all tests, on a log scale, or None."""
-    host, freedom = shared * BETWEEN_RUNS_PCT / 100, _HOSTS_FREEDOM if shared else 0
     if any(len(each) < _TWO_ROUNDS for each in rounds):
         return shared * BETWEEN_RUNS_HALF_PCT / 100 if shared else None
     difference = math.fsum(math.log(each[-1] / each[0]) for each in rounds) / len(rounds)
-    variance = (freedom * host**2 + difference**2 / 2) / (freedom + 1)
+    usual, freedom = shared * BETWEEN_RUNS_PCT / 100, _HOSTS_FREEDOM
+    if not shared:
+        usual, freedom = _OWN_PCT / 100, _OWN_FREEDOM
+        if abs(difference) > NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(2) * usual:
+            freedom = 0
+    variance = (freedom * usual**2 + difference**2 / 2) / (freedom + 1)
     return student_t(freedom + 1) * math.sqrt(variance / _TWO_ROUNDS)
 
 

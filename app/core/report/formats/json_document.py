@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import msgspec
@@ -51,11 +50,12 @@ def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str,
 
 def _without_steps(run: Run, private: Mapping[str, str] | None) -> dict[str, Any]:
     private = chosen_texts([run.spec]) | dict(private_texts() if private is None else private)
-    plain: dict[str, Any] = asdict(run.summary)
+    plain: dict[str, Any] = msgspec.to_builtins(run.summary)
     plain["error_message"] = hide(run.summary.error_message, private)
     plain["spec"] = without_folders(run.spec)
     # The machine ID is omitted, because it would permanently link all files of one computer.
-    plain["machine"] = {name: value for name, value in asdict(run.machine).items() if name != "machine_id"}
+    machine = msgspec.to_builtins(run.machine)
+    plain["machine"] = {name: value for name, value in machine.items() if name != "machine_id"}
     parts = {"environment": run.environment, "dataset": run.dataset, "model": run.model}
     plain |= {name: None if event is None else _event(event, "seq", "t_s") for name, event in parts.items()}
     plain["metrics"], plain["limit"] = run.metrics, _limit(run)

@@ -17,7 +17,7 @@ from app.core.hardware.gpu.libraries import find_library
 from app.core.hardware.gpu.nvidia import capability_text
 from app.core.hardware.gpu.nvml_trial import LINUX_NAME, Outcome, asked_first, trial_arguments
 from tests.conftest import ROOT
-from tests.core.hardware.gpu.broken_library import CAN_BE_MADE, Kind, Place, broken_library
+from tests.core.hardware.gpu.broken_library import CAN_BE_MADE, Kind, broken_library
 from tests.core.hardware.gpu.nvml import FakeDriver
 from tests.saying import said
 
@@ -30,9 +30,15 @@ SHORT_S, LONG_S = 0.05, 30.0
 
 @linux_only
 @pytest.mark.slow
-@pytest.mark.parametrize("at", ["load", "nvmlInit_v2"])
+@pytest.mark.parametrize(
+    "at",
+    [
+        *("load", "nvmlInit_v2", "nvmlInitWithFlags", "nvmlSystemGetDriverVersion", "nvmlDeviceGetTemperature"),
+        *("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetProcessUtilization"),
+    ],
+)
 @pytest.mark.parametrize("kind", ["crashes", "hangs"])
-def test_a_broken_library_ends_another_process_only(kind: Kind, at: Place, tmp_path: Path) -> None:
+def test_a_broken_library_ends_another_process_only(kind: Kind, at: str, tmp_path: Path) -> None:
     library = tmp_path / LINUX_NAME
     library.write_bytes(broken_library(kind, at))
     limit_s = LONG_S if kind == "crashes" else 0.2
@@ -102,8 +108,9 @@ def test_the_app_goes_on_without_it_and_says_so_once(
 
 @linux_only
 @pytest.mark.slow
-def test_a_command_lives_on_with_a_library_that_crashes(tmp_path: Path) -> None:
-    (tmp_path / LINUX_NAME).write_bytes(broken_library("crashes", "load"))
+@pytest.mark.parametrize("at", ["load", "nvmlDeviceGetPowerUsage"])
+def test_a_command_lives_on_with_a_library_that_crashes(at: str, tmp_path: Path) -> None:
+    (tmp_path / LINUX_NAME).write_bytes(broken_library("crashes", at))
     environment = os.environ | {"LD_LIBRARY_PATH": str(tmp_path), "EPOCHMARK_HOME": str(tmp_path / "home")}
     done = subprocess.run(
         [sys.executable, "-m", "app", "hardware", "--json"],

@@ -159,7 +159,7 @@ def test_disks_that_say_that_they_spin(tmp_path: Path, device: str, model: str, 
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no list of mounts")
-@pytest.mark.parametrize("system", ["nfs4", "fuse.sshfs", "autofs"])
+@pytest.mark.parametrize("system", ["nfs4", "fuse.sshfs", "autofs", "fuse.juicefs", "beegfs"])
 def test_a_dead_servers_folder_is_untouched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str) -> None:
     nas = tmp_path / "nas"
     nas.mkdir()

@@ -59,6 +59,7 @@ def store_point(
     values: dict[str, Any] = {"metric": workload.metric, "verdict": "valid", "device": "cpu"} | columns
     if isinstance(outcome, float):
         values |= {"value": outcome, "value_low": 0.98 * outcome, "value_high": 1.02 * outcome}
+        values |= {"confidence_pct": 95.0}
         values |= {"step_median_s": outcome / math.ceil((workload.samples_per_epoch or 1_000) / spec.batch_size)}
     for name, value in values.items():
         stored = value(spec) if callable(value) else value

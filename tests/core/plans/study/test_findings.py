@@ -498,3 +498,15 @@ def test_folders_are_refused_where_nothing_reads_them(
         UsageError, match=said("studies.reads_nothing", workload="storage", presets="sizing").pattern
     ):
         plan_preset(key, runner, workloads=workloads, folders=folders)
+
+
+@pytest.mark.parametrize(("reasons", "low", "high"), [(None, "1.00", "1.00"), ("shared_host", "0.92", "1.10")])
+def test_two_rounds_on_a_shared_host_do_not_make_a_difference_certain(
+    reasons: str | None, low: str, high: str, runner: Runner, stored: Store
+) -> None:
+    plan = plan_axes(CIFAR.default_spec("quick"), {"threads": (1, 2)}, runner, rounds=2)
+    rounds = iter(range(4))
+    result = stored(
+        plan, lambda spec: 40 - 0.1 * (spec.threads or 0) + 0.001 * (next(rounds) // 2), reasons=reasons
+    )
+    assert said("studies.so_many_times_between", low=low, high=high).is_in(" ".join(findings(result)))

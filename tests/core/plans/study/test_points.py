@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.analysis.comparability import differences, run_refusal
+from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.paths import Paths
@@ -18,6 +19,7 @@ from app.core.plans.study.axes import AXES_LIMIT, POINTS_LIMIT, axis_text, point
 from app.core.plans.study.findings import findings
 from app.core.plans.study.planning import plan_axes, plan_preset
 from app.core.plans.study.points import followed, list_studies, load_study
+from app.core.plans.study.tables import study_table
 from app.core.records import Plan, RunSummary, Study
 from app.core.runs.runner import Runner, checked_workload
 from app.core.storage.database import Database
@@ -65,6 +67,36 @@ def test_the_interval_of_a_single_run_is_its_own_turned_into_speed(runner: Runne
     rate = sure(stored(plan, seconds).points[0].rate)
     assert rate.low == pytest.approx(50_000 / 40.8)
     assert rate.high == pytest.approx(50_000 / 39.2)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "reasons", "level_pct", "half_pct"),
+    [
+        (1, None, 95, 2),
+        (2, None, 50, 0.1),
+        (3, None, 75, 0.1),
+        (6, None, 96.875, 0.1),
+        (2, "other shared_host", 95, BETWEEN_RUNS_HALF_PCT),
+        (6, "shared_host", 95, BETWEEN_RUNS_HALF_PCT),
+    ],
+)
+def test_an_interval_says_its_level_and_allows_for_a_shared_host(
+    rounds: int, reasons: str | None, level_pct: float, half_pct: float, runner: Runner, stored: Store
+) -> None:
+    plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (100, 200)}, runner, rounds=rounds)
+    made: Counter[int] = Counter()
+
+    def outcome(spec: RunSpec) -> Outcome:
+        made[spec.batch_size] += 1
+        return 40.0 if rounds == 1 else 40.04 if made[spec.batch_size] % 2 else 39.96
+
+    result = stored(plan, outcome, reasons=reasons)
+    for point in result.points:
+        assert point.confidence_pct == pytest.approx(level_pct)
+        half = (sure(point.high) - sure(point.low)) / 2 / sure(point.value)
+        assert 100 * half == pytest.approx(half_pct, rel=0.06)
+        shown = said("studies.interval_at", confidence_pct=f"{level_pct:.0f}")
+        assert shown.is_in([cell for row in study_table(result).rows for cell in row])
 
 
 def test_what_is_finished_is_never_run_again(stored: Store, plan: Plan) -> None:

@@ -288,7 +288,8 @@ def test_all_engines_run_in_turn_and_it_says_which_is_fastest(
     assert driver.services.bridge.plan.kind == "engines"
     driver.until(lambda: driver.page.run is not None)
     (group,) = in_database(driver.services.paths.database, list_groups, "engines")
-    assert [run.status for run in group.runs] == ["completed", "failed", "failed", "completed"]
+    statuses = ["completed", "failed", "failed", "completed"]  # there and back, whichever is first
+    assert [run.status for run in group.runs] in (statuses, ["failed", "completed", "completed", "failed"])
     assert said("engine_page.is_fastest", engine="TensorFlow").is_all_of(driver.view.headline.rank.whole_text)
     table = driver.view.charts.engines
     assert table.isVisible()
