@@ -221,11 +221,6 @@ def neighbour(chance: random.Random) -> Simulated:
     return _changing(chance, lambda t_s: slower if t_s >= begin_s else 1.0)
 
 
-def settled_cpu(chance: random.Random) -> Simulated:
-    """The same quiet computer at its base clock."""
-    return quiet(chance)
-
-
 @dataclass(frozen=True, slots=True)
 class Signs:
     """What a family's computer shows of itself; each second's telemetry is the same."""
@@ -236,7 +231,7 @@ class Signs:
 
 BOOSTED = Signs(Telemetry(cpu_clock_mhz=4_200.0))
 GUEST = Signs(Telemetry(), replace(MACHINE, virtual_machine=True, virtualization="kvm", cpu_base_mhz=None))
-# Of those that are left out, a CPU at its base clock: nothing shows that its speed may change.
+# Of those that are left out, a CPU at its base clock.
 SIGNS = {
     "quiet": BOOSTED,
     "turbo": BOOSTED,
@@ -256,16 +251,16 @@ FAMILIES: dict[str, Callable[[random.Random], Simulated]] = {
     each.__name__: each
     for each in (
         quiet, dependent, random_walk, sine, square, bursts, drift, boost, warming, doubled, every_nth, two_speeds,
-        skewed, slow_start, settling, few_steps, settled_cpu, turbo, power_limit, throttling, minute_job, scanner,
+        skewed, slow_start, settling, few_steps, turbo, power_limit, throttling, minute_job, scanner,
         charger, efficiency_cores, credits_spent, neighbour,
     )
 }  # fmt: skip
 
 
-def watched(family: str, chance: random.Random) -> tuple[Replayed, float]:
+def watched(family: str, chance: random.Random, signs: Signs | None = None) -> tuple[Replayed, float]:
     """Return what Quick says of a computer of this family, and its true mean step in seconds."""
     steps_s, true_s = FAMILIES[family](chance)
-    signs = SIGNS.get(family, SETTLED)
+    signs = signs or SIGNS.get(family, SETTLED)
     return replayed(steps_s, reader=lambda _: signs.telemetry, machine=signs.machine), true_s
 
 

@@ -180,6 +180,8 @@ _ORDER = {key: number for number, key in enumerate(METRICS)}
 _HIDDEN = (
     "epoch_rest_s",
     "outside_steps_s",
+    "validation_asked",
+    "validation_done",
     "operations_per_example",
     *(f"operations_{name}_pct" for name in ("float32", "float16", "bfloat16", "float64")),
     *(f"{name}_{end}" for name in ("flop_per_s", "bytes_per_s") for end in ("low", "high")),

@@ -32,6 +32,9 @@ def stopwatch(
     from keras.callbacks import Callback
 
     class Stopwatch(Callback):  # type: ignore[misc] # Keras ships no types
+        passes = 0  # through the validation or test data
+        validated = 0  # examples in these passes
+
         def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
             self.epoch = epoch
             reporter.epoch_begin(epoch)
@@ -56,6 +59,8 @@ def stopwatch(
 
         def on_test_end(self, logs: Any = None) -> None:
             reporter.validation_end()
+            self.passes += 1
+            self.validated += _examples_of_loss(self.model)
 
         def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
             _wait(self.model)
@@ -75,6 +80,13 @@ def stopwatch(
             reporter.training_end()
 
     return Stopwatch()
+
+
+def _examples_of_loss(model: Any) -> int:
+    """Return the number of examples in the mean loss of the pass that just ended, added up by the engine."""
+    import numpy as np
+
+    return round(float(np.array(model._loss_tracker.count)))
 
 
 def _wait(model: Any) -> None:

@@ -15,6 +15,8 @@ class Trainer:
     Attributes:
         callbacks: Returns new instances of the network's own Keras callbacks.
         examples: Number of examples in timed epochs. Added up by `fit`; None if the engine doesn't count them.
+        validated: Number of examples in all validation passes, as counted by the engine.
+        to_validate: Number of examples that these passes have.
     """
 
     engine: Engine
@@ -23,6 +25,8 @@ class Trainer:
     batch_size: int
     callbacks: Callable[[], list[Any]]
     examples: int | None = None
+    validated: int = 0
+    to_validate: int = 0
 
     def fit(self, feed: Feed, watch: Any, **asked: Any) -> None:
         """Train on all or part of the data, timed by `watch`. `asked` contains arguments for `model.fit`."""
@@ -35,6 +39,10 @@ class Trainer:
         self.engine.fit(self.model, **data, callbacks=callbacks, verbose=0, **asked)
         if self.engine.leads:
             watch.finish()
+            batches = asked.get("validation_steps")
+            each = feed.validation_samples if batches is None else batches * self.batch_size
+            self.validated += watch.validated
+            self.to_validate += watch.passes * min(each, feed.validation_samples)
 
 
 def _counter(trainer: Trainer, *, begins: bool) -> Any:

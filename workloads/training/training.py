@@ -119,6 +119,9 @@ class Training(Workload):
         if spec.preset != "quick":
             _evaluate(self, trainer, reporter)
         report_steps(trainer.examples, steps, self._least_examples(spec, trainer.feed, steps), reporter)
+        if trainer.to_validate:
+            reporter.send(events.Metric(key="validation_done", value=float(trainer.validated)))
+            reporter.send(events.Metric(key="validation_asked", value=float(trainer.to_validate)))
         report_distinct(trainer.feed.distinct(), self.different_examples(spec, trainer.feed), reporter)
         report_memory(engine, reporter)
         engine.leave()

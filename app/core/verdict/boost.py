@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
+from app.core.analysis.shared_host import shared_part
 from app.core.hardware.system_files import read_text
 from app.core.messages import Message, message
 from app.core.verdict.context import Evidence, Rule, TelemetryWindow
@@ -14,8 +15,6 @@ from workloads.protocol.machine import Machine
 # clock by one percent.
 WARMING_C = 2.0
 BOOST_FALLS_PCT = 2.0
-# Tolerance above the base clock, which is sustained indefinitely. Reported clocks are rounded by 1 or 2 %.
-ABOVE_BASE_PCT = 2.0
 _THIRD_AT_LEAST = 5
 # Product names of Amazon's burstable instances, whose CPUs are throttled when their credits are used up.
 _BURSTABLE = re.compile(r"t[234][a-z]*\.")
@@ -32,8 +31,8 @@ def is_burstable_instance(root: Path = Path("/")) -> bool:
 def may_slow_down(machine: Machine, window: TelemetryWindow, *, is_burstable: bool) -> bool:
     """Return whether the device may be boosting or warming up, in which case Quick should use its full minute.
 
-    A CPU's power limit may end its boost after 56 s without warning. Therefore a CPU counts as settled only at its
-    base clock, or in a virtual machine, where the host controls the clock.
+    A CPU's power limit may slow it down after 56 s without warning, even at its base clock. On a shared host, this
+    can't be seen, and no result is valid.
 
     Args:
         machine: The run's computer.
@@ -42,13 +41,7 @@ def may_slow_down(machine: Machine, window: TelemetryWindow, *, is_burstable: bo
     """
     if is_burstable or any(record.on_battery is not None for record in window.records):  # a laptop
         return True
-    if window.gpu is None and machine.virtual_machine is not True:
-        clocks_mhz, base_mhz = window.values("cpu_clock_mhz")[-_THIRD_AT_LEAST:], machine.cpu_base_mhz
-        if base_mhz is None or not clocks_mhz:
-            return True
-        if statistics.median(clocks_mhz) > base_mhz * (1 + ABOVE_BASE_PCT / 100):
-            return True
-    return _under_way(window) is not None
+    return (window.gpu is None and shared_part(machine, "cpu") is None) or _under_way(window) is not None
 
 
 def _burst(evidence: Evidence) -> Message | None:

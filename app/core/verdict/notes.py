@@ -19,6 +19,8 @@ from workloads.settings import read_recorded
 
 # Time services usually correct smaller offsets in one step, which is harmless.
 CLOCK_STEP_S = 1.0
+# Shown as 0.0000 TFLOP/s.
+LITTLE_FLOP_PER_S = 5e7
 _WSL = "wsl"  # as in app.core.hardware.machine
 # With a spread of 5 %, the median of nine epochs has an uncertainty of 4 % (95 %: 1.96 × 1.25 × 5 % / √9).
 SPREAD_PCT = 5.0
@@ -45,6 +47,8 @@ def peak_share(share: PeakShare | None) -> Message | None:
     """Describe a run's share of the computer's measured peak; None if it is unknown or above the peak."""
     if share is None or (share.share_pct or 0.0) > 100:
         return None
+    if share.reached_flop_per_s < LITTLE_FLOP_PER_S:
+        return message("note.little_arithmetic")
     uncertain = share.reached_flop_per_s * (share.half_pct or 0.0) / 100
     reached = format_value("flop_per_s", rounded(share.reached_flop_per_s, uncertain))
     if share.share_pct is None:

@@ -284,7 +284,8 @@ def _shared_host(evidence: Evidence) -> Message | None:
     if half_pct is None and run.basis == "estimate":  # has its own caution
         return None
     if half_pct is None or not _is_confident(evidence):  # a range, from few epochs
-        return message("verdict.shared_at_least", half_pct=max(half_pct or 0.0, BETWEEN_RUNS_HALF_PCT))
+        at_least_pct = max(half_pct or 0.0, BETWEEN_RUNS_HALF_PCT)
+        return message("verdict.shared_at_least", half_pct=float(f"{at_least_pct:.1g}"))  # roughly
     if _is_precise(half_pct) or (run.basis == "estimate" and _is_uncertain_itself(evidence)):
         return None
     return message(f"verdict.shared_{part}", half_pct=half_pct)

@@ -38,6 +38,12 @@ def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
     elif _says_what_is_counted(run):
         yield sentence("proof.examples"), sentence("proof.not_counted")
     yield from _distinct_line(run)
+    if (validated := metrics.get("validation_done")) is not None:
+        asked = metrics.get("validation_asked") or 0.0
+        yield sentence("proof.validation"), sentence("proof.validation_done", done=validated, asked=asked)
+    if run.model is not None and (operations := run.model.flops_per_example):
+        code = "proof.operations" if operations >= run.model.parameters_count / 100 else "proof.lookups"
+        yield sentence("proof.arithmetic"), sentence(code, operations=operations, millions=operations / 1e6)
     if "outside_steps_s" in metrics:
         outside_s, timed_s, _ = outside_steps(run)
         share_pct = 100 * timed_s / (timed_s + outside_s) if timed_s else 0.0

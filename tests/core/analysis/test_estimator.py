@@ -18,7 +18,7 @@ from app.core.analysis.estimator import Estimation, estimate_steps, find_interru
 from app.core.analysis.student_t import student_t
 from tests.conftest import ROOT
 from tests.replay import Replayed
-from tests.simulated import FAMILIES, GUEST, SIGNS, watched
+from tests.simulated import BOOSTED, FAMILIES, GUEST, SETTLED, SIGNS, Signs, watched
 from tests.sure import sure
 
 TRACES = ROOT / "tests" / "data" / "traces"
@@ -310,9 +310,9 @@ def test_whatever_was_measured_has_an_estimate(steps_s: list[float]) -> None:
     assert all(each.excess_s >= 0 for each in found.interruptions)
 
 
-def replayed(family: str, count: int) -> list[tuple[Replayed, float]]:
+def replayed(family: str, count: int, signs: Signs | None = None) -> list[tuple[Replayed, float]]:
     chance = random.Random(family)
-    return [watched(family, chance) for _ in range(count)]
+    return [watched(family, chance, signs) for _ in range(count)]
 
 
 def holds(said: Replayed, true_s: float) -> bool:
@@ -332,16 +332,18 @@ def test_a_valid_number_is_seldom_wrong_and_an_interval_mostly_holds(family: str
 
 
 @pytest.mark.slow
-def test_on_a_quiet_machine_quick_is_valid_and_soon_over() -> None:
-    said = [each for each, _ in replayed("settled_cpu", 12)]
+def test_a_quiet_machine_is_valid() -> None:
+    said = [each for each, _ in replayed("quiet", 12)]
     assert [each.verdict for each in said].count("valid") >= 11
-    assert sorted(each.stopped_after_s for each in said)[6] <= 35
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("signs", [None, SETTLED, BOOSTED], ids=["own", "base clock", "boost"])
 @pytest.mark.parametrize("family", ["power_limit", "throttling", "charger", "neighbour"])
-def test_a_speed_that_changes_after_half_a_minute_is_never_called_valid_and_wrong(family: str) -> None:
-    for each, true_s in replayed(family, 4):
+def test_a_speed_that_changes_after_half_a_minute_is_never_called_valid_and_wrong(
+    family: str, signs: Signs | None
+) -> None:
+    for each, true_s in replayed(family, 4, signs):
         assert each.verdict != "valid" or abs(each.step_s / true_s - 1) <= 0.05
 
 
@@ -371,7 +373,7 @@ def test_a_trace_from_a_file_gets_quicks_answer(tmp_path: Path) -> None:
     assert set(said) == {"step_s", "low_s", "high_s", "stopped_after_s", "verdict", "reasons"}
     assert said["step_s"] == pytest.approx(0.1, rel=0.01)
     assert said["low_s"] < said["step_s"] < said["high_s"]
-    assert 30 < said["stopped_after_s"] < 35
+    assert 55 < said["stopped_after_s"] <= 60
     assert (said["verdict"], said["reasons"]) == ("valid", [])
     assert "valid" in scenario("--steps", str(text)).stdout
 

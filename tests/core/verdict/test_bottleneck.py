@@ -298,10 +298,11 @@ def of_gpu(name: str, first: float, last: float) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("described", "gpu", "records", "may"),
     [
+        # A power limit may end a boost, or the base clock, after 56 s.
         (BASE, None, rising("cpu_clock_mhz", 4_200, 4_200), True),
-        (BASE, None, rising("cpu_clock_mhz", 2_600, 2_610), False),
-        ({}, None, rising("cpu_clock_mhz", 2_600, 2_600), True),  # above its base or not: unknown
-        (BASE, None, [{}] * 30, True),
+        (BASE, None, rising("cpu_clock_mhz", 2_600, 2_610), True),
+        ({"virtual_machine": True, "virtualization": "wsl"}, None, [{}] * 30, True),  # one's own computer
+        ({"virtual_machine": True, "virtualization": "VirtualBox"}, None, [{}] * 30, True),
         (GUEST, None, [{}] * 30, False),
         (GUEST, None, rising("cpu_temperature_c", 50, 62), True),
         (GUEST, None, rising("cpu_temperature_c", 61, 62), False),

@@ -63,6 +63,11 @@ def test_an_honest_run_has_none_of_these_reasons(run: Run) -> None:
             {"examples_distinct": 600.0, "examples_declared": 50_000.0},
             {"distinct": "600", "declared": "50,000"},
         ),
+        (
+            "validation_missing",
+            {"validation_done": 500.0, "validation_asked": 10_000.0},
+            {"done": "500", "asked": "10,000"},
+        ),
         ("not_counted", {"steps_counted": 0.0, "examples_done": None}, {}),
         ("clock_slow", {"worker_clock_s": 25.0}, {"worker_s": "25.0", "parent_s": "50.0"}),
         ("steps_incomplete", {"outside_steps_s": 20.0}, {"outside_s": "20"}),

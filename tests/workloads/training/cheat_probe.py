@@ -134,6 +134,25 @@ def cached_results(model: Any) -> None:
     model.make_train_function = cached
 
 
+def cached_validation(model: Any) -> None:
+    """Answer all validation batches but the first from a cache."""
+    make = model.make_test_function
+
+    def cached(force: bool = False) -> None:
+        make(force)
+        step, done = model.test_function, list[Any]()
+
+        def function(*state_and_iterator: Any) -> Any:  # JAX has a state
+            if not done:
+                done.append(step(*state_and_iterator))
+                return done[0]
+            return (done[0][0], state_and_iterator[0]) if state_and_iterator[1:] else done[0]
+
+        model.test_function = function
+
+    model.make_test_function = cached
+
+
 def deferred(workload: Training) -> None:
     """Return from each step at once, and train at the end of the epoch."""
     build = workload.build
@@ -277,6 +296,12 @@ CASES = {
     "deferred_quick": Case({"steps_incomplete"}, deferred, asked={"preset": "quick", "duration_s": 2}),
     "deferred_sustained": Case({"steps_incomplete"}, deferred, asked={"preset": "sustained", "duration_s": 2}),
     "deferred_rate": Case({"steps_incomplete"}, deferred, "fcn_r", {"steps": 4, "batch_size": 64}),
+    "cached_validation": Case(
+        {"validation_missing"}, on_model(cached_validation), asked={"steps": 4, "epochs": 2}
+    ),
+    "cached_validation_quick": Case(
+        {"validation_missing"}, on_model(cached_validation), asked={"preset": "quick", "duration_s": 2}
+    ),
     "cached_results": Case({"updates_missing"}, on_model(cached_results)),
     "fewer_steps": Case({"steps_missing"}, fewer_steps),
     "zero_rate": Case({"weights_unchanged", "loss_out_of_band"}, zero_rate, asked={"steps": 100}, real=True),

@@ -127,13 +127,14 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "short.updates_missing": "weight updates missing",
     "short.valid_for_min": "Valid for {duration_min:.0f} min",
     "short.valid_for_s": "Valid for {duration_s:.0f} s",
+    "short.validation_missing": "validation examples missing",
     "short.verdict.faster": "speed rose {gained_pct:.1f} %",
     "short.verdict.host_steal": "{share_pct:.0f} % used by host",
     "short.verdict.interval_wide": "uncertain by {half_pct:within}",
     "short.verdict.interval_wide_by_warmup": "uncertain by {half_pct:within}, slow start",
     "short.verdict.not_sustained": "speed fell {lost_pct:.1f} %",
     "short.verdict.other_load": "{share_pct:.0f} % other load",
-    "short.verdict.shared_at_least": "may vary by {half_pct:.1g} % or more, shared",
+    "short.verdict.shared_at_least": "may vary by {half_pct:.0f} % or more, shared",
     "short.verdict.shared_cpu": "may vary by {half_pct:within}, virtual machine",
     "short.verdict.shared_gpu_slice": "may vary by {half_pct:within}, shared GPU",
     "short.verdict.shared_waiting_gpu": "may vary by {half_pct:within}, virtual machine",
@@ -206,7 +207,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "verdict.slow_clock": (
         "The CPU mostly ran at {clock_mhz:,.0f} MHz, below its base clock of {base_mhz:,.0f} MHz."
     ),
-    "verdict.shared_at_least": "Another run may differ by about {half_pct:.1g} % or more, because other users share this device.",
+    "verdict.shared_at_least": "Another run may differ by about {half_pct:.0f} % or more, because other users share this device.",
     "verdict.shared_cpu": "Another run may differ by {half_pct:within}, because the host's other work affects a virtual machine's speed.",
     "verdict.shared_gpu_slice": "Another run may differ by {half_pct:within}, because other users share the same GPU.",
     "verdict.shared_waiting_gpu": "Another run may differ by {half_pct:within}, because the GPU waits for a virtual CPU, whose speed varies.",
@@ -228,6 +229,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "verdict.uneven_steps": "Sentences differ in length, so a partial epoch can be off by up to 15 %.",
     "verdict.updates_missing": "The weights were updated {done:,.0f} times in {asked:,.0f} steps.",
     "verdict.updates_unknown": "The weights were updated {done:,.0f} times in an unknown number of steps.",
+    "verdict.validation_missing": "Validation used {done:,.0f} examples instead of {asked:,.0f}.",
     "verdict.weights_unchanged": "Training didn't change the weights.",
     "verdict.spoken": "{level}: {text} {advice}",
 }
