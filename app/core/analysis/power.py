@@ -46,8 +46,8 @@ def device_at_limit(run: RunSummary, name: str) -> str:
 
 
 def counted(run: RunSummary, name: str) -> str:
-    """Return a device's name, as "4 × RTX 4090" if a run used several."""
-    count = run.device_count
+    """Return a device's name, as "4 × RTX 4090" if a run used several. Parts of a CPU don't count."""
+    count = run.machine_count if run.divides_cpu else run.device_count
     return name if count == 1 else text(message("compare.several_devices", count=count, name=name))
 
 

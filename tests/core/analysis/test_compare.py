@@ -230,7 +230,7 @@ def test_an_imported_result_of_other_work_is_refused_with_its_reason(
     ("changes", "remark"),
     [
         ({"settings": "devices=2"}, "2 devices"),
-        ({"settings": "devices=4 machines=2"}, "4 devices"),
+        ({"device": "gpu:0", "settings": "devices=4 machines=2"}, "4 devices"),
         ({"basis": "first_epoch"}, sentence("short.first_epoch")),
         ({"workload": "resnet50_224", "metric": "images_per_s", "batch_size": 7}, "batch 7"),
         ({"workload": "gpt_mini", "metric": "tokens_per_s", "precision": "mixed_float16"}, "mixed_float16"),
@@ -343,6 +343,8 @@ def test_a_run_is_named_after_what_it_ran_on(summary: RunSummary) -> None:
     assert said("compare.several_devices", count="4", name="RTX 4090").is_all_of(
         run_name(replace(gpu, settings="devices=4 machines=2"))
     )
+    assert run_name(replace(summary, settings="devices=2")) == run_name(summary), "parts of one CPU"
+    assert run_name(replace(summary, settings="devices=2 machines=2")) != run_name(summary)
     assert run_name(replace(summary, cpu_name=None)) == "cpu"
     assert said("compare.this_computer").is_all_of(run_name(replace(summary, cpu_name=None, device=None)))
 
