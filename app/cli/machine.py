@@ -17,6 +17,7 @@ from app.core.analysis.compare import (
     by_work,
     find_baseline,
     left_out,
+    left_out_imports,
     position,
 )
 from app.core.analysis.own_runs import best_first
@@ -106,17 +107,21 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     chart = bars(workload, run, others, imported, with_several=several)
     if options.efficiency:
         return _compare_work(options, workload, run, by_work(chart))
+    refused = left_out(run, with_several=several) if run else []
+    refused += left_out_imports(workload, run, imported)
     baseline = find_baseline(chart, options.baseline, workload)
     # The sentence is about published results. A stored run as baseline affects only the bars.
-    place = position(run, baseline.name if baseline and baseline.row else None) if run else None
+    published = [bar for bar in chart if bar.kind in ("you", "reference")]
+    wanted = baseline.title if baseline and baseline.row and baseline.is_like else None
+    place = position(run, wanted, published) if run else None
     if options.json:
-        say_json(json.dumps(_comparison(workload, run, chart, baseline) | {"sentence": place}, indent=2))
+        say_json(json.dumps(_comparison(workload, run, chart, baseline, refused) | {"sentence": place}, indent=2))
         return 0
     if not chart:
         say(sentence("cli.nothing_to_compare", workload=workload))
         return 0
     _say_chart(workload, chart, baseline)
-    for name, reason in left_out(run, with_several=several) if run else []:
+    for name, reason in refused:
         say("  " + in_line(sentence("cli.not_drawn", name=name, reason=reason)))
     if not several and (line := several_line(workload, run)):
         say(line)
@@ -175,11 +180,12 @@ def _comparison(
     run: RunSummary | None,
     chart: list[Bar],
     baseline: Bar | None,
+    refused: Iterable[tuple[str, str]] = (),
 ) -> dict[str, object]:
     return {
         "workload": workload,
         "run_id": run.id if run else None,
-        "left_out": [f"{name}: {reason}" for name, reason in left_out(run)] if run else [],
+        "left_out": [f"{name}: {reason}" for name, reason in refused],
         "baseline": baseline.name if baseline else None,
         "baseline_year": baseline.row.year if baseline and baseline.row else None,
         "bars": [

@@ -154,6 +154,11 @@ class RunSummary(Headline):
         return count if isinstance(count, int) and count > 0 else 1
 
     @property
+    def divides_cpu(self) -> bool:
+        """Whether a CPU was divided into several devices, which is for testing only."""
+        return self.device == "cpu" and self.device_count // self.machine_count > 1
+
+    @property
     def wall_s(self) -> float | None:
         if self.finished_at is None:
             return None

@@ -1,5 +1,6 @@
 """Decides which results are comparable, and describes their remaining differences."""
 
+from dataclasses import replace
 from typing import Any
 
 from app.core.analysis.power import other_limit
@@ -31,6 +32,26 @@ def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
             return sentence("compare.other_setting", theirs=setting.phrase(theirs), mine=setting.phrase(mine))
     unknown, others = unknown_recorded(run.settings), unknown_recorded(other.settings)
     return None if unknown == others else sentence("compare.unknown_settings", settings=others or unknown)
+
+
+def usual_settings(workload: str, result: RunSummary) -> RunSummary:
+    """Return a result with a workload's default settings, except for those in which published ones differ."""
+    of_catalogue = CATALOGUE.get(workload)
+    if of_catalogue is None:
+        return replace(result, workload=workload, variant="", settings="")
+    spec = of_catalogue.default_spec()
+    stated = {"batch_size": spec.batch_size, "precision": spec.precision}
+    alike = {name: value for name, value in stated.items() if name not in of_catalogue.published_differ}
+    return replace(
+        result,
+        workload=workload,
+        workload_version=of_catalogue.version,
+        metric=of_catalogue.metric,
+        samples_per_epoch=of_catalogue.samples_per_epoch,
+        variant=of_catalogue.variant(spec),
+        settings="",
+        **alike,  # type: ignore[arg-type]
+    )
 
 
 def is_alike(run: RunSummary, other: RunSummary) -> bool:

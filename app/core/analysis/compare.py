@@ -5,7 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from app.core.analysis.comparability import differences, engine_name, run_refusal, unusual_settings
+from app.core.analysis.comparability import (
+    differences,
+    engine_name,
+    run_refusal,
+    unusual_settings,
+    usual_settings,
+)
 from app.core.analysis.conversion import ROW_METRICS, converted
 from app.core.analysis.headline import value_text
 from app.core.analysis.own_runs import own_date, own_name
@@ -57,7 +63,7 @@ class Bar:
         value: Value in the unit of `metric`, a workloads.workload.HeadlineKey.
         remarks: Known differences from the chart's run, as text.
         apart: Number of remarks, counted from the first, needed to distinguish the bar from others with the same
-            name.
+            name. `title` contains them.
         brief: Shorter name for narrow charts; "" if there is none.
         is_like: Whether its precision and batch size are similar enough for it to be ranked with the chart's run.
             Other bars are drawn below and never ranked.
@@ -78,6 +84,11 @@ class Bar:
     @property
     def shown(self) -> float:
         return self.value * headline_kind(self.metric).scale
+
+    @property
+    def title(self) -> str:
+        """The name, with the remarks that distinguish the bar from others with the same name."""
+        return f"{self.name} ({', '.join(self.remarks[: self.apart])})" if self.apart else self.name
 
     @property
     def text(self) -> str:
@@ -143,7 +154,8 @@ def bars(
         workload: The workload of the published rows.
         run: The run shown as "you", or None for published rows only.
         others: More runs. Runs without a headline, or not comparable with `run`, are omitted.
-        imported: Imported results, omitted by the same rule.
+        imported: Imported results, omitted by the same rule. Without a run, they must have the workload's default
+            settings, except for those in which published results differ.
         with_several: Whether to include published results of multi-GPU systems.
     """
     metric = chart_metric(workload, run)
@@ -201,7 +213,7 @@ def _with_times(chart: Sequence[Bar]) -> list[Bar]:
 
 def _with_remarks(bar: Bar, telling: Mapping[str, Sequence[str]]) -> Bar:
     name, said = bar.name, telling[bar.row.id] if bar.row is not None else ()
-    first = tuple(remark for remark in said if remark in bar.remarks)
+    first = tuple(filter(None, said))
     rest = tuple(remark for remark in bar.remarks if remark not in first)
     if bar.kind == "own" and bar.run is not None:
         name = sentence("compare.own_numbered", name=name, run_id=bar.run.id)
@@ -286,6 +298,18 @@ def left_out(run: RunSummary, *, with_several: bool = False) -> list[tuple[str, 
     ]
 
 
+def left_out_imports(
+    workload: str, run: RunSummary | None, imported: Iterable[ImportedResult]
+) -> list[tuple[str, str]]:
+    """Return the imported results that `bars` omits, with the reasons."""
+    reasons = ((result.label, _imported_refusal(workload, run, result.summary)) for result in imported)
+    return [(label, reason) for label, reason in reasons if reason is not None]
+
+
+def _imported_refusal(workload: str, run: RunSummary | None, result: RunSummary) -> str | None:
+    return run_refusal(usual_settings(workload, result) if run is None else run, result)
+
+
 def find_baseline(chart: Sequence[Bar], name: str | None, workload: str) -> Bar | None:
     """Return the bar to compare with, never an invalid result; None if there are no bars.
 
@@ -302,7 +326,8 @@ def find_baseline(chart: Sequence[Bar], name: str | None, workload: str) -> Bar 
         single = [bar for bar in published if bar.row and bar.name == short_name(bar.row.device)]
         return next(iter(default or single[-1:] or published[-1:]), None)
     key, chart = name.casefold(), [bar for bar in chart if bar.verdict != "invalid"]
-    exact = [bar for bar in chart if bar.name.casefold() == key]
+    exact = [bar for bar in chart if bar.title.casefold() == key]
+    exact = exact or [bar for bar in chart if bar.name.casefold() == key]
     matches = exact or [bar for bar in chart if key in (bar.row.hardware if bar.row else bar.name).casefold()]
     if len({bar.name for bar in matches}) == 1 and all(bar.row for bar in matches):
         return max(matches, key=_standing)  # one device, published several times
@@ -312,7 +337,7 @@ def find_baseline(chart: Sequence[Bar], name: str | None, workload: str) -> Bar 
 
 
 def _baseline_error(name: str, matches: Sequence[Bar], chart: Sequence[Bar]) -> UsageError:
-    names = [bar.name for bar in matches or chart]
+    names = list(dict.fromkeys(bar.title for bar in matches or chart))
     if matches:
         return UsageError(message("baseline.ambiguous", name=name[:60], names=names))
     if not names:
@@ -339,7 +364,8 @@ def place(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | N
     """Return the message of `position` instead of its text."""
     if run.value is None:
         return None
-    everything = one_each(bars(run.workload, run) if chart is None else chart)
+    chart = bars(run.workload, run) if chart is None else chart
+    everything = one_each(chart)
     field = [bar for bar in everything if bar.is_like]
     others = [bar for bar in field if bar.kind == "reference"]
     if not others:
@@ -347,7 +373,8 @@ def place(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | N
     if run.verdict == "invalid":
         return message("position.invalid")
     at, you = next((at, bar) for at, bar in enumerate(field) if bar.kind == "you")
-    base = find_baseline(others, baseline, run.workload)
+    wanted = [bar for bar in chart if bar.is_like and bar.kind == "reference"] if baseline else others
+    base = find_baseline(wanted, baseline, run.workload)
     assert base is not None
     if (times := you.times_as_fast(base)) is None:  # a damaged record may contain 0 s
         return None
@@ -367,6 +394,10 @@ def place(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | N
         said = message("position.among", said=said, conditions=_conditions(others))
     doubt = {"estimate": "position.estimate", "first_epoch": "position.first_epoch"}.get(run.basis or "")
     said = message(doubt, said=said) if doubt else said
+    return _together(run, said)
+
+
+def _together(run: RunSummary, said: Message) -> Message:
     return said if run.device_count == 1 else message("position.several", devices=run.device_count, said=said)
 
 
@@ -470,7 +501,8 @@ def rank_text(chart: Sequence[Bar]) -> str:
     if mine is None or len(ranked) == 1 or mine.verdict == "invalid":
         return ""
     slower = [bar for bar in ranked[ranked.index(mine) :] if bar.value != mine.value]
-    return sentence("compare.rank", slower=len(slower), count=len(ranked) - 1)
+    said = message("compare.rank", slower=len(slower), count=len(ranked) - 1)
+    return text(said if mine.run is None else _together(mine.run, said))
 
 
 def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary | None = None) -> list[Bar]:
@@ -497,8 +529,7 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary
 def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSummary | None) -> list[Bar]:
     """Return [bar] for an imported result with its conditions, or [] if it can't be drawn next to the run."""
     summary = other.summary
-    is_refused = run is not None and run_refusal(run, summary) is not None
-    if summary.workload != workload or summary.metric != metric or is_refused:
+    if _imported_refusal(workload, run, summary) is not None:
         return []
     (drawn,) = _run_bar(summary, "own", run)
     if other.is_log:  # an epoch log doesn't record other conditions
@@ -511,7 +542,9 @@ def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSum
             engine,
             *([verdict_title(summary.verdict)] if summary.verdict else []),
         )
-        remarks = tuple(dict.fromkeys((*first, *drawn.remarks)))
+        usual = CATALOGUE[workload].batch_size if run is None and workload in CATALOGUE else summary.batch_size
+        batch = [] if summary.batch_size == usual else [sentence("share.batch", batch_size=summary.batch_size)]
+        remarks = tuple(dict.fromkeys((*first, *batch, *drawn.remarks)))
     return [Bar(other.label, "imported", drawn.value, remarks, imported=other, metric=metric)]
 
 

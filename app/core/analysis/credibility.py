@@ -72,10 +72,12 @@ def limit_pct(workload: Workload | None, *, on_cpu: bool = False) -> float:
 
 
 def with_credible_verdict(run: RunSummary) -> RunSummary:
-    """Return a result from another computer, as invalid if it is too fast for its device."""
-    if is_possible(run):
+    """Return a result from another computer, as invalid if it is too fast for its device or only for testing."""
+    applies = {"impossible": not is_possible(run), "divided_cpu": run.divides_cpu}
+    if not any(applies.values()):
         return run
-    return replace(run, verdict="invalid", reasons=f"impossible {run.reasons or ''}".rstrip())
+    codes = (*(code for code in applies if applies[code]), *(run.reasons or "").split())
+    return replace(run, verdict="invalid", reasons=" ".join(dict.fromkeys(codes)))
 
 
 def is_possible(run: RunSummary) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.core.analysis.comparability import is_alike, run_refusal, unusual_settings
-from app.core.analysis.power import is_gpu
+from app.core.analysis.power import counted, is_gpu
 from app.core.analysis.published import short_name
 from app.core.clock import local_time
 from app.core.messages import message, sentence
@@ -106,9 +106,7 @@ def _is_like(run: RunSummary, spec: RunSpec, device: str | None, cpu_name: str |
 def run_name(run: RunSummary) -> str:
     """Return the short name of the device a run used, with the number of devices if there were several."""
     device = run.device_name if is_gpu(run) else run.cpu_name
-    name = short_name(device or run.device or sentence("compare.this_computer"))
-    count = run.device_count
-    return name if count == 1 else sentence("compare.several_devices", count=count, name=name)
+    return counted(run, short_name(device or run.device or sentence("compare.this_computer")))
 
 
 def own_name(run: RunSummary, shown: RunSummary | None = None, *, with_time: bool = False) -> str:

@@ -41,8 +41,14 @@ def limit_text(run: RunSummary) -> str:
 
 
 def device_at_limit(run: RunSummary, name: str) -> str:
-    """Return a device's name, followed by its power limit if the limit isn't the default."""
-    return " ".join(filter(None, (name, limit_text(run))))
+    """Return a device's name with the number of devices, followed by a changed power limit."""
+    return " ".join(filter(None, (counted(run, name), limit_text(run))))
+
+
+def counted(run: RunSummary, name: str) -> str:
+    """Return a device's name, as "4 × RTX 4090" if a run used several. Parts of a CPU don't count."""
+    count = run.machine_count if run.divides_cpu else run.device_count
+    return name if count == 1 else text(message("compare.several_devices", count=count, name=name))
 
 
 def other_limit(run: RunSummary, other: RunSummary) -> str:

@@ -34,8 +34,10 @@ _PRECISIONS = {
     "fp32": "float32",
 }
 _COMPILED = {"yes": True, "no": False}
+# TensorFlow uses TF32 unless told otherwise, as do NVIDIA's builds of version 1.15, both with CUDA 11 or newer.
+_TF32 = re.compile(r"TF32|TensorFlow .*\bCUDA 1[1-9]")
 # GPUs before Ampere compute in float32 even where the setting allows TF32 (NVIDIA, A100 white paper, 2020).
-_WITHOUT_TF32 = re.compile(r"\bV100\b|\bQuadro RTX\b")
+_WITHOUT_TF32 = re.compile(r"\b(?:GTX|MX|Titan|Quadro|RTX 20\d0|[KMPTV]\d+)\b", re.IGNORECASE)
 _PREFIXES = ("Intel Core ", "NVIDIA GeForce ", "NVIDIA ", "Google ", "Apple ", "AMD ", "Intel ")
 
 
@@ -118,7 +120,8 @@ class PublishedRow:
     def precision_words(self) -> str:
         """The precision as text, including whether matrix products used TensorFloat-32."""
         words = _PRECISIONS.get(self.precision, self.precision)
-        return f"{words}, TF32" if "TF32" in self.software and not _WITHOUT_TF32.search(self.hardware) else words
+        uses_tf32 = self.precision == "fp32" and self.hardware_kind == "gpu" and _TF32.search(self.software)
+        return f"{words}, TF32" if uses_tf32 and not _WITHOUT_TF32.search(self.hardware) else words
 
     @property
     def software_words(self) -> str:
@@ -250,7 +253,11 @@ def _said(row: PublishedRow) -> tuple[str, ...]:
     compiled = "" if row.compiled is None else compiled_word(row.compiled)
     order = "NHWC" if "NHWC" in row.software_parts else ""
     match = sentence("compare.close") if row.match == "close" else ""
-    return batch, row.precision_words, compiled, order, match, row.software_parts[0], str(row.year or "")
+    software, host = row.software_parts[0], re.search(r"\(([^()]*)\)", row.hardware)
+    usual = (batch, row.precision_words, compiled, order, match, software, str(row.year or ""))
+    # Only for rows that are otherwise equal: the server, the data, and the whole software.
+    data = row.epochs_or_samples.partition(";")[0].removeprefix("training, ")
+    return *usual, host[1] if host else row.hardware, data, row.notes.partition(";")[0], row.software
 
 
 def says_precision(workload: str) -> bool:

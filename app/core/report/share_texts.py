@@ -1,7 +1,9 @@
 """Texts common to all share pictures: the computer and the device."""
 
+from collections.abc import Collection
+
 import app
-from app.core.analysis.power import device_at_limit, is_gpu
+from app.core.analysis.power import counted, is_gpu, limit_text
 from app.core.formats import format_installed_memory
 from app.core.messages import sentence
 from app.core.plain_text import one_line
@@ -16,12 +18,17 @@ def version_line(app_version: str) -> str:
     return " · ".join(filter(None, (sentence("share.version", version=app_version), address)))
 
 
-def device_title(run: RunSummary, *, with_limit: bool = True) -> str:
-    """Return the full name of the device used, with a changed power limit, as one safe line."""
+def device_title(run: RunSummary, *, varied: Collection[str] = ()) -> str:
+    """Return the full name of the device used, as one safe line.
+
+    The number of devices and a changed power limit are included, unless a study varies them.
+    """
     name = run.device_name if is_gpu(run) else run.cpu_name
     kind = (run.device or "").partition(":")[0].upper()
     title = name or kind or sentence("share.unknown_device")
-    return one_line(device_at_limit(run, title) if with_limit else title, DEVICE_CHARS)
+    title = title if "devices" in varied else counted(run, title)
+    parts = (title, "" if "power_limit_w" in varied else limit_text(run))
+    return one_line(" ".join(filter(None, parts)), DEVICE_CHARS)
 
 
 def computer_parts(run: RunSummary) -> list[str]:

@@ -140,12 +140,6 @@ def _estimate(evidence: Evidence) -> Message | None:
     return message("note.estimate", measured_s=evidence.measured_s)
 
 
-def _divided_cpu(evidence: Evidence) -> Message | None:
-    run = evidence.run.summary
-    count = run.device_count // run.machine_count
-    return message("note.divided_cpu", count=count) if run.device == "cpu" and count > 1 else None
-
-
 def _unequal_gpus(evidence: Evidence) -> Message | None:
     numbers = _gpu_numbers(evidence.run)
     names = _gpu_names(evidence.run, numbers)
@@ -249,7 +243,6 @@ DATA_RULES = (Rule("synthetic_instead", "caution", _synthetic_instead, "advice.s
 FACT_RULES = (
     Rule("peak_share", "fact", lambda evidence: peak_share(evidence.run.peak)),
     Rule("power_limit", "fact", lambda evidence: power_limit(evidence.run.summary), at_end=True),
-    Rule("divided_cpu", "fact", _divided_cpu),
     Rule("exchange", "fact", lambda evidence: _exchange(evidence.run.exchange)),
     Rule(
         "unequal_gpus",

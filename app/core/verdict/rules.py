@@ -126,6 +126,12 @@ def _demo(evidence: Evidence) -> Message | None:
     return message("verdict.demo") if workload is not None and workload.is_demo else None
 
 
+def _divided_cpu(evidence: Evidence) -> Message | None:
+    run = evidence.run.summary
+    count = run.device_count // run.machine_count
+    return message("verdict.divided_cpu", count=count) if run.divides_cpu else None
+
+
 def _steps_missing(evidence: Evidence) -> Message | None:
     run, done = evidence.run.summary, len(evidence.steps_s)
     workload = CATALOGUE.get(run.workload)
@@ -363,6 +369,8 @@ RULES = (
     Rule("impossible", "invalid", lambda evidence: above_peak(evidence.run, certain=True), "advice.report_again"),
     *INVALID_RULES,
     Rule("demo", "invalid", _demo, "advice.run_workload"),
+    # Last, so that it comes first only in a run that is otherwise valid (app.core.analysis.ab).
+    Rule("divided_cpu", "invalid", _divided_cpu, "advice.whole_cpu"),
     Rule("running", "caution", _running, at_end=True),
     Rule("cancelled", "caution", _cancelled, "advice.let_it_finish", at_end=True),
     Rule(

@@ -5,14 +5,27 @@ from typing import Any
 
 import pytest
 
+from app.core.analysis.ab import is_usable
 from app.core.analysis.comparability import differences, run_refusal, unusual_settings
-from app.core.analysis.compare import Bar, bars, by_work, find_baseline, left_out, place, position, refusal
+from app.core.analysis.compare import (
+    Bar,
+    bars,
+    by_work,
+    find_baseline,
+    left_out,
+    left_out_imports,
+    place,
+    position,
+    rank_text,
+    refusal,
+)
 from app.core.analysis.conversion import converted
 from app.core.analysis.own_runs import best_and_latest, best_first, run_name, runs_like
 from app.core.analysis.power import work_metric
 from app.core.analysis.published import comparable_rows, reference_rows
 from app.core.clock import local_time
 from app.core.errors import UsageError
+from app.core.external_results import EPOCH_LOG, ImportedResult
 from app.core.formats import format_ratio
 from app.core.messages import Message, message, sentence
 from app.core.metrics import HEADLINES
@@ -126,6 +139,9 @@ def other(theirs: str, mine: str) -> str:
     return sentence("compare.other_setting", theirs=theirs, mine=mine)
 
 
+AS_USUAL = sentence("compare.as_usual")
+
+
 def other_batch(theirs: int, mine: int) -> str:
     return other(f"batch {theirs}", f"batch {mine}")
 
@@ -174,6 +190,98 @@ def test_own_runs_are_drawn_together_like_for_like(
     assert run_refusal(summary, past) == reason
     own = [bar.run for bar in bars(STANDARD, summary, [summary, past]) if bar.kind == "own"]
     assert own == ([] if reason else [past])
+
+
+def imported(summary: RunSummary) -> ImportedResult:
+    return ImportedResult(5, "2026-11-23T00:00:00Z", "67d0963f", run_name(summary), "x.png", summary)
+
+
+@pytest.mark.parametrize("with_run", [True, False])
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"batch_size": 32}, other_batch(32, 100)),
+        ({"batch_size": 32, "app_version": EPOCH_LOG}, other_batch(32, 100)),
+        ({"precision": "mixed_float16"}, other("mixed_float16", "float32")),
+        ({"variant": "width=2"}, sentence("compare.other_variant", theirs="width=2", mine=AS_USUAL)),
+        ({"workload_version": 2}, sentence("compare.other_workload_version", theirs="2", mine="1")),
+        ({"samples_per_epoch": 1000}, sentence("compare.other_samples_per_epoch", theirs="1000", mine="50000")),
+        ({"metric": "images_per_s"}, said("compare.other_metric")),
+        ({"settings": "from_tomorrow=1"}, said("compare.unknown_settings")),
+        ({"settings": "devices=2"}, None),
+        ({"basis": "first_epoch"}, None),
+    ],
+)
+def test_an_imported_result_of_other_work_is_refused_with_its_reason(
+    summary: RunSummary, changes: dict[str, Any], reason: str | Saying | None, with_run: bool
+) -> None:
+    run, found = summary if with_run else None, imported(replace(summary, **changes))
+    drawn = [bar.imported for bar in bars(STANDARD, run, imported=[found]) if bar.imported]
+    refused = left_out_imports(STANDARD, run, [found])
+    if reason is None:
+        assert (drawn, refused) == ([found], [])
+        return
+    ((name, why),) = refused
+    assert (drawn, name) == ([], found.label)
+    assert why == reason if isinstance(reason, str) else reason.is_all_of(why)
+
+
+@pytest.mark.parametrize(
+    ("changes", "remark"),
+    [
+        ({"settings": "devices=2"}, "2 devices"),
+        ({"device": "gpu:0", "settings": "devices=4 machines=2"}, "4 devices"),
+        ({"basis": "first_epoch"}, sentence("short.first_epoch")),
+        ({"workload": "resnet50_224", "metric": "images_per_s", "batch_size": 7}, "batch 7"),
+        ({"workload": "gpt_mini", "metric": "tokens_per_s", "precision": "mixed_float16"}, "mixed_float16"),
+    ],
+)
+def test_an_imported_result_names_what_differs_from_published_ones(
+    summary: RunSummary, changes: dict[str, Any], remark: str
+) -> None:
+    workload = CATALOGUE[changes.get("workload", STANDARD)]
+    usual = {"batch_size": workload.batch_size, "samples_per_epoch": workload.samples_per_epoch}
+    found = imported(replace(summary, **(usual | {"workload_version": workload.version} | changes)))
+    (drawn,) = [bar for bar in bars(workload.id, None, imported=[found]) if bar.imported]
+    assert remark in drawn.remarks
+    assert drawn.name == run_name(found.summary)
+
+
+@pytest.mark.parametrize(
+    ("changes", "rank"),
+    [
+        ({}, message("compare.rank", slower=2, count=7)),
+        ({"settings": "devices=2 machines=2"}, {"devices": 2}),
+        ({"device": "gpu:0", "settings": "devices=4"}, {"devices": 4}),
+        ({"verdict": "invalid"}, None),
+    ],
+)
+def test_a_rank_says_how_many_devices_have_it(
+    summary: RunSummary, changes: dict[str, Any], rank: Message | dict[str, int] | None
+) -> None:
+    usual = message("compare.rank", slower=2, count=7)
+    expected = message("position.several", said=usual, **rank) if isinstance(rank, dict) else rank
+    shown = rank_text(bars(STANDARD, replace(summary, **changes)))
+    assert shown == ("" if expected is None else sentence(expected.code, **expected.arguments))
+
+
+@pytest.mark.parametrize(
+    ("reasons", "usable"), [("divided_cpu drift", True), ("loss_out_of_band divided_cpu", False), (None, False)]
+)
+def test_runs_on_a_divided_cpu_are_compared_only_with_each_other(
+    summary: RunSummary, reasons: str | None, usable: bool
+) -> None:
+    run = replace(summary, settings="devices=2", verdict="invalid", reasons=reasons)
+    assert is_usable(run) == usable
+    assert sure(place(run)).code == "position.invalid"
+
+
+@pytest.mark.parametrize("workload", sorted({row.workload for row in reference_rows()}))
+def test_every_baseline_has_a_title_of_its_own_by_which_it_is_found(workload: str) -> None:
+    chart = bars(workload, None, with_several=True)
+    titles = [bar.title.casefold() for bar in chart]
+    assert len(set(titles)) == len(titles)
+    assert all(find_baseline(chart, bar.title, workload) is bar for bar in chart)
 
 
 def test_own_runs_without_a_headline_are_left_out(summary: RunSummary) -> None:
@@ -235,6 +343,8 @@ def test_a_run_is_named_after_what_it_ran_on(summary: RunSummary) -> None:
     assert said("compare.several_devices", count="4", name="RTX 4090").is_all_of(
         run_name(replace(gpu, settings="devices=4 machines=2"))
     )
+    assert run_name(replace(summary, settings="devices=2")) == run_name(summary), "parts of one CPU"
+    assert run_name(replace(summary, settings="devices=2 machines=2")) != run_name(summary)
     assert run_name(replace(summary, cpu_name=None)) == "cpu"
     assert said("compare.this_computer").is_all_of(run_name(replace(summary, cpu_name=None, device=None)))
 

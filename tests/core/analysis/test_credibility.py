@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.core.analysis.credibility import is_possible, published_peak
+from app.core.analysis.credibility import is_possible, published_peak, with_credible_verdict
 from app.core.analysis.published import comparable_rows, read_rows, reference_rows
 from app.core.records import RunSummary
 
@@ -57,3 +57,21 @@ def test_a_result_from_elsewhere_is_compared_with_its_card(
     }
     run = replace(summary, **(usual | {"variant": "", "settings": ""} | changes))
     assert is_possible(run) == possible
+
+
+@pytest.mark.parametrize(
+    ("changes", "reasons"),
+    [
+        ({"device": "cpu", "settings": "devices=2"}, "divided_cpu spread"),
+        ({"device": "cpu", "settings": "devices=2", "reasons": "divided_cpu"}, "divided_cpu"),
+        ({"device": "cpu", "settings": "devices=4 machines=2"}, "divided_cpu spread"),
+        ({"device": "cpu", "settings": "devices=2 machines=2"}, None),
+        ({"device": "gpu:0", "settings": "devices=2"}, None),
+    ],
+)
+def test_a_divided_cpu_from_elsewhere_is_only_for_testing(
+    summary: RunSummary, changes: dict[str, Any], reasons: str | None
+) -> None:
+    run = replace(summary, **({"reasons": "spread", "verdict": "valid"} | changes))
+    judged = with_credible_verdict(run)
+    assert (judged.verdict, judged.reasons) == (("valid", "spread") if reasons is None else ("invalid", reasons))

@@ -34,6 +34,7 @@ from app.core.formats import format_ratio
 from app.core.messages import Message, sentence, text
 from app.core.paths import RESOURCES
 from app.core.records import RunSummary
+from tests.conftest import ROOT
 from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE
@@ -397,6 +398,36 @@ def test_a_run_of_gpt_mini_is_ranked_in_its_own_precision(
     assert found.code == code
     if code == "position.among":
         assert "float16 autocast" in found.arguments["conditions"]
+
+
+@pytest.mark.parametrize(
+    ("hardware", "software", "precision", "uses_tf32"),
+    [
+        ("NVIDIA GeForce RTX 3090", "TensorFlow 2.4.1, CUDA 11.1, tf_cnn_benchmarks", "fp32", True),
+        ("NVIDIA A100 40GB PCIe", "TensorFlow 1.15.4, CUDA 11.1, tf_cnn_benchmarks", "fp32", True),
+        ("NVIDIA H100", "TensorFlow 2.16, CUDA 12.3", "fp32", True),
+        ("NVIDIA GeForce RTX 3090", "TensorFlow 2.4.1, CUDA 11.1, tf_cnn_benchmarks", "amp_fp16", False),
+        ("NVIDIA GeForce RTX 2080 Ti", "TensorFlow 2.4.1, CUDA 11.1", "fp32", False),
+        ("NVIDIA Tesla T4", "TensorFlow 2.4.1, CUDA 11.1", "fp32", False),
+        ("NVIDIA GeForce GTX 1080 Ti", "TensorFlow 2.4.1, CUDA 11.1", "fp32", False),
+        ("NVIDIA A100", "TensorFlow 2.2.0, CUDA 10.0", "fp32", False),
+        ("NVIDIA A100", "PyTorch 2.1, CUDA 12.1", "fp32", False),  # PyTorch doesn't use it in matrix products
+    ],
+)
+def test_the_precision_says_where_tf32_was_used(
+    hardware: str, software: str, precision: str, uses_tf32: bool
+) -> None:
+    row = next(row for row in reference_rows() if row.id == "lam-rtx-3090-resnet-50-fp32")
+    assert row.precision_words == "float32, TF32"
+    changed = replace(row, hardware=hardware, software=software, precision=precision)
+    assert changed.precision_words.endswith("TF32") == uses_tf32
+
+
+def test_the_documents_say_how_many_rows_are_compared() -> None:
+    compared = sum(len(comparable_rows(workload)) for workload in CATALOGUE)
+    words = f"{len(reference_rows()):,} measurements, {compared} of which a run can be compared with"
+    for page in ("README.md", "docs/measurement.md", "resources/reference/SOURCES.md"):
+        assert words in " ".join((ROOT / page).read_text(encoding="utf-8").split()), page
 
 
 def test_only_gpus_with_tf32_are_said_to_use_it() -> None:

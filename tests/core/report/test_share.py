@@ -91,6 +91,18 @@ def test_a_gpu_run_names_the_gpu_first_and_the_cpu_beside_its_cores(stored_run: 
     )
 
 
+@pytest.mark.parametrize(
+    ("settings", "machine", "devices"),
+    [("", "RTX 3090", 1), ("devices=2", "2 × RTX 3090", 2), ("devices=4 machines=2", "4 × RTX 3090", 4)],
+)
+def test_a_picture_names_the_number_of_devices(stored_run: Run, settings: str, machine: str, devices: int) -> None:
+    card = share_card(JudgedRun(changed(stored_run, device="gpu:0", device_name="RTX 3090", settings=settings)))
+    assert card.machine == machine
+    together = said("position.several", devices=devices, said=said("compare.rank"))
+    assert together.is_all_of(card.rank) == (devices > 1)
+    assert sentence("compare.rank", slower=2, count=7) in card.rank
+
+
 def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
     unknown = dict.fromkeys(
         ("cpu_name", "physical_cores", "memory_bytes", "os_name", "device", "data_source", "spread_pct")

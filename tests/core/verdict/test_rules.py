@@ -406,7 +406,10 @@ def test_other_facts(stored_run: Run) -> None:
     synthetic = summarised(data_source="synthetic", spread_pct=None)(quiet_run(stored_run, 0))
     assert [reason.code for reason in judge(synthetic).reasons] == ["synthetic_data"]
     divided = summarised(device="cpu", settings="devices=2", spread_pct=None)(quiet_run(stored_run, 0))
-    assert judge(divided).reasons[0].said == message("note.divided_cpu", count=2)
+    said = judge(divided).reasons[0]
+    assert (said.said, said.level) == (message("verdict.divided_cpu", count=2), "invalid")
+    together = summarised(device="cpu", settings="devices=2 machines=2", spread_pct=None)(quiet_run(stored_run, 0))
+    assert judge(together).level == "valid"
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare_page.not_here": "{workload} can't be compared.",
     "compare_page.none_has_result": "None of these runs has a result.",
     "compare_page.not_shown": "Not comparable with your latest run:",
+    "compare_page.not_shown_published": "Not comparable with published results:",
     "compare_page.nothing": "No results match these filters.",
     "compare_page.number_of_own": ("{count} of your runs", "{count} of your runs"),
     "compare_page.other_reasons": ("and {count} other reason", "and {count} other reasons"),

@@ -375,7 +375,8 @@ def _doubts(result: StudyResult) -> list[str]:
         return [sentence("verdict.demo")]
     counted = [run for run in result.group.runs if is_usable(run)]
     level, count = worst_verdict(result.group)
-    return [] if level == "valid" else [sentence("studies.cautions", count=count, runs=len(counted))]
+    codes = {"caution": "studies.cautions", "invalid": "studies.for_testing"}
+    return [] if level == "valid" else [sentence(codes[level], count=count, runs=len(counted))]
 
 
 _BY_PRESET: dict[str, Callable[[StudyResult, list[Point]], list[str]]] = {

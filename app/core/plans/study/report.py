@@ -10,7 +10,6 @@ from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plans.report import PlanReport, Table
-from app.core.plans.study.axes import POWER_LIMIT
 from app.core.plans.study.costs import Costs, bundled_prices, cost_findings
 from app.core.plans.study.details import NO_DETAILS, Details, load_details
 from app.core.plans.study.figures import figures
@@ -97,8 +96,7 @@ class StudyReport(PlanReport):
         """Return the contents of the picture."""
         charts, runs, lines = self.figures(), self._runs(), self.lines(with_advice=False)
         level, count = worst_verdict(self.group)
-        with_limit = POWER_LIMIT not in self.result.study.axes
-        names = dict.fromkeys(device_title(run, with_limit=with_limit) for run in runs)
+        names = dict.fromkeys(device_title(run, varied=self.result.study.axes) for run in runs)
         badge = sentence(f"studies.badge_{level}", count=count, runs=sum(map(is_usable, self.group.runs)))
         return ShareCard(
             title=" · ".join((self.result.title, self._what(runs))),

@@ -22,6 +22,7 @@ from app.core.analysis.compare import (
     chart_metric,
     find_baseline,
     left_out,
+    left_out_imports,
     one_each,
     unlike_note,
 )
@@ -302,13 +303,13 @@ class ComparePage(QWidget):
         self.filters.several.setEnabled(any(bar.row is not None and bar.row.has_several for bar in self.all_bars))
         self._fill_baselines()
         self.filters.show_years(self.all_bars)
-        reasons = _reasons(runs)
+        reasons = _reasons(runs, left_out_imports(workload, newest, self._imported))
         self.reasons.setText("\n".join(reasons))
         self.reasons.setVisible(bool(reasons))
         self.draw()
 
     def _fill_baselines(self) -> None:
-        fill(self.baseline, [(bar.name, bar_key(bar)) for bar in self.all_bars if bar.verdict != "invalid"])
+        fill(self.baseline, [(bar.title, bar_key(bar)) for bar in self.all_bars if bar.verdict != "invalid"])
         default = find_baseline(self.all_bars, None, self.workload.currentData())
         wanted = self._chosen_baseline or (bar_key(default) if default else "")
         at = self.baseline.findData(wanted)
@@ -372,10 +373,8 @@ def _workload_sections() -> dict[str, list[tuple[str, object]]]:
     return sections
 
 
-def _reasons(runs: Sequence[RunSummary]) -> list[str]:
-    if not runs:
-        return []
-    refused = left_out(runs[0], with_several=True)
+def _reasons(runs: Sequence[RunSummary], imported: Sequence[tuple[str, str]]) -> list[str]:
+    refused = [*(left_out(runs[0], with_several=True) if runs else []), *imported]
     for other in runs[1:]:
         reason = run_refusal(runs[0], other)
         if reason is not None:
@@ -386,7 +385,8 @@ def _reasons(runs: Sequence[RunSummary]) -> list[str]:
     lines = [f"{reason}: {_listed(group)}" for reason, group in names.items()]
     more = len(lines) - LINES_LIMIT
     lines = lines[:LINES_LIMIT] + ([sentence("compare_page.other_reasons", count=more)] if more > 0 else [])
-    return [sentence("compare_page.not_shown"), *lines] if lines else []
+    heading = sentence("compare_page.not_shown" if runs else "compare_page.not_shown_published")
+    return [heading, *lines] if lines else []
 
 
 def _listed(names: Sequence[str]) -> str:

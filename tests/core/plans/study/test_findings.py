@@ -221,6 +221,14 @@ def test_the_picture_counts_runs_not_points(runner: Runner, stored: Store) -> No
     assert said("studies.cautions", runs="6", count="6").is_in(findings(result))
 
 
+def test_runs_on_a_divided_cpu_are_compared_and_said_to_be_for_testing(runner: Runner, stored: Store) -> None:
+    plan = plan_axes(CATALOGUE["mnist_mlp"].default_spec("quick"), {"devices": (2, 4)}, runner)
+    result = stored(plan, lambda spec: 40.0 / spec.device_count, verdict="invalid", reasons="divided_cpu spread")
+    assert [point.state for point in result.points] == ["done", "done"]
+    assert said("studies.for_testing", runs="2", count="2").is_in(findings(result))
+    assert said("studies.badge_invalid").is_all_of(StudyReport(result).card().badge[0])
+
+
 def test_the_gain_on_an_axis_of_ones_own_has_its_interval(runner: Runner, stored: Store) -> None:
     plan = plan_axes(CIFAR.default_spec("quick"), {"onednn": (True, False)}, runner, rounds=3)
     rounds = {True: iter((40.0, 41.0, 40.5)), False: iter((80.0, 81.0, 82.0))}

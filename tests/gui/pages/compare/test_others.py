@@ -1,5 +1,6 @@
 """Others' results on the Compare page: with a bar each, and removed."""
 
+import msgspec
 import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QAction, QContextMenuEvent
@@ -8,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.analysis.compare import Bar
 from app.core.messages import sentence
+from app.core.result_file.canonical import sealed
 from app.core.storage.imported_results import add_results
 from app.core.titles import level_title
 from app.gui.charts.bars import bar_key
@@ -66,3 +68,16 @@ def test_an_imported_result_has_its_bar_and_row_until_it_is_removed(
     action.trigger()
     qtbot.waitUntil(lambda: [bar_key(bar) for bar in imported(page)] == ["imported-1"], timeout=PATIENCE_MS)
     assert (sentence("compare_page.removed", name="EPYC"), "") in told.messages
+
+
+def test_an_imported_result_of_other_work_is_named_with_its_reason(
+    page: ComparePage, services: Services, qtbot: QtBot
+) -> None:
+    usual = golden()[0]
+    other = msgspec.structs.replace(usual, spec=msgspec.structs.replace(usual.spec, batch_size=64))
+    in_database(services.paths.database, add_results, (sealed(other),), "lab.json")
+    page.refresh()
+    heading = said("compare_page.not_shown_published")
+    qtbot.waitUntil(lambda: heading.is_in(page.reasons.text()), timeout=PATIENCE_MS)
+    assert said("compare.other_setting", theirs="batch 64", mine="batch 128").is_in(page.reasons.text())
+    assert imported(page) == []
