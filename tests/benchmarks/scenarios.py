@@ -88,7 +88,7 @@ def table(repetitions: int, families: list[str]) -> None:
         half_pct = statistics.median(halves_pct) if halves_pct else float("nan")
         print(
             f"{family:22} {100 * valid / repetitions:4.0f} %  {100 * wrong / repetitions:4.1f} %"
-            f"  {100 * covered / repetitions:5.0f} %   {statistics.median(stops_s):8.0f} s {late_s:5.0f} s"
+            f"  {100 * covered / max(1, len(halves_pct)):5.0f} %   {statistics.median(stops_s):8.0f} s {late_s:5.0f} s"
             f"   {half_pct:10.1f} %       {statistics.fmean(errors_pct):+5.1f} %",
             flush=True,
         )

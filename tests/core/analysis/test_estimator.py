@@ -328,7 +328,9 @@ def test_a_valid_number_is_seldom_wrong_and_an_interval_mostly_holds(family: str
     if SIGNS.get(family) == GUEST:  # nothing in a guest shows what others will do: no run there is valid
         assert all(each.verdict != "valid" for each, _ in said)
     else:
-        assert sum(holds(each, true_s) for each, true_s in said) >= 8
+        held = [holds(each, true_s) for each, true_s in said if each.low_s is not None]
+        assert held  # a handful of steps has no interval
+        assert sum(held) >= 8 / 12 * len(held)
 
 
 @pytest.mark.slow
