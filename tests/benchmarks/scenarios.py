@@ -85,10 +85,11 @@ def table(repetitions: int, families: list[str]) -> None:
             errors_pct.append(error_pct)
         stops_s.sort()
         late_s = stops_s[min(repetitions - 1, int(0.95 * repetitions))]
+        held_pct = 100 * covered / max(1, len(halves_pct))
         half_pct = statistics.median(halves_pct) if halves_pct else float("nan")
         print(
             f"{family:22} {100 * valid / repetitions:4.0f} %  {100 * wrong / repetitions:4.1f} %"
-            f"  {100 * covered / max(1, len(halves_pct)):5.0f} %   {statistics.median(stops_s):8.0f} s {late_s:5.0f} s"
+            f"  {held_pct:5.0f} %   {statistics.median(stops_s):8.0f} s {late_s:5.0f} s"
             f"   {half_pct:10.1f} %       {statistics.fmean(errors_pct):+5.1f} %",
             flush=True,
         )
