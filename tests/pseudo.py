@@ -77,7 +77,11 @@ def english_in(text: str, names: Iterable[str]) -> str:
     # Checksums first, because a name such as "312" may be part of one.
     left = re.sub(r"https?://\S*|\b[0-9A-F]{4}-[0-9A-F]{4}\b", " ", unmarked(text))
     known = (*names, *CATALOGUE, *STUDIES.values(), *(workload.source for workload in CATALOGUE.values()))
-    known += tuple(name for row in reference_rows() for name in (row.short_name, short_name(row.device)))
+    known += tuple(
+        name
+        for row in reference_rows()
+        for name in (row.short_name, short_name(row.device), row.hardware, *row.software_parts[:1])
+    )
     for name in sorted((*known, *(data.SOURCE.title for data in DATASETS.values())), key=len, reverse=True):
         left = left.replace(name, " ")
     return left if re.search(r"[A-Za-z]{2}", _NAMES.sub(" ", left)) else ""

@@ -29,6 +29,7 @@ _WAITS_S = 600.0
 _UNTIL_THE_END_S = 7 * 86_400.0
 # When a computer ends, the engines of the others fail at once, sometimes before its reason arrives.
 _REASON_WITHIN_S = 5.0
+_OTHER_ENDS_WITHIN_S = 2.0
 # All processes have read a decision before the one after the next is made, because a step lies between them.
 _DECISIONS_KEPT = 2
 _FACTS, _ENDED = "epochmark/facts", "epochmark/ended"
@@ -176,7 +177,8 @@ class Computers:
             if not self._is_over.wait(2 * _REASON_WITHIN_S):
                 self._give_up(_lost(error))
             return
-        if not self._is_over.is_set():
+        # Rank 0 keeps the store. If it ended first, JAX would abort the other process before it tells its reason.
+        if not self._is_over.wait(_OTHER_ENDS_WITHIN_S if self._rank == 0 else 0):
             said = message("computers.ended", rank=ended.rank, reason=ended.said)
             self._give_up(WorkloadError(ended.code, said))
 

@@ -32,7 +32,7 @@ def stopwatch(
     from keras.callbacks import Callback
 
     class Stopwatch(Callback):  # type: ignore[misc] # Keras ships no types
-        passes = 0  # through the validation or test data
+        passes = 0  # through the validation or test data, if their examples are counted
         validated = 0  # examples in these passes
 
         def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
@@ -59,8 +59,9 @@ def stopwatch(
 
         def on_test_end(self, logs: Any = None) -> None:
             reporter.validation_end()
-            self.passes += 1
-            self.validated += _examples_of_loss(self.model)
+            passes, examples = _pass_of_loss(self.model)
+            self.passes += passes
+            self.validated += examples
 
         def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
             _wait(self.model)
@@ -82,11 +83,12 @@ def stopwatch(
     return Stopwatch()
 
 
-def _examples_of_loss(model: Any) -> int:
-    """Return the number of examples in the mean loss of the pass that just ended, added up by the engine."""
+def _pass_of_loss(model: Any) -> tuple[int, int]:
+    """Return (1, the number of examples in the mean loss of the pass that just ended); zeros if it's unknown."""
     import numpy as np
 
-    return round(float(np.array(model._loss_tracker.count)))
+    tracker = getattr(model, "_loss_tracker", None)
+    return (0, 0) if tracker is None else (1, round(float(np.array(tracker.count))))
 
 
 def _wait(model: Any) -> None:

@@ -88,7 +88,9 @@ class Bar:
     @property
     def title(self) -> str:
         """The name, with the remarks that distinguish the bar from others with the same name."""
-        return f"{self.name} ({', '.join(self.remarks[: self.apart])})" if self.apart else self.name
+        if not self.apart:
+            return self.name
+        return sentence("compare.bar_title", name=self.name, remarks=list(self.remarks[: self.apart]))
 
     @property
     def text(self) -> str:

@@ -15,10 +15,11 @@ DISTINCT_PCT = 90.0
 # computer that is out of memory. One second in ten is more than that.
 CLOCK_PCT = 2.0
 CLOCK_S = 0.5
-# Engines spend 1 to 60 ms of each epoch outside its steps and validation, and up to 2.8 s if several devices are
-# used. More than a tenth of a longer time means that steps are timed before their work is done.
+# Engines spend 1 to 60 ms of each epoch outside its steps and validation, more once to set up validation, and up
+# to 2.8 s if several devices are used. A larger share means that steps are timed before their work is done.
 OUTSIDE_PCT = 10.0
 OUTSIDE_EPOCH_S, OUTSIDE_EPOCH_OF_SEVERAL_S = 0.1, 5.0
+OUTSIDE_ONCE_S = 0.4
 
 
 def _examples_missing(evidence: Evidence) -> Message | None:
@@ -68,7 +69,7 @@ def _steps_incomplete(evidence: Evidence) -> Message | None:
     is_alone = evidence.run.summary.device_count == 1
     limit_s = OUTSIDE_EPOCH_S if is_alone else OUTSIDE_EPOCH_OF_SEVERAL_S
     for outside_s, timed_s, epochs in (outside_steps(evidence.run), _outside_short_epoch(evidence.run)):
-        if outside_s > OUTSIDE_PCT / 100 * (outside_s + timed_s) and outside_s > limit_s * epochs:
+        if outside_s > OUTSIDE_PCT / 100 * (outside_s + timed_s) and outside_s > OUTSIDE_ONCE_S + limit_s * epochs:
             return message("verdict.steps_incomplete", outside_s=outside_s, timed_s=timed_s)
     return None
 

@@ -295,7 +295,7 @@ CASES = {
     "deferred_bfloat16": Case({"steps_incomplete"}, deferred, asked={"steps": 100, "precision": "mixed_bfloat16"}),
     "deferred_quick": Case({"steps_incomplete"}, deferred, asked={"preset": "quick", "duration_s": 2}),
     "deferred_sustained": Case({"steps_incomplete"}, deferred, asked={"preset": "sustained", "duration_s": 2}),
-    "deferred_rate": Case({"steps_incomplete"}, deferred, "fcn_r", {"steps": 4, "batch_size": 64}),
+    "deferred_rate": Case({"steps_incomplete"}, deferred, "fcn_r", {"steps": 40, "batch_size": 64}),
     "cached_validation": Case(
         {"validation_missing"}, on_model(cached_validation), asked={"steps": 4, "epochs": 2}
     ),

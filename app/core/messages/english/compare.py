@@ -30,6 +30,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "baseline.unknown": "Unknown baseline “{name}”.",
     "compare.likely_cpu": "likely on CPU",
     "compare.as_usual": "default",
+    "compare.bar_title": "{name} ({remarks:, })",
     "compare.batch_not_stated": "batch size not stated",
     "compare.close": "close match",
     "compare.converted": "converted from {unit}",

@@ -559,6 +559,6 @@ def test_two_engines_are_compared(driver: Driver, installed_engines: Paths) -> N
     begin(driver, page, replace(plan, specs=short))
     driver.until(ended(driver, page))
     (group,) = stored(driver)
-    assert [run.engine for run in group.runs] == ["tensorflow", "torch"]
+    assert sorted(run.engine for run in group.runs) == ["tensorflow", "torch"]
     assert [run.status for run in group.runs] == ["completed"] * 2
     assert (group.plan.label_a, group.plan.label_b) == ("TensorFlow", "PyTorch")
