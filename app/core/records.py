@@ -154,6 +154,11 @@ class RunSummary(Headline):
         return count if isinstance(count, int) and count > 0 else 1
 
     @property
+    def has_rounds(self) -> bool:
+        """Whether `steps` steps make up a round instead of an epoch."""
+        return self.steps is not None and (self.steps < self.steps_per_epoch or not self.samples_per_epoch)
+
+    @property
     def divides_cpu(self) -> bool:
         """Whether a CPU was divided into several devices, which is for testing only."""
         return self.device == "cpu" and self.device_count // self.machine_count > 1

@@ -9,13 +9,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from app.core.analysis.credibility import (
-    PUBLISHED_PCT,
-    WINOGRAD_PCT,
-    claimed_flop_per_s,
-    limit_pct,
-    published_peak,
-)
+from app.core.analysis.credibility import PUBLISHED_PCT, claimed_flop_per_s, limit_pct, published_peak
 from app.core.messages import sentence
 from app.core.paths import RESOURCES
 from workloads import CATALOGUE
@@ -99,8 +93,8 @@ class PublishedRow:
         peak = published_peak(self.device, self.precision) if self.hardware_kind == "gpu" else None
         if claimed is None or peak is None:
             return True
-        is_convolutional = limit_pct(CATALOGUE.get(self.workload)) > 100
-        return claimed <= (WINOGRAD_PCT if is_convolutional else PUBLISHED_PCT) / 100 * peak * (self.gpus or 1)
+        most_pct = limit_pct(CATALOGUE.get(self.workload))
+        return claimed <= (most_pct if most_pct > 100 else PUBLISHED_PCT) / 100 * peak * (self.gpus or 1)
 
     @property
     def cores(self) -> int | None:

@@ -164,7 +164,7 @@ def _length(run: RunSummary) -> str:
     """Return the length of a run in epochs, or in rounds of steps; "" for repetitions."""
     if run.basis == "repetitions":
         return ""
-    if run.steps is not None and (run.steps < run.steps_per_epoch or not run.samples_per_epoch):
+    if run.has_rounds:
         return sentence("share.rounds_of_steps", rounds=run.epochs_done, steps=run.steps)
     return sentence("share.epochs", count=run.epochs_done)
 

@@ -131,8 +131,7 @@ def energy_used(run: RunSummary) -> Message | None:
         per_epoch_j = getattr(run, f"{part}_energy_per_epoch_j")
         if total_j is None:
             continue
-        is_round = run.steps is not None and (run.steps < run.steps_per_epoch or not run.samples_per_epoch)
-        code = "note.energy_per_round" if is_round else "note.energy_per_epoch"
+        code = "note.energy_per_round" if run.has_rounds else "note.energy_per_epoch"
         each = None if per_epoch_j is None else message(code, energy_j=per_epoch_j, steps=run.steps)
         by_power = part == "gpu" and run.gpu_energy_basis == "power"
         source = message("note.energy_by_power") if by_power else None

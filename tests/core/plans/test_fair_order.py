@@ -1,3 +1,5 @@
+"""The order of A/B tests and engine comparisons: random, and fair to a job in step with the runs."""
+
 import math
 import random
 

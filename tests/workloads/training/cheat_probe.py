@@ -115,42 +115,33 @@ def outside(workload: Training) -> None:
     workload.build, workload.callbacks = build, callbacks  # type: ignore[method-assign]
 
 
-def cached_results(model: Any) -> None:
-    """Update the weights only in the first steps, then replay the last result."""
-    make = model.make_train_function
+def replay(model: Any, kind: str, real: int) -> None:
+    """Take only the first steps of a kind ("train" or "test"), then replay the last result."""
+    make = getattr(model, f"make_{kind}_function")
 
     def cached(force: bool = False) -> None:
         make(force)
-        step = model.train_function
-        done: list[Any] = []
+        step, done = getattr(model, f"{kind}_function"), list[Any]()
 
         def function(*state_and_iterator: Any) -> Any:  # JAX has a state
-            if len(done) < 2:
+            if len(done) < real:
                 done.append(step(*state_and_iterator))
-            return done[-1]
+                return done[-1]
+            return (done[-1][0], state_and_iterator[0]) if state_and_iterator[1:] else done[-1]
 
-        model.train_function = function
+        setattr(model, f"{kind}_function", function)
 
-    model.make_train_function = cached
+    setattr(model, f"make_{kind}_function", cached)
+
+
+def cached_results(model: Any) -> None:
+    """Update the weights only in the first steps, then replay the last result."""
+    replay(model, "train", 2)
 
 
 def cached_validation(model: Any) -> None:
     """Answer all validation batches but the first from a cache."""
-    make = model.make_test_function
-
-    def cached(force: bool = False) -> None:
-        make(force)
-        step, done = model.test_function, list[Any]()
-
-        def function(*state_and_iterator: Any) -> Any:  # JAX has a state
-            if not done:
-                done.append(step(*state_and_iterator))
-                return done[0]
-            return (done[0][0], state_and_iterator[0]) if state_and_iterator[1:] else done[0]
-
-        model.test_function = function
-
-    model.make_test_function = cached
+    replay(model, "test", 1)
 
 
 def deferred(workload: Training) -> None:
