@@ -15,9 +15,9 @@ from app.cli.result_files import write_result
 from app.cli.terminal import VERDICT_INKS, Ink, verdict_ink
 from app.cli.text import complain, in_line, room, say, say_json, say_json_list, say_lines, say_raw, say_table
 from app.cli.values import STANDARD_OUTPUT
-from app.core.analysis.compare import position
 from app.core.analysis.headline import value_text
 from app.core.analysis.own_runs import run_name
+from app.core.analysis.position import position
 from app.core.errors import AppError, UsageError
 from app.core.exchange.sharing import shared_result
 from app.core.files import closing

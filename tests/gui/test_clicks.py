@@ -18,7 +18,7 @@ from app.gui.run.verdict_dialog import VerdictDialog
 from tests.core.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, work
 from tests.core.result_file.results import GOLDEN
 from tests.core.storage.storing import store
-from tests.gui.driving import Driver
+from tests.gui.driving import Driver, slot_place
 from tests.gui.pages.results.using import save_to
 from tests.gui.shell.test_imports import drop
 from tests.saying import said
@@ -184,7 +184,7 @@ def test_todays_network_is_run_from_compare_with_one_click(driver: Driver, hand:
     driver.until(lambda: compare.bar_list.slot is not None)
     driver.page.setup.run_requested.disconnect()  # a real run takes long
     driver.page.setup.run_requested.connect(lambda spec, _: asked.append(spec.workload))
-    hand.click(compare.bar_list, QPoint(compare.bar_list.width() // 2, 8))
+    hand.click(compare.bar_list, slot_place(compare.bar_list))
     assert driver.window.page is driver.page
     assert asked == ["resnet50_224"]
     assert hand.clicks <= 1

@@ -41,11 +41,6 @@ def computer_parts(run: RunSummary) -> list[str]:
     return [part for part in parts if part]
 
 
-def device_kind(run: RunSummary) -> str:
-    """Return text that states whether the run used a CPU or a GPU."""
-    return sentence("share.gpu_run" if is_gpu(run) else "share.cpu_run")
-
-
 def _system(os_name: str) -> str:
     """Return the common name of a system: for Linux, the distribution without the kernel."""
     kernel, _, distribution = os_name.partition(" (")

@@ -99,7 +99,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "suite.known_computers": "Known computers",
     "suite.only_reference": "Only the reference computer's score is known. Import a friend's result picture to compare scores.",
-    "suite.rank": "Rank {rank} of {count} known scores",
+    "suite.rank": "#{rank} of {count} known scores",
     "suite.rank_sentence": "{rank}. Scores from other computers aren't verified.",
     "suite.reference_name": "Reference computer",
     "suite.your_scores": "Your scores",
