@@ -1,20 +1,14 @@
 """The main window, with sidebar, pages, menu and messages. Asks for confirmation before closing during a run."""
 
 import logging
+import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from PySide6.QtCore import QSize, QTimer, QUrl, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QDesktopServices, QGuiApplication, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QMainWindow,
-    QMenu,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtCore import QSize, QTimer, Signal
+from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QWidget
 
 import app
 from app.core.errors import AppError
@@ -44,11 +38,18 @@ if TYPE_CHECKING:
     from app.gui.pages.studies.page import StudiesPage
     from app.gui.pages.suite.page import SuitePage
     from app.gui.run.plan_page import PlanPage
-    from app.gui.shell.change_dialog import Question
 
 # A worker that doesn't respond is killed after 8 s. Don't wait much longer.
 CLOSE_PATIENCE_MS = 10_000
 SMALLEST_PX = (800, 480)
+HAS_MENU_BAR = sys.platform == "darwin"
+# The menu bar's menus where the system has one. Elsewhere, a single menu contains all entries.
+MENUS = {
+    "menu.file": ("imports_page.menu", "plan_page.export", *(["menu.settings"] if HAS_MENU_BAR else [])),
+    "menu.view": ("menu.zoom_in", "menu.zoom_out", "menu.zoom_reset"),
+    "menu.help": ("menu.shortcuts", "menu.method", "menu.doctor", "menu.report", "menu.updates", "menu.about"),
+    "menu.quit": ("menu.quit",),
+}
 _log = logging.getLogger(__name__)
 
 
@@ -68,7 +69,7 @@ class MainWindow(QMainWindow):
         self.benchmark = BenchmarkPage(services)
         self._pages: dict[str, QWidget] = {"benchmark": self.benchmark}
         self._code = "benchmark"
-        self.side_bar = SideBar(services.theme, PAGES)
+        self.side_bar = SideBar(services.theme, [page for page in PAGES if not page.under])
         self.stack = QStackedWidget()
         self.banner = Banner(services.theme, self.stack)
         self.stack.addWidget(self.benchmark)
@@ -76,9 +77,9 @@ class MainWindow(QMainWindow):
         self._actions: dict[str, QAction] = {}
         self.imports = ResultImports(services, self, lambda: self._code == "compare")
         self._lay_out()
+        self._make_actions()
         self._make_menu()
         self.side_bar.chosen.connect(self._on_page_chosen)
-        self.side_bar.change_wanted.connect(self._on_change_wanted)
         self.side_bar.mark(self._code)
         services.engines.changed.connect(self._on_engines)
         services.bridge.started.connect(self._on_state)
@@ -99,7 +100,7 @@ class MainWindow(QMainWindow):
     def show_page(self, code: str) -> None:
         self.stack.setCurrentWidget(self._made(code))
         self._code = code
-        self.side_bar.mark(code)
+        self.side_bar.mark(_entry(code).under or code)
         self._on_state()
 
     @property
@@ -220,64 +221,56 @@ class MainWindow(QMainWindow):
         centre.setLayout(whole)
         self.setCentralWidget(centre)
 
-    def _make_menu(self) -> None:
-        keys = QKeySequence.StandardKey
-        bench, roles = self.benchmark, QAction.MenuRole
-        file = self.menuBar().addMenu(sentence("menu.file"))
-        self._add(file, "menu.run", "Ctrl+R", self._on_run)
-        self._add(file, "menu.cancel", "Ctrl+.", self._on_cancel)
-        file.addSeparator()
-        self._add(file, "menu.share", "Ctrl+Shift+S", lambda: self._shown().share())
-        self._add(file, "menu.save_picture", keys.Save, lambda: self._shown().save_picture())
-        self._add(file, "plan_page.export", "Ctrl+E", self._on_export)
-        self._add(file, "imports_page.menu", "Ctrl+O", self.imports.choose)
-        self._add(file, "imports_page.type", "", self.imports.type_in)
-        file.addSeparator()
-        self._add(file, "menu.settings", "Ctrl+,", lambda: self.show_page("settings")).setMenuRole(
-            roles.PreferencesRole
-        )
-        self._add(file, "menu.quit", keys.Quit, self.close).setMenuRole(roles.QuitRole)
-        edit = self.menuBar().addMenu(sentence("menu.edit"))
-        self._add(edit, "menu.undo_delete", keys.Undo, self._on_undo)
-        self._add(edit, "button.copy_result", "Ctrl+Shift+C", lambda: self._shown().copy_text())
-        self._add(edit, "menu.copy_picture", "Ctrl+Shift+P", lambda: self._shown().copy_picture())
-        self._add(edit, "imports_page.paste", keys.Paste, self.imports.paste)
-        view = self.menuBar().addMenu(sentence("menu.view"))
+    def _make_actions(self) -> None:
+        keys, roles, bench = QKeySequence.StandardKey, QAction.MenuRole, self.benchmark
+        self._add("menu.run", self._on_run, "Ctrl+R")
+        self._add("menu.cancel", self._on_cancel, "Ctrl+.")
+        self._add("menu.share", lambda: self._shown().share(), "Ctrl+Shift+S")
+        self._add("menu.save_picture", lambda: self._shown().save_picture(), keys.Save)
+        self._add("menu.copy_picture", lambda: self._shown().copy_picture(), "Ctrl+Shift+P")
+        self._add("button.copy_result", lambda: self._shown().copy_text(), "Ctrl+Shift+C")
+        self._add("plan_page.export", self._on_export, "Ctrl+E")
+        self._add("imports_page.menu", self.imports.choose, "Ctrl+O")
+        self._add("imports_page.paste", self.imports.paste, keys.Paste)
+        self._add("menu.undo_delete", self._on_undo, keys.Undo)
         for number, page in enumerate(PAGES, 1):
-            self._add(view, page.title, f"Ctrl+{number}", partial(self._on_page_chosen, page.code))
-        self._add(view, "change_dialog.open", "", self._on_change_wanted)
-        view.addSeparator()
+            self._add(page.title, partial(self._on_page_chosen, page.code), f"Ctrl+{number}")
+        self._add("menu.settings", lambda: self.show_page("settings"), "Ctrl+,", role=roles.PreferencesRole)
         zoom = Zoom(self._services, QSize(*SMALLEST_PX), self._on_restart)
-        self._add(view, "menu.zoom_in", "Ctrl++", lambda: zoom.larger(self.screen().availableSize())).setShortcuts(
-            [QKeySequence("Ctrl++"), QKeySequence("Ctrl+=")]
-        )
-        self._add(view, "menu.zoom_out", "Ctrl+-", zoom.smaller)
-        self._add(view, "menu.zoom_reset", "Ctrl+0", zoom.reset)
-        view.addSeparator()
-        self._add(view, "log.title", "Ctrl+L", bench.log_button.click)
-        help_ = self.menuBar().addMenu(sentence("menu.help"))
-        self._add(help_, "menu.shortcuts", keys.HelpContents, self._on_shortcuts).setShortcuts(
-            [QKeySequence("F1"), QKeySequence("?")]
-        )
+        self._add("menu.zoom_in", lambda: zoom.larger(self.screen().availableSize()), "Ctrl++", "Ctrl+=")
+        self._add("menu.zoom_out", zoom.smaller, "Ctrl+-")
+        self._add("menu.zoom_reset", zoom.reset, "Ctrl+0")
+        self._add("log.title", bench.log_button.click, "Ctrl+L")
+        self._add("menu.shortcuts", self._on_shortcuts, "F1", "?")
         if MEASUREMENT.is_file():
-            self._add(help_, "menu.method", "", lambda: MethodDialog(self).open())
-        self._add(help_, "menu.doctor", "", self._on_doctor)
-        help_.addSeparator()
-        self._add(help_, "menu.data_folder", "", lambda: self._open(self._services.paths.data))
-        self._add(help_, "menu.report", "", self._on_report)
+            self._add("menu.method", lambda: MethodDialog(self).open())
+        self._add("menu.doctor", self._on_doctor)
+        self._add("menu.report", self._on_report)
         if app.PROJECT_URL:
-            self._add(help_, "menu.updates", "", self._on_updates)
-        self._add(help_, "menu.about", "", lambda: about_dialog(self).exec()).setMenuRole(roles.AboutRole)
+            self._add("menu.updates", self._on_updates)
+        self._add("menu.about", lambda: about_dialog(self).exec(), role=roles.AboutRole)
+        self._add("menu.quit", self.close, keys.Quit, role=roles.QuitRole)
+
+    def _make_menu(self) -> None:
+        self.side_bar.menu_button.setVisible(not HAS_MENU_BAR)
+        for title, codes in MENUS.items():
+            menu = self.menuBar().addMenu(sentence(title)) if HAS_MENU_BAR else self.side_bar.menu
+            menu.addActions([self._actions[code] for code in codes if code in self._actions])
+            menu.addSeparator()
 
     def _add(
-        self, menu: QMenu, code: str, key: QKeySequence.StandardKey | str, do: Callable[[], object]
-    ) -> QAction:
+        self,
+        code: str,
+        do: Callable[[], object],
+        *keys: QKeySequence.StandardKey | str,
+        role: QAction.MenuRole = QAction.MenuRole.NoRole,
+    ) -> None:
         action = QAction(sentence(code), self)
-        action.setShortcut(QKeySequence(key))
+        action.setShortcuts([QKeySequence(key) for key in keys])
+        action.setMenuRole(role)
         action.triggered.connect(lambda _=False: do())
-        menu.addAction(action)
+        self.addAction(action)
         self._actions[code] = action
-        return action
 
     def _on_page_chosen(self, code: str) -> None:
         """Show a page. The Results page starts with its list, even if a run is open."""
@@ -332,20 +325,10 @@ class MainWindow(QMainWindow):
         self.show_page("compare")
         self.compare.show_runs(ids)
 
-    def _on_change_wanted(self, spec: RunSpec | None = None) -> None:
-        """Ask what to vary, starting from a run's spec if there is one, and open the page for this comparison."""
-        from app.gui.shell.change_dialog import ChangeDialog  # opening the window doesn't need it
-
-        dialog = ChangeDialog(self._services, self)
-        dialog.chosen.connect(partial(self._on_change_chosen, spec))
-        dialog.open()
-
-    def _on_change_chosen(self, spec: RunSpec | None, question: "Question") -> None:
-        self.show_page(question.page)
-        if question.page == "ab":
-            self.ab.setup.vary(question.choice, spec)
-        elif question.page == "studies":
-            self.studies.setup.vary(question.choice, spec)
+    def _on_change_wanted(self, spec: RunSpec) -> None:
+        """Open the Lab so that the user can compare settings, starting from a run's."""
+        self.show_page("ab")
+        self.ab.setup.vary(spec)
 
     def _on_compare_workload(self, workload: str) -> None:
         self.show_page("compare")
@@ -367,10 +350,6 @@ class MainWindow(QMainWindow):
         self.hardware.show_view("doctor")
         if self.hardware.doctor.diagnosis is None:
             self.hardware.doctor.examine()
-
-    def _open(self, path: Path) -> None:
-        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
-            self.notify(sentence("settings.folder_not_opened", folder=str(path)), "caution", "", None)
 
     def _on_restart(self) -> None:
         self.wants_restart = self.close()

@@ -116,9 +116,6 @@ QScrollBar::handle {{ background: {neutral_bar}; border-radius: 3px; min-height:
 QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page {{ background: none;
     width: 0; height: 0; }}
 
-QMenuBar {{ background: {surface}; border-bottom: 1px solid {border}; padding: 2px 4px; }}
-QMenuBar::item {{ padding: 4px 10px; border-radius: 6px; background: transparent; }}
-QMenuBar::item:selected {{ background: {selected}; }}
 QMenu {{ background: {raised}; border: 1px solid {border}; padding: 4px; }}
 QMenu::item {{ padding: 6px 24px; border-radius: 6px; }}
 QMenu::item:selected {{ background: {selected}; }}

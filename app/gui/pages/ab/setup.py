@@ -26,7 +26,6 @@ from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.editors import indented
 from app.gui.widgets.form_scroll import FormScroll
 from app.gui.widgets.segments import Segments
-from app.gui.widgets.tab_order import bring_into_view
 from app.gui.widgets.timers import timer
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import compiles_always
@@ -79,8 +78,8 @@ class AbSetup(PlanSetup):
         guard_wheel(self.what)
         for setting in side_settings():
             self.what.addItem(text(setting.label), setting.name)
-        self.what.addItem(sentence("change_dialog.setting"), SEVERAL)
-        self.what.addItem(sentence("change_dialog.by_hand"), BY_HAND)
+        self.what.addItem(sentence("ab_setup.several"), SEVERAL)
+        self.what.addItem(sentence("ab_setup.by_hand_change"), BY_HAND)
         self.what.addItem(sentence("ab_setup.nothing"), NOTHING)
         self.what.setCurrentIndex(self.what.findData(_USUAL))
         self._rows: dict[str, list[QWidget]] = {}  # label and editors by setting; "" for the sides' names
@@ -131,20 +130,13 @@ class AbSetup(PlanSetup):
             side.name.setText("" if name in (side.side, own[:LABEL_LIMIT]) else name)
         self._choose(self._differing(plan))
 
-    def vary(self, what: str, spec: RunSpec | None) -> None:
-        """Choose what differs, and give side B a different value.
-
-        Args:
-            what: One of the values of `what`; "" for several settings.
-            spec: Spec to fill both sides with; None to keep their values.
-        """
-        if spec is not None:
-            self.refill(ab_plan((spec, spec), self.pairs.value(), ("A", "B")))
-        self._choose(what or SEVERAL)
+    def vary(self, spec: RunSpec) -> None:
+        """Fill both sides with a run's spec, except for what differs."""
+        what = self.what.currentIndex()
+        self.refill(ab_plan((spec, spec), self.pairs.value(), ("A", "B")))
+        self.what.setCurrentIndex(what)
         self._on_what()
-        shown = self.sides[0].name if what == BY_HAND else self.sides[1].editors.get(what, self.what)
-        shown.setFocus()
-        bring_into_view(shown)
+        self.what.setFocus()
 
     def run(self) -> None:
         machine = self._services.finder.machine

@@ -41,7 +41,7 @@ from app.gui.widgets.editors import FolderEdit, indented
 from app.gui.widgets.segments import Segments
 from app.gui.widgets.timers import timer
 from workloads.protocol.parameters import folders_of
-from workloads.protocol.spec import Preset, RunSpec
+from workloads.protocol.spec import Preset
 
 PLAN_MS = 200
 OWN = ""  # key of a study with custom axes
@@ -114,12 +114,6 @@ class StudySetup(PlanSetup):
         """Disable the Run button for a reason given by the main window, or enable it ("")."""
         self._busy = reason
         self._show_problem("")
-
-    def vary(self, key: str, spec: RunSpec | None) -> None:
-        self.studies.setCurrentRow(list(PRESETS).index(key))
-        if spec is not None and (place := self.workload.findData(spec.workload)) >= 0:
-            self.workload.setCurrentIndex(place)
-        self.studies.setFocus()
 
     def run(self) -> None:
         """Request the study if it can be run."""

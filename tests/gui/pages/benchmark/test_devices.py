@@ -13,7 +13,6 @@ from app.core.plans.study.presets import PRESETS
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.gui.pages.settings.page import SettingsPage
-from app.gui.shell.change_dialog import ChangeDialog
 from tests.conftest import pretend_installed
 from tests.core.storage.storing import in_database, store
 from tests.gui.driving import Driver
@@ -316,6 +315,3 @@ def test_only_a_computer_with_several_cards_offers_to_train_on_them(driver: Driv
     shown = {key for row, key in enumerate(PRESETS) if not studies.item(row).isHidden()}
     assert (shown == set(PRESETS)) == several
     assert set(PRESETS) - shown == (set() if several else {"scaling", "weak_scaling"})
-    dialog = ChangeDialog(driver.services, window)
-    assert ("devices" in dialog.buttons) == several
-    dialog.reject()
