@@ -158,8 +158,8 @@ def test_the_arrow_keys_move_through_the_pages_from_the_current_one(driver: Driv
     places = driver.window.side_bar.places
     places["compare"].setFocus()
     driver.qtbot.keyClick(focus(), Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
-    assert driver.window.page is driver.window.ab
-    assert focus() is places["ab"]
+    assert driver.window.page is driver.window.lab
+    assert focus() is places["lab"]
 
 
 def settle(driver: Driver) -> None:

@@ -30,12 +30,13 @@ from app.gui.widgets.tab_order import bring_into_view, order_tabs
 from workloads.protocol.spec import RunSpec
 
 if TYPE_CHECKING:
-    from app.gui.pages.ab.page import AbPage
     from app.gui.pages.compare.page import ComparePage
     from app.gui.pages.hardware.page import HardwarePage
+    from app.gui.pages.lab.ab.page import AbPage
+    from app.gui.pages.lab.page import LabPage
+    from app.gui.pages.lab.studies.page import StudiesPage
     from app.gui.pages.results.page import ResultsPage
     from app.gui.pages.settings.page import SettingsPage
-    from app.gui.pages.studies.page import StudiesPage
     from app.gui.pages.suite.page import SuitePage
     from app.gui.run.plan_page import PlanPage
 
@@ -98,14 +99,19 @@ class MainWindow(QMainWindow):
         self._on_state()
 
     def show_page(self, code: str) -> None:
-        self.stack.setCurrentWidget(self._made(code))
+        """Show a page, by its code or that of a kind of plans."""
+        entry = _entry(code)
+        self.stack.setCurrentWidget(self._made(entry.code))
+        if entry.code == "lab":
+            self.lab.show_plans(code if code in entry.plans else self.lab.code)
+            code = self.lab.code
         self._code = code
-        self.side_bar.mark(_entry(code).under or code)
+        self.side_bar.mark(entry.under or entry.code)
         self._on_state()
 
     @property
     def page(self) -> QWidget:
-        return self._pages[self._code]
+        return cast("QWidget", self.stack.currentWidget())
 
     def action(self, code: str) -> QAction:
         return self._actions[code]
@@ -160,12 +166,16 @@ class MainWindow(QMainWindow):
         return cast("ComparePage", self._made("compare"))
 
     @property
+    def lab(self) -> "LabPage":
+        return cast("LabPage", self._made("lab"))
+
+    @property
     def ab(self) -> "AbPage":
-        return cast("AbPage", self._made("ab"))
+        return self.lab.ab
 
     @property
     def studies(self) -> "StudiesPage":
-        return cast("StudiesPage", self._made("studies"))
+        return self.lab.studies
 
     @property
     def suite(self) -> "SuitePage":
@@ -195,8 +205,10 @@ class MainWindow(QMainWindow):
             self.results.change_requested.connect(self._on_change_wanted)
             self.results.page_requested.connect(self._on_page_of_group)
             self.imports.changed.connect(lambda _: self.results.refresh())
-        if _entry(code).has_plans:
-            self._result_page(code).state_changed.connect(self._on_state)
+        for kind in _entry(code).plans:
+            self._result_page(kind).state_changed.connect(self._on_state)
+        if code == "lab":
+            self.lab.shown.connect(self._on_lab_page)
         if code == "compare":
             self.compare.run_chosen.connect(self._on_run_chosen)
             self.compare.import_wanted.connect(self.imports.choose)
@@ -273,10 +285,17 @@ class MainWindow(QMainWindow):
         self._actions[code] = action
 
     def _on_page_chosen(self, code: str) -> None:
-        """Show a page. The Results page starts with its list, even if a run is open."""
+        """Show a page. Results and the Lab start with their lists, even if a result is open."""
         self.show_page(code)
         if code == "results":
             self.results.show_list()
+        elif code == "lab":
+            self.lab.ask()
+
+    def _on_lab_page(self, code: str) -> None:
+        if _entry(self._code).code == "lab":
+            self._code = code
+            self._on_state()
 
     def _on_install_wanted(self, engine: str) -> None:
         """Open the settings so that the user can install an engine.
@@ -307,7 +326,7 @@ class MainWindow(QMainWindow):
 
     def _on_page_of_group(self, code: str, group_id: int) -> None:
         self.show_page(code)
-        cast("PlanPage[Any]", self._made(code)).refresh(choose=group_id)
+        cast("PlanPage[Any]", self._result_page(code)).refresh(choose=group_id)
 
     def _on_run_chosen(self, run_id: int) -> None:
         self.show_page("results")
@@ -383,7 +402,10 @@ class MainWindow(QMainWindow):
 
     def _result_page(self, code: str) -> "BenchmarkPage | PlanPage[Any]":
         """Return the plan page with this code; for any other code, the Benchmark page."""
-        return cast("PlanPage[Any]", self._made(code)) if _entry(code).has_plans else self.benchmark
+        entry = _entry(code)
+        if not entry.plans:
+            return self.benchmark
+        return self.lab.pages[code] if entry.code == "lab" else cast("PlanPage[Any]", self._made(entry.code))
 
     def _on_run(self) -> None:
         self.show_page("benchmark")
@@ -429,4 +451,4 @@ class MainWindow(QMainWindow):
 
 
 def _entry(code: str) -> PageEntry:
-    return next(entry for entry in PAGES if entry.code == code)
+    return next(entry for entry in PAGES if code in (entry.code, *entry.plans))

@@ -16,7 +16,7 @@ class PageEntry:
     Attributes:
         code: Name of the page's package in app/gui/pages.
         widget: Name of the class in page.py. Its only argument is `services`.
-        has_plans: Whether the page is a `PlanPage`, for one kind of plan.
+        plans: Codes of the kinds of plans that the page runs and displays. For each, there is a `PlanPage`.
         under: Code of the page whose entry in the sidebar is marked; "" if the page has an entry itself.
     """
 
@@ -24,7 +24,7 @@ class PageEntry:
     title: str
     icon: str
     widget: str
-    has_plans: bool = False
+    plans: tuple[str, ...] = ()
     under: str = ""
 
     def load(self) -> ModuleType:
@@ -40,9 +40,8 @@ PAGES = (
     PageEntry("benchmark", "page.benchmark", "gauge", "BenchmarkPage"),
     PageEntry("results", "page.results", "list", "ResultsPage"),
     PageEntry("compare", "page.compare", "chart-bar-decreasing", "ComparePage"),
-    PageEntry("ab", "page.lab", "flask-conical", "AbPage", has_plans=True),
+    PageEntry("lab", "page.lab", "flask-conical", "LabPage", plans=("ab", "studies")),
     PageEntry("settings", "page.settings", "settings", "SettingsPage"),
-    PageEntry("suite", "group.kind_suite", "trophy", "SuitePage", has_plans=True, under="benchmark"),
+    PageEntry("suite", "group.kind_suite", "trophy", "SuitePage", plans=("suite",), under="benchmark"),
     PageEntry("hardware", "page.hardware", "cpu", "HardwarePage", under="settings"),
-    PageEntry("studies", "page.studies", "chart-line", "StudiesPage", has_plans=True, under="ab"),
 )

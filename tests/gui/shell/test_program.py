@@ -171,8 +171,8 @@ def test_a_page_is_a_folder_and_a_row(scores: None, driver: Driver) -> None:
     assert isinstance(window.page, QLabel)
     assert window.page.text() == "Scores"
     assert window.side_bar.places["scores"].isChecked()
-    shortcuts = {code: window.action(code).shortcut().toString() for code in ("label.workload", "page.studies")}
-    assert shortcuts == {"label.workload": "Ctrl+8", "page.studies": "Ctrl+9"}
+    shortcuts = {code: window.action(code).shortcut().toString() for code in ("label.workload", "page.hardware")}
+    assert shortcuts == {"label.workload": "Ctrl+7", "page.hardware": "Ctrl+8"}
 
 
 @pytest.mark.parametrize("number", range(1, 1 + len(PAGES)))
@@ -181,7 +181,7 @@ def test_every_page_has_keys_and_marks_its_entry(driver: Driver, number: int) ->
     action = window.action(entry.title)
     assert action.shortcut().toString() == f"Ctrl+{number}"
     action.trigger()
-    assert type(window.page).__name__ == entry.widget
+    assert type(window.stack.currentWidget()).__name__ == entry.widget
     assert [code for code, place in window.side_bar.places.items() if place.isChecked()] == [
         entry.under or entry.code
     ]
@@ -215,7 +215,7 @@ def test_pages_are_imported_when_they_are_opened() -> None:
 @pytest.mark.slow
 def test_pages_open_without_what_others_exports_pictures_and_the_doctor_need() -> None:
     code = (
-        "import sys, app.gui.pages.results.page, app.gui.pages.ab.page, app.gui.pages.hardware.page; "
+        "import sys, app.gui.pages.results.page, app.gui.pages.hardware.page; "
         "later = 'app.core.plans.study. app.core.plans.suite. app.core.doctor. app.core.report.export"
         " app.gui.run.share_picture'; "
         "print(sorted(name for name in sys.modules if name.startswith(tuple(later.split()))"

@@ -37,7 +37,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "page.lab": "Lab",
     "page.results": "Results",
     "page.settings": "Settings",
-    "page.studies": "Studies",
     "self_test.demo": "Running the demo",
     "self_test.failed": "FAILED {check}",
     "self_test.modules": "Importing all modules",

@@ -6,7 +6,6 @@ from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QSpinBox, QWidget
 
-from app.core.engines.choices import offered_workloads
 from app.core.errors import UsageError
 from app.core.messages import sentence, text
 from app.core.plans.ab import ab_plan
@@ -15,13 +14,14 @@ from app.core.runs.plan_session import LABEL_LIMIT, PAIRS_LIMIT
 from app.core.runs.runner import device_problem, exact_spec
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
-from app.core.titles import differing, workload_title
-from app.gui.pages.ab.side_form import SideForm, side_settings
-from app.gui.run.plan_page import PlanSetup
+from app.core.titles import differing
+from app.gui.pages.lab.ab.side_form import SideForm, side_settings
+from app.gui.pages.lab.workload_choice import WorkloadChoice
+from app.gui.run.plan_page import FORM_MAX_PX, PlanSetup
 from app.gui.run.preflight import PreflightLine
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Button, column, give_way, guard_wheel, label, row, set_tip, set_tone
+from app.gui.widgets.basics import Button, Fold, column, give_way, guard_wheel, label, row, set_tip, set_tone
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.editors import indented
 from app.gui.widgets.form_scroll import FormScroll
@@ -34,10 +34,10 @@ from workloads.settings import Setting
 
 ESTIMATE_MS = 150
 PAIRS = 6
-FORM_MAX_PX = 720
 # What differs, other than a single setting.
 SEVERAL, BY_HAND, NOTHING = "several", "by_hand", "nothing"
 _USUAL = "jit"
+RARELY_ALONE = ("seed", "onednn")  # settings that can only be among several ones
 
 
 class AbSetup(PlanSetup):
@@ -49,20 +49,14 @@ class AbSetup(PlanSetup):
     """
 
     def __init__(self, services: Services) -> None:
-        super().__init__(sentence("ab_setup.title"))
+        super().__init__(sentence("lab.question_ab"))
         self._services = services
         self._busy = ""
         self._is_check = False  # whether both sides are equal
         self._asked = 0
         self._soon = timer(self, ESTIMATE_MS, once=True)
         self._soon.timeout.connect(self._estimate)
-        self.workload = ChoiceBox(sentence("label.workload"))
-        give_way(self.workload)
-        guard_wheel(self.workload)
-        for workload in offered_workloads(None):
-            # Workloads that measure folders are available only in the CLI's `ab`.
-            if not any(parameter.required for parameter in workload.parameters):
-                self.workload.addItem(workload_title(workload.id), workload.id)
+        self.workload = WorkloadChoice()
         self.workload.setCurrentIndex(self.workload.findData(STANDARD))
         presets = tuple((preset, sentence(f"preset.{preset}")) for preset in ("quick", "standard"))
         self.preset = Segments(services.theme, sentence("label.preset"), presets)
@@ -77,7 +71,8 @@ class AbSetup(PlanSetup):
         give_way(self.what)
         guard_wheel(self.what)
         for setting in side_settings():
-            self.what.addItem(text(setting.label), setting.name)
+            if setting.name not in RARELY_ALONE:
+                self.what.addItem(text(setting.label), setting.name)
         self.what.addItem(sentence("ab_setup.several"), SEVERAL)
         self.what.addItem(sentence("ab_setup.by_hand_change"), BY_HAND)
         self.what.addItem(sentence("ab_setup.nothing"), NOTHING)
@@ -154,7 +149,7 @@ class AbSetup(PlanSetup):
         if plan.by_hand:
             return BY_HAND
         is_named = any(side.name.text() for side in self.sides)
-        return SEVERAL if is_named else apart[0] if apart else NOTHING
+        return SEVERAL if is_named or apart[:1] in [[name] for name in RARELY_ALONE] else (*apart, NOTHING)[0]
 
     def _choose(self, what: str) -> None:
         """Show the editors for what differs, without changing any value."""
@@ -318,15 +313,18 @@ class AbSetup(PlanSetup):
             for number, (name, editor) in enumerate(zip(names, side.widgets, strict=True), 1):
                 grid.addWidget(editor, number, place)
                 self._rows[name].append(editor)
-        choosing = row(self.preset, label(sentence("ab_setup.pairs"), muted=True), self.pairs, None)
-        asked = row(label(sentence("ab_setup.what"), muted=True), self.what)
-        asked.setStretch(1, 1)
+        more = row(self.preset, label(sentence("ab_setup.pairs"), muted=True), self.pairs, None)
+        fields = QGridLayout()
+        fields.setHorizontalSpacing(2 * GAP_PX)
+        fields.setColumnStretch(1, 1)
+        for number, box in enumerate((self.what, self.workload)):
+            fields.addWidget(label(box.accessibleName(), muted=True), 2 * number, 0)
+            fields.addWidget(box, 2 * number, 1)
+        fields.addLayout(grid, 1, 0, 1, 2)
+        self.more = Fold(self._services.theme, sentence("lab.more"), more)
         content = QWidget()
         content.setLayout(
-            column(
-                *(self.workload, choosing, asked, grid, self.by_hand, self.held, self.length, None),
-                spacing_px=GAP_PX + 2,
-            )
+            column(fields, self.by_hand, self.held, self.more, self.length, None, spacing_px=GAP_PX + 2)
         )
         self.setMaximumWidth(FORM_MAX_PX)
         self.body.addWidget(FormScroll(content))
