@@ -65,9 +65,6 @@ class PlanActions(Protocol):
     def cancel_button(self) -> Button:
         """The button that cancels the current run. The page connects it."""
 
-    def hide(self) -> None:
-        """Hide the bar, because the plan has ended."""
-
 
 Result = TypeVar("Result", bound=PlanResult)
 
@@ -253,7 +250,7 @@ class PlanPage(QWidget, Generic[Result]):
             self._show_state()
             return
         # Keep the current content until the stored plan is loaded. Otherwise an older one would flash up.
-        self.foot.hide()
+        self.foot.cancel_button.setEnabled(False)
         self._setup.set_busy("")
         if bridge.trouble is not None:
             self._services.complain(bridge.trouble)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QWidget
+from shiboken6 import isValid
 
 import app
 from app.core.errors import AppError
@@ -24,9 +25,9 @@ from app.gui.shell.imports import ResultImports
 from app.gui.shell.pages import PAGES, PageEntry
 from app.gui.shell.side_bar import SideBar
 from app.gui.shell.zoom import Zoom
-from app.gui.widgets.basics import Button, Tone
+from app.gui.widgets.basics import Button, Tone, column
 from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog, about_dialog, ask
-from app.gui.widgets.tab_order import bring_into_view, order_tabs
+from app.gui.widgets.tab_order import bring_into_view, heir_of, order_tabs
 from workloads.protocol.spec import RunSpec
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class MainWindow(QMainWindow):
         self._services = services
         services.theme.dress(self)
         self._closing = self._awaits_engine = False
+        self._lost_focus: QWidget | None = None  # had the focus before it was hidden or disabled
         self.wants_restart = False  # whether to restart the app after closing
         self.setWindowTitle("Epochmark")
         self.setMinimumSize(*SMALLEST_PX)
@@ -72,9 +74,9 @@ class MainWindow(QMainWindow):
         self._code = "benchmark"
         self.side_bar = SideBar(services.theme, [page for page in PAGES if not page.under])
         self.stack = QStackedWidget()
-        self.banner = Banner(services.theme, self.stack)
+        self.banner = Banner(services.theme)
         self.stack.addWidget(self.benchmark)
-        self.stack.currentChanged.connect(self.banner.raise_)  # showing a page moves it to the front
+        self.stack.currentChanged.connect(self.banner.leave_page)
         self._actions: dict[str, QAction] = {}
         self.imports = ResultImports(services, self, lambda: self._code == "compare")
         self._lay_out()
@@ -120,12 +122,30 @@ class MainWindow(QMainWindow):
         self.banner.notify(text, tone, action, do)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Move the focus in the current visual order, because pages rebuild their contents."""
+        """Move the focus in the current visual order, because pages rebuild their contents.
+
+        Qt also calls this if the focused widget disappears. The focus then moves to what replaces that widget.
+        """
+        before = self.focusWidget()
+        if _is_lost(before):
+            self._lost_focus = before
+            before.clearFocus()
+            QTimer.singleShot(0, self, self._hand_on_focus)
+            return True
         order_tabs(self)
         has_moved = super().focusNextPrevChild(forward)
         if has_moved and (focused := self.focusWidget()) is not None:
             bring_into_view(focused)
         return has_moved
+
+    def _hand_on_focus(self) -> None:
+        lost = self._lost_focus
+        if lost is None or not isValid(lost) or self.focusWidget() is not None:
+            self._lost_focus = None
+        elif lost.isEnabled() or not lost.isVisible():  # otherwise, it will be hidden or enabled soon
+            self._lost_focus = None
+            if (heir := heir_of(lost)) is not None:
+                heir.setFocus()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """In a narrow window, reduce the sidebar and the pages' buttons to icons."""
@@ -228,7 +248,9 @@ class MainWindow(QMainWindow):
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(0)
         whole.addWidget(self.side_bar)
-        whole.addWidget(self.stack, stretch=1)
+        pages = column(self.stack, self.banner, spacing_px=0)
+        pages.setStretch(0, 1)
+        whole.addLayout(pages, stretch=1)
         centre = QWidget()
         centre.setLayout(whole)
         self.setCentralWidget(centre)
@@ -421,6 +443,7 @@ class MainWindow(QMainWindow):
         self.results.undo()
 
     def _on_state(self, *_: object) -> None:
+        QTimer.singleShot(0, self, self._hand_on_focus)
         running = self._services.bridge.is_running
         self._actions["menu.run"].setEnabled(not running)
         self._actions["menu.cancel"].setEnabled(running)
@@ -452,3 +475,7 @@ class MainWindow(QMainWindow):
 
 def _entry(code: str) -> PageEntry:
     return next(entry for entry in PAGES if code in (entry.code, *entry.plans))
+
+
+def _is_lost(focused: QWidget | None) -> bool:
+    return focused is not None and not (focused.isVisible() and focused.isEnabled())

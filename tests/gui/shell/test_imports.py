@@ -210,7 +210,6 @@ def test_an_imported_score_is_shown_before_there_is_an_own_one(
     assert not others.isVisible()
     drop(driver, file)
     driver.until(lambda: said("imports_page.done", count="16").is_all_of(driver.message))
-    driver.window.show_page("benchmark")
     driver.press(driver.window.banner.button)
     assert driver.window.page is driver.window.suite
     driver.until(others.isVisible)

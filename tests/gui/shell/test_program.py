@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel
 
 import app.gui.pages
 from app.core.paths import default_paths
@@ -192,14 +192,22 @@ def test_the_menu_has_all_that_has_no_button(driver: Driver, code: str) -> None:
     assert driver.window.action(code) in driver.window.side_bar.menu.actions()
 
 
-def test_a_message_stays_in_front_of_a_page_that_opens(driver: Driver) -> None:
-    banner = driver.window.banner
-    driver.window.notify("Saved.", "", "", None)
-    for code in ("studies", "benchmark"):  # one is made, the other was there
-        driver.window.show_page(code)
-        seen = driver.window.stack.childAt(banner.geometry().center())
-        assert seen is not None
-        assert seen is banner or banner.isAncestorOf(seen)
+@pytest.mark.parametrize("size", [(800, 480), (1366, 768)])
+def test_a_message_covers_nothing_and_leaves_with_its_page(driver: Driver, size: tuple[int, int]) -> None:
+    window, banner = driver.window, driver.window.banner
+    window.resize(*size)
+    for code in ("lab", "benchmark"):  # one is made, the other was there
+        window.show_page(code)
+        window.notify("Saved.", "invalid", "", None)
+        QApplication.processEvents()
+        assert banner.isVisible()
+        assert not banner.geometry().intersects(window.stack.geometry())
+        assert window.height() == size[1]
+    window.show_page("lab")
+    assert not banner.isVisible()
+    window.notify("The power limit is lower than before.", "caution", "Copy", None)
+    window.show_page("benchmark")
+    assert banner.isVisible(), "there is something left to do"
 
 
 @pytest.mark.slow

@@ -69,8 +69,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "window.stop_and_quit": "Stop and quit",
     "window.title_progress": "{done_pct:.0f} % · {what} – {name}",
     "window.title_running": "{what} – {name}",
+    "zoom.limit": "{zoom_pct} % is the most this screen allows.",
     "zoom.next_start": "Zoom set to {zoom_pct} %. Restart Epochmark to apply it.",
-    "zoom.no_room": "This screen is too small for {zoom_pct} %. Zoom remains at {kept_pct} %.",
     "zoom.restart": "Restart now",
     "zoom.stays": "Zoom is {zoom_pct} %.",
 }

@@ -74,9 +74,11 @@ class QuestionList(QListWidget):
         self._fit()
 
     def _fit(self) -> None:
+        width_px = self.viewport().width() - 2 * ITEM_PX[0]
         for item in map(self.item, range(self.count())):
-            height_px = self.itemWidget(item).heightForWidth(self.viewport().width() - 2 * ITEM_PX[0])
-            item.setSizeHint(QSize(0, height_px + 2 * ITEM_PX[1]))
+            shown: QWidget | None = self.itemWidget(item)
+            if shown is not None:  # otherwise, the list is being filled
+                item.setSizeHint(QSize(0, shown.heightForWidth(width_px) + 2 * ITEM_PX[1]))
 
     def _on_current(self, item: QListWidgetItem | None) -> None:
         if item is not None:

@@ -298,33 +298,27 @@ class AbSetup(PlanSetup):
 
     def _lay_out(self) -> None:
         grid = QGridLayout()
-        grid.setHorizontalSpacing(GAP_PX)
-        grid.setVerticalSpacing(GAP_PX - 2)
-        names = ("", *(setting.name for setting in side_settings()))
-        titles = (sentence("heading.name"), *(text(setting.label) for setting in side_settings()))
-        for number, (name, shown) in enumerate(zip(names, titles, strict=True), 1):
-            self._rows[name] = [label(shown, muted=True)]
-            grid.addWidget(self._rows[name][0], number, 0)
+        grid.setHorizontalSpacing(2 * GAP_PX)
+        grid.setVerticalSpacing(GAP_PX)
+        _add_box(grid, 0, self.what)
         for place, side in enumerate(self.sides, 1):
             head = label(sentence("ab_setup.side", side=side.side), weight=QFont.Weight.DemiBold)
             self._heads.append(head)
-            grid.addWidget(head, 0, place)
+            grid.addWidget(head, 1, place)
             grid.setColumnStretch(place, 1)
-            for number, (name, editor) in enumerate(zip(names, side.widgets, strict=True), 1):
-                grid.addWidget(editor, number, place)
-                self._rows[name].append(editor)
+        names = ("", *(setting.name for setting in side_settings()))
+        titles = (sentence("heading.name"), *(text(setting.label) for setting in side_settings()))
+        editors = zip(*(side.widgets for side in self.sides), strict=True)
+        for number, (name, shown, pair) in enumerate(zip(names, titles, editors, strict=True), 2):
+            self._rows[name] = [label(shown, muted=True), *pair]
+            for place, widget in enumerate(self._rows[name]):
+                grid.addWidget(widget, number, place)
+        _add_box(grid, grid.rowCount(), self.workload)
         more = row(self.preset, label(sentence("ab_setup.pairs"), muted=True), self.pairs, None)
-        fields = QGridLayout()
-        fields.setHorizontalSpacing(2 * GAP_PX)
-        fields.setColumnStretch(1, 1)
-        for number, box in enumerate((self.what, self.workload)):
-            fields.addWidget(label(box.accessibleName(), muted=True), 2 * number, 0)
-            fields.addWidget(box, 2 * number, 1)
-        fields.addLayout(grid, 1, 0, 1, 2)
         self.more = Fold(self._services.theme, sentence("lab.more"), more)
         content = QWidget()
         content.setLayout(
-            column(fields, self.by_hand, self.held, self.more, self.length, None, spacing_px=GAP_PX + 2)
+            column(grid, self.by_hand, self.held, self.more, self.length, None, spacing_px=GAP_PX + 2)
         )
         self.setMaximumWidth(FORM_MAX_PX)
         self.body.addWidget(FormScroll(content))
@@ -332,6 +326,11 @@ class AbSetup(PlanSetup):
         self.body.addWidget(self.preflight)
         self.body.addWidget(self.run_button)
         self.body.addStretch(1)
+
+
+def _add_box(grid: QGridLayout, number: int, box: ChoiceBox) -> None:
+    grid.addWidget(label(box.accessibleName(), muted=True), number, 0)
+    grid.addWidget(box, number, 1, 1, 2)
 
 
 def _is_usual(setting: Setting, spec: RunSpec, usual: RunSpec) -> bool:
