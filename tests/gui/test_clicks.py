@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.doctor.diagnosis import Diagnosis
 from app.core.doctor.rules import diagnose
@@ -151,22 +151,14 @@ def test_seeing_why_the_gpu_is_not_used_takes_two(
         return diagnosis
 
     monkeypatch.setattr(doctor_view, "examine", examine)
-    bar = driver.window.menuBar()
-    action = driver.window.action("menu.doctor")
-    entry = next(each for each in bar.actions() if action in menu_of(each.menu()).actions())
-    hand.click(bar, bar.actionGeometry(entry).center())
-    menu = menu_of(entry.menu())
-    driver.until(menu.isVisible)
-    hand.click(menu, menu.actionGeometry(action).center())
+    bar, action = driver.window.side_bar, driver.window.action("menu.doctor")
+    hand.click(bar.menu_button)
+    driver.until(bar.menu.isVisible)
+    hand.click(bar.menu, bar.menu.actionGeometry(action).center())
     doctor = driver.window.hardware.doctor
     title = signal("gpu_too_new").title
     driver.until(lambda: doctor.isVisible() and doctor.head.text().endswith(f"{title}."))
     assert hand.clicks <= 2
-
-
-def menu_of(menu: object) -> QMenu:
-    assert isinstance(menu, QMenu)
-    return menu
 
 
 @pytest.mark.slow
