@@ -44,7 +44,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.friend_unlike": "{name} can't be ranked with this computer: the precision or batch size differs.",
     "compare.imported_from": "{name} ({owner})",
     "compare.imported_name": "{name} (imported)",
-    "compare.imported_numbered": "{name} (imported {number})",
+    "compare.imported_numbered": "{name}, import {number}",
     "compare.imported_result": "imported, not verified",
     "compare.imported_log": "imported log, not verified",
     "compare.longer_is_faster": "longer is faster",
