@@ -50,6 +50,7 @@ __all__ = [
     "round_name",
     "run_engine_line",
     "runs_note",
+    "value_line",
     "verdict_chip",
     "verdict_for_text",
     "verdict_line",
@@ -170,7 +171,7 @@ def run_engine_line(run: RunSummary) -> str:
 def headline(run: RunSummary, estimated_from: str = "") -> str:
     """Return a run's result in one or two lines. `estimated_from` is the result of `estimate_basis`."""
     note = headline_note(run, estimated_from=estimated_from)
-    return _value(run) + (f"\n{note}" if note else "")
+    return value_line(run) + (f"\n{note}" if note else "")
 
 
 def estimate_basis(judged: events.Judged) -> str:
@@ -441,11 +442,12 @@ def _title_line(run: RunSummary) -> str:
     unknown = sentence("result.unknown_device")
     name = short_name(run.device_name or run.device or unknown) if is_gpu(run) else (run.device or unknown).upper()
     parts.append(device_at_limit(run, name))
-    values = (_value(run), certainty_text(run)) if run.value is not None else (_value(run),)
+    values = (value_line(run), certainty_text(run)) if run.value is not None else (value_line(run),)
     return " · ".join((*values, ", ".join(parts)))
 
 
-def _value(run: RunSummary) -> str:
+def value_line(run: RunSummary) -> str:
+    """Return a run's result with its unit, or the duration of a step or the reason if there is none."""
     if run.value is not None:
         value = f"{value_text(run)} {headline_kind(run.metric).unit}"
         return sentence("result.about", value=value) if run.basis == "estimate" else value

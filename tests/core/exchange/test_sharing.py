@@ -1,5 +1,6 @@
 """What the user leaves out is in nothing that leaves: neither picture, text, row nor result file."""
 
+import csv
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, replace
@@ -133,9 +134,9 @@ def test_forums_show_the_words_and_no_markup_of_a_name() -> None:
 def test_the_row_comes_back_from_a_spreadsheet(database: Database, run: Run) -> None:
     heading, row, *rest = shared_result(database, JudgedRun(run), hidden=("cpu",)).row.splitlines()
     assert not rest
-    cells = dict(zip(heading.split(","), row.split(","), strict=False))
-    assert float(cells["value"]) == run.summary.value
-    assert cells["cpu_name"] == ""
+    cells = dict(zip(heading.split(","), next(csv.reader([row])), strict=True))
+    assert float(cells[sentence("heading.result")]) == pytest.approx(run.summary.value, rel=1e-3)
+    assert cells[sentence("heading.processor")] == ""
 
 
 def test_a_result_that_no_file_can_hold_still_has_a_picture(database: Database, run: Run) -> None:

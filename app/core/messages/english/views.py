@@ -80,6 +80,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "export.chosen": "Export selected runs",
     "export.done": ("Exported {count:,} run to {name}", "Exported {count:,} runs to {name}"),
     "export.csv": "CSV table",
+    "export.csv_all": "CSV with all columns",
     "export.json": "Complete JSON",
     "export.result": "Result file",
     "failure.crashed": "Training process crashed",
