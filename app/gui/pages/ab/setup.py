@@ -6,7 +6,6 @@ from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QSpinBox, QWidget
 
-from app.core.engines.choices import offered_workloads
 from app.core.errors import UsageError
 from app.core.messages import sentence, text
 from app.core.plans.ab import ab_plan
@@ -15,10 +14,11 @@ from app.core.runs.plan_session import LABEL_LIMIT, PAIRS_LIMIT
 from app.core.runs.runner import device_problem, exact_spec
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
-from app.core.titles import differing, workload_title
+from app.core.titles import differing
 from app.gui.pages.ab.side_form import SideForm, side_settings
 from app.gui.run.plan_page import PlanSetup
 from app.gui.run.preflight import PreflightLine
+from app.gui.run.workload_box import WorkloadBox, of_plans
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, column, give_way, guard_wheel, label, row, set_tip, set_tone
@@ -28,7 +28,7 @@ from app.gui.widgets.form_scroll import FormScroll
 from app.gui.widgets.segments import Segments
 from app.gui.widgets.tab_order import bring_into_view
 from app.gui.widgets.timers import timer
-from workloads import CATALOGUE, STANDARD
+from workloads import CATALOGUE
 from workloads.engines.registry import compiles_always
 from workloads.protocol.spec import RunSpec
 from workloads.settings import Setting
@@ -57,14 +57,7 @@ class AbSetup(PlanSetup):
         self._asked = 0
         self._soon = timer(self, ESTIMATE_MS, once=True)
         self._soon.timeout.connect(self._estimate)
-        self.workload = ChoiceBox(sentence("label.workload"))
-        give_way(self.workload)
-        guard_wheel(self.workload)
-        for workload in offered_workloads(None):
-            # Workloads that measure folders are available only in the CLI's `ab`.
-            if not any(parameter.required for parameter in workload.parameters):
-                self.workload.addItem(workload_title(workload.id), workload.id)
-        self.workload.setCurrentIndex(self.workload.findData(STANDARD))
+        self.workload = WorkloadBox(services, of_plans)
         presets = tuple((preset, sentence(f"preset.{preset}")) for preset in ("quick", "standard"))
         self.preset = Segments(services.theme, sentence("label.preset"), presets)
         self.preset.select("standard" if services.preferences.settings.preset == "standard" else "quick")

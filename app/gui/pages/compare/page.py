@@ -28,12 +28,10 @@ from app.core.analysis.compare import (
 )
 from app.core.analysis.own_runs import best_and_latest, best_first, own_name
 from app.core.analysis.power import work_metric
-from app.core.analysis.published import comparable_rows
 from app.core.external_results import ImportedResult
 from app.core.messages import sentence, text
 from app.core.metrics import headline_kind
 from app.core.records import RunSummary
-from app.core.runs.current_network import current_card
 from app.core.storage.database import Database
 from app.core.storage.imported_results import SHOWN_LIMIT, list_results
 from app.core.storage.queries import own_runs
@@ -41,15 +39,16 @@ from app.core.storage.runs import list_runs
 from app.core.titles import workload_title
 from app.gui.charts.bar_list import BarList
 from app.gui.charts.bars import bar_key
-from app.gui.pages.compare.filters import Filters, add_sections, combo, fill
+from app.gui.pages.compare.filters import Filters, combo, fill
 from app.gui.pages.compare.table import CompareTable
+from app.gui.run.workload_box import WorkloadBox
 from app.gui.services.bundle import Services
 from app.gui.services.removal import remove_imported
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, label, row, scrolled, title
 from app.gui.widgets.segments import Segments
-from workloads import CATALOGUE, STANDARD
+from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES
 
 OWN_LIMITS = (5, 20, 100)
@@ -162,9 +161,7 @@ class ComparePage(QWidget):
 
     def _make_controls(self) -> None:
         theme = self._services.theme
-        self.workload = combo(sentence("label.workload"), ())
-        add_sections(self.workload, _workload_sections())
-        self.workload.setCurrentIndex(self.workload.findData(STANDARD))
+        self.workload = WorkloadBox(self._services, lambda workload: not workload.is_demo)
         self.baseline = combo(sentence("compare_page.baseline"), ())
         self.baseline.setPlaceholderText(sentence("compare_page.no_baseline"))
         self.rank = combo(
@@ -353,24 +350,6 @@ class ComparePage(QWidget):
         self.unlike.setVisible(bool(self.unlike.text()))
         self.filters.scale.setEnabled(not as_table)
         self.copy_button.setEnabled(bool(shown))
-
-
-def _workload_sections() -> dict[str, list[tuple[str, object]]]:
-    """Return the titles and IDs of the workloads, sorted by their newest published hardware, newest first."""
-    names = [name for name, workload in CATALOGUE.items() if not workload.is_demo]
-    cards = {name: current_card(name) for name in names}
-    sections: dict[str, list[tuple[str, object]]] = {
-        sentence("compare_page.cards_up_to", card=card): []
-        for card in sorted(filter(None, set(cards.values())), reverse=True)
-    }
-    for name in names:
-        card = cards[name]
-        if card:
-            heading = sentence("compare_page.cards_up_to", card=card)
-        else:
-            heading = sentence(f"compare_page.{'older_hardware' if comparable_rows(name) else 'none_published'}")
-        sections.setdefault(heading, []).append((workload_title(name), name))
-    return sections
 
 
 def _reasons(runs: Sequence[RunSummary], imported: Sequence[tuple[str, str]]) -> list[str]:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import QDoubleSpinBox, QLineEdit, QListWidget, QListWidgetItem, QSpinBox, QWidget
 
-from app.core.engines.choices import most_gpus, offered_workloads
+from app.core.engines.choices import most_gpus
 from app.core.errors import AppError, UsageError
 from app.core.messages import message, sentence
 from app.core.plans.study.axes import axis_title, read_axis
@@ -18,9 +18,9 @@ from app.core.plans.study.points import point_name
 from app.core.plans.study.presets import PRESETS
 from app.core.records import Plan, Study
 from app.core.runs.runner import Runner, known_workload
-from app.core.titles import workload_title
 from app.gui.run.plan_page import PlanSetup
 from app.gui.run.preflight import PreflightLine
+from app.gui.run.workload_box import WorkloadBox, of_plans
 from app.gui.services.bundle import Services
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
@@ -36,7 +36,6 @@ from app.gui.widgets.basics import (
     set_tip,
     set_tone,
 )
-from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.editors import FolderEdit, indented
 from app.gui.widgets.segments import Segments
 from app.gui.widgets.timers import timer
@@ -88,7 +87,7 @@ class StudySetup(PlanSetup):
         self._soon = timer(self, PLAN_MS, once=True)
         self._soon.timeout.connect(self._make_plan)
         self.studies = StudyList()
-        self.workload = ChoiceBox(sentence("label.workload"))
+        self.workload = WorkloadBox(services, of_plans)
         self.axis, self.second_axis = QLineEdit(_AXIS), QLineEdit()
         self.folders = FolderEdit("")
         presets = tuple((preset, sentence(f"preset.{preset}")) for preset in ("quick", "standard"))
@@ -135,9 +134,6 @@ class StudySetup(PlanSetup):
             item = QListWidgetItem(question)
             item.setData(Qt.ItemDataRole.UserRole, key)
             self.studies.addItem(item)
-        for workload in offered_workloads(None):
-            if not any(parameter.required for parameter in workload.parameters):
-                self.workload.addItem(workload_title(workload.id), workload.id)
 
     def _look_for_idle(self) -> None:
         """Find the studies with nothing to compare on this computer, by planning all studies in the background."""

@@ -6,9 +6,11 @@ from app.core.plans.report import PlanReport
 from app.core.plans.suite.definition import NEWEST, SUITES
 from app.core.plans.suite.kind import SuitePlan
 from app.core.plans.suite.known import imported_scores
+from app.core.plans.suite.planning import plan_suite
 from app.core.plans.suite.report import SuiteReport
 from app.core.plans.suite.texts import certainty_text, others_figure, points_text, verdict_texts
 from app.core.report.card import Figure
+from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.gui.charts.figure import FigureView
 from app.gui.pages.suite.setup import SuiteSetup
@@ -57,6 +59,18 @@ class SuitePage(KindPage):
             return others_figure(imported_scores(database), definition)
 
         self._services.query(look, self._latest_others.only(self._show_others))
+
+    def start(self, engine: str, device: str) -> None:
+        """Run the suite, unless this computer can't or something else is running."""
+        machine = self._services.finder.machine
+        if machine is None or self._services.bridge.is_running:
+            return
+        runner = Runner(self._services.paths, machine)
+        self._services.tasks.start(
+            lambda: plan_suite(runner, engine, device),
+            lambda plan: self.begin(plan, machine),
+            self._services.complain,
+        )
 
     def show_known(self) -> None:
         """Show the chart of known computers, which is available if this computer has a score."""
