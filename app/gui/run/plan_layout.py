@@ -54,20 +54,21 @@ def name_box(box: QComboBox, code: str) -> None:
 
 
 def lay_out_halves(
-    page: QWidget, head: tuple[str, str], setup: QWidget, result: QWidget, shares: tuple[int, int] = (3, 7)
+    page: QWidget, head: tuple[str, str], setup: QWidget | None, result: QWidget, shares: tuple[int, int] = (3, 7)
 ) -> None:
     """Lay out a page in two halves.
 
     Args:
         page: The page, without a layout.
         head: Message codes of the title and purpose.
-        setup: Widget on the left.
+        setup: Widget on the left, if there is one.
         result: Widget on the right.
         shares: Relative widths of the two halves.
     """
     halves = QHBoxLayout()
     halves.setSpacing(2 * GAP_PX)
-    halves.addWidget(setup, stretch=shares[0])
+    if setup is not None:
+        halves.addWidget(setup, stretch=shares[0])
     halves.addWidget(result, stretch=shares[1])
     layout = QVBoxLayout(page)
     layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)

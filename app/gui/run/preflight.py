@@ -57,7 +57,8 @@ class PreflightLine(QWidget):
         self.details_button.hide()
         line = row(self._icon, self.text, self.details_button)
         line.setStretch(1, 1)
-        line.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
+        if kept:
+            line.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
         self.setLayout(line)
         self._timer = timer(self, interval_ms)
         self._timer.timeout.connect(self._check)

@@ -22,7 +22,7 @@ from workloads.engines.registry import DEFAULT_ENGINE
 from workloads.protocol.machine import Machine
 from workloads.workload import Workload
 
-COLUMNS = (Column("label.workload", 290), Column("workloads.compares_with", 260), Column("heading.whole_run", 148))
+COLUMNS = (Column("label.workload", 270), Column("workloads.compares_with", 250), Column("heading.whole_run", 140))
 ROW_PX = 32
 _NETWORKS = ("image", "text", "dense")
 

@@ -13,7 +13,7 @@ from app.core.messages import sentence
 from app.core.plans.suite.definition import DEMO
 from app.gui.pages.studies.page import StudiesPage
 from app.gui.pages.studies.setup import OWN
-from app.gui.pages.suite import setup as suite_setup
+from app.gui.pages.suite import page as suite_page
 from app.gui.pages.suite.page import SuitePage
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.shell import attention
@@ -105,7 +105,14 @@ both = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def demo(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Offer the suite that trains nothing, where one is run."""
     if any(map(request.node.get_closest_marker, ("slow", "long"))):
-        monkeypatch.setattr(suite_setup, "NEWEST", DEMO.number)
+        monkeypatch.setattr(suite_page, "NEWEST", DEMO.number)
+
+
+def start(driver: Driver, page: Page) -> None:
+    if isinstance(page, StudiesPage):
+        driver.press(page.setup.run_button)
+    else:
+        page.start("auto", "auto")
 
 
 def completed(page: Page) -> set[int]:
@@ -124,13 +131,12 @@ def test_one_click_runs_all_and_shows_an_answer_to_post(
     monkeypatch.setattr(QApplication, "activeWindow", lambda: None)
     attention.Attention(driver.services.bridge, driver.window, every_s=0.0, worth_telling_s=0.0)
     page = kind.open(driver)
-    driver.press(page.setup.run_button)
+    start(driver, page)
     driver.until(lambda: page.foot.isVisible() and kind.progress in page.foot.progress_text.whole_text)
     assert "%" in driver.window.windowTitle()
-    assert not page.setup.run_button.isEnabled()
     assert not driver.window.benchmark.setup.run_button.isEnabled(), "one run at a time"
     driver.until(lambda: len(driver.services.bridge.done) >= 1)
-    driver.until(lambda: suite.rows(page)[0][1] != "")  # live, part by part
+    driver.until(lambda: page.view.figure is not None and any(page.view.figure.series[0].spots))  # part by part
     driver.until(lambda: not driver.services.bridge.is_running and page.share_button.button.isVisible())
     (notice,) = notices
     text = kind.check(page, notice)
@@ -152,7 +158,7 @@ def test_one_click_runs_all_and_shows_an_answer_to_post(
 @both
 def test_what_was_cancelled_is_resumed_without_what_is_finished(kind: Kind, driver: Driver) -> None:
     page, bridge = kind.open(driver), driver.services.bridge
-    driver.press(page.setup.run_button)
+    start(driver, page)
     driver.until(lambda: len(bridge.done) >= 1)
     driver.press(page.foot.cancel_button)
     driver.until(lambda: not bridge.is_running and page.resume_button.isVisible())

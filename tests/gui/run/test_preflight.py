@@ -112,10 +112,9 @@ def test_nothing_is_ready_before_there_is_a_choice(services: Services, qtbot: Qt
     assert line.text.whole_text == sentence("preflight.looking")
 
 
-@pytest.mark.parametrize("code", ["studies", "suite"])
-def test_plans_see_the_load_too(driver: Driver, code: str) -> None:
-    driver.window.show_page(code)
-    setup = driver.window.studies.setup if code == "studies" else driver.window.suite.setup
+def test_studies_see_the_load_too(driver: Driver) -> None:
+    driver.window.show_page("studies")
+    setup = driver.window.studies.setup
     driver.until(setup.run_button.isEnabled)  # a study is planned in the background
     setup.preflight.show_telemetry(BUSY)
     assert [reason.code for reason in setup.preflight.cautions] == ["on_battery", "other_load"]
@@ -169,7 +168,7 @@ def test_cautions_leave_the_button_where_it_is(driver: Driver, size: tuple[int, 
 
 def test_cautions_without_room_say_how_many_more_there_are_and_open(driver: Driver) -> None:
     line = driver.page.setup.preflight
-    driver.window.resize(1200, 700)
+    driver.window.resize(1100, 700)
     line.show_telemetry(BUSY)
     QApplication.processEvents()
     assert line.text.text() == DISTURBED

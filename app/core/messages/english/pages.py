@@ -279,7 +279,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setup.quick_text": "{network}, the classic small network. Compares with laptops and graphics cards of 2019.",
     "setup.quick_title": "Quick check",
     "setup.several": "{count} × {name}",
-    "setup.suite_parts": "{tests:, }. 1,000 points is {machine}.",
+    "setup.suite_reference": "1,000 points is {machine}.",
     "setup.suite_text": "{count} tests, one score. Leave the computer alone until it is done.",
     "setup.suite_title": "Full score",
     "setup.unknown_cpu": "Unknown CPU",

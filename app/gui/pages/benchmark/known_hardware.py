@@ -15,7 +15,7 @@ from app.gui.charts.bar_list import BarList
 from app.gui.services.bundle import Services
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import LABEL_PX
-from app.gui.widgets.basics import Card, ClampedLabel
+from app.gui.widgets.basics import Card, ClampedLabel, label, scrolled
 from workloads import STANDARD
 from workloads.protocol.spec import RunSpec
 
@@ -41,7 +41,9 @@ class KnownHardware(Card):
         self.scale = ClampedLabel(2, LABEL_PX)
         self.body.addWidget(self.scale)
         self.body.addWidget(self.bars, stretch=1)
-        self.body.addStretch()
+        self.tests = label("\n".join(part.title for part in SUITES[NEWEST].parts), wrap=True)
+        self.tests.hide()
+        self.body.addWidget(scrolled(self.tests, None))
         services.bridge.ended.connect(self.refresh)
 
     def show_workload(self, workload_id: str) -> None:
@@ -95,11 +97,11 @@ class KnownHardware(Card):
 
     def _draw(self) -> None:
         self.bars.setVisible(not self._is_suite)
+        self.tests.setVisible(self._is_suite)
         if self._is_suite:
             suite = SUITES[NEWEST]
             self.heading.setText(suite_name(NEWEST))
-            tests = [part.title for part in suite.parts]
-            self.scale.show_text(sentence("setup.suite_parts", tests=tests, machine=suite.machine))
+            self.scale.show_text(sentence("setup.suite_reference", machine=suite.machine))
             return
         self.heading.setText(workload_title(self._workload_id))
         machine = self._services.finder.machine
