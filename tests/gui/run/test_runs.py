@@ -84,6 +84,17 @@ def test_cancel_keeps_what_was_measured(driver: Driver) -> None:
 
 
 @pytest.mark.slow
+def test_a_run_cancelled_before_its_first_step_leaves_nothing(driver: Driver) -> None:
+    driver.begin_demo(step_s=30.0)
+    driver.until(lambda: bool(driver.stored()))
+    assert driver.view.headline.value.text() == ""
+    assert driver.view.headline.unit.text() != ""
+    driver.press(driver.page.cancel_button)
+    driver.until(lambda: driver.page.setup.isVisible() and not driver.stored())
+    assert said("run.cancelled_early").is_all_of(driver.message)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("outcome", "code", "title", "words"),
     [

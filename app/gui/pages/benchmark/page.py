@@ -14,7 +14,7 @@ from app.core.records import Group, Plan, Run
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from app.core.storage.past_runs import past_runs
-from app.core.storage.runs import load_run
+from app.core.storage.runs import delete_runs, load_run
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.pages.benchmark.setup import SetupView
 from app.gui.run.log_dialog import LogDialog
@@ -255,6 +255,11 @@ class BenchmarkPage(QWidget):
         run, group, typical, own = loaded
         bridge = self._services.bridge
         if bridge.is_running or self.view is None:
+            return
+        if group is None and run.summary.status == "cancelled" and not (run.run.steps or run.run.metrics):
+            self._services.query(lambda database: delete_runs(database, [run.summary.id]), lambda _: None)
+            self._services.notify(sentence("run.cancelled_early"), "", "", None)
+            self.choose()
             return
         if bridge.trouble is not None and run.summary.status == "running":
             self._on_lost(bridge.trouble)  # not everything on display has been stored
