@@ -73,10 +73,20 @@ class Driver:
     def until(self, condition: Callable[[], bool]) -> None:
         self.qtbot.waitUntil(condition, timeout=PATIENCE_MS)
 
+    def open_settings(self) -> None:
+        """Open More settings, and what is folded there."""
+        setup = self.page.setup
+        for button in (setup.advanced_button, setup.experiments_button):
+            button.setChecked(True)
+
+    def length_text(self, preset: str = "standard") -> str:
+        length = self.page.setup.length
+        return length.itemText(length.findData(preset))
+
     def choose_demo(self, outcome: str = "ok", **values: ParameterValue) -> None:
         setup = self.page.setup
-        setup.workload.choose("demo")
-        self.press(setup.presets["standard"])
+        setup.choose("demo")
+        setup.choose_length("standard")
         form = setup.form
         chosen: dict[str, ParameterValue] = {"outcome": outcome, "step_s": 0.005, "epochs": 3}
         for name, value in (chosen | values).items():

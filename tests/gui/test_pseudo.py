@@ -24,10 +24,10 @@ from PySide6.QtWidgets import (
 from app.core.messages import sentence
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.context import TelemetryWindow
-from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.run.log_dialog import LogDialog
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.run.verdict_dialog import CautionsDialog
+from app.gui.run.workload_chooser import WorkloadChooser
 from app.gui.shell.help_dialogs import ReportDialog, problem_report
 from app.gui.shell.pages import PAGES
 from app.gui.widgets.basics import ClampedLabel, ElidedLabel
@@ -79,7 +79,7 @@ def show_share(driver: Driver) -> None:
 
 
 def show_chooser(driver: Driver) -> None:
-    chooser = WorkloadChooser(driver.services, driver.machine, "mnist_mlp", {}, driver.window)
+    chooser = WorkloadChooser(driver.services, driver.machine, "mnist_mlp", driver.window)
     chooser.show()
     driver.until(lambda: bool(chooser.table.entries.rows))
 

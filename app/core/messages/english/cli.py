@@ -3,7 +3,7 @@
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.about_within": "about {value} {half_pct:within}",
     "cli.at_epoch": "epoch {epoch}",
-    "cli.at_most_left": "at most {remaining_s:time_left} left",
+    "cli.at_most_left": "up to {remaining_s:.0f} s left",
     "cli.at_step": "step {step}",
     "cli.axis_twice": "The axis {axis} was given twice. List its values once, separated by commas.",
     "cli.bad_devices": "--devices needs a number, “all”, or a list of GPUs such as gpu:0,gpu:1, not {value}.",
@@ -134,6 +134,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.unknown_log": "the log",
     "cli.unknown_parts": "Why values are missing:",
     "cli.unlike_below": "Not ranked: different precision or batch size",
+    "cli.unknown_verb": "Unknown command “{verb}”",
+    "cli.unknown_verb_near": "Unknown command “{verb}”; the nearest one is “{near}”",
     "cli.usage": "epochmark: {problem}. See `{command} --help`.",
     "cli.use_start_py": "Use `{start_py}` instead.",
     "cli.value_with_spread": "{value}, spread {spread_pct:.1f} %",

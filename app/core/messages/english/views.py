@@ -137,6 +137,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.restore_limit": "To restore the power limit, run:",
     "run.set_limit": "To continue, set the power limit to {limit_w:.0f} W (now {now_w:.0f} W).",
     "run.set_unknown_limit": "To continue, set the power limit to {limit_w:.0f} W.",
+    "run.cancelled_early": "Cancelled before the first measurement.",
     "run.cancelling": "Cancelling …",
     "run.limit_later": "The bottleneck appears here when the run finishes.",
     "run.ms_per_step": "ms / step",

@@ -1,9 +1,8 @@
 """The filters of the Compare page, in a window that opens below a button."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QWidget
 
 from app.core.analysis.compare import Bar
@@ -63,17 +62,6 @@ def combo(name: str, items: Sequence[tuple[str, object]]) -> QComboBox:
     give_way(result)
     fill(result, items)
     return result
-
-
-def add_sections(box: QComboBox, sections: Mapping[str, Sequence[tuple[str, object]]]) -> None:
-    """Add items with their values to a box, below headings that can't be selected."""
-    model = box.model()
-    assert isinstance(model, QStandardItemModel)
-    for heading, items in sections.items():
-        box.addItem(heading)
-        model.item(box.count() - 1).setEnabled(False)
-        for text, value in items:
-            box.addItem(text, value)
 
 
 def fill(box: QComboBox, items: Sequence[tuple[str, object]]) -> None:

@@ -24,13 +24,11 @@ from app.core.analysis.compare import (
 )
 from app.core.analysis.own_runs import best_and_latest, best_first, own_name
 from app.core.analysis.position import friend_answer, position
-from app.core.analysis.published import comparable_rows
 from app.core.engines.choices import device_choices
 from app.core.external_results import ImportedResult
 from app.core.messages import sentence
 from app.core.records import RunSummary
 from app.core.report.formats.table_text import TABLE_FORMS
-from app.core.runs.current_network import current_card
 from app.core.storage.database import Database
 from app.core.storage.imported_results import SHOWN_LIMIT, list_results
 from app.core.storage.queries import own_runs
@@ -38,14 +36,15 @@ from app.core.storage.runs import list_runs
 from app.core.titles import workload_title
 from app.gui.charts.bar_list import BarList
 from app.gui.charts.bars import bar_key
-from app.gui.pages.compare.filters import Filters, add_sections, combo, fill
+from app.gui.pages.compare.filters import Filters, combo, fill
 from app.gui.pages.compare.table import CompareTable
+from app.gui.run.workload_box import WorkloadBox
 from app.gui.services.bundle import Services
 from app.gui.services.removal import remove_imported
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX, LABEL_PX, TITLE_PX
 from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, label, row, scrolled, title
-from workloads import CATALOGUE, STANDARD
+from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES
 
 OWN_LIMIT = 100
@@ -136,9 +135,7 @@ class ComparePage(QWidget):
 
     def _make_controls(self) -> None:
         theme = self._services.theme
-        self.workload = combo(sentence("label.workload"), ())
-        add_sections(self.workload, _workload_sections())
-        self.workload.setCurrentIndex(self.workload.findData(STANDARD))
+        self.workload = WorkloadBox(self._services, lambda workload: not workload.is_demo)
         self.baseline = combo(sentence("compare_page.baseline"), ())
         self.baseline.setPlaceholderText(sentence("compare_page.no_baseline"))
         self.import_button = Button(theme, sentence("button.import"), "folder-open", gives_way=True)
@@ -316,24 +313,6 @@ class ComparePage(QWidget):
         self.stack.setCurrentIndex(2 if not chart else 1 if self.as_table.isChecked() else 0)
         more = (remark for remark in common if not remark.isdecimal())  # the note states the years itself
         self.note.show_text(" · ".join((chart_note(chart, baseline), *more)) if chart else "")
-
-
-def _workload_sections() -> dict[str, list[tuple[str, object]]]:
-    """Return the titles and IDs of the workloads, sorted by their newest published hardware, newest first."""
-    names = [name for name, workload in CATALOGUE.items() if not workload.is_demo]
-    cards = {name: current_card(name) for name in names}
-    sections: dict[str, list[tuple[str, object]]] = {
-        sentence("compare_page.cards_up_to", card=card): []
-        for card in sorted(filter(None, set(cards.values())), reverse=True)
-    }
-    for name in names:
-        card = cards[name]
-        if card:
-            heading = sentence("compare_page.cards_up_to", card=card)
-        else:
-            heading = sentence(f"compare_page.{'older_hardware' if comparable_rows(name) else 'none_published'}")
-        sections.setdefault(heading, []).append((workload_title(name), name))
-    return sections
 
 
 def _reasons(runs: Sequence[RunSummary], imported: Sequence[tuple[str, str]]) -> list[str]:

@@ -94,20 +94,6 @@ def test_without_own_runs_there_is_a_place_that_waits(page: ComparePage, qtbot: 
     assert page.workload.findData("demo") == -1
 
 
-def test_workloads_are_listed_below_headings_by_their_newest_card(page: ComparePage) -> None:
-    box = page.workload
-    order = [box.itemData(place) or box.itemText(place) for place in range(box.count())]
-    headings = [text for text in order if text not in CATALOGUE]
-    cards = [sentence("compare_page.cards_up_to", card=f"RTX {card}") for card in (5090, 4090, 3090)]
-    assert headings == [*cards, sentence("compare_page.older_hardware"), sentence("compare_page.none_published")]
-    assert sorted(set(order) - set(headings)) == sorted(set(CATALOGUE) - {"demo"})
-    assert order.index(cards[1]) < order.index("gpt_mini") < order.index(cards[2])
-    assert box.currentData() == STANDARD
-    box.setCurrentIndex(order.index(cards[2]) + 1)
-    QTest.keyClick(box, Qt.Key.Key_Up)
-    assert box.currentIndex() == order.index(cards[2]) - 1, "headings can't be selected"
-
-
 def test_the_newest_run_is_you_and_earlier_ones_stand_beside_it(
     page: ComparePage, four_runs: None, qtbot: QtBot
 ) -> None:
