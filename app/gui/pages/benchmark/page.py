@@ -191,11 +191,10 @@ class BenchmarkPage(QWidget):
         self, plan: Plan, machine: Machine, *, allow_concurrent: bool = False, when_quiet: bool = False
     ) -> None:
         self._asked = (plan, machine)
-        preferences = self._services.preferences
-        recent = with_recent(preferences.settings, plan.specs[0].workload)
-        if recent != preferences.settings.recent_workloads:
-            with contextlib.suppress(AppError):
-                preferences.change(recent_workloads=recent)
+        preferences, spec = self._services.preferences, plan.specs[0]
+        recent = with_recent(preferences.settings, spec.workload)
+        with contextlib.suppress(AppError):
+            preferences.change(recent_workloads=recent, preset=spec.preset, data=spec.data)
         self.show_run_view()
         self._services.bridge.start(plan, machine, allow_concurrent=allow_concurrent, when_quiet=when_quiet)
         self.cancel_button.setFocus()
