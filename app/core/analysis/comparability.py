@@ -111,7 +111,11 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
     lines = [
         (
             sentence("label.workload"),
-            sentence("compare.workload_version", workload=workload_title(summary.workload), version=summary.workload_version),
+            sentence(
+                "compare.workload_version",
+                workload=workload_title(summary.workload),
+                version=summary.workload_version,
+            ),
         ),
         (sentence("parameter_label.network"), summary.variant or usual),
         (sentence("compare.metric"), headline_kind(summary.metric).label),
