@@ -20,7 +20,7 @@ python3 start.py doctor --log training.log    # explains the lines of a log
 python3 start.py doctor --report              # text for a request for help, without names or serial numbers
 ```
 
-In the window, the doctor is on the *Hardware* page. *Help* → *Why isn't my GPU used?* starts the doctor
+In the window, the doctor is on the *Hardware* page. *Menu* → *Why isn't my GPU used?* starts the doctor
 directly.
 
 **Supported GPUs:** TensorFlow uses NVIDIA GPUs (GTX 10 series or newer) on Linux and in WSL 2. On Windows itself,

@@ -21,7 +21,6 @@ from app.core.errors import AppError
 from app.core.exchange.sharing import picture_card
 from app.core.paths import default_paths
 from app.core.plans.registry import kind_of
-from app.core.plans.study.presets import PRESETS
 from app.core.records import Plan
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
@@ -143,7 +142,6 @@ def take_studies(camera: Photographer) -> None:
     for name, group_id in studies:
         page.refresh(choose=group_id)
         camera.wait(lambda: page.result is not None and page.result.group.id == group_id)  # noqa: B023 - at once
-        page.setup.studies.setCurrentRow(max(0, list(PRESETS).index(name) if name in PRESETS else 0))
         camera.take(f"studies-{name}", "studies")
         card = sure(page.card())
         for theme, tokens in (("dark", DARK), ("light", LIGHT)):
@@ -272,6 +270,7 @@ def store_ab(database: Database, recorded: Sequence[events.AnyEvent]) -> int:
 
 def take_ab(camera: Photographer, group_id: int) -> None:
     camera.window.show_page("ab")
+    camera.window.ab.refresh(choose=group_id)
     camera.wait(lambda: camera.window.ab.group is not None)
     preflight = camera.window.ab.setup.preflight
     camera.take("ab", "ab", lambda: preflight.show_telemetry((Telemetry(other_cpu_pct=1.0),) * 2))

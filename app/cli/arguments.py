@@ -15,7 +15,8 @@ from app.core.messages.started_as import started_as
 from app.core.paths import Paths
 from app.core.plans.study.presets import PRESETS
 from app.core.plans.suite.definition import NEWEST
-from app.core.report.export import DEFAULT_FORMAT, FORMATS
+from app.core.report.export import DEFAULT_FORMAT, TERMINAL_FORMATS
+from app.core.report.formats import csv_table
 from workloads import STANDARD
 from workloads.protocol.spec import DataChoice
 from workloads.settings import all_settings, settings_by_key
@@ -278,8 +279,10 @@ def _add_results(verbs: Verbs) -> None:
     parser = add_verb(actions, "export", "results_export")
     parser.add_argument("ids", type=whole, nargs="*", metavar="ID", help=sentence("help.results_export_ids"))
     help_text = sentence("help.results_format", format=DEFAULT_FORMAT.name)
-    parser.add_argument("--format", choices=tuple(FORMATS), default=DEFAULT_FORMAT.name, help=help_text)
+    formats = [name for name in TERMINAL_FORMATS if name != csv_table.FORMAT.name]
+    parser.add_argument("--format", choices=formats, default=DEFAULT_FORMAT.name, help=help_text)
     parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.results_output"))
+    parser.add_argument("--all", action="store_true", help=sentence("help.results_all"))
     parser.add_argument("--bom", action="store_true", help=sentence("help.results_bom"))
     parser.add_argument("--decimal-comma", action="store_true", help=sentence("help.results_comma"))
     parser.set_defaults(verb=results.export)

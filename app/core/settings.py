@@ -23,6 +23,7 @@ Amount = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
 Names = Annotated[tuple[Annotated[str, msgspec.Meta(max_length=100)], ...], msgspec.Meta(max_length=1_000)]
 Folder = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*\Z", max_length=4_096)]
 _log = logging.getLogger(__name__)
+ZOOM_STEPS_PCT = (80, 90, 100, 110, 125, 150, 175, 200)
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,8 +13,9 @@ from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
 
 
 def show_ab(driver: Driver) -> None:
-    in_database(driver.services.paths.database, store_ab, recorded_events())
+    group_id = in_database(driver.services.paths.database, store_ab, recorded_events())
     driver.window.show_page("ab")
+    driver.window.ab.refresh(choose=group_id)
     driver.until(lambda: driver.window.ab.group is not None)
 
 

@@ -20,7 +20,6 @@ from app.gui.run.log_dialog import LogDialog
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.run.verdict_dialog import CautionsDialog, VerdictDialog
 from app.gui.run.workload_chooser import WorkloadChooser
-from app.gui.shell.change_dialog import ChangeDialog
 from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet, UpdateDialog
 from app.gui.shell.pages import PAGES
 from app.gui.widgets.basics import ClampedLabel, label, set_tip
@@ -120,18 +119,11 @@ def share(driver: Driver) -> QDialog:
     return dialog
 
 
-def complete_change_dialog(driver: Driver) -> ChangeDialog:
-    dialog = ChangeDialog(driver.services, driver.window)
-    driver.until(lambda: dialog.is_complete)
-    return dialog
-
-
 DIALOGS: dict[str, Callable[[Driver], QDialog]] = {
     "about": lambda driver: about_dialog(driver.window),
     "shortcuts": lambda driver: ShortcutSheet(driver.window, [driver.window.action("menu.run")]),
     "report": lambda driver: ReportDialog(driver.window, "What happened?"),
     "fault": lambda driver: FaultDialog(driver.window, "Traceback", "Also in the log."),
-    "change": complete_change_dialog,
     "update": lambda driver: UpdateDialog(driver.window, Release("9.9.9", ("Faster",)), "https://example.org"),
     "cautions": lambda driver: CautionsDialog(driver.services.theme, BUSY, driver.window),
     "log": lambda driver: LogDialog(driver.window, lambda: ["a line"], lambda: None),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.doctor.diagnosis import Diagnosis
 from app.core.doctor.rules import diagnose
@@ -18,7 +18,7 @@ from app.gui.run.verdict_dialog import VerdictDialog
 from tests.core.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, work
 from tests.core.result_file.results import GOLDEN
 from tests.core.storage.storing import store
-from tests.gui.driving import Driver
+from tests.gui.driving import Driver, slot_place
 from tests.gui.pages.results.using import save_to
 from tests.gui.shell.test_imports import drop
 from tests.saying import said
@@ -151,22 +151,14 @@ def test_seeing_why_the_gpu_is_not_used_takes_two(
         return diagnosis
 
     monkeypatch.setattr(doctor_view, "examine", examine)
-    bar = driver.window.menuBar()
-    action = driver.window.action("menu.doctor")
-    entry = next(each for each in bar.actions() if action in menu_of(each.menu()).actions())
-    hand.click(bar, bar.actionGeometry(entry).center())
-    menu = menu_of(entry.menu())
-    driver.until(menu.isVisible)
-    hand.click(menu, menu.actionGeometry(action).center())
+    bar, action = driver.window.side_bar, driver.window.action("menu.doctor")
+    hand.click(bar.menu_button)
+    driver.until(bar.menu.isVisible)
+    hand.click(bar.menu, bar.menu.actionGeometry(action).center())
     doctor = driver.window.hardware.doctor
     title = signal("gpu_too_new").title
     driver.until(lambda: doctor.isVisible() and doctor.head.text().endswith(f"{title}."))
     assert hand.clicks <= 2
-
-
-def menu_of(menu: object) -> QMenu:
-    assert isinstance(menu, QMenu)
-    return menu
 
 
 @pytest.mark.slow
@@ -184,7 +176,7 @@ def test_todays_network_is_run_from_compare_with_one_click(driver: Driver, hand:
     driver.until(lambda: compare.bar_list.slot is not None)
     driver.page.setup.run_requested.disconnect()  # a real run takes long
     driver.page.setup.run_requested.connect(lambda spec, _: asked.append(spec.workload))
-    hand.click(compare.bar_list, QPoint(compare.bar_list.width() // 2, 8))
+    hand.click(compare.bar_list, slot_place(compare.bar_list))
     assert driver.window.page is driver.page
     assert asked == ["resnet50_224"]
     assert hand.clicks <= 1

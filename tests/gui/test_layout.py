@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QGridLa
 
 from app.core.records import Plan
 from app.core.storage.database import Database
-from app.gui.pages.ab.setup import SEVERAL
+from app.gui.pages.lab.ab.setup import SEVERAL
 from app.gui.shell.pages import PAGES
 from app.gui.style.tokens import TITLE_PX
 from app.gui.widgets.form_scroll import LEAST_PX, FormScroll
@@ -107,6 +107,7 @@ def forms(driver: Driver) -> list[tuple[QWidget, QWidget]]:
     for code in ("benchmark", "ab"):
         window.show_page(code)
         if code == "ab":
+            window.ab.setup.more.button.setChecked(True)
             window.ab.setup.what.setCurrentIndex(window.ab.setup.what.findData(SEVERAL))
         QApplication.processEvents()
         for grid in window.page.findChildren(QGridLayout):

@@ -118,7 +118,7 @@ def ask_to_quit(driver: Driver) -> None:
     driver.wait_for_result()
 
 
-QUESTIONS = {"type in": lambda driver: driver.window.imports.type_in(), "run": ask_to_run, "quit": ask_to_quit}
+QUESTIONS = {"run": ask_to_run, "quit": ask_to_quit}
 
 
 @pytest.mark.slow

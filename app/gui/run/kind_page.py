@@ -15,7 +15,7 @@ from app.core.records import Group
 from app.core.report.card import Figure, ShareCard
 from app.core.storage.database import Database
 from app.gui.charts.figure import FigureView
-from app.gui.run.plan_layout import ResultCard, lay_out_halves, name_box
+from app.gui.run.plan_layout import ResultCard, SetupOrResult, lay_out_halves, name_box
 from app.gui.run.plan_page import HISTORY_LIMIT, PlanPage, PlanSetup
 from app.gui.run.plan_progress import HEIGHT_PX, PlanProgress
 from app.gui.services.bundle import Services
@@ -31,21 +31,22 @@ class PageTexts:
     """Message codes of the texts on a page.
 
     Attributes:
+        title, purpose, nothing: Heading of the page, its purpose, and the heading of the instructions.
+        steps: The icon and sentence for each step of the instructions.
         running: Message stating that one of the page's plans is in progress.
         table: Name of the table; "" for none.
-        nothing, steps: Heading of the instructions, and the icon and sentence for each step.
         export, exported: Title of the file dialog for exports, and the final notification.
     """
 
-    title: str
-    purpose: str
     running: str
     earlier: str
     table: str
-    nothing: str
-    steps: Sequence[tuple[str, str]]
     export: str
     exported: str
+    title: str = ""
+    purpose: str = ""
+    nothing: str = ""
+    steps: Sequence[tuple[str, str]] = ()
 
 
 class KindPage(PlanPage[PlanReport]):
@@ -88,7 +89,7 @@ class KindPage(PlanPage[PlanReport]):
         self.export_button = Button(services.theme, sentence("plan_page.export"), "file-down", gives_way=True)
         self.export_button.clicked.connect(self.export)
         self.charts.activated.connect(self._show_figure)
-        self._lay_out(below)
+        self._card = self._lay_out(self._result(), below)
         self._show_state()
 
     @property
@@ -187,7 +188,7 @@ class KindPage(PlanPage[PlanReport]):
             self._setup.set_busy(sentence(self.running) if live else bridge.busy_text)
         self.history.setVisible(self.history.count() > 0 and not live)
         self.foot.setVisible(live)
-        self._card.show_result(is_there=result is not None)
+        self._card.show_result(is_there=self.shows_answer)
         self._shown = result
         if result is not None:
             self.resume_button.setVisible(not bridge.is_running and not result.is_finished)
@@ -196,7 +197,7 @@ class KindPage(PlanPage[PlanReport]):
             self.share_button.setVisible(not live)
             has_values = any(run.value is not None for run in result.group.runs)
             self.export_button.setVisible(not live and has_values)
-            self.state_changed.emit()
+        self.state_changed.emit()
         if live:
             self._show_progress()
 
@@ -233,9 +234,9 @@ class KindPage(PlanPage[PlanReport]):
         place = self.charts.currentIndex()
         self.view.show_figure(self._figures[place] if 0 <= place < len(self._figures) else None)
 
-    def _lay_out(self, below: QWidget | None) -> None:
-        texts = self._texts
-        name_box(self.history, texts.earlier)
+    def _result(self) -> QWidget:
+        """Return the widget that displays a result."""
+        name_box(self.history, self._texts.earlier)
         name_box(self.charts, "plan_page.which_chart")
         commands = row(None, self.export_button, self.share_button)
         shown = QWidget()
@@ -244,5 +245,10 @@ class KindPage(PlanPage[PlanReport]):
         whole = column(self.headline, scrolled(self.more, above, self.view, self.table, None), commands)
         whole.setStretch(1, 1)
         shown.setLayout(whole)
-        self._card = ResultCard(texts.nothing, texts.steps, self.history, shown=shown, foot=self.foot, below=below)
-        lay_out_halves(self, (texts.title, texts.purpose), self._setup, self._card)
+        return shown
+
+    def _lay_out(self, shown: QWidget, below: QWidget | None) -> ResultCard | SetupOrResult:
+        texts = self._texts
+        card = ResultCard(texts.nothing, texts.steps, self.history, shown=shown, foot=self.foot, below=below)
+        lay_out_halves(self, (texts.title, texts.purpose), self._setup, card)
+        return card

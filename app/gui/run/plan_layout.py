@@ -46,6 +46,26 @@ class ResultCard(Card):
         self.stack.setCurrentIndex(1 if is_there else 0)
 
 
+class SetupOrResult(QStackedWidget):
+    """Displays the setup of a plan, or its result instead.
+
+    Args:
+        shown: Widget that displays a result.
+        foot: Widget that displays the progress.
+    """
+
+    def __init__(self, setup: QWidget, shown: QWidget, foot: QWidget) -> None:
+        super().__init__()
+        card = Card()
+        card.body.addWidget(shown, stretch=1)
+        card.body.addWidget(foot)
+        self.addWidget(setup)
+        self.addWidget(card)
+
+    def show_result(self, *, is_there: bool) -> None:
+        self.setCurrentIndex(1 if is_there else 0)
+
+
 def name_box(box: QComboBox, code: str) -> None:
     """Set a box's tooltip and its name for screen readers, and allow the box to be narrow."""
     box.setAccessibleName(sentence(code))
@@ -53,9 +73,7 @@ def name_box(box: QComboBox, code: str) -> None:
     give_way(box)
 
 
-def lay_out_halves(
-    page: QWidget, head: tuple[str, str], setup: QWidget | None, result: QWidget, shares: tuple[int, int] = (3, 7)
-) -> None:
+def lay_out_halves(page: QWidget, head: tuple[str, str], setup: QWidget | None, result: QWidget) -> None:
     """Lay out a page in two halves.
 
     Args:
@@ -63,13 +81,12 @@ def lay_out_halves(
         head: Message codes of the title and purpose.
         setup: Widget on the left, if there is one.
         result: Widget on the right.
-        shares: Relative widths of the two halves.
     """
     halves = QHBoxLayout()
     halves.setSpacing(2 * GAP_PX)
     if setup is not None:
-        halves.addWidget(setup, stretch=shares[0])
-    halves.addWidget(result, stretch=shares[1])
+        halves.addWidget(setup, stretch=3)
+    halves.addWidget(result, stretch=7)
     layout = QVBoxLayout(page)
     layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
     layout.setSpacing(GAP_PX + 4)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
@@ -23,11 +23,9 @@ from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
-if TYPE_CHECKING:  # studies don't need the suite's code, nor the reverse
-    pass
-
 TEXT_INTERVAL_S = 0.2
 HISTORY_LIMIT = 50
+FORM_MAX_PX = 720
 
 
 class PlanResult(Protocol):
@@ -67,9 +65,6 @@ class PlanActions(Protocol):
     def cancel_button(self) -> Button:
         """The button that cancels the current run. The page connects it."""
 
-    def hide(self) -> None:
-        """Hide the bar, because the plan has ended."""
-
 
 Result = TypeVar("Result", bound=PlanResult)
 
@@ -82,6 +77,7 @@ class PlanPage(QWidget, Generic[Result]):
         running: Code of the message stating that one of this page's plans is in progress.
         foot: Displays the progress. Its class defines the text about the current run.
         share_button: Shares the displayed plan. Subclasses lay it out.
+        starts_with_newest: Whether the newest plan is displayed until the user chooses another one.
 
     Signals:
         state_changed: Whether there is anything to share may have changed.
@@ -89,6 +85,7 @@ class PlanPage(QWidget, Generic[Result]):
 
     state_changed = Signal()
     code = running = ""
+    starts_with_newest = True
 
     def __init__(self, services: Services, setup: PlanSetup | None, foot: PlanActions) -> None:
         super().__init__()
@@ -122,6 +119,10 @@ class PlanPage(QWidget, Generic[Result]):
         if self.is_live and (running := self._services.bridge.whole_group()) is not None:
             return self._of_running(*running)
         return self._results.get(self.history.currentData() or 0)
+
+    @property
+    def shows_answer(self) -> bool:
+        return self.is_live or self.result is not None
 
     @property
     def can_share(self) -> bool:
@@ -168,8 +169,13 @@ class PlanPage(QWidget, Generic[Result]):
             self.foot.cancel_button.setEnabled(False)
             self._show_progress()
 
+    def close_answer(self) -> None:
+        if not self.is_live:
+            self.history.setCurrentIndex(-1)
+            self._show_state()
+
     def refresh(self, choose: int | None = None) -> None:
-        """Reload the stored plans, and show the one with the number `choose` or, if there is none, the newest."""
+        """Reload the stored plans, and show the one with the number `choose` if it is given."""
         wanted = choose or self.history.currentData()
 
         def look(database: Database) -> tuple[list[Result], Any]:
@@ -177,7 +183,8 @@ class PlanPage(QWidget, Generic[Result]):
             if choose is not None and all(each.group.id != choose for each in results):
                 chosen = self._load(database, choose)  # older than those listed
                 results += [chosen] if chosen.group.runs or chosen.left else []
-            shown = next((each for each in results if each.group.id == wanted), results[0] if results else None)
+            newest = results[0] if results and self.starts_with_newest else None
+            shown = next((result for result in results if result.group.id == wanted), newest)
             return results, self._load_more(database, shown)
 
         def done(answer: tuple[list[Result], Any]) -> None:
@@ -187,7 +194,8 @@ class PlanPage(QWidget, Generic[Result]):
             self.history.clear()
             for each in results:
                 self.history.addItem(self._entry(each), each.group.id)
-            self.history.setCurrentIndex(max(0, self.history.findData(wanted)) if results else -1)
+            place = self.history.findData(wanted)
+            self.history.setCurrentIndex(0 if place < 0 and results and self.starts_with_newest else place)
             self._show_state()
 
         self._services.query(look, self._latest.only(done))
@@ -243,7 +251,7 @@ class PlanPage(QWidget, Generic[Result]):
             self._show_state()
             return
         # Keep the current content until the stored plan is loaded. Otherwise an older one would flash up.
-        self.foot.hide()
+        self.foot.cancel_button.setEnabled(False)
         if self._setup is not None:
             self._setup.set_busy("")
         if bridge.trouble is not None:

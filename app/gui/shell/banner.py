@@ -1,9 +1,8 @@
-"""The banner for messages at the bottom of the pages."""
+"""The banner for messages below the pages."""
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy
 
 from app.core.messages import sentence
 from app.gui.style.theme import Theme
@@ -12,22 +11,16 @@ from app.gui.widgets.basics import Button, Tone, label, set_tone
 from app.gui.widgets.timers import timer
 
 BANNER_S = 12
-BANNER_WIDTH_PX = 640
 
 
 class Banner(QFrame):
-    """A message that covers the bottom of its parent, and disappears automatically unless it has a tone.
+    """A message that disappears with its page and, unless it has a tone, after a while."""
 
-    Args:
-        parent: Widget to cover. The banner follows its size.
-    """
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._over = parent
-        parent.installEventFilter(self)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("banner")
         self._action: Callable[[], None] | None = None
+        self._stays = False
         self.text = label(wrap=True)
         self.text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.button = Button(theme, "", kind="flat")
@@ -36,7 +29,7 @@ class Banner(QFrame):
         self.close_button.setAccessibleName(sentence("window.close_message"))
         self.close_button.clicked.connect(self.hide)
         row = QHBoxLayout(self)
-        row.setContentsMargins(2 * GAP_PX, GAP_PX // 2, GAP_PX, GAP_PX // 2)
+        row.setContentsMargins(3 * GAP_PX, GAP_PX // 2, GAP_PX, GAP_PX // 2)
         for widget in (self.text, self.button, self.close_button):
             row.addWidget(widget)
         self._timer = timer(self, BANNER_S * 1000, once=True)
@@ -44,24 +37,22 @@ class Banner(QFrame):
         self.hide()
 
     def notify(self, text: str, tone: Tone = "", action: str = "", do: Callable[[], None] | None = None) -> None:
-        """Show a message. Cautions and errors are shown until the user dismisses them.
+        """Show a message. Cautions and errors are shown until the user dismisses them or opens another page.
 
         Args:
             text: One or two sentences.
-            tone: Determines the frame.
+            tone: Determines the frame. A message with a tone and an action stays on all pages.
             action: Text of the button; "" for no button.
             do: Called when the button is clicked.
         """
-        self._action = do
+        self._action, self._stays = do, bool(tone and action)
         self.text.setText(text)
         self.setAccessibleName(text)
         self.button.setText(action)
         self.button.setAccessibleName(action)
         self.button.setVisible(bool(action))
         set_tone(self, tone)
-        self._place()
         self.show()
-        self.raise_()
         self._timer.stop()
         if not tone:
             self._timer.start()
@@ -70,16 +61,9 @@ class Banner(QFrame):
     def goes_by_itself(self) -> bool:
         return self._timer.isActive()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Resize:
-            self._place()
-        return False
-
-    def _place(self) -> None:
-        parent = self._over
-        width = min(BANNER_WIDTH_PX, parent.width() - 4 * GAP_PX)
-        height = max(self.heightForWidth(width), self.sizeHint().height())
-        self.setGeometry((parent.width() - width) // 2, parent.height() - height - 3 * GAP_PX, width, height)
+    def leave_page(self) -> None:
+        if not self._stays:
+            self.hide()
 
     def _act(self) -> None:
         self.hide()

@@ -1,4 +1,4 @@
-"""Imports other people's results from dropped, chosen or pasted files, or from a typed short form."""
+"""Imports other people's results from dropped, chosen or pasted files, or from pasted text."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtCore import QEvent, QMimeData, QObject, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.core.errors import UsageError
 from app.core.messages import sentence
@@ -76,12 +76,6 @@ class ResultImports(QObject):
         names, _ = QFileDialog.getOpenFileNames(self._window, title, folder, kinds)
         if names:
             self.start([Path(name) for name in names])
-
-    def type_in(self) -> None:
-        title, question = sentence("imports_page.title"), sentence("imports_page.enter")
-        text, is_given = QInputDialog.getMultiLineText(self._window, title, question)
-        if is_given and text.strip():
-            self._start_text(text)
 
     def paste(self) -> None:
         """Import the clipboard's content: files, a picture with a QR code, or the text of results."""

@@ -1,20 +1,15 @@
 """The main window, with sidebar, pages, menu and messages. Asks for confirmation before closing during a run."""
 
 import logging
+import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from PySide6.QtCore import QSize, QTimer, QUrl, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QDesktopServices, QGuiApplication, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QMainWindow,
-    QMenu,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtCore import QSize, QTimer, Signal
+from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QWidget
+from shiboken6 import isValid
 
 import app
 from app.core.errors import AppError
@@ -30,25 +25,33 @@ from app.gui.shell.imports import ResultImports
 from app.gui.shell.pages import PAGES, PageEntry
 from app.gui.shell.side_bar import SideBar
 from app.gui.shell.zoom import Zoom
-from app.gui.widgets.basics import Button, Tone
+from app.gui.widgets.basics import Button, Tone, column
 from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog, about_dialog, ask
-from app.gui.widgets.tab_order import bring_into_view, order_tabs
+from app.gui.widgets.tab_order import bring_into_view, heir_of, order_tabs
 from workloads.protocol.spec import RunSpec
 
 if TYPE_CHECKING:
-    from app.gui.pages.ab.page import AbPage
     from app.gui.pages.compare.page import ComparePage
     from app.gui.pages.hardware.page import HardwarePage
+    from app.gui.pages.lab.ab.page import AbPage
+    from app.gui.pages.lab.page import LabPage
+    from app.gui.pages.lab.studies.page import StudiesPage
     from app.gui.pages.results.page import ResultsPage
     from app.gui.pages.settings.page import SettingsPage
-    from app.gui.pages.studies.page import StudiesPage
     from app.gui.pages.suite.page import SuitePage
     from app.gui.run.plan_page import PlanPage
-    from app.gui.shell.change_dialog import Question
 
 # A worker that doesn't respond is killed after 8 s. Don't wait much longer.
 CLOSE_PATIENCE_MS = 10_000
 SMALLEST_PX = (800, 480)
+HAS_MENU_BAR = sys.platform == "darwin"
+# The menu bar's menus where the system has one. Elsewhere, a single menu contains all entries.
+MENUS = {
+    "menu.file": ("imports_page.menu", "plan_page.export", *(["menu.settings"] if HAS_MENU_BAR else [])),
+    "menu.view": ("menu.zoom_in", "menu.zoom_out", "menu.zoom_reset"),
+    "menu.help": ("menu.shortcuts", "menu.method", "menu.doctor", "menu.report", "menu.updates", "menu.about"),
+    "menu.quit": ("menu.quit",),
+}
 _log = logging.getLogger(__name__)
 
 
@@ -62,23 +65,24 @@ class MainWindow(QMainWindow):
         self._services = services
         services.theme.dress(self)
         self._closing = self._awaits_engine = False
+        self._lost_focus: QWidget | None = None  # had the focus before it was hidden or disabled
         self.wants_restart = False  # whether to restart the app after closing
         self.setWindowTitle("Epochmark")
         self.setMinimumSize(*SMALLEST_PX)
         self.benchmark = BenchmarkPage(services)
         self._pages: dict[str, QWidget] = {"benchmark": self.benchmark}
         self._code = "benchmark"
-        self.side_bar = SideBar(services.theme, PAGES)
+        self.side_bar = SideBar(services.theme, [page for page in PAGES if not page.under])
         self.stack = QStackedWidget()
-        self.banner = Banner(services.theme, self.stack)
+        self.banner = Banner(services.theme)
         self.stack.addWidget(self.benchmark)
-        self.stack.currentChanged.connect(self.banner.raise_)  # showing a page moves it to the front
+        self.stack.currentChanged.connect(self.banner.leave_page)
         self._actions: dict[str, QAction] = {}
         self.imports = ResultImports(services, self, lambda: self._code == "compare")
         self._lay_out()
+        self._make_actions()
         self._make_menu()
         self.side_bar.chosen.connect(self._on_page_chosen)
-        self.side_bar.change_wanted.connect(self._on_change_wanted)
         self.side_bar.mark(self._code)
         services.engines.changed.connect(self._on_engines)
         services.bridge.started.connect(self._on_state)
@@ -99,14 +103,19 @@ class MainWindow(QMainWindow):
         self._on_state()
 
     def show_page(self, code: str) -> None:
-        self.stack.setCurrentWidget(self._made(code))
+        """Show a page, by its code or that of a kind of plans."""
+        entry = _entry(code)
+        self.stack.setCurrentWidget(self._made(entry.code))
+        if entry.code == "lab":
+            self.lab.show_plans(code if code in entry.plans else self.lab.code)
+            code = self.lab.code
         self._code = code
-        self.side_bar.mark(code)
+        self.side_bar.mark(entry.under or entry.code)
         self._on_state()
 
     @property
     def page(self) -> QWidget:
-        return self._pages[self._code]
+        return cast("QWidget", self.stack.currentWidget())
 
     def action(self, code: str) -> QAction:
         return self._actions[code]
@@ -115,12 +124,30 @@ class MainWindow(QMainWindow):
         self.banner.notify(text, tone, action, do)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Move the focus in the current visual order, because pages rebuild their contents."""
+        """Move the focus in the current visual order, because pages rebuild their contents.
+
+        Qt also calls this if the focused widget disappears. The focus then moves to what replaces that widget.
+        """
+        before = self.focusWidget()
+        if _is_lost(before):
+            self._lost_focus = before
+            before.clearFocus()
+            QTimer.singleShot(0, self, self._hand_on_focus)
+            return True
         order_tabs(self)
         has_moved = super().focusNextPrevChild(forward)
         if has_moved and (focused := self.focusWidget()) is not None:
             bring_into_view(focused)
         return has_moved
+
+    def _hand_on_focus(self) -> None:
+        lost = self._lost_focus
+        if lost is None or not isValid(lost) or self.focusWidget() is not None:
+            self._lost_focus = None
+        elif lost.isEnabled() or not lost.isVisible():  # otherwise, it will be hidden or enabled soon
+            self._lost_focus = None
+            if (heir := heir_of(lost)) is not None:
+                heir.setFocus()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """In a narrow window, reduce the sidebar and the pages' buttons to icons."""
@@ -161,12 +188,16 @@ class MainWindow(QMainWindow):
         return cast("ComparePage", self._made("compare"))
 
     @property
+    def lab(self) -> "LabPage":
+        return cast("LabPage", self._made("lab"))
+
+    @property
     def ab(self) -> "AbPage":
-        return cast("AbPage", self._made("ab"))
+        return self.lab.ab
 
     @property
     def studies(self) -> "StudiesPage":
-        return cast("StudiesPage", self._made("studies"))
+        return self.lab.studies
 
     @property
     def suite(self) -> "SuitePage":
@@ -196,8 +227,10 @@ class MainWindow(QMainWindow):
             self.results.change_requested.connect(self._on_change_wanted)
             self.results.page_requested.connect(self._on_page_of_group)
             self.imports.changed.connect(lambda _: self.results.refresh())
-        if _entry(code).has_plans:
-            self._result_page(code).state_changed.connect(self._on_state)
+        for kind in _entry(code).plans:
+            self._result_page(kind).state_changed.connect(self._on_state)
+        if code == "lab":
+            self.lab.shown.connect(self._on_lab_page)
         if code == "compare":
             self.compare.run_chosen.connect(self._on_run_chosen)
             self.compare.import_wanted.connect(self.imports.choose)
@@ -217,75 +250,76 @@ class MainWindow(QMainWindow):
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(0)
         whole.addWidget(self.side_bar)
-        whole.addWidget(self.stack, stretch=1)
+        pages = column(self.stack, self.banner, spacing_px=0)
+        pages.setStretch(0, 1)
+        whole.addLayout(pages, stretch=1)
         centre = QWidget()
         centre.setLayout(whole)
         self.setCentralWidget(centre)
 
-    def _make_menu(self) -> None:
-        keys = QKeySequence.StandardKey
-        bench, roles = self.benchmark, QAction.MenuRole
-        file = self.menuBar().addMenu(sentence("menu.file"))
-        self._add(file, "menu.run", "Ctrl+R", self._on_run)
-        self._add(file, "menu.cancel", "Ctrl+.", self._on_cancel)
-        file.addSeparator()
-        self._add(file, "menu.share", "Ctrl+Shift+S", lambda: self._shown().share())
-        self._add(file, "menu.save_picture", keys.Save, lambda: self._shown().save_picture())
-        self._add(file, "plan_page.export", "Ctrl+E", self._on_export)
-        self._add(file, "imports_page.menu", "Ctrl+O", self.imports.choose)
-        self._add(file, "imports_page.type", "", self.imports.type_in)
-        file.addSeparator()
-        self._add(file, "menu.settings", "Ctrl+,", lambda: self.show_page("settings")).setMenuRole(
-            roles.PreferencesRole
-        )
-        self._add(file, "menu.quit", keys.Quit, self.close).setMenuRole(roles.QuitRole)
-        edit = self.menuBar().addMenu(sentence("menu.edit"))
-        self._add(edit, "menu.undo_delete", keys.Undo, self._on_undo)
-        self._add(edit, "button.copy_result", "Ctrl+Shift+C", lambda: self._shown().copy_text())
-        self._add(edit, "menu.copy_picture", "Ctrl+Shift+P", lambda: self._shown().copy_picture())
-        self._add(edit, "imports_page.paste", keys.Paste, self.imports.paste)
-        view = self.menuBar().addMenu(sentence("menu.view"))
+    def _make_actions(self) -> None:
+        keys, roles, bench = QKeySequence.StandardKey, QAction.MenuRole, self.benchmark
+        self._add("menu.run", self._on_run, "Ctrl+R")
+        self._add("menu.cancel", self._on_cancel, "Ctrl+.")
+        self._add("menu.share", lambda: self._shown().share(), "Ctrl+Shift+S")
+        self._add("menu.save_picture", lambda: self._shown().save_picture(), keys.Save)
+        self._add("menu.copy_picture", lambda: self._shown().copy_picture(), "Ctrl+Shift+P")
+        self._add("button.copy_result", lambda: self._shown().copy_text(), "Ctrl+Shift+C")
+        self._add("plan_page.export", self._on_export, "Ctrl+E")
+        self._add("imports_page.menu", self.imports.choose, "Ctrl+O")
+        self._add("imports_page.paste", self.imports.paste, keys.Paste)
+        self._add("menu.undo_delete", self._on_undo, keys.Undo)
         for number, page in enumerate(PAGES, 1):
-            self._add(view, page.title, f"Ctrl+{number}", partial(self._on_page_chosen, page.code))
-        self._add(view, "change_dialog.open", "", self._on_change_wanted)
-        view.addSeparator()
+            self._add(page.title, partial(self._on_page_chosen, page.code), f"Ctrl+{number}")
+        self._add("menu.settings", lambda: self.show_page("settings"), "Ctrl+,", role=roles.PreferencesRole)
         zoom = Zoom(self._services, QSize(*SMALLEST_PX), self._on_restart)
-        self._add(view, "menu.zoom_in", "Ctrl++", lambda: zoom.larger(self.screen().availableSize())).setShortcuts(
-            [QKeySequence("Ctrl++"), QKeySequence("Ctrl+=")]
-        )
-        self._add(view, "menu.zoom_out", "Ctrl+-", zoom.smaller)
-        self._add(view, "menu.zoom_reset", "Ctrl+0", zoom.reset)
-        view.addSeparator()
-        self._add(view, "log.title", "Ctrl+L", bench.log_button.click)
-        help_ = self.menuBar().addMenu(sentence("menu.help"))
-        self._add(help_, "menu.shortcuts", keys.HelpContents, self._on_shortcuts).setShortcuts(
-            [QKeySequence("F1"), QKeySequence("?")]
-        )
+        self._add("menu.zoom_in", lambda: zoom.larger(self.screen().availableSize()), "Ctrl++", "Ctrl+=")
+        self._add("menu.zoom_out", zoom.smaller, "Ctrl+-")
+        self._add("menu.zoom_reset", zoom.reset, "Ctrl+0")
+        self._add("log.title", bench.log_button.click, "Ctrl+L")
+        self._add("menu.shortcuts", self._on_shortcuts, "F1", "?")
         if MEASUREMENT.is_file():
-            self._add(help_, "menu.method", "", lambda: MethodDialog(self).open())
-        self._add(help_, "menu.doctor", "", self._on_doctor)
-        help_.addSeparator()
-        self._add(help_, "menu.data_folder", "", lambda: self._open(self._services.paths.data))
-        self._add(help_, "menu.report", "", self._on_report)
+            self._add("menu.method", lambda: MethodDialog(self).open())
+        self._add("menu.doctor", self._on_doctor)
+        self._add("menu.report", self._on_report)
         if app.PROJECT_URL:
-            self._add(help_, "menu.updates", "", self._on_updates)
-        self._add(help_, "menu.about", "", lambda: about_dialog(self).exec()).setMenuRole(roles.AboutRole)
+            self._add("menu.updates", self._on_updates)
+        self._add("menu.about", lambda: about_dialog(self).exec(), role=roles.AboutRole)
+        self._add("menu.quit", self.close, keys.Quit, role=roles.QuitRole)
+
+    def _make_menu(self) -> None:
+        self.side_bar.menu_button.setVisible(not HAS_MENU_BAR)
+        for title, codes in MENUS.items():
+            menu = self.menuBar().addMenu(sentence(title)) if HAS_MENU_BAR else self.side_bar.menu
+            menu.addActions([self._actions[code] for code in codes if code in self._actions])
+            menu.addSeparator()
 
     def _add(
-        self, menu: QMenu, code: str, key: QKeySequence.StandardKey | str, do: Callable[[], object]
-    ) -> QAction:
+        self,
+        code: str,
+        do: Callable[[], object],
+        *keys: QKeySequence.StandardKey | str,
+        role: QAction.MenuRole = QAction.MenuRole.NoRole,
+    ) -> None:
         action = QAction(sentence(code), self)
-        action.setShortcut(QKeySequence(key))
+        action.setShortcuts([QKeySequence(key) for key in keys])
+        action.setMenuRole(role)
         action.triggered.connect(lambda _=False: do())
-        menu.addAction(action)
+        self.addAction(action)
         self._actions[code] = action
-        return action
 
     def _on_page_chosen(self, code: str) -> None:
-        """Show a page. The Results page starts with its list, even if a run is open."""
+        """Show a page. Results and the Lab start with their lists, even if a result is open."""
         self.show_page(code)
         if code == "results":
             self.results.show_list()
+        elif code == "lab":
+            self.lab.ask()
+
+    def _on_lab_page(self, code: str) -> None:
+        if _entry(self._code).code == "lab":
+            self._code = code
+            self._on_state()
 
     def _on_install_wanted(self, engine: str) -> None:
         """Open the settings so that the user can install an engine.
@@ -316,7 +350,7 @@ class MainWindow(QMainWindow):
 
     def _on_page_of_group(self, code: str, group_id: int) -> None:
         self.show_page(code)
-        cast("PlanPage[Any]", self._made(code)).refresh(choose=group_id)
+        cast("PlanPage[Any]", self._result_page(code)).refresh(choose=group_id)
 
     def _on_run_chosen(self, run_id: int) -> None:
         self.show_page("results")
@@ -334,20 +368,10 @@ class MainWindow(QMainWindow):
         self.show_page("compare")
         self.compare.show_runs(ids)
 
-    def _on_change_wanted(self, spec: RunSpec | None = None) -> None:
-        """Ask what to vary, starting from a run's spec if there is one, and open the page for this comparison."""
-        from app.gui.shell.change_dialog import ChangeDialog  # opening the window doesn't need it
-
-        dialog = ChangeDialog(self._services, self)
-        dialog.chosen.connect(partial(self._on_change_chosen, spec))
-        dialog.open()
-
-    def _on_change_chosen(self, spec: RunSpec | None, question: "Question") -> None:
-        self.show_page(question.page)
-        if question.page == "ab":
-            self.ab.setup.vary(question.choice, spec)
-        elif question.page == "studies":
-            self.studies.setup.vary(question.choice, spec)
+    def _on_change_wanted(self, spec: RunSpec) -> None:
+        """Open the Lab so that the user can compare settings, starting from a run's."""
+        self.show_page("ab")
+        self.ab.setup.vary(spec)
 
     def _on_compare_workload(self, workload: str) -> None:
         self.show_page("compare")
@@ -373,10 +397,6 @@ class MainWindow(QMainWindow):
         self.hardware.show_view("doctor")
         if self.hardware.doctor.diagnosis is None:
             self.hardware.doctor.examine()
-
-    def _open(self, path: Path) -> None:
-        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
-            self.notify(sentence("settings.folder_not_opened", folder=str(path)), "caution", "", None)
 
     def _on_restart(self) -> None:
         self.wants_restart = self.close()
@@ -410,7 +430,10 @@ class MainWindow(QMainWindow):
 
     def _result_page(self, code: str) -> "BenchmarkPage | PlanPage[Any]":
         """Return the plan page with this code; for any other code, the Benchmark page."""
-        return cast("PlanPage[Any]", self._made(code)) if _entry(code).has_plans else self.benchmark
+        entry = _entry(code)
+        if not entry.plans:
+            return self.benchmark
+        return self.lab.pages[code] if entry.code == "lab" else cast("PlanPage[Any]", self._made(entry.code))
 
     def _on_run(self) -> None:
         self.show_page("benchmark")
@@ -426,6 +449,7 @@ class MainWindow(QMainWindow):
         self.results.undo()
 
     def _on_state(self, *_: object) -> None:
+        QTimer.singleShot(0, self, self._hand_on_focus)
         running = self._services.bridge.is_running
         self._actions["menu.run"].setEnabled(not running)
         self._actions["menu.cancel"].setEnabled(running)
@@ -456,4 +480,8 @@ class MainWindow(QMainWindow):
 
 
 def _entry(code: str) -> PageEntry:
-    return next(entry for entry in PAGES if entry.code == code)
+    return next(entry for entry in PAGES if code in (entry.code, *entry.plans))
+
+
+def _is_lost(focused: QWidget | None) -> bool:
+    return focused is not None and not (focused.isVisible() and focused.isEnabled())

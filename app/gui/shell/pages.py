@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
-from typing import Literal
 
 from PySide6.QtWidgets import QWidget
 
@@ -17,16 +16,16 @@ class PageEntry:
     Attributes:
         code: Name of the page's package in app/gui/pages.
         widget: Name of the class in page.py. Its only argument is `services`.
-        has_plans: Whether the page is a `PlanPage`, for one kind of plan.
-        section: Part of the sidebar: "" at the top, "lab" below a line and a heading, "foot" at the bottom.
+        plans: Codes of the kinds of plans that the page runs and displays. For each, there is a `PlanPage`.
+        under: Code of the page whose entry in the sidebar is marked; "" if the page has an entry itself.
     """
 
     code: str
     title: str
     icon: str
     widget: str
-    has_plans: bool = False
-    section: Literal["", "lab", "foot"] = ""
+    plans: tuple[str, ...] = ()
+    under: str = ""
 
     def load(self) -> ModuleType:
         return import_module(f"app.gui.pages.{self.code}.page")
@@ -41,9 +40,8 @@ PAGES = (
     PageEntry("benchmark", "page.benchmark", "gauge", "BenchmarkPage"),
     PageEntry("results", "page.results", "list", "ResultsPage"),
     PageEntry("compare", "page.compare", "chart-bar-decreasing", "ComparePage"),
-    PageEntry("suite", "group.kind_suite", "trophy", "SuitePage", has_plans=True),
-    PageEntry("ab", "group.kind_ab", "scale", "AbPage", has_plans=True, section="lab"),
-    PageEntry("studies", "page.studies", "chart-line", "StudiesPage", has_plans=True, section="lab"),
-    PageEntry("hardware", "page.hardware", "cpu", "HardwarePage", section="foot"),
-    PageEntry("settings", "page.settings", "settings", "SettingsPage", section="foot"),
+    PageEntry("lab", "page.lab", "flask-conical", "LabPage", plans=("ab", "studies")),
+    PageEntry("settings", "page.settings", "settings", "SettingsPage"),
+    PageEntry("suite", "group.kind_suite", "trophy", "SuitePage", plans=("suite",), under="benchmark"),
+    PageEntry("hardware", "page.hardware", "cpu", "HardwarePage", under="settings"),
 )

@@ -1,17 +1,17 @@
-"""The sidebar with the list of pages."""
+"""The sidebar with the list of pages, and the button of the menu."""
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QFrame, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QMenu, QVBoxLayout
 
 from app.core.messages import sentence
 from app.gui.shell.pages import PageEntry
 from app.gui.style.icons import application_icon
 from app.gui.style.theme import Theme
-from app.gui.style.tokens import GAP_PX, LABEL_PX, WIDE_WINDOW_PX
-from app.gui.widgets.basics import Button, label, line, row, set_tip
+from app.gui.style.tokens import GAP_PX, WIDE_WINDOW_PX
+from app.gui.widgets.basics import Button, label, row, set_tip
 
 WIDTH_PX, NARROW_PX = 176, 64
 MARGIN_PX, NARROW_MARGIN_PX = 5, 12
@@ -20,12 +20,12 @@ MARGIN_PX, NARROW_MARGIN_PX = 5, 12
 class SideBar(QFrame):
     """Lists the pages as buttons.
 
-    Signals:
-        change_wanted: The user wants to compare something, without choosing a page.
+    Attributes:
+        places: The buttons, by code of the page.
+        menu: Opened by `menu_button`, which is hidden where the system has a menu bar.
     """
 
     chosen = Signal(str)
-    change_wanted = Signal()
 
     def __init__(self, theme: Theme, pages: Sequence[PageEntry]) -> None:
         super().__init__()
@@ -42,29 +42,22 @@ class SideBar(QFrame):
         self._head = head
         layout.addLayout(head)
         self.places: dict[str, Button] = {}
-        self._titles = {page.code: sentence(page.title) for page in pages}
-        self._lab = label(sentence("window.lab"), LABEL_PX, muted=True)
-        self._lab.setContentsMargins(10, 0, 0, 0)
-        self.change_button = Button(theme, "", "sliders-horizontal", kind="place")
-        self.change_button.setAutoExclusive(False)  # it opens a dialog
-        self.change_button.setCheckable(False)
-        self.change_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.change_button.clicked.connect(lambda _=False: self.change_wanted.emit())
-        section = ""
+        self._buttons: dict[Button, str] = {}  # with their titles
         for page in pages:
-            if page.section != section:
-                section = page.section
-                if section == "lab":
-                    layout.addSpacing(GAP_PX)
-                    layout.addWidget(line())
-                    layout.addWidget(self._lab)
-                    layout.addWidget(self.change_button)
-                else:
-                    layout.addStretch(1)
-            place = Button(theme, self._titles[page.code], page.icon, kind="place")
+            place = Button(theme, "", page.icon, kind="place")
             place.clicked.connect(lambda _=False, code=page.code: self.chosen.emit(code))
             layout.addWidget(place)
             self.places[page.code] = place
+            self._buttons[place] = sentence(page.title)
+        self.menu = QMenu(self)
+        self.menu_button = Button(theme, "", "menu", kind="place")
+        self.menu_button.setAutoExclusive(False)  # it isn't a page
+        self.menu_button.setCheckable(False)
+        self.menu_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.menu_button.clicked.connect(self._open_menu)
+        self._buttons[self.menu_button] = sentence("menu.title")
+        layout.addStretch(1)
+        layout.addWidget(self.menu_button)
         self._show_titles()
 
     def fit(self, window_px: int) -> bool:
@@ -76,21 +69,22 @@ class SideBar(QFrame):
         self._show_titles()
         return True
 
+    def mark(self, code: str) -> None:
+        self.places[code].setChecked(True)
+
+    def _open_menu(self) -> None:
+        height_px = self.menu.sizeHint().height()
+        self.menu.popup(self.menu_button.mapToGlobal(QPoint(0, -height_px)))
+
     def _show_titles(self) -> None:
         is_narrow = self._is_narrow
-        for part in (self._name, self._lab):
-            part.setVisible(not is_narrow)
+        self._name.setVisible(not is_narrow)
         self.setFixedWidth(NARROW_PX if is_narrow else WIDTH_PX)
         margin = NARROW_MARGIN_PX if is_narrow else MARGIN_PX
         self._layout.setContentsMargins(margin, 2 * GAP_PX, margin, 2 * GAP_PX)
         self._head.setContentsMargins(8 if is_narrow else 11, 0, 0, 2 * GAP_PX)  # in line with the icons below
         self._layout.setSpacing(0 if is_narrow else 4)  # narrow windows may be low as well
-        entries = [(place, self._titles[code], "") for code, place in self.places.items()]
-        entries.append((self.change_button, sentence("change_dialog.open"), sentence("change_dialog.open_tip")))
-        for place, title, tip in entries:
-            place.setText("" if is_narrow else title)
-            place.setAccessibleName(title)
-            set_tip(place, title if is_narrow else tip)
-
-    def mark(self, code: str) -> None:
-        self.places[code].setChecked(True)
+        for button, title in self._buttons.items():
+            button.setText("" if is_narrow else title)
+            button.setAccessibleName(title)
+            set_tip(button, title if is_narrow else "")

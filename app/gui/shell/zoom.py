@@ -9,10 +9,9 @@ from PySide6.QtCore import QSize
 
 from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.settings import stored_zoom_pct
+from app.core.settings import ZOOM_STEPS_PCT, stored_zoom_pct
 from app.gui.services.bundle import Services
 
-STEPS_PCT = (80, 90, 100, 110, 125, 150, 175, 200)
 USUAL_PCT = 100
 VARIABLE = "QT_SCALE_FACTOR"
 
@@ -47,34 +46,32 @@ class Zoom:
         self._now_pct = services.preferences.settings.zoom_pct  # the zoom that is in effect
 
     def larger(self, screen: QSize) -> None:
-        """Zoom in by one step, unless the window would no longer fit on the screen."""
         now_pct = self._services.preferences.settings.zoom_pct
-        next_pct = next((step for step in STEPS_PCT if step > now_pct), now_pct)
-        if next_pct in (now_pct, USUAL_PCT) or self._fits(next_pct, screen):
-            self._store(next_pct)
-        else:
-            refused = sentence("zoom.no_room", zoom_pct=next_pct, kept_pct=now_pct)
-            self._services.notify(refused, "caution", "", None)
+        self.choose(next((step for step in ZOOM_STEPS_PCT if step > now_pct), now_pct), screen)
 
     def smaller(self) -> None:
         now_pct = self._services.preferences.settings.zoom_pct
-        self._store(next((step for step in reversed(STEPS_PCT) if step < now_pct), now_pct))
+        self._store(next((step for step in reversed(ZOOM_STEPS_PCT) if step < now_pct), now_pct))
 
     def reset(self) -> None:
         self._store(USUAL_PCT)
+
+    def choose(self, zoom_pct: int, screen: QSize) -> None:
+        """Store a zoom, or the largest one with which the window fits on the screen."""
+        limit_pct = max(step for step in ZOOM_STEPS_PCT if step <= USUAL_PCT or self._fits(step, screen))
+        self._store(min(zoom_pct, limit_pct), is_limit=zoom_pct > limit_pct)
 
     def _fits(self, zoom_pct: int, screen: QSize) -> bool:
         room = screen * (self._now_pct / zoom_pct)
         return room.width() >= self._smallest.width() and room.height() >= self._smallest.height()
 
-    def _store(self, zoom_pct: int) -> None:
+    def _store(self, zoom_pct: int, *, is_limit: bool = False) -> None:
         try:
             self._services.preferences.change(zoom_pct=zoom_pct)
         except AppError as error:
             self._services.complain(error)
             return
-        if zoom_pct == self._now_pct:
-            self._services.notify(sentence("zoom.stays", zoom_pct=zoom_pct), "", "", None)
-            return
-        action = "" if self._services.bridge.is_running else sentence("zoom.restart")
-        self._services.notify(sentence("zoom.next_start", zoom_pct=zoom_pct), "", action, self._restart)
+        is_applied = zoom_pct == self._now_pct
+        code = "zoom.limit" if is_limit else "zoom.stays" if is_applied else "zoom.next_start"
+        action = "" if is_applied or self._services.bridge.is_running else sentence("zoom.restart")
+        self._services.notify(sentence(code, zoom_pct=zoom_pct), "", action, self._restart)

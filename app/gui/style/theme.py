@@ -23,7 +23,7 @@ QLabel[pill="true"][tone="caution"] {{ border-color: {caution}; }}
 QLabel[pill="true"][tone="invalid"] {{ border-color: {invalid}; }}
 QFrame#card {{ background: {surface}; border: 1px solid {border}; border-radius: {radius}px; }}
 QFrame#sideBar {{ background: {surface}; border: none; border-right: 1px solid {border}; }}
-QFrame#banner {{ background: {raised}; border: 1px solid {border}; border-radius: 8px; }}
+QFrame#banner {{ background: {raised}; border: none; border-top: 1px solid {border}; }}
 QFrame#banner[tone="invalid"] {{ border-color: {invalid}; }}
 QFrame#banner[tone="caution"] {{ border-color: {caution}; }}
 QLabel#command {{ background: {window}; border: 1px solid {border}; border-radius: 6px; padding: 4px 8px; }}
@@ -98,7 +98,7 @@ QTableView::item:selected {{ background: {selected}; color: {text}; }}
 QListWidget {{ background: transparent; border: 1px solid transparent; border-radius: 6px; outline: none; }}
 QListWidget:focus {{ border: 1px solid {accent}; }}
 QListWidget::item {{ padding: 5px 8px; border-radius: 6px; }}
-QListWidget::item:hover {{ background: {window}; }}
+QListWidget::item:hover {{ background: {raised}; }}
 QListWidget::item:selected {{ background: {selected}; color: {text}; }}
 QHeaderView {{ background: {surface}; }}
 QHeaderView::section {{ background: {surface}; color: {muted}; border: none; border-bottom: 1px solid {border};
@@ -116,9 +116,6 @@ QScrollBar::handle {{ background: {neutral_bar}; border-radius: 3px; min-height:
 QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page {{ background: none;
     width: 0; height: 0; }}
 
-QMenuBar {{ background: {surface}; border-bottom: 1px solid {border}; padding: 2px 4px; }}
-QMenuBar::item {{ padding: 4px 10px; border-radius: 6px; background: transparent; }}
-QMenuBar::item:selected {{ background: {selected}; }}
 QMenu {{ background: {raised}; border: 1px solid {border}; padding: 4px; }}
 QMenu::item {{ padding: 6px 24px; border-radius: 6px; }}
 QMenu::item:selected {{ background: {selected}; }}

@@ -307,6 +307,25 @@ class Button(QPushButton):
         self.setIcon(icon(self._icon_name, colour, chosen))
 
 
+class Fold(QWidget):
+    """A button that shows and hides its content."""
+
+    def __init__(self, theme: Theme, title: str, *content: QWidget | QLayout | None) -> None:
+        super().__init__()
+        self.button = Button(theme, title, "chevron-right", kind="flat")
+        self.button.setCheckable(True)
+        self.button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self._content = QWidget()
+        self._content.setLayout(column(*content))
+        self._content.hide()
+        self.button.toggled.connect(self._on_toggled)
+        self.setLayout(column(self.button, self._content))
+
+    def _on_toggled(self, is_open: bool) -> None:
+        self._content.setVisible(is_open)
+        self.button.show_icon("chevron-down" if is_open else "chevron-right")
+
+
 def is_narrow(widget: QWidget) -> bool:
     window = widget.window()
     return isinstance(window, QMainWindow) and window.width() < WIDE_WINDOW_PX

@@ -22,6 +22,20 @@ def bring_into_view(widget: QWidget) -> None:
         around = around.parentWidget()
 
 
+def heir_of(lost: QWidget) -> QWidget | None:
+    """Return the widget that should have the focus instead of one that was hidden or disabled.
+
+    This is the main button or, if there is none, the first tab stop next to it.
+    """
+    around: QWidget | None = lost
+    while around is not None:
+        stops = [stop for stop in _stops(around) if stop.isVisible() and stop.isEnabled()]
+        if stops:
+            return next((stop for stop in stops if stop.property("kind") == "primary"), stops[0])
+        around = around.parentWidget()
+    return None
+
+
 def _stops(widget: QWidget) -> Iterator[QWidget]:
     """Yield the tab stops in the order of the layouts, followed by tab stops outside layouts."""
     if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.focusProxy() is None:

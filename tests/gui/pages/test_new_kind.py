@@ -62,7 +62,7 @@ def hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     for code, text in TEXTS.items():
         monkeypatch.setitem(ENGLISH, code, text)
     monkeypatch.setitem(ENGLISH, f"benchmark.{KEY}_running", TEXTS["hidden.running"])
-    entry = HiddenEntry(KEY, "hidden.title", "scale", "KindPage", has_plans=True, section="foot")
+    entry = HiddenEntry(KEY, "hidden.title", "scale", "KindPage", plans=(KEY,))
     monkeypatch.setattr(main_window, "PAGES", (*PAGES[:-1], entry, PAGES[-1]))
 
 

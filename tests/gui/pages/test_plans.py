@@ -10,30 +10,33 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication
 
 from app.core.messages import sentence
+from app.core.plans.study.planning import plan_axes
 from app.core.plans.suite.definition import DEMO
-from app.gui.pages.studies.page import StudiesPage
-from app.gui.pages.studies.setup import OWN
+from app.core.runs.runner import Runner
+from app.gui.pages.lab.studies.page import StudiesPage
 from app.gui.pages.suite import page as suite_page
 from app.gui.pages.suite.page import SuitePage
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.shell import attention
 from tests.gui.driving import Driver
+from tests.gui.pages.lab import test_studies as studies
 from tests.gui.pages.results.using import column, save_to
-from tests.gui.pages.studies import test_page as studies
 from tests.gui.pages.suite import test_page as suite
 from tests.saying import said
 from tests.sure import only, sure
+from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
 Page = StudiesPage | SuitePage
 
 
-def open_studies(driver: Driver) -> StudiesPage:
-    page = studies.open_page(driver)
-    studies.choose(driver, page, OWN, axis="batch=50,80,200")
-    driver.press(page.setup.preset.buttons["standard"])
-    driver.until(page.setup.run_button.isEnabled)
-    return page
+def start(driver: Driver, page: Page) -> None:
+    if isinstance(page, SuitePage):
+        page.start("auto", "auto")
+        return
+    spec = CATALOGUE["demo"].default_spec("standard")
+    plan = plan_axes(spec, {"batch_size": (50, 80, 200)}, Runner(driver.services.paths, driver.machine))
+    page.begin(plan, driver.machine)
 
 
 def check_study(page: Page, notice: tuple[str, str]) -> str:
@@ -64,7 +67,7 @@ class Kind:
     """A kind of plan.
 
     Attributes:
-        open: Opens its page with three runs of the demo to be started.
+        open: Opens its page.
         runs: How many are started: a suite does each part twice.
         progress: What is shown of the first one.
         check: Checks what is shown after the last one.
@@ -82,7 +85,7 @@ class Kind:
 
 KINDS = {
     "studies": Kind(
-        open_studies,
+        studies.open_page,
         3,
         "of 3 ·",
         check_study,
@@ -106,13 +109,6 @@ def demo(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Non
     """Offer the suite that trains nothing, where one is run."""
     if any(map(request.node.get_closest_marker, ("slow", "long"))):
         monkeypatch.setattr(suite_page, "NEWEST", DEMO.number)
-
-
-def start(driver: Driver, page: Page) -> None:
-    if isinstance(page, StudiesPage):
-        driver.press(page.setup.run_button)
-    else:
-        page.start("auto", "auto")
 
 
 def completed(page: Page) -> set[int]:
@@ -185,9 +181,7 @@ def test_results_open_its_page_and_an_export_has_every_part(
     answer = said(code, count="3")
     assert answer.is_all_of(column(results, "value")[0]), "never a median of what isn't comparable"
     results.table.activated.emit(results.model.index(0, 0))
-    driver.until(lambda: isinstance(driver.window.page, Page))
-    page = driver.window.page
-    assert isinstance(page, Page)
+    page: Page = driver.window.suite if "waiting" in kind.states else driver.window.studies
     driver.until(lambda: page.isVisible() and page.result is not None)
     assert page.result is not None
     assert page.result.group.id == group_id

@@ -13,7 +13,7 @@ from app.core.records import Plan
 from app.core.runs import plan_session
 from app.core.runs.power_limit import PowerLimits
 from app.core.runs.runner import Runner
-from app.gui.pages.studies.page import StudiesPage
+from app.gui.pages.lab.studies.page import StudiesPage
 from tests.gui.driving import Driver
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT
 from app.core.hardware.telemetry.monitor import read_telemetry
 from app.core.messages import message, sentence
-from app.gui.pages.ab.setup import NOTHING
+from app.gui.pages.lab.ab.setup import NOTHING
 from app.gui.run import preflight as preflight_line
 from app.gui.run.preflight import PreflightLine
 from app.gui.run.verdict_dialog import CautionsDialog

@@ -73,7 +73,7 @@ def test_each_reason_is_shown_with_its_advice_worst_first(run: Run, qtbot: QtBot
     assert said("proof.moved", share_pct="20").is_in(told)
     assert told[told.index("Batch size") + 1] == "100"
     assert any(text.startswith("TensorFlow ") for text in told)
-    assert told[told.index("Network") + 1] == sentence("compare.network_of_study", study="Song 2019")
+    assert told[told.index("Variant") + 1] == sentence("compare.network_of_study", study="Song 2019")
 
 
 def test_an_advice_is_shown_once_below_the_last_reason_that_shares_it(
@@ -198,9 +198,10 @@ def test_the_card_shows_the_verdict_in_a_few_words_and_opens_the_rest(
     run: Run, card: HeadlineCard, qtbot: QtBot
 ) -> None:
     card.show_stored(JudgedRun(run))
-    assert (card.pill.whole_text, card.pill.tone) == (sentence("short.valid_for_s", duration_s=64), "valid")
+    assert (card.pill.whole_text, card.pill.tone) == ("Valid", "valid")
+    assert sentence("short.valid_for_s", duration_s=64) in card.pill.toolTip()
     card.show_stored(JudgedRun(disturbed(run)))
-    assert card.pill.whole_text == sentence("result.one_run", causes=f"on battery; {sentence('plain.other_load')}")
+    assert card.pill.whole_text == sentence("result.verdict_because", verdict="Caution", causes="on battery")
     assert card.pill.tone == "caution"
     assert said("advice.plug_in").is_all_of(card.message.whole_text)
     card.why_button.click()
@@ -235,9 +236,7 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
     }
     card.show_live(replace(summary, **narrowing), progress, cancelled=False, verdict=TROUBLE)
     assert card.value.text() == "≈ 66.2"
-    assert card.note.whole_text.startswith(
-        f"{sentence('result.interval', low='65.4', high='67.1', half_pct=1.4)} · "
-    )
+    assert card.note.whole_text.startswith(sentence("share.estimate_within", half_pct=1.4))
     assert said("run.validation_not_counted").is_in(card.note.whole_text)
     assert card.pill.whole_text == "Caution: on battery"
     assert card.message.whole_text == "Plug it in."
@@ -245,12 +244,12 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
     assert card.sizeHint().height() == height
 
 
-def test_a_finished_estimate_names_its_seconds(run: Run, card: HeadlineCard) -> None:
+def test_a_finished_estimate_is_called_that(run: Run, card: HeadlineCard) -> None:
     estimate: dict[str, Any] = {"preset": "quick", "basis": "estimate"}
     card.show_stored(JudgedRun(replace(run, summary=replace(run.summary, **estimate))))
-    assert said("result.estimated_from").begins(card.note.whole_text)
+    assert card.note.whole_text == sentence("share.estimate_without_interval")
     card.show_stored(JudgedRun(run))
-    assert not said("result.estimated").is_in(card.note.whole_text)
+    assert said("result.range").is_all_of(card.note.whole_text)
 
 
 def test_a_rate_has_no_validation_to_wait_for(run: Run, card: HeadlineCard) -> None:

@@ -1,4 +1,4 @@
-"""What the Help menu opens: every shortcut there is, the method, a report that names nobody, and the folders."""
+"""What the menu opens: every shortcut there is, the method, and a report that names nobody."""
 
 import re
 from collections.abc import Iterator
@@ -27,12 +27,11 @@ def opened(driver: Driver, code: str, kind: type[QDialog]) -> QDialog:
     return dialog
 
 
-def test_the_sheet_has_every_shortcut_of_the_menu(driver: Driver) -> None:
+def test_the_sheet_has_every_shortcut(driver: Driver) -> None:
     sheet = only(ShortcutSheet, opened(driver, "menu.shortcuts", ShortcutSheet))
     shown = {key for _, keys in sheet.rows for key in keys}
     native = QKeySequence.SequenceFormat.NativeText
-    actions = [action for menu in driver.window.menuBar().actions() for action in menu.menu().actions()]  # type: ignore[attr-defined]
-    wanted = {key.toString(native) for action in actions for key in action.shortcuts()}
+    wanted = {key.toString(native) for action in driver.window.actions() for key in action.shortcuts()}
     assert {"F1", "?", "Ctrl+R"} <= wanted <= shown
     texts = [text for text, _ in sheet.rows]
     assert len(set(texts)) == len(texts)
@@ -101,18 +100,3 @@ def test_the_method_is_shown_and_its_links_work(driver: Driver) -> None:
         dialog.page.anchorClicked.emit(QUrl(link))
         heading = re.sub(r"[^\w -]", "", dialog.page.textCursor().block().text().lower()).replace(" ", "-")
         assert link.endswith(f"#{heading}")
-
-
-def test_the_data_folder_is_opened(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    urls: list[QUrl] = []
-
-    def open_url(url: QUrl) -> bool:
-        urls.append(url)
-        return len(urls) < 2
-
-    monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
-    driver.window.action("menu.data_folder").trigger()
-    data = Path(urls[0].toLocalFile())
-    assert data == driver.services.paths.data
-    driver.window.action("menu.data_folder").trigger()  # nothing there opens folders
-    assert str(data) in driver.message

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication, QImage
-from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog
+from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.core.exchange.sharing import shared_report
 from app.core.messages import sentence
@@ -210,7 +210,6 @@ def test_an_imported_score_is_shown_before_there_is_an_own_one(
     assert not others.isVisible()
     drop(driver, file)
     driver.until(lambda: said("imports_page.done", count="16").is_all_of(driver.message))
-    driver.window.show_page("benchmark")
     driver.press(driver.window.banner.button)
     assert driver.window.page is driver.window.suite
     driver.until(others.isVisible)
@@ -218,13 +217,6 @@ def test_an_imported_score_is_shown_before_there_is_an_own_one(
     assert theirs.startswith("Their CPU, TensorFlow")
     assert reference.startswith(sentence("suite.reference_name"))
     assert [sure(spot).text for spot in spots] == [points_text(sure(result.total).points), points_text(1_000)]
-
-
-def test_typed_from_a_picture(driver: Driver, paths: Paths, theirs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = (theirs / "code.txt").read_text("utf-8").lower()
-    monkeypatch.setattr(QInputDialog, "getMultiLineText", lambda *_: (code, True))
-    driver.window.action("imports_page.type").trigger()
-    driver.until(lambda: count(paths) == 1)
 
 
 @pytest.mark.qt_log_level_fail("CRITICAL")  # Qt warns of each

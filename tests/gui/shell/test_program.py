@@ -15,12 +15,12 @@ from app.core.paths import default_paths
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results
 from app.gui.shell import main_window
+from app.gui.shell.main_window import MENUS
 from app.gui.shell.pages import PAGES, PageEntry
 from tests.child import python
 from tests.cli.commands import start
 from tests.conftest import HINT, ROOT, CommandLine
 from tests.gui.driving import Driver
-from tests.saying import said
 from tests.waiting import wait_until
 
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's list of signals")
@@ -159,7 +159,7 @@ def scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "scores").mkdir()
     (tmp_path / "scores" / "page.py").write_text(SCORES)
     monkeypatch.setattr(app.gui.pages, "__path__", [*app.gui.pages.__path__, str(tmp_path)])
-    entry = PageEntry("scores", "label.workload", "list", "ScoresPage", section="foot")
+    entry = PageEntry("scores", "label.workload", "list", "ScoresPage")
     monkeypatch.setattr(main_window, "PAGES", (*PAGES[:-1], entry, PAGES[-1]))
     yield
     sys.modules.pop("app.gui.pages.scores.page", None)
@@ -171,36 +171,43 @@ def test_a_page_is_a_folder_and_a_row(scores: None, driver: Driver) -> None:
     assert isinstance(window.page, QLabel)
     assert window.page.text() == "Scores"
     assert window.side_bar.places["scores"].isChecked()
-    shortcuts = {code: window.action(code).shortcut().toString() for code in ("label.workload", "page.settings")}
-    assert shortcuts == {"label.workload": "Ctrl+8", "page.settings": "Ctrl+9"}
+    shortcuts = {code: window.action(code).shortcut().toString() for code in ("label.workload", "page.hardware")}
+    assert shortcuts == {"label.workload": "Ctrl+7", "page.hardware": "Ctrl+8"}
 
 
-def test_the_everyday_pages_come_first_and_the_tools_last(driver: Driver) -> None:
-    bar = driver.window.side_bar
-    heading = next(each for each in bar.findChildren(QLabel) if said("window.lab").is_in(each.text()))
-    QApplication.processEvents()
-    tops = {code: place.y() for code, place in bar.places.items()}
-    assert list(tops) == ["benchmark", "results", "compare", "suite", "ab", "studies", "hardware", "settings"]
-    assert sorted(tops.values()) == list(tops.values())
-    assert tops["suite"] < heading.y() < tops["ab"]
-    assert tops["hardware"] - tops["studies"] > 2 * (tops["results"] - tops["benchmark"])
+@pytest.mark.parametrize("number", range(1, 1 + len(PAGES)))
+def test_every_page_has_keys_and_marks_its_entry(driver: Driver, number: int) -> None:
+    entry, window = PAGES[number - 1], driver.window
+    action = window.action(entry.title)
+    assert action.shortcut().toString() == f"Ctrl+{number}"
+    action.trigger()
+    assert type(window.stack.currentWidget()).__name__ == entry.widget
+    assert [code for code, place in window.side_bar.places.items() if place.isChecked()] == [
+        entry.under or entry.code
+    ]
 
 
-def test_every_row_opens_its_page(driver: Driver) -> None:
-    for entry in PAGES:
-        driver.window.action(entry.title).trigger()
-        assert type(driver.window.page).__name__ == entry.widget
-        assert driver.window.side_bar.places[entry.code].isChecked()
+@pytest.mark.parametrize("code", [code for codes in MENUS.values() for code in codes if code != "menu.updates"])
+def test_the_menu_has_all_that_has_no_button(driver: Driver, code: str) -> None:
+    assert driver.window.action(code) in driver.window.side_bar.menu.actions()
 
 
-def test_a_message_stays_in_front_of_a_page_that_opens(driver: Driver) -> None:
-    banner = driver.window.banner
-    driver.window.notify("Saved.", "", "", None)
-    for code in ("studies", "benchmark"):  # one is made, the other was there
-        driver.window.show_page(code)
-        seen = driver.window.stack.childAt(banner.geometry().center())
-        assert seen is not None
-        assert seen is banner or banner.isAncestorOf(seen)
+@pytest.mark.parametrize("size", [(800, 480), (1366, 768)])
+def test_a_message_covers_nothing_and_leaves_with_its_page(driver: Driver, size: tuple[int, int]) -> None:
+    window, banner = driver.window, driver.window.banner
+    window.resize(*size)
+    for code in ("lab", "benchmark"):  # one is made, the other was there
+        window.show_page(code)
+        window.notify("Saved.", "invalid", "", None)
+        QApplication.processEvents()
+        assert banner.isVisible()
+        assert not banner.geometry().intersects(window.stack.geometry())
+        assert window.height() == size[1]
+    window.show_page("lab")
+    assert not banner.isVisible()
+    window.notify("The power limit is lower than before.", "caution", "Copy", None)
+    window.show_page("benchmark")
+    assert banner.isVisible(), "there is something left to do"
 
 
 @pytest.mark.slow
@@ -216,7 +223,7 @@ def test_pages_are_imported_when_they_are_opened() -> None:
 @pytest.mark.slow
 def test_pages_open_without_what_others_exports_pictures_and_the_doctor_need() -> None:
     code = (
-        "import sys, app.gui.pages.results.page, app.gui.pages.ab.page, app.gui.pages.hardware.page; "
+        "import sys, app.gui.pages.results.page, app.gui.pages.hardware.page; "
         "later = 'app.core.plans.study. app.core.plans.suite. app.core.doctor. app.core.report.export"
         " app.gui.run.share_picture'; "
         "print(sorted(name for name in sys.modules if name.startswith(tuple(later.split()))"

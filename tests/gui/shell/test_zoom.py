@@ -7,9 +7,9 @@ import pytest
 from PySide6.QtCore import QSize, Qt
 
 from app.core.paths import Paths
-from app.core.settings import Settings, load_settings, save_settings
+from app.core.settings import ZOOM_STEPS_PCT, Settings, load_settings, save_settings
 from app.gui.services.bundle import Services
-from app.gui.shell.zoom import STEPS_PCT, VARIABLE, Zoom, zoomed
+from app.gui.shell.zoom import VARIABLE, Zoom, zoomed
 from tests.child import python
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver
@@ -65,23 +65,32 @@ def test_the_keys_store_a_zoom_and_say_when_it_is_seen(driver: Driver) -> None:
     assert press(driver, Qt.Key.Key_0) == 100
 
 
+def test_the_last_step_keeps_the_restart(driver: Driver) -> None:
+    assert press(driver, Qt.Key.Key_Minus) == 90
+    zoom = Zoom(driver.services, SMALLEST, lambda: None)
+    driver.services.preferences.change(zoom_pct=110)
+    zoom.larger(QSize(1000, 620))
+    assert said("zoom.limit", zoom_pct="110").is_all_of(driver.message)
+    assert driver.window.banner.button.isVisible()
+
+
 def test_there_are_a_smallest_and_a_largest_zoom(services: Services) -> None:
     zoom, seen = Zoom(services, SMALLEST, lambda: None), []
-    for _ in STEPS_PCT:
+    for _ in ZOOM_STEPS_PCT:
         zoom.larger(HUGE)
         seen.append(services.preferences.settings.zoom_pct)
     assert seen[-1] == 200
-    for _ in STEPS_PCT:
+    for _ in ZOOM_STEPS_PCT:
         zoom.smaller()
     assert services.preferences.settings.zoom_pct == 80
 
 
 def test_the_window_never_becomes_larger_than_the_screen(services: Services, told: Told) -> None:
     zoom = Zoom(services, SMALLEST, lambda: None)
-    for _ in STEPS_PCT:
+    for _ in ZOOM_STEPS_PCT:
         zoom.larger(QSize(1100, 660))
     assert services.preferences.settings.zoom_pct == 125
-    assert said("zoom.no_room", kept_pct="125", zoom_pct="150").is_all_of(told.messages[-1][0])
+    assert said("zoom.limit", zoom_pct="125").is_all_of(told.messages[-1][0])
     zoomed_since = Zoom(services, SMALLEST, lambda: None)  # as after a restart: screens seem smaller by as much
     zoomed_since.larger(QSize(1100 * 100 // 125, 660 * 100 // 125))
     assert services.preferences.settings.zoom_pct == 125

@@ -54,7 +54,7 @@ def test_every_page_has_the_new_colours_whenever_it_is_opened(opened: Driver) ->
             window.show_page(page.code)
             QApplication.processEvents()
             assert stale(window.page, now, before) == [], page.code
-        assert stale(window.menuBar(), now, before) == []
+        assert stale(window.side_bar.menu, now, before) == []
         window.show_page("benchmark")
         length = window.benchmark.setup.length
         length.showPopup()

@@ -96,7 +96,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "suite.known_computers": "Known computers",
     "suite.only_reference": "Drop a friend's suite picture here to compare.",
-    "suite.rank": "Rank {rank} of {count} known scores",
+    "suite.rank": "#{rank} of {count} known scores",
     "suite.rank_sentence": "{rank}. Scores from other computers aren't verified.",
     "suite.reference_name": "Reference computer",
     "suite.your_scores": "Your scores",

@@ -61,6 +61,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.import_show": "show all fields of an imported result",
     "help.options": "options",
     "help.results": "List, show, share, delete or export stored runs",
+    "help.results_all": "all columns in the CSV, for analysis",
     "help.results_bom": "start the CSV with a byte-order mark, for Excel",
     "help.results_comma": "use decimal commas and semicolon separators in the CSV",
     "help.results_delete": "Delete runs",

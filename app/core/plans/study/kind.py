@@ -15,15 +15,23 @@ KIND = "study"
 QUICK_RUN_S = 60.0  # as in the suite, including the start of the process
 
 
-def runs_text(plan: Plan) -> str:
-    """Return the number of runs of a plan and, if all of them are Quick runs, their approximate duration."""
+def plan_minutes(plan: Plan) -> float | None:
+    """Return the approximate duration of a plan; None if it has other runs than Quick runs."""
     if any(spec.preset != "quick" for spec in plan.specs):
-        return sentence("studies_page.runs", count=plan.count)
+        return None
     fixed = (
         CATALOGUE[spec.workload].fixed_duration_s if spec.workload in CATALOGUE else None for spec in plan.specs
     )
     round_s = sum(QUICK_RUN_S if run_s is None else run_s for run_s in fixed)
-    return sentence("studies_page.quick_runs", count=plan.count, minutes=max(1.0, plan.rounds * round_s / 60))
+    return max(1.0, plan.rounds * round_s / 60)
+
+
+def runs_text(plan: Plan) -> str:
+    """Return the number of runs of a plan and, if all of them are Quick runs, their approximate duration."""
+    minutes = plan_minutes(plan)
+    if minutes is None:
+        return sentence("studies_page.runs", count=plan.count)
+    return sentence("studies_page.quick_runs", count=plan.count, minutes=minutes)
 
 
 class StudyPlan(PlanKind):

@@ -78,19 +78,15 @@ def plan_preset(
     return make_plan(specs, axes, runner, key=key, rounds=rounds)
 
 
-def idle_presets(runner: Runner) -> dict[str, AppError | None]:
-    """Return the keys of ready-made studies with nothing to compare on this computer.
-
-    The value of a key is the reason why no configuration can run, or None if only one configuration can run.
-    """
-    idle: dict[str, AppError | None] = {}
+def preset_plans(runner: Runner) -> dict[str, Plan | AppError]:
+    """Return the plans of all ready-made studies by key, or the reasons why no configuration can run."""
+    plans: dict[str, Plan | AppError] = {}
     for key in PRESETS:
         try:
-            if len(plan_preset(key, runner).specs) == 1:
-                idle[key] = None
+            plans[key] = plan_preset(key, runner)
         except AppError as error:
-            idle[key] = error
-    return idle
+            plans[key] = error
+    return plans
 
 
 def plan_axes(spec: RunSpec, axes: Mapping[str, Sequence[Any]], runner: Runner, rounds: int = 1) -> Plan:

@@ -37,7 +37,7 @@ from app.core.records import Group, PlannedRun
 from app.core.redaction.private_texts import hide, private_texts
 from app.core.report.card import Figure, ShareCard
 from app.core.report.formats.export_format import PlanTable
-from app.core.report.share_texts import computer_parts, device_kind, device_title, version_line
+from app.core.report.share_texts import computer_parts, device_title, version_line
 from app.core.storage.database import Database
 from app.core.titles import workload_title
 from workloads.engines.registry import engine_title
@@ -152,10 +152,11 @@ class SuiteReport(PlanReport):
             title=" · ".join((result.name, sentence("suite.what", count=len(result.parts)))),
             headline=points_text(total.points),
             unit=sentence("suite.unit"),
-            notes=tuple(filter(None, (certainty_text(total), rank))),
+            place=rank,
+            notes=(certainty_text(total),),
             machine=device_title(run),
             details=(
-                " · ".join((*cpu, *computer_parts(run), device_kind(run))),
+                " · ".join((*cpu, *computer_parts(run))),
                 " · ".join((engine_name(run.engine, run.engine_version), precisions_text(result.definition))),
                 sentence(
                     "suite.means",

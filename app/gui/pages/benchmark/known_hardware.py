@@ -106,15 +106,15 @@ class KnownHardware(Card):
         self.heading.setText(workload_title(self._workload_id))
         machine = self._services.finder.machine
         own: list[RunSummary] = []
-        baseline = None
         if self._setup is not None and machine is not None:
             own = runs_like(self._runs, *self._setup, machine.cpu_name)
         if own:
             shown = shortlist(bars(self._workload_id, own[0], own[1:]), BARS_LIMIT)
-            baseline = find_baseline(shown, None, self._workload_id)
-            self.bars.show_bars(shown, baseline)
+            slot = None
         else:
             shown = shortlist(bars(self._workload_id, None), BARS_LIMIT)
-            hint = sentence("compare_page.run_to_see_rank" if self._can_run else "compare_page.slot_not_ready")
-            self.bars.show_bars(shown, slot=(sentence("compare.you"), hint), slot_opens=self._can_run)
-        self.scale.show_text(chart_note(shown[0].metric, shown, baseline) if shown else "")
+            hint = "compare_page.run_to_see_place" if self._can_run else "compare_page.slot_not_ready"
+            slot = sentence("compare.you"), sentence(hint)
+        baseline = find_baseline(shown, None, self._workload_id)
+        self.bars.show_bars(shown, baseline, slot=slot, slot_opens=self._can_run)
+        self.scale.show_text(chart_note(shown, baseline) if shown else "")

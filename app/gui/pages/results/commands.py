@@ -31,7 +31,7 @@ COMMANDS = {
     "open": Command("button.open", "chart-bar"),
     "again": Command("button.run_again", "rotate-ccw"),
     "compare": Command("page.compare", "chart-bar-decreasing"),
-    "change": Command("change_dialog.of_run", "sliders-horizontal"),
+    "change": Command("button.compare_settings", "sliders-horizontal"),
     "copy": Command("button.copy", "copy", "Ctrl+C"),
     "share": Command("menu.share", "image"),
     "picture": Command("menu.save_picture", "image"),

@@ -95,9 +95,8 @@ class TrendView(QWidget):
             return  # another run has been opened
         self.trend = trend
         self.line.show_text(trend.line)
-        kind = headline_kind(trend.metric)
-        better = sentence("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
-        self.card.note.show_text(sentence("trend.note", unit=kind.unit, better=better))
+        unit = headline_kind(trend.metric).unit
+        self.card.note.show_text(sentence("trend.note", unit=unit, better=sentence("chart.higher_is_faster")))
         code = (
             ("trend.nothing", "trend.only_one")[len(trend.points)] if len(trend.points) < 2 else "trend.no_changes"
         )

@@ -104,6 +104,6 @@ class SuitePage(KindPage):
             self.headline.show_number(points_text(total.points), unit, muted=False)
             self.headline.pill.show_verdict(verdict_texts(result), result.verdict or "")
         else:
-            self.headline.show_number("", verdict_word(result), muted=True)
+            self.headline.show_number(verdict_word(result), "", muted=True)
             self.headline.pill.show_verdict((), "")
         self.more.setText(safe_text(" ".join(report.notes())))

@@ -8,11 +8,9 @@ from PySide6.QtWidgets import QCheckBox
 
 from app.core.messages import sentence
 from app.core.paths import Paths
-from app.core.plans.study.presets import PRESETS
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.gui.pages.settings.page import SettingsPage
-from app.gui.shell.change_dialog import ChangeDialog
 from tests.conftest import pretend_installed
 from tests.core.storage.storing import in_database, store
 from tests.gui.driving import Driver
@@ -308,10 +306,6 @@ def test_only_a_computer_with_several_cards_offers_to_train_on_them(driver: Driv
     assert setup.gpus.isVisible() == several
     assert (setup.spec().device, setup.spec().settings) == ("auto", {})
     window.show_page("studies")
-    studies = window.studies.setup.studies
-    shown = {key for row, key in enumerate(PRESETS) if not studies.item(row).isHidden()}
-    assert (shown == set(PRESETS)) == several
-    assert set(PRESETS) - shown == (set() if several else {"scaling", "weak_scaling"})
-    dialog = ChangeDialog(driver.services, window)
-    assert ("devices" in dialog.buttons) == several
-    dialog.reject()
+    questions = window.lab.questions
+    questions.choose("scaling")
+    assert (questions.key == "scaling") == several

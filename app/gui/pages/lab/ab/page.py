@@ -18,8 +18,8 @@ from app.core.storage.groups import list_groups, load_group
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.pair_plot import PairPlot
-from app.gui.pages.ab.setup import AbSetup
-from app.gui.run.plan_layout import ResultCard, lay_out_halves, name_box
+from app.gui.pages.lab.ab.setup import AbSetup
+from app.gui.run.plan_layout import SetupOrResult, name_box
 from app.gui.run.plan_page import HISTORY_LIMIT, PlanPage
 from app.gui.run.plan_progress import HEIGHT_PX, PlanProgress
 from app.gui.services.bundle import Services
@@ -42,13 +42,6 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 KIND = AbTest()
-# Icon, and message code of the instruction.
-NOTHING = (
-    ("1", "ab_page.step_1"),
-    ("2", "ab_page.step_2"),
-    ("3", "ab_page.step_3"),
-    ("?", "ab_page.by_hand_note"),
-)
 _FOOT_PX = 84  # height with the question
 _GOING, _ASKING, _DONE = range(3)
 
@@ -117,6 +110,7 @@ class AbPage(PlanPage[AbResult]):
     """Sets up, runs and displays A/B tests, including stored ones."""
 
     code, running = KIND.page, "ab_page.running"
+    starts_with_newest = False
     foot: AbActions
 
     def __init__(self, services: Services) -> None:
@@ -135,8 +129,8 @@ class AbPage(PlanPage[AbResult]):
         foot.done.addWidget(self.share_button)
         name_box(self.history, "ab_page.earlier")
         self.value.setFont(tabular_font(HEADLINE_PX, QFont.Weight.Bold))
-        self._card = ResultCard("ab_page.nothing", NOTHING, self.history, shown=self._shown(), foot=self.foot)
-        lay_out_halves(self, ("group.kind_ab", "ab_page.question"), self.setup, self._card, (5, 6))
+        self._card = SetupOrResult(self.setup, self._shown(), self.foot)
+        self.setLayout(column(self._card))
         self._show_state()
 
     @property
@@ -216,11 +210,6 @@ class AbPage(PlanPage[AbResult]):
         if bridge.asks is not None and self.isVisible():
             self.foot.go_button.setFocus()
 
-    def _on_ended(self, run_id: int) -> None:
-        super()._on_ended(run_id)
-        if self._services.bridge.page == self.code:
-            self.setup.run_button.setFocus()
-
     def _show_state(self) -> None:
         bridge, live = self._services.bridge, self.is_live
         self.setup.set_busy(sentence(self.running) if live else bridge.busy_text)
@@ -228,7 +217,7 @@ class AbPage(PlanPage[AbResult]):
         self.history.setEnabled(not live)
         group = self.group
         self.foot.setVisible(live or group is not None)
-        self._card.show_result(is_there=live or group is not None)
+        self._card.show_result(is_there=self.shows_answer)
         if live:
             self._show_progress()
             self._show_live()

@@ -1,11 +1,9 @@
-"""The Studies page in the real window: planning, running the demo, resuming, sharing, and stored studies."""
+"""Studies in the Lab, in the real window: planning, and stored studies."""
 
-import html
 import os
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QRect, Qt
 from PySide6.QtWidgets import QApplication
 
 from app.core.messages import sentence
@@ -17,19 +15,16 @@ from app.core.records import Plan, Study
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.gui.charts.figure import SMALLEST_PX
-from app.gui.pages.studies.page import StudiesPage
-from app.gui.pages.studies.setup import ITEM_PX, OWN
+from app.gui.pages.lab.studies.page import StudiesPage
 from app.gui.style.tokens import GAP_PX
 from tests.core.plans.study.storing_studies import Outcome, store_study
 from tests.gui.clipped import clipped
 from tests.gui.driving import Driver
 from tests.gui.pages.suite.test_page import rows
-from tests.saying import Saying, said
-from tests.sure import sure
+from tests.saying import said
 from workloads import CATALOGUE
-from workloads.protocol.machine import Gpu, Machine
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
-from workloads.protocol.telemetry import Telemetry
 
 CIFAR = CATALOGUE["cifar10_keras_cnn"]
 
@@ -41,12 +36,12 @@ def open_page(driver: Driver) -> StudiesPage:
     return page
 
 
-def choose(driver: Driver, page: StudiesPage, key: str, *, axis: str = "", workload: str = "demo") -> None:
-    setup = page.setup
-    setup.studies.setCurrentRow([*PRESETS, OWN].index(key))
-    setup.workload.setCurrentIndex(setup.workload.findData(workload))
-    setup.axis.setText(axis)
-    driver.until(lambda: setup.run_button.isEnabled() or bool(setup.problem.text()))
+def open_newest(driver: Driver) -> StudiesPage:
+    page = open_page(driver)
+    driver.until(lambda: page.history.count() > 0)
+    page.refresh(choose=page.history.itemData(0))
+    driver.until(lambda: page.result is not None)
+    return page
 
 
 def runner(driver: Driver, machine: Machine) -> Runner:
@@ -68,34 +63,27 @@ def shown_id(page: StudiesPage) -> int | None:
 
 
 @pytest.mark.slow
-def test_each_study_says_what_it_asks_and_which_points_it_has(driver: Driver) -> None:
-    page = open_page(driver)
+def test_each_study_says_which_points_it_has(driver: Driver) -> None:
+    setup = open_page(driver).setup
     for key, preset in PRESETS.items():
-        page.setup.studies.setCurrentRow(list(PRESETS).index(key))
-        item = sure(page.setup.studies.currentItem())
-        assert item.text().startswith(preset.question)
+        setup.choose(key)
         if key == "power":  # no card here
-            driver.until(lambda: said("run.no_power_limit").is_in(page.setup.problem.text()))
-            shown = sentence("studies_page.cannot_run")
-            driver.until(lambda item=item, shown=shown: item.text().endswith(shown))  # type: ignore[misc]
-            assert said("run.no_power_limit").is_in(html.unescape(item.toolTip()))
+            driver.until(lambda: said("run.no_power_limit").is_in(setup.problem.text()))
             continue
-        if key == "devices":  # the tests pretend that only TensorFlow is installed
-            shown = sentence("studies_page.only_one")
-            driver.until(lambda item=item, shown=shown: item.text().endswith(shown))  # type: ignore[misc]
-        driver.until(lambda: bool(page.setup.points.whole_text) and page.setup.run_button.isEnabled())
-        assert said("studies_page.quick_runs").is_in(page.setup.points.whole_text) == (key != "convergence")
+        driver.until(lambda: bool(setup.points.whole_text) and setup.run_button.isEnabled())
+        assert said("studies_page.quick_runs").is_in(setup.points.whole_text) == (key != "convergence")
         if key == "batch":
-            assert axis_title("batch_size", Study()) in page.setup.points.whole_text
-        assert page.setup.price.isVisible() == (key == "cost")
-        assert page.setup.rounds.value() == preset.rounds
+            axis = axis_title("batch_size", Study())
+            assert said("studies_page.range", axis=axis, first="8").is_in(setup.points.whole_text)
+        assert setup.price.isVisible() == (key == "cost")
+        assert setup.rounds.value() == preset.rounds
 
 
 def test_folders_make_a_study_of_drives(driver: Driver, tmp_path: Path) -> None:
     page = open_page(driver)
     setup, folders = page.setup, [tmp_path / name for name in ("fast", "slow")]
     assert not setup.folders.isVisible()
-    setup.studies.setCurrentRow(list(PRESETS).index("sizing"))
+    setup.choose("sizing")
     assert setup.folders.isVisible()
     for folder in folders:
         folder.mkdir()
@@ -114,25 +102,9 @@ def test_folders_make_a_study_of_drives(driver: Driver, tmp_path: Path) -> None:
     assert setup.workload.isEnabled()
 
 
-@pytest.mark.parametrize(
-    ("axis", "problem"),
-    [
-        ("", said("studies.no_axis")),
-        ("batch=x", said("studies.not_whole")),
-        ("colour=red", said("studies.unknown_axis", name="'colour'")),
-    ],
-)
-def test_an_axis_that_makes_no_sense_is_told_at_once(driver: Driver, axis: str, problem: Saying) -> None:
-    page = open_page(driver)
-    choose(driver, page, OWN, axis=axis)
-    assert problem.is_in(page.setup.problem.text())
-    assert not page.setup.run_button.isEnabled()
-
-
 def test_a_stored_study_shows_points_out_of_memory_and_what_is_left(driver: Driver, machine: Machine) -> None:
     batches(driver, machine, runs=3)
-    page = open_page(driver)
-    driver.until(lambda: page.result is not None)
+    page = open_newest(driver)
     assert page.resume_button.isVisible()
     states = [row[-1] for row in rows(page)]
     assert states.count(sentence("studies.state_waiting")) == 1
@@ -152,10 +124,10 @@ def test_the_price_is_kept_and_change_the_answer(driver: Driver, machine: Machin
     with Database(driver.services.paths.database) as database:
         plan: Plan = plan_preset("cost", runner(driver, machine))
         store_study(database, machine, plan, lambda _: 10.0)
-    page = open_page(driver)
+    page = open_newest(driver)
     driver.until(lambda: page.can_share)
     assert said("studies.cost_no_price").is_in(page.more.text())
-    page.setup.studies.setCurrentRow(list(PRESETS).index("cost"))
+    page.setup.choose("cost")
     settings = driver.services.preferences
     assert (settings.settings.usd_per_hour, page.setup.price.value()) == (None, 0.0)
     page.setup.price.setValue(0.05)
@@ -172,16 +144,13 @@ def test_the_price_is_kept_and_change_the_answer(driver: Driver, machine: Machin
 
 def test_what_is_left_to_run_is_offered_whole_in_a_small_window(driver: Driver, machine: Machine) -> None:
     batches(driver, machine, runs=3)
-    page = open_page(driver)
+    page = open_newest(driver)
     driver.until(page.resume_button.isVisible)
-    page.setup.preflight.show_telemetry(
-        (Telemetry(other_cpu_pct=92.0),) * 2, ("python.exe", "a program with a long name", "another one")
-    )
     for size in ((1024, 600), (1024, 700)):
         driver.window.resize(*size)
         for _ in range(5):
             QApplication.processEvents()
-        assert clipped(driver.window, [page.setup.points, page.setup.preflight.text]) == [], size
+        assert clipped(driver.window, [page.more]) == [], size
 
 
 def test_the_verdict_is_there_after_a_table_with_more_columns(driver: Driver, machine: Machine) -> None:
@@ -202,42 +171,9 @@ def test_the_table_follows_the_bars(driver: Driver, machine: Machine) -> None:
     with Database(driver.services.paths.database) as database:
         plan = plan_preset("software", runner(driver, machine))
         store_study(database, machine, plan, lambda spec: 40.0 + spec.batch_size / 100)
-    page = open_page(driver)
+    page = open_newest(driver)
     driver.window.resize(1440, 900)
     driver.until(lambda: page.table.rowCount() > 0)
     QApplication.processEvents()
     assert page.view.height() < SMALLEST_PX, "three bars need less than a chart of lines"
     assert page.table.y() - (page.view.y() + page.view.height()) == GAP_PX
-
-
-def test_keys_choose_a_study(driver: Driver) -> None:
-    page = open_page(driver)
-    page.setup.studies.setFocus()
-    driver.qtbot.keyClick(page.setup.studies, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
-    assert page.setup.study == list(PRESETS)[1]
-
-
-def test_the_chosen_study_is_in_sight_in_the_smallest_window(driver: Driver) -> None:
-    page = open_page(driver)
-    driver.window.resize(1440, 900)
-    choose(driver, page, OWN)
-    driver.window.resize(driver.window.minimumSize())
-    QApplication.processEvents()
-    studies = page.setup.studies
-    driver.until(lambda: studies.height() < studies.maximumHeight())
-    assert studies.viewport().rect().contains(studies.visualItemRect(studies.currentItem()))
-
-
-@pytest.mark.parametrize("width", [800, 1024, 1366])
-def test_no_question_is_cut(driver: Driver, width: int) -> None:
-    driver.become(gpus=(Gpu("NVIDIA GeForce RTX 4070", "nvidia"),) * 2)  # with the questions on several devices
-    studies = open_page(driver).setup.studies
-    driver.window.resize(width, 700)
-    driver.until(lambda: driver.window.width() == width)
-    QApplication.processEvents()
-    texts_px = studies.viewport().width() - 2 * ITEM_PX
-    for item in map(studies.item, range(studies.count())):
-        room = QRect(0, 0, texts_px, 1_000)
-        text = studies.fontMetrics().boundingRect(room, Qt.TextFlag.TextWordWrap, item.text())
-        assert text.width() <= texts_px
-        assert text.height() <= studies.visualItemRect(item).height()

@@ -15,18 +15,17 @@ from app.core.runs.runner import device_problem, exact_spec
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.core.titles import differing
-from app.gui.pages.ab.side_form import SideForm, side_settings
-from app.gui.run.plan_page import PlanSetup
+from app.gui.pages.lab.ab.side_form import SideForm, side_settings
+from app.gui.run.plan_page import FORM_MAX_PX, PlanSetup
 from app.gui.run.preflight import PreflightLine
 from app.gui.run.workload_box import WorkloadBox, of_plans
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Button, column, give_way, guard_wheel, label, row, set_tip, set_tone
+from app.gui.widgets.basics import Button, Fold, column, give_way, guard_wheel, label, row, set_tip, set_tone
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.editors import indented
 from app.gui.widgets.form_scroll import FormScroll
 from app.gui.widgets.segments import Segments
-from app.gui.widgets.tab_order import bring_into_view
 from app.gui.widgets.timers import timer
 from workloads import CATALOGUE
 from workloads.engines.registry import compiles_always
@@ -35,10 +34,10 @@ from workloads.settings import Setting
 
 ESTIMATE_MS = 150
 PAIRS = 6
-FORM_MAX_PX = 720
 # What differs, other than a single setting.
 SEVERAL, BY_HAND, NOTHING = "several", "by_hand", "nothing"
 _USUAL = "jit"
+RARELY_ALONE = ("seed", "onednn")  # settings that can only be among several ones
 
 
 class AbSetup(PlanSetup):
@@ -50,7 +49,7 @@ class AbSetup(PlanSetup):
     """
 
     def __init__(self, services: Services) -> None:
-        super().__init__(sentence("ab_setup.title"))
+        super().__init__(sentence("lab.question_ab"))
         self._services = services
         self._busy = ""
         self._is_check = False  # whether both sides are equal
@@ -71,9 +70,10 @@ class AbSetup(PlanSetup):
         give_way(self.what)
         guard_wheel(self.what)
         for setting in side_settings():
-            self.what.addItem(text(setting.label), setting.name)
-        self.what.addItem(sentence("change_dialog.setting"), SEVERAL)
-        self.what.addItem(sentence("change_dialog.by_hand"), BY_HAND)
+            if setting.name not in RARELY_ALONE:
+                self.what.addItem(text(setting.label), setting.name)
+        self.what.addItem(sentence("ab_setup.several"), SEVERAL)
+        self.what.addItem(sentence("ab_setup.by_hand_change"), BY_HAND)
         self.what.addItem(sentence("ab_setup.nothing"), NOTHING)
         self.what.setCurrentIndex(self.what.findData(_USUAL))
         self._rows: dict[str, list[QWidget]] = {}  # label and editors by setting; "" for the sides' names
@@ -124,20 +124,13 @@ class AbSetup(PlanSetup):
             side.name.setText("" if name in (side.side, own[:LABEL_LIMIT]) else name)
         self._choose(self._differing(plan))
 
-    def vary(self, what: str, spec: RunSpec | None) -> None:
-        """Choose what differs, and give side B a different value.
-
-        Args:
-            what: One of the values of `what`; "" for several settings.
-            spec: Spec to fill both sides with; None to keep their values.
-        """
-        if spec is not None:
-            self.refill(ab_plan((spec, spec), self.pairs.value(), ("A", "B")))
-        self._choose(what or SEVERAL)
+    def vary(self, spec: RunSpec) -> None:
+        """Fill both sides with a run's spec, except for what differs."""
+        what = self.what.currentIndex()
+        self.refill(ab_plan((spec, spec), self.pairs.value(), ("A", "B")))
+        self.what.setCurrentIndex(what)
         self._on_what()
-        shown = self.sides[0].name if what == BY_HAND else self.sides[1].editors.get(what, self.what)
-        shown.setFocus()
-        bring_into_view(shown)
+        self.what.setFocus()
 
     def run(self) -> None:
         machine = self._services.finder.machine
@@ -155,7 +148,7 @@ class AbSetup(PlanSetup):
         if plan.by_hand:
             return BY_HAND
         is_named = any(side.name.text() for side in self.sides)
-        return SEVERAL if is_named else apart[0] if apart else NOTHING
+        return SEVERAL if is_named or apart[:1] in [[name] for name in RARELY_ALONE] else (*apart, NOTHING)[0]
 
     def _choose(self, what: str) -> None:
         """Show the editors for what differs, without changing any value."""
@@ -304,30 +297,27 @@ class AbSetup(PlanSetup):
 
     def _lay_out(self) -> None:
         grid = QGridLayout()
-        grid.setHorizontalSpacing(GAP_PX)
-        grid.setVerticalSpacing(GAP_PX - 2)
-        names = ("", *(setting.name for setting in side_settings()))
-        titles = (sentence("heading.name"), *(text(setting.label) for setting in side_settings()))
-        for number, (name, shown) in enumerate(zip(names, titles, strict=True), 1):
-            self._rows[name] = [label(shown, muted=True)]
-            grid.addWidget(self._rows[name][0], number, 0)
+        grid.setHorizontalSpacing(2 * GAP_PX)
+        grid.setVerticalSpacing(GAP_PX)
+        _add_box(grid, 0, self.what)
         for place, side in enumerate(self.sides, 1):
             head = label(sentence("ab_setup.side", side=side.side), weight=QFont.Weight.DemiBold)
             self._heads.append(head)
-            grid.addWidget(head, 0, place)
+            grid.addWidget(head, 1, place)
             grid.setColumnStretch(place, 1)
-            for number, (name, editor) in enumerate(zip(names, side.widgets, strict=True), 1):
-                grid.addWidget(editor, number, place)
-                self._rows[name].append(editor)
-        choosing = row(self.preset, label(sentence("ab_setup.pairs"), muted=True), self.pairs, None)
-        asked = row(label(sentence("ab_setup.what"), muted=True), self.what)
-        asked.setStretch(1, 1)
+        names = ("", *(setting.name for setting in side_settings()))
+        titles = (sentence("heading.name"), *(text(setting.label) for setting in side_settings()))
+        editors = zip(*(side.widgets for side in self.sides), strict=True)
+        for number, (name, shown, pair) in enumerate(zip(names, titles, editors, strict=True), 2):
+            self._rows[name] = [label(shown, muted=True), *pair]
+            for place, widget in enumerate(self._rows[name]):
+                grid.addWidget(widget, number, place)
+        _add_box(grid, grid.rowCount(), self.workload)
+        more = row(self.preset, label(sentence("ab_setup.pairs"), muted=True), self.pairs, None)
+        self.more = Fold(self._services.theme, sentence("lab.more"), more)
         content = QWidget()
         content.setLayout(
-            column(
-                *(self.workload, choosing, asked, grid, self.by_hand, self.held, self.length, None),
-                spacing_px=GAP_PX + 2,
-            )
+            column(grid, self.by_hand, self.held, self.more, self.length, None, spacing_px=GAP_PX + 2)
         )
         self.setMaximumWidth(FORM_MAX_PX)
         self.body.addWidget(FormScroll(content))
@@ -335,6 +325,11 @@ class AbSetup(PlanSetup):
         self.body.addWidget(self.preflight)
         self.body.addWidget(self.run_button)
         self.body.addStretch(1)
+
+
+def _add_box(grid: QGridLayout, number: int, box: ChoiceBox) -> None:
+    grid.addWidget(label(box.accessibleName(), muted=True), number, 0)
+    grid.addWidget(box, number, 1, 1, 2)
 
 
 def _is_usual(setting: Setting, spec: RunSpec, usual: RunSpec) -> bool:

@@ -1,0 +1,1 @@
+"""The Lab: questions that take several runs to answer."""

@@ -1,0 +1,98 @@
+"""The Lab's questions: in a fixed list, each with its time or with the reason why it can't be answered here."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QListWidgetItem
+
+from app.core.messages import sentence
+from app.core.plans.study.presets import PRESETS
+from app.gui.pages.lab.questions import QuestionList
+from tests.gui.driving import Driver
+from tests.gui.full_pages import show_ab
+from workloads.protocol.machine import Gpu
+
+
+def open_list(driver: Driver) -> QuestionList:
+    """Open the Lab, and wait until the list says what is impossible; no test computer has a power limit."""
+    driver.window.show_page("lab")
+    questions = driver.window.lab.questions
+    driver.until(lambda: notes(questions).get("power") == sentence("lab.no_power_limit"))
+    return questions
+
+
+def items(questions: QuestionList) -> dict[str, QListWidgetItem]:
+    listed = [questions.item(number) for number in range(questions.count())]
+    return {item.data(Qt.ItemDataRole.UserRole): item for item in listed}
+
+
+def notes(questions: QuestionList) -> dict[str, str]:
+    return {
+        key: questions.itemWidget(item).findChildren(QLabel)[-1].text() for key, item in items(questions).items()
+    }
+
+
+def test_all_questions_are_listed_and_impossible_ones_are_last(driver: Driver) -> None:
+    questions = open_list(driver)
+    listed = items(questions)
+    assert set(listed) == {"ab", *PRESETS}
+    assert next(iter(listed)) == "ab"
+    possible = [bool(item.flags()) for item in listed.values()]
+    assert possible == sorted(possible, reverse=True)
+    shown = notes(questions)
+    assert {key for key, item in listed.items() if not item.flags()} == {
+        "power",
+        "scaling",
+        "weak_scaling",
+        "devices",
+    }
+    assert shown["scaling"] == sentence("lab.needs_gpus")
+    assert shown["devices"] == sentence("lab.only_one"), "the tests pretend that only TensorFlow is installed"
+    assert shown["batch"] == sentence("lab.minutes", minutes=8)
+
+
+@pytest.mark.parametrize("width", [800, 1024, 1366])
+def test_no_question_is_cut(driver: Driver, width: int) -> None:
+    driver.become(gpus=(Gpu("NVIDIA GeForce RTX 4070", "nvidia"),) * 2)
+    driver.window.resize(width, 480)
+    questions = open_list(driver)
+    QApplication.processEvents()
+    for item in items(questions).values():
+        line = questions.itemWidget(item)
+        assert line.height() >= line.heightForWidth(line.width())
+        assert questions.visualItemRect(item).width() <= questions.viewport().width()
+
+
+def test_a_click_on_the_last_question_moves_nothing(driver: Driver) -> None:
+    driver.window.resize(driver.window.minimumSize())
+    questions = open_list(driver)
+    bar = questions.verticalScrollBar()
+    assert bar.maximum() > 0
+    last = [item for item in items(questions).values() if item.flags()][-1]
+    questions.scrollToItem(last)
+    before = bar.value(), questions.visualItemRect(last)
+    QTest.mouseClick(
+        questions.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, before[1].center()
+    )
+    QApplication.processEvents()
+    assert questions.currentItem() is last
+    assert (bar.value(), questions.visualItemRect(last)) == before
+    assert driver.window.studies.isVisible()
+    assert driver.window.studies.setup.heading.text() == PRESETS[questions.key].question
+
+
+def test_keys_choose_a_question(driver: Driver) -> None:
+    questions = open_list(driver)
+    questions.setFocus()
+    driver.qtbot.keyClick(questions, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
+    assert driver.window.studies.setup.study == questions.key == next(iter(PRESETS))
+
+
+def test_an_answer_takes_the_page_until_the_user_goes_back(driver: Driver) -> None:
+    show_ab(driver)
+    lab = driver.window.lab
+    assert not lab.questions.isVisible()
+    driver.press(lab.back_button)
+    assert lab.questions.isVisible()
+    assert lab.ab.setup.isVisible()
+    assert lab.ab.group is None
