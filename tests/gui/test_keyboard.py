@@ -37,6 +37,8 @@ def show_hardware(view: str, driver: Driver) -> None:
 def show_settings(driver: Driver) -> None:
     driver.window.show_page("settings")
     driver.until(lambda: bool(driver.window.settings.engines_card.rows))
+    for fold in (driver.window.settings.data_card.fold, driver.window.settings.advanced):
+        fold.button.setChecked(True)
     rows = driver.window.settings.data_card.rows
     driver.until(
         lambda: (

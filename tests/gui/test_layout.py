@@ -86,7 +86,7 @@ def test_settings_are_beside_each_other_where_there_is_room(driver: Driver) -> N
     for width, expected in ((2560, True), (1440, False), (3840, True), (1024, False)):
         resize(driver, width, 1000)
         settled(driver, settings.data_card, settings.engines_card)
-        left, right = settings.reset_button, settings.data_card
+        left, right = settings.advanced, settings.data_card
         is_beside = left.mapTo(settings, QPoint(0, 0)).x() < right.mapTo(settings, QPoint(0, 0)).x()
         assert is_beside == expected, width
         driver.until(lambda: "cifar10" in settings.data_card.rows and "jax" in settings.engines_card.rows)

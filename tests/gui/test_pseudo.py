@@ -67,10 +67,6 @@ def show_finished(driver: Driver) -> None:
     show_result(driver, stored(driver))
 
 
-def show_tables(driver: Driver) -> None:
-    driver.press(driver.open_run(stored(driver)).table_button)
-
-
 def show_verdict(driver: Driver) -> None:
     show_finished(driver)
     driver.press(driver.view.headline.why_button)
@@ -125,7 +121,7 @@ PAGE_STATES |= FULL | {
     "more settings": show_more_settings,
     "running": show_running,
     "finished": show_finished,
-    "tables": show_tables,
+    "opened run": lambda driver: driver.open_run(stored(driver)),
 }
 DIALOGS = {
     "verdict": show_verdict,

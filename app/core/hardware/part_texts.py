@@ -69,11 +69,9 @@ def machine_parts(machine: Machine, power: Power | None = None) -> tuple[Machine
     parts += [
         part("storage", "disk", ", ".join(word for word in (disks, machine.file_system) if word) or None),
         part("system", "system", f"{machine.os_name}, {machine.architecture}"),
-        part("system", "kernel", machine.kernel),
         part("system", "bios", machine.bios_version),
         part("system", "virtual_machine", _virtual(machine)),
         part("system", "python", machine.python_version),
-        part("system", "machine_id", machine.machine_id),
     ]
     if power is not None:
         forbidden, readable = power.sensors.power_forbidden, sentence("part.readable")

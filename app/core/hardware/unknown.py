@@ -22,7 +22,6 @@ _REASONS: dict[str, dict[str, str]] = {
     "disk": {"": "unknown.disk"},
     "bios": {"macOS": "unknown.bios_macos", "": "unknown.bios"},
     "virtual_machine": {"": "unknown.virtual_machine"},
-    "machine_id": {"Linux": "unknown.machine_id_linux", "": "unknown.machine_id"},
     "power_source": {"": "unknown.power_source"},
     "power_plan": {"Linux": "unknown.power_plan_linux", "macOS": "unknown.power_plan_macos"},
     "cpu_temperature": {

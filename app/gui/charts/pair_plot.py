@@ -17,7 +17,7 @@ from app.gui.style.tokens import LABEL_PX, TEXT_PX
 
 ROW_MIN_PX, ROW_MAX_PX, HEAD_PX, FOOT_PX = 22, 60, 24, 24
 NUMBER_PX, VALUE_PX, RATIO_PX, GAP = 32, 62, 56, 12
-DOT_PX, TICK_GAP_PX = 4.5, 44
+DOT_PX, TICK_GAP_PX, ARROW_PX = 4.5, 44, 8
 # Minimum range of the scale if the ratios are nearly equal.
 NARROWEST_LOG = math.log(1.02)
 _TICKS = (
@@ -239,6 +239,11 @@ class PairPlot(QWidget):
         if result.low is not None and result.high is not None:
             start, end = self._x(plot, scale, result.low), self._x(plot, scale, result.high)
             painter.drawRoundedRect(QRectF(start, y - 2.5, max(2.0, end - start), 5), 2.5, 2.5)
+            for x, ratio, tip_px in ((start, result.low, -ARROW_PX), (end, result.high, ARROW_PX)):
+                if not scale.low <= ratio <= scale.high:  # the interval goes on
+                    painter.drawPolygon(
+                        [QPointF(x + tip_px, y), QPointF(x, y - ARROW_PX), QPointF(x, y + ARROW_PX)]
+                    )
         at = self._x(plot, scale, result.ratio)
         corners = [(at - 7, y), (at, y - 8), (at + 7, y), (at, y + 8)]
         painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))

@@ -92,6 +92,7 @@ class HeadlineCard(Card):
         self._state = QStackedWidget()
         self._lay_out()
         self._run: JudgedRun | None = None
+        self._has_value = False
 
     def show_live(
         self, run: RunSummary | None, progress: Progress, *, cancelled: bool, verdict: events.Judged | None = None
@@ -100,6 +101,7 @@ class HeadlineCard(Card):
         self._state.setCurrentIndex(0)
         self._show_pill(*_so_far(verdict))
         self._show_value(run, progress.step_s)
+        self._has_value = bool(self.value.text())
         if run is not None and run.basis == "estimate":
             self.note.show_text(_narrowing(run))
         self.show_progress(progress, cancelled=cancelled)
@@ -108,7 +110,7 @@ class HeadlineCard(Card):
 
     def show_progress(self, progress: Progress, *, cancelled: bool) -> None:
         """Update only the progress."""
-        self.progress_text.show_text(sentence("run.cancelling") if cancelled else _where(progress))
+        self._show_where(sentence("run.cancelling") if cancelled else _where(progress))
         left = format_time_left(progress.remaining_s)
         self.remaining.setText(sentence("run.time_left", time_left=left) if left and not cancelled else "")
         self._where.place()
@@ -118,10 +120,16 @@ class HeadlineCard(Card):
             self.progress_bar.setValue(round(PROGRESS_STEPS * (progress.fraction or 0.0)))
 
     def show_waiting(self, text: str) -> None:
-        self.progress_text.show_text(text)
+        self._show_where(text)
         self.remaining.setText("")
         self._where.place()
         self.progress_bar.setMaximum(0)
+
+    def _show_where(self, text: str) -> None:
+        """Show what a run is doing, in place of the number until there is one."""
+        if not self._has_value:
+            self._row.show_number("", text, muted=True)
+        self.progress_text.show_text(text if self._has_value else "")
 
     def show_stored(self, run: JudgedRun, own: str = "") -> None:
         """Show a finished run. `own` compares it with the user's other runs."""
@@ -175,7 +183,7 @@ class HeadlineCard(Card):
         elif run is not None and run.steps is not None and step_s is not None and metric == "seconds_per_epoch_s":
             value, unit = _step_duration(step_s)
             note = sentence("run.short", steps=run.steps, whole=run.steps_per_epoch)
-        self._row.show_number(value, unit, muted=muted)
+        self._row.show_number(value, unit if value else "", muted=muted)
         self.note.show_text(note)
 
     def _show_pill(self, texts: Sequence[str], tone: Tone, run: JudgedRun | None = None) -> None:

@@ -34,7 +34,6 @@ class PageTexts:
         title, purpose, nothing: Heading of the page, its purpose, and the heading of the instructions.
         steps: The icon and sentence for each step of the instructions.
         running: Message stating that one of the page's plans is in progress.
-        table: Name of the table; "" for none.
         export, exported: Title of the file dialog for exports, and the final notification.
     """
 

@@ -16,11 +16,11 @@ from app.core.verdict.training_proof import proof_lines
 from app.gui.style.icons import LEVELS, pixmap
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX, TITLE_PX
-from app.gui.widgets.basics import Button, column, label, row
+from app.gui.widgets.basics import Button, Fold, column, label, row
 from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog
 from workloads.protocol import events
 
-_SIZE, _LEAST_PX, _NAMES_PX = (640, 600), 480, 176
+_SIZE, _LEAST_PX, _NAMES_PX = (640, 440), 480, 176
 
 
 def verdict_look(theme: Theme, level: str) -> tuple[str, str]:
@@ -50,7 +50,7 @@ class CautionsDialog(QDialog):
 
 
 class VerdictDialog(QDialog):
-    """Shows the verdict on a stored run with all reasons."""
+    """Shows the verdict on a stored run with its reasons, and with everything else folded under "Evidence"."""
 
     def __init__(self, theme: Theme, run: JudgedRun, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -58,21 +58,22 @@ class VerdictDialog(QDialog):
         self.resize(*_SIZE)
         verdict = run.verdict
         self.head = label(sentence(f"verdict_dialog.{verdict.level}"), TITLE_PX, QFont.Weight.DemiBold, wrap=True)
-        self.reasons = [_reason(theme, reason) for reason in advice_once(verdict.reasons)]
+        reasons = advice_once(verdict.reasons)
+        self.reasons = [_reason(theme, reason) for reason in reasons if reason.level != "fact"]
+        facts = [_reason(theme, reason) for reason in reasons if reason.level == "fact"]
         body = QWidget()
         body.setObjectName("scrolled")
         note = headline_note(run.run.summary, estimated_from=estimate_basis(run.verdict))
         value, _, _ = headline(run.run.summary).partition("\n")
-        body.setLayout(
-            column(
-                *self.reasons,
-                *self._section(sentence("verdict_dialog.number"), [(value, note)] if note else []),
-                *self._section(sentence("verdict_dialog.proof"), proof_lines(run.run)),
-                *self._section(sentence("verdict_dialog.comparable"), comparison_key(run.run)),
-                None,
-                spacing_px=GAP_PX + 4,
-            )
+        self.evidence = Fold(
+            theme,
+            sentence("verdict_dialog.evidence"),
+            *facts,
+            *self._section(sentence("verdict_dialog.number"), [(value, note)] if note else []),
+            *self._section(sentence("verdict_dialog.proof"), proof_lines(run.run)),
+            *self._section(sentence("verdict_dialog.comparable"), comparison_key(run.run)),
         )
+        body.setLayout(column(*self.reasons, self.evidence, None, spacing_px=GAP_PX + 4))
         scroll = QScrollArea(widgetResizable=True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setAccessibleName(sentence("verdict_dialog.reasons"))

@@ -243,6 +243,9 @@ class MainWindow(QMainWindow):
             self.closed.connect(self.hardware.cancel)  # even if another page is shown
         if code == "settings":
             self.settings.folder_changed.connect(self.benchmark.setup.refresh)
+            self.settings.hardware_wanted.connect(partial(self.show_page, "hardware"))
+            self.settings.doctor_wanted.connect(self._on_doctor)
+            self.settings.zoom_wanted.connect(lambda pct: self._zoom.choose(pct, self.screen().availableSize()))
             self.closed.connect(self.settings.engines_card.cancel)
 
     def _lay_out(self) -> None:
@@ -272,7 +275,7 @@ class MainWindow(QMainWindow):
         for number, page in enumerate(PAGES, 1):
             self._add(page.title, partial(self._on_page_chosen, page.code), f"Ctrl+{number}")
         self._add("menu.settings", lambda: self.show_page("settings"), "Ctrl+,", role=roles.PreferencesRole)
-        zoom = Zoom(self._services, QSize(*SMALLEST_PX), self._on_restart)
+        zoom = self._zoom = Zoom(self._services, QSize(*SMALLEST_PX), self._on_restart)
         self._add("menu.zoom_in", lambda: zoom.larger(self.screen().availableSize()), "Ctrl++", "Ctrl+=")
         self._add("menu.zoom_out", zoom.smaller, "Ctrl+-")
         self._add("menu.zoom_reset", zoom.reset, "Ctrl+0")

@@ -8,7 +8,7 @@ from types import TracebackType
 
 from PySide6 import __version__ as qt_version
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QFont, QGuiApplication, QIcon, QTextCursor
+from PySide6.QtGui import QFont, QGuiApplication, QIcon, QTextBlockFormat, QTextCursor, QTextOption
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -97,9 +97,11 @@ class MethodDialog(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(sentence("verdict_dialog.method"))
-        self.resize(860, 640)
+        self.resize(860, 640 if parent is None else min(640, parent.window().height()))
         self.setMinimumSize(*LEAST_PX)
         self.page = QTextBrowser(openLinks=False)
+        self.page.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.page.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.page.setAccessibleName(sentence("verdict_dialog.method"))
         self.page.anchorClicked.connect(self._follow)
         buttons = button_box(QDialogButtonBox.StandardButton.Close)
@@ -111,6 +113,10 @@ class MethodDialog(QDialog):
 
     def _show(self, page: Path) -> None:
         self.page.setMarkdown(page.read_text(encoding="utf-8"))
+        cursor, wraps = QTextCursor(self.page.document()), QTextBlockFormat()
+        wraps.setNonBreakableLines(False)  # otherwise, long lines of code would be cut
+        cursor.select(QTextCursor.SelectionType.Document)
+        cursor.mergeBlockFormat(wraps)
 
     def _follow(self, link: QUrl) -> None:
         """Open another page of the documentation, or scroll to a heading by its anchor."""

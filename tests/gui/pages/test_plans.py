@@ -30,15 +30,6 @@ from workloads.protocol.machine import Machine
 Page = StudiesPage | SuitePage
 
 
-def start(driver: Driver, page: Page) -> None:
-    if isinstance(page, SuitePage):
-        page.start("auto", "auto")
-        return
-    spec = CATALOGUE["demo"].default_spec("standard")
-    plan = plan_axes(spec, {"batch_size": (50, 80, 200)}, Runner(driver.services.paths, driver.machine))
-    page.begin(plan, driver.machine)
-
-
 def check_study(page: Page, notice: tuple[str, str]) -> str:
     """Check what is shown of a finished study; return what is in its text."""
     assert isinstance(page, StudiesPage)
@@ -109,6 +100,15 @@ def demo(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Non
     """Offer the suite that trains nothing, where one is run."""
     if any(map(request.node.get_closest_marker, ("slow", "long"))):
         monkeypatch.setattr(suite_page, "NEWEST", DEMO.number)
+
+
+def start(driver: Driver, page: Page) -> None:
+    if isinstance(page, SuitePage):
+        page.start("auto", "auto")
+        return
+    spec = CATALOGUE["demo"].default_spec("standard")
+    plan = plan_axes(spec, {"batch_size": (50, 80, 200)}, Runner(driver.services.paths, driver.machine))
+    page.begin(plan, driver.machine)
 
 
 def completed(page: Page) -> set[int]:

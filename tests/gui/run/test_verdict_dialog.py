@@ -53,6 +53,10 @@ def disturbed(run: Run) -> Run:
     return with_telemetry(run, list(range(len(run.telemetry))), on_battery=True, other_cpu_pct=40.0)
 
 
+def visible(dialog: VerdictDialog) -> list[QLabel]:
+    return [label for label in dialog.findChildren(QLabel) if label.isVisible()]
+
+
 def texts(dialog: VerdictDialog) -> list[str]:
     return [child.text() for child in dialog.findChildren(QLabel) if child.text()]
 
@@ -65,9 +69,10 @@ def test_each_reason_is_shown_with_its_advice_worst_first(run: Run, qtbot: QtBot
     at = told.index(sentence("verdict.other_load", share_pct=40.0))
     assert said("advice.other_load").begins(told[at + 1])
     assert told.index(sentence("verdict.on_battery", part=None)) < told.index(sentence("note.synthetic_data"))
-    names = [reason.accessibleName() for reason in dialog.reasons]
-    assert names[0].startswith("Caution: ")
-    assert names[-1].startswith(sentence("level.fact"))
+    assert all(reason.accessibleName().startswith("Caution: ") for reason in dialog.reasons)
+    assert not any(said("proof.moved").is_in(label.text()) for label in visible(dialog))
+    dialog.evidence.button.click()
+    assert any(said("proof.moved").is_in(label.text()) for label in visible(dialog))
     # The proof that it trained, and what it may be compared with.
     assert said("proof.one_update_each", done="1,500").is_in(told)
     assert said("proof.moved", share_pct="20").is_in(told)
@@ -170,6 +175,7 @@ def test_a_long_value_is_wrapped_and_not_cut(run: Run, qtbot: QtBot, services: A
     }
     slow = replace(run, summary=replace(run.summary, **rate))
     dialog = added(qtbot, VerdictDialog(services.theme, JudgedRun(slow)))
+    dialog.evidence.button.click()
     dialog.show()
     value = next(child for child in dialog.findChildren(QLabel) if said("result.about").is_all_of(child.text()))
     assert value.heightForWidth(value.width()) <= value.height()
@@ -182,11 +188,12 @@ def test_keys_reach_everything_in_it(run: Run, qtbot: QtBot, services: Any) -> N
     dialog.show()
     qtbot.waitUntil(dialog.close_button.hasFocus)
     reached = []
-    for _ in range(3):
+    for _ in range(4):
         dialog.focusNextChild()
         reached.append(dialog.focusWidget().accessibleName())
     assert sorted(reached) == [
         sentence("button.close"),
+        sentence("verdict_dialog.evidence"),
         sentence("verdict_dialog.method"),
         sentence("verdict_dialog.reasons"),
     ]

@@ -4,8 +4,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "about.text": (
         "Measures how fast this computer trains neural networks, and compares it with other computers.\n\nThe method is"
         " open, all raw timings are kept, and nothing is uploaded.\n\nMIT licence. Typeface: Inter, SIL Open"
-        " Font License. Icons: Lucide, ISC licence. User interface: Qt for Python, LGPL 3. Published measurements: see"
-        " resources/reference/SOURCES.md."
+        " Font License. Icons: Lucide, ISC licence. User interface: Qt for Python, LGPL 3."
     ),
     "button.close": "Close",
     "chart.after_epoch": "After epoch {number}: {values}",
@@ -157,6 +156,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.why_name": "Why this verdict?",
     "verdict_dialog.caution": "Use this result with caution.",
     "verdict_dialog.comparable": "What comparable results share",
+    "verdict_dialog.evidence": "Evidence",
     "verdict_dialog.invalid": "Invalid: don't use this result for comparisons.",
     "verdict_dialog.method": "How this is measured",
     "verdict_dialog.number": "Result",

@@ -24,7 +24,7 @@ from app.gui.services.bundle import Services
 from app.gui.style.icons import pixmap
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX, TITLE_PX
-from app.gui.widgets.basics import Button, Card, ElidedLabel, Tone, column, label, row, set_tip
+from app.gui.widgets.basics import Button, Card, ElidedLabel, Fold, Tone, column, label, row, set_tip
 
 _LINE_CHARS = 240
 _CHECK_TONES: dict[str, Tone] = {"ok": "valid", "fault": "invalid", "skipped": ""}
@@ -74,11 +74,11 @@ class DoctorView(QWidget):
         self._answer.body.addWidget(self.introduction)
         self._answer.body.addWidget(self.step)
         self._answer.body.addWidget(self.busy)
-        self.checks = Card(sentence("doctor.report_checks"))
-        self.checks.note.hide()
+        self._checks = column(spacing_px=GAP_PX)
+        self.checks = Fold(theme, sentence("doctor.report_checks"), self._checks)
         # Fixes come before findings.
         self._devices, self._printed = column(spacing_px=2 * GAP_PX), column(spacing_px=2 * GAP_PX)
-        whole = column(self._answer, self._devices, self.checks, self._printed, None, spacing_px=2 * GAP_PX)
+        whole = column(self._answer, self._devices, self._printed, self.checks, None, spacing_px=2 * GAP_PX)
         self.setLayout(whole)
         self._stepped.connect(self._on_step)
         self._checked.connect(self._on_checked)
@@ -150,17 +150,16 @@ class DoctorView(QWidget):
         self.introduction.show()
         self._show_step("")
         self.checks.hide()
-        for layout, kept in ((self.checks.body, 1), (self._devices, 0), (self._printed, 0)):
-            while layout.count() > kept:
-                item = layout.takeAt(kept)
-                if item is not None and (widget := item.widget()) is not None:
+        for layout in (self._checks, self._devices, self._printed):
+            while (item := layout.takeAt(0)) is not None:
+                if (widget := item.widget()) is not None:
                     widget.setParent(None)
                     widget.deleteLater()
 
     def _on_checked(self, check: Check) -> None:
         self.checks.show()
         tone = _CHECK_TONES[check.state]
-        self.checks.body.addWidget(_entry(self._services.theme, tone, check.title, check.text))
+        self._checks.addWidget(_entry(self._services.theme, tone, check.title, check.text))
 
     def _on_examined(self, diagnosis: Diagnosis) -> None:
         self._cancel = None
@@ -168,10 +167,11 @@ class DoctorView(QWidget):
         self._show_step("")
         self._show_answer(diagnosis.conclusion)
         theme = self._services.theme
-        for device in sorted(diagnosis.devices, key=lambda device: not device.is_fault):
+        for device in sorted(_unusable(diagnosis.devices), key=lambda device: not device.is_fault):
             self._devices.addWidget(_device_card(theme, device))
         for engine in diagnosis.engines:
-            self._devices.addWidget(_engine_card(theme, engine))
+            if engine.problem is not None or _unusable(engine.devices):
+                self._devices.addWidget(_engine_card(theme, engine))
         others = [
             finding for finding in diagnosis.findings if finding.signal.id not in _explained(diagnosis.devices)
         ]
@@ -187,8 +187,10 @@ class DoctorView(QWidget):
         self.introduction.setVisible(bool(rest))
 
     def _add_findings(self, printed: _Found) -> None:
+        """Show the findings, or list them among the checks if all of them are harmless."""
         if printed.findings or printed.harmless:
-            self._printed.addWidget(_findings_card(self._services.theme, printed))
+            shown = self._printed if printed.findings or self.checks.isHidden() else self._checks
+            shown.addWidget(_findings_card(self._services.theme, printed))
 
     def _on_failed(self, error: AppError) -> None:
         self._cancel = None
@@ -228,6 +230,11 @@ def _explained(devices: Iterable[DeviceDiagnosis]) -> set[str | None]:
     return {device.signal_id for device in devices}
 
 
+def _unusable(devices: Iterable[DeviceDiagnosis]) -> list[DeviceDiagnosis]:
+    """Return the devices that need an explanation. The checks list all devices."""
+    return [device for device in devices if device.state != "usable"]
+
+
 def _device_card(theme: Theme, device: DeviceDiagnosis) -> Card:
     card = Card()
     card.setAccessibleName(_add_device(theme, card, device))
@@ -235,7 +242,7 @@ def _device_card(theme: Theme, device: DeviceDiagnosis) -> Card:
 
 
 def _add_device(theme: Theme, card: Card, device: DeviceDiagnosis) -> str:
-    tone: Tone = "valid" if device.state == "usable" else "invalid" if device.is_fault else "caution"
+    tone: Tone = "invalid" if device.is_fault else "caution"
     is_named = not device.id or device.name == device.id.upper()
     name = device.name if is_named else f"{device.name} ({device.id})"
     title = f"{name}: {device.state_text}"
@@ -249,7 +256,7 @@ def _engine_card(theme: Theme, engine: EngineDiagnosis) -> Card:
     card.note.hide()
     if engine.problem is not None:
         card.body.addWidget(_entry(theme, "invalid", sentence("doctor.not_ready"), text(engine.problem)))
-    for device in engine.devices:
+    for device in _unusable(engine.devices):
         _add_device(theme, card, device)
     return card
 

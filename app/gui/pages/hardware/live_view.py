@@ -1,10 +1,9 @@
-"""Live telemetry: current values, a bar for each CPU, and curves for the last two minutes."""
+"""Live telemetry: current values, and curves for the last two minutes."""
 
 from collections import deque
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF
-from PySide6.QtGui import QColor, QFont, QHideEvent, QPainter, QPaintEvent, QShowEvent
+from PySide6.QtGui import QFont, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.core.analysis.series import RunSeries
@@ -13,13 +12,11 @@ from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
 from app.core.hardware.unknown import reason
 from app.core.messages import sentence, text
-from app.core.titles import throttle_title
 from app.gui.charts.telemetry_chart import TelemetryChart
 from app.gui.charts.training_charts import Legend
 from app.gui.services.bundle import Services
-from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Card, ElidedLabel, column, label, set_tip
+from app.gui.widgets.basics import Card, ElidedLabel, column, set_tip
 from app.gui.widgets.timers import timer
 from workloads.protocol.events import TelemetryEvent
 from workloads.protocol.machine import Machine
@@ -27,8 +24,7 @@ from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 INTERVAL_S = 1.0
 SPAN_S = 120.0
-FIGURES_IN_A_ROW, FIGURE_PX = 5, 20
-BAR_GAP_PX, BARS_PX, BAR_MOST_PX = 2, 36, 48
+FIGURES_IN_A_ROW, FIGURE_PX = 4, 20
 
 
 class LiveView(QWidget):
@@ -44,7 +40,6 @@ class LiveView(QWidget):
         self._timer = timer(self, round(1000 * INTERVAL_S))
         self._timer.timeout.connect(self.show_arrived)
         self.figures = Figures()
-        self.cores = CoreBars(services.theme)
         self.chart = TelemetryChart(services.theme)
         self.legend = Legend(services.theme)
         self._lay_out()
@@ -80,8 +75,6 @@ class LiveView(QWidget):
     def _lay_out(self) -> None:
         figures = Card(sentence("heading.telemetry"), sentence("live.each_second"))
         figures.body.addWidget(self.figures)
-        figures.body.addWidget(label(sentence("live.each_core"), muted=True))
-        figures.body.addWidget(self.cores)
         curves = Card(sentence("live.curves"))
         curves.note.hide()
         curves.corner.addWidget(self.legend)
@@ -120,41 +113,6 @@ class LiveView(QWidget):
         )
         self.legend.show_entries(self.chart.entries)
         self._show_figures(telemetry)
-        self.cores.show_shares(telemetry.core_pct or ())
-
-
-class CoreBars(QWidget):
-    """Shows the utilisation of each logical CPU as a bar."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self._shares_pct: tuple[float, ...] = ()
-        self.setFixedHeight(BARS_PX)
-        self.show_shares(())
-        theme.changed.connect(self.update)
-
-    def show_shares(self, shares_pct: tuple[float, ...]) -> None:
-        self._shares_pct = shares_pct
-        shares = ", ".join(f"{number}: {share:.0f} %" for number, share in enumerate(shares_pct)) or "n/a"
-        self.setAccessibleName(sentence("live.each_core_with_shares", shares=shares))
-        set_tip(self, shares)
-        self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        count = len(self._shares_pct)
-        if not count:
-            return
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        step_px = min(BAR_MOST_PX, self.width() / count)
-        bar_px = max(1.0, step_px - BAR_GAP_PX)
-        tokens = self._theme.tokens
-        for number, share_pct in enumerate(self._shares_pct):
-            x_px, height_px = number * step_px, self.height() * min(100.0, max(0.0, share_pct)) / 100
-            painter.fillRect(QRectF(x_px, 0, bar_px, self.height()), QColor(tokens.grid))
-            painter.fillRect(QRectF(x_px, self.height() - height_px, bar_px, height_px), QColor(tokens.accent))
-        painter.end()
 
 
 class Figures(QWidget):
@@ -189,7 +147,6 @@ class Figures(QWidget):
         for (name, value), (section, code, value_text) in zip(self._cells, figures, strict=True):
             name_text = _label(code, section.memory)
             name.show_text(name_text)
-            set_tip(name, sentence("live.steal_tip") if code == "telemetry.steal_pct" else "")
             shown = value_text if telemetry is not None else "…"
             value.show_text(shown)
             why = _why(code, machine, power_forbidden=power_forbidden) if shown == "n/a" else ""
@@ -233,15 +190,9 @@ class Section:
 def figure_sections(telemetry: Telemetry, machine: Machine | None) -> list[Section]:
     computer = (
         ("part.cpu", _number(telemetry.cpu_pct, "%")),
-        ("live.clock", _clock(telemetry.cpu_clock_mhz)),
         ("live.temperature", _number(telemetry.cpu_temperature_c, "°C")),
         ("part_group.power", _number(telemetry.cpu_power_w, "W")),
-        ("telemetry.steal_pct", _number(telemetry.steal_pct, "%")),
         ("part.memory", format_memory(telemetry.memory_used_bytes)),
-        ("telemetry.swap_used_bytes", format_memory(telemetry.swap_used_bytes)),
-        ("telemetry.swap_bytes_per_s", _rate(telemetry.swap_bytes_per_s)),
-        ("telemetry.disk_read_bytes_per_s", _rate(telemetry.disk_read_bytes_per_s)),
-        ("telemetry.disk_write_bytes_per_s", _rate(telemetry.disk_write_bytes_per_s)),
     )
     gpus = machine.gpus if machine else ()
     by_index = {gpu.index: gpu for gpu in telemetry.gpus}
@@ -260,22 +211,11 @@ def figure_sections(telemetry: Telemetry, machine: Machine | None) -> list[Secti
 
 
 def _gpu_figures(gpu: GpuTelemetry) -> tuple[tuple[str, str], ...]:
-    held = (
-        None
-        if gpu.throttle_reasons is None
-        else ", ".join(map(throttle_title, gpu.throttle_reasons)) or sentence("live.gpu_not_limited")
-    )
     return (
         ("live.gpu_use", _number(gpu.utilization_pct, "%")),
         ("part.memory", format_memory(gpu.memory_used_bytes)),
         ("live.gpu_temperature", _number(gpu.temperature_c, "°C")),
         ("live.gpu_power", _number(gpu.power_w, "W")),
-        ("live.gpu_clock", _clock(gpu.clock_mhz)),
-        ("live.gpu_memory_use", _number(gpu.memory_utilization_pct, "%")),
-        ("live.gpu_memory_clock", _clock(gpu.memory_clock_mhz)),
-        ("live.gpu_fan", _number(gpu.fan_pct, "%")),
-        ("live.gpu_limited_by", held or "n/a"),
-        ("live.gpu_energy", "n/a" if gpu.energy_j is None else f"{gpu.energy_j / 3600:.2f} Wh"),
     )
 
 
@@ -288,14 +228,6 @@ def _why(name: str, machine: Machine | None, *, power_forbidden: bool) -> str:
 
 def _number(value: float | None, unit: str) -> str:
     return "n/a" if value is None else f"{value:.0f} {unit}"
-
-
-def _clock(value_mhz: float | None) -> str:
-    return "n/a" if value_mhz is None else f"{value_mhz / 1000:.1f} GHz"
-
-
-def _rate(value_bytes_per_s: float | None) -> str:
-    return "n/a" if value_bytes_per_s is None else f"{value_bytes_per_s / 1e6:.1f} MB/s"
 
 
 def _label(code: str, memory: str) -> str:

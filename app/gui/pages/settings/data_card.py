@@ -19,9 +19,10 @@ from app.gui.services.bundle import Services
 from app.gui.services.downloads import Download
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, line
+from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, Fold, column
 from app.gui.widgets.progress_row import ProgressRow
 from app.gui.widgets.split_button import SplitButton
+from workloads.datasets import DATASETS
 
 
 class DataCard(Card):
@@ -30,7 +31,7 @@ class DataCard(Card):
     changed = Signal()
 
     def __init__(self, services: Services) -> None:
-        super().__init__(sentence("settings.data_sets"))
+        super().__init__()
         self._services = services
         self._latest = Latest()
         theme = services.theme
@@ -49,9 +50,9 @@ class DataCard(Card):
         self._list = QVBoxLayout()
         self._list.setSpacing(GAP_PX)
         buttons = (self.usual_button, self.change_button, self.open_button)
-        self.body.addLayout(setting(sentence("settings.folder"), self.folder, *buttons))
-        self.body.addWidget(line())
-        self.body.addLayout(self._list)
+        folder = setting(sentence("settings.folder"), self.folder, *buttons)
+        self.fold = Fold(theme, sentence("settings.data_sets_optional", count=len(DATASETS)), folder, self._list)
+        self.body.addWidget(self.fold)
 
     def refresh(self) -> None:
         paths = self._services.paths

@@ -111,8 +111,10 @@ class EngineLine(QWidget):
         named = sentence("engines_card.install_named", action=sentence(action), title=self.row.title)
         self.install_button.setAccessibleName(named)
         can_install = offer is not None and (state in REPAIRED | {"absent"} or self.row.is_outdated or is_other)
+        offers = self.row.offers
+        has_choice = len(offers) > 1 and any(offered.gpus or offered.obstacle for offered in offers)
         for part, is_of_use in (
-            (self.variant, self.variant.count() > 1),
+            (self.variant, has_choice),
             (self._install, can_install),
             (self.check_button, state == "ready"),
             (self.remove_button, state not in ("absent", "unreachable")),

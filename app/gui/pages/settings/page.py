@@ -1,4 +1,4 @@
-"""The Settings page: appearance, defaults for runs, engines, data sets and privacy."""
+"""The Settings page: appearance, this computer, engines, data sets and privacy."""
 
 from typing import Any
 
@@ -8,22 +8,32 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.errors import AppError
 from app.core.messages import sentence
+from app.core.settings import ZOOM_STEPS_PCT
 from app.gui.pages.settings.data_card import DataCard
 from app.gui.pages.settings.engine_line import EngineLine
 from app.gui.pages.settings.engines_card import EnginesCard
 from app.gui.pages.settings.parts import ask, open_folder, setting
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Button, Card, ElidedLabel, column, label, line, row, title
+from app.gui.widgets.basics import Button, Card, ElidedLabel, Fold, column, guard_wheel, label, row, title
+from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.segments import Segments
 
 WIDTH_PX = 880
 
 
 class SettingsPage(QWidget):
-    """Lets the user change the settings. Changes are saved immediately."""
+    """Lets the user change the settings. Changes are saved immediately.
+
+    Signals:
+        zoom_wanted: The user chose a zoom in percent, which isn't saved yet.
+        hardware_wanted, doctor_wanted: The user wants to see the Hardware page, or to start the doctor.
+    """
 
     folder_changed = Signal()
+    zoom_wanted = Signal(int)
+    hardware_wanted = Signal()
+    doctor_wanted = Signal()
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -32,10 +42,12 @@ class SettingsPage(QWidget):
         theme = services.theme
         themes = [(theme, sentence(f"settings.theme_{theme}")) for theme in ("system", "light", "dark")]
         self.theme = Segments(theme, sentence("settings.theme"), themes)
-        presets = [(preset, sentence(f"preset.{preset}")) for preset in ("quick", "standard", "sustained")]
-        self.preset = Segments(theme, sentence("label.preset"), presets)
-        kinds = [(kind, sentence(f"settings.data_{kind}")) for kind in ("auto", "real", "synthetic")]
-        self.data = Segments(theme, sentence("setting.data"), kinds)
+        self.zoom = ChoiceBox(sentence("settings.zoom"))
+        guard_wheel(self.zoom)
+        for zoom_pct in ZOOM_STEPS_PCT:
+            self.zoom.addItem(f"{zoom_pct} %", zoom_pct)
+        self.hardware_button = Button(theme, sentence("settings.hardware"), "cpu")
+        self.doctor_button = Button(theme, sentence("menu.doctor"), "search")
         self.engines_card = EnginesCard(services)
         self.data_card = DataCard(services)
         self.results_button = Button(theme, sentence("settings.open_folder"), "folder-open")
@@ -71,6 +83,7 @@ class SettingsPage(QWidget):
         self._on_engines()
 
     def show_data_sets(self) -> None:
+        self.data_card.fold.button.setChecked(True)
         QTimer.singleShot(0, self, lambda: self.view.ensureWidgetVisible(self.data_card))  # after the layout
 
     def _on_engines(self) -> None:
@@ -89,8 +102,9 @@ class SettingsPage(QWidget):
     def _connect(self) -> None:
         services = self._services
         self.theme.chosen.connect(self._on_theme)
-        self.preset.chosen.connect(lambda preset: self._change(preset=preset))
-        self.data.chosen.connect(lambda data: self._change(data=data))
+        self.zoom.activated.connect(lambda _: self.zoom_wanted.emit(self.zoom.currentData()))
+        self.hardware_button.clicked.connect(self.hardware_wanted)
+        self.doctor_button.clicked.connect(self.doctor_wanted)
         self.data_card.changed.connect(self.folder_changed)
         self.engines_card.filled.connect(self._on_engines)
         self.results_button.clicked.connect(lambda: open_folder(services, services.paths.data))
@@ -99,25 +113,23 @@ class SettingsPage(QWidget):
         services.preferences.changed.connect(self._on_changed)
 
     def _lay_out(self) -> None:
-        appearance, benchmark = Card(sentence("settings.appearance")), Card(sentence("page.benchmark"))
-        appearance.body.addLayout(setting(sentence("settings.theme"), sentence("settings.theme_note"), self.theme))
-        note = sentence("settings.preset_note")
-        benchmark.body.addLayout(setting(sentence("label.preset"), note, self.preset))
-        benchmark.body.addWidget(line())
-        note = sentence("settings.data_note")
-        benchmark.body.addLayout(setting(sentence("setting.data"), note, self.data))
+        appearance, computer = Card(sentence("settings.appearance")), Card(sentence("compare.you"))
+        appearance.body.addLayout(setting(sentence("settings.theme"), "", self.theme))
+        appearance.body.addLayout(setting(sentence("settings.zoom"), "", self.zoom))
+        computer.body.addLayout(row(self.hardware_button, self.doctor_button, None))
         paths = self._services.paths
-        privacy, reset = Card(sentence("settings.privacy")), Card(sentence("settings.reset_heading"))
+        privacy = Card(sentence("settings.privacy"))
         privacy.body.addWidget(label(sentence("settings.privacy_note"), muted=True, wrap=True))
-        for name, folder, button in (
-            (sentence("page.results"), paths.data, self.results_button),
-            (sentence("settings.logs"), paths.logs, self.logs_button),
-        ):
-            privacy.body.addWidget(line())
-            privacy.body.addLayout(setting(name, ElidedLabel(str(folder), muted=True), button))
-        note = sentence("settings.reset_note")
-        reset.body.addLayout(setting(sentence("settings.all"), note, self.reset_button))
-        self._left = (appearance, benchmark, privacy, reset)
+        folders = [
+            setting(name, ElidedLabel(str(folder), muted=True), button)
+            for name, folder, button in (
+                (sentence("page.results"), paths.data, self.results_button),
+                (sentence("settings.logs"), paths.logs, self.logs_button),
+            )
+        ]
+        reset = setting(sentence("settings.all"), sentence("settings.reset_note"), self.reset_button)
+        self.advanced = Fold(self._services.theme, sentence("settings.advanced"), *folders, reset)
+        self._left = (appearance, computer, privacy, self.advanced)
         self._right = (self.engines_card, self.data_card)
         self._one = (*self._left[:2], *self._right, *self._left[2:])
         self._columns = (column(None, spacing_px=2 * GAP_PX), column(None, spacing_px=2 * GAP_PX))
@@ -155,8 +167,7 @@ class SettingsPage(QWidget):
     def _on_changed(self) -> None:
         settings = self._services.preferences.settings
         self.theme.select(settings.theme)
-        self.preset.select(settings.preset or "quick")
-        self.data.select(settings.data)
+        self.zoom.setCurrentIndex(self.zoom.findData(settings.zoom_pct))
 
     def _on_theme(self, theme: str) -> None:
         self._change(theme=theme)

@@ -14,10 +14,13 @@ from app.gui.widgets.dialogs import question
 
 
 def setting(name: str, note: QWidget | str, *controls: QWidget) -> QHBoxLayout:
-    below = label(note, muted=True, wrap=True) if isinstance(note, str) else note
-    if not isinstance(below, ElidedLabel):
-        below.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-    result = row(column(label(name, weight=QFont.Weight.Medium), below, spacing_px=2), *controls)
+    words = column(label(name, weight=QFont.Weight.Medium), spacing_px=2)
+    if note:
+        below = label(note, muted=True, wrap=True) if isinstance(note, str) else note
+        if not isinstance(below, ElidedLabel):
+            below.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        words.addWidget(below)
+    result = row(words, *controls)
     result.setStretch(0, 1)
     return result
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor, QGuiApplication
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
@@ -18,12 +18,12 @@ from app.core.hardware.parts.disks import read_storage
 from app.core.hardware.telemetry import sensors
 from app.core.hardware.telemetry.monitor import TelemetryReader
 from app.core.hardware.telemetry.sensors import Power, Sensors
-from app.core.messages import ENGLISH, sentence
+from app.core.messages import sentence
 from app.gui.pages.hardware import doctor_view, live_view
-from app.gui.pages.hardware.live_view import BAR_MOST_PX, BARS_PX, SPAN_S, LiveView, figure_sections
+from app.gui.pages.hardware.live_view import SPAN_S, LiveView, figure_sections
 from app.gui.pages.hardware.page import HardwarePage
 from app.gui.services.bundle import Services
-from app.gui.widgets.basics import Card, ElidedLabel
+from app.gui.widgets.basics import ElidedLabel
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver, added
 from tests.saying import said
@@ -73,18 +73,9 @@ def test_the_parts_are_shown_when_they_are_found_and_can_be_selected(
         assert label.text() in label.accessibleName()
 
 
-def test_unknown_parts_say_why_on_hover(page: HardwarePage, services: Services, machine: Machine) -> None:
-    show(services, replace(machine, os_name="Linux 6.1 (Debian GNU/Linux 12)", virtual_machine=False))
-    unknown = page.parts.findChildren(QLabel, "unknown")
-    assert unknown
-    assert "n/a" not in [label.text() for label in labels(page)]
-    speed = sentence("unknown.memory_speed_linux")
-    (memory,) = (label for label in unknown if sentence("part.memory_speed") in label.text())
-    assert html.escape(speed) in memory.toolTip()
-    assert speed in memory.accessibleDescription()
-
-
-def test_unknown_parts_say_so_and_names_are_never_read_as_html(page: HardwarePage, services: Services) -> None:
+def test_unknown_parts_are_left_out_and_names_are_never_read_as_html(
+    page: HardwarePage, services: Services
+) -> None:
     show(services, Machine(HOSTILE, None, None, None, "Test OS", "x86_64", "3.12.1", None))
     texts = [label.text() for label in labels(page)]
     assert texts[0] == HOSTILE
@@ -117,21 +108,6 @@ def test_the_parts_can_be_copied(page: HardwarePage, services: Services, machine
     assert told.messages == [(sentence("hardware_page.parts_copied"), "")]
 
 
-@pytest.mark.parametrize(("width_px", "columns"), [(700, 1), (1300, 2)])
-def test_groups_stand_side_by_side_where_there_is_room(
-    page: HardwarePage, services: Services, machine: Machine, qtbot: QtBot, width_px: int, columns: int
-) -> None:
-    show(services, machine)
-    page.resize(width_px, 700)
-    page.show()
-    qtbot.waitExposed(page)
-    cards = page.parts.findChildren(Card)
-    names = {card.heading.text() for card in cards}
-    assert names == {text for code, text in ENGLISH.items() if code.startswith("part_group.")}
-    qtbot.waitUntil(lambda: len({card.mapTo(page, QPoint(0, 0)).x() for card in cards}) == columns, timeout=5_000)
-    assert all(card.isVisible() for card in cards)
-
-
 @pytest.mark.slow
 def test_telemetry_is_collected_only_while_visible(page: HardwarePage, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: looking() == 0, timeout=10_000)
@@ -144,7 +120,6 @@ def test_telemetry_is_collected_only_while_visible(page: HardwarePage, qtbot: Qt
     qtbot.waitUntil(lambda: dict(live.figures.sections[0].figures)["part.cpu"].endswith(" %"), timeout=10_000)
     assert live.chart.entries
     assert live.chart.accessibleDescription() != "No telemetry"
-    assert "%" in live.cores.accessibleName()
     page.hide()
     assert not live.is_sampling
     qtbot.waitUntil(lambda: looking() == 0, timeout=10_000)
@@ -180,17 +155,6 @@ def test_only_the_last_two_minutes_are_kept(live: LiveView) -> None:
     assert (left, right) == (499.0 - SPAN_S, 499.0)
 
 
-def test_each_logical_cpu_has_a_bar_as_high_as_it_is_busy(live: LiveView, services: Services) -> None:
-    bars = live.cores
-    bars.resize(100, BARS_PX)
-    bars.show_shares((0.0, 100.0))
-    picture = bars.grab().toImage()
-    accent = QColor(services.theme.tokens.accent)
-    assert picture.pixelColor(10, BARS_PX - 2) != accent
-    assert picture.pixelColor(BAR_MOST_PX + 10, 2) == accent
-    assert said("live.each_core_with_shares", shares="0: 0 %, 1: 100 %").is_all_of(bars.accessibleName())
-
-
 def test_values_a_machine_does_not_report_are_not_available() -> None:
     (computer,) = figure_sections(Telemetry(), None)
     assert {text for _, text in computer.figures} == {"n/a"}
@@ -207,9 +171,6 @@ def test_power_that_only_the_administrator_may_read_gets_a_hint(
     tips = [label.toolTip() for label in live.figures.findChildren(ElidedLabel) if "energy_uj" in label.toolTip()]
     assert len(tips) == 1
     assert said("unknown.cpu_power_forbidden").is_in(html.unescape(tips[0]))
-    unknown = page.parts.findChildren(QLabel, "unknown")
-    (power,) = [label for label in unknown if "energy_uj" in label.toolTip()]
-    assert sentence("part.cpu_power") in power.text()
 
 
 def test_the_windows_thread_reads_no_hardware_itself(
@@ -244,7 +205,7 @@ def test_each_gpu_has_its_telemetry_and_a_missing_one_has_none(machine: Machine,
         0, utilization_pct=97.4, memory_used_bytes=7_800_000_000, temperature_c=71.0, power_w=186.2
     )
     card = Gpu("NVIDIA GeForce RTX 4070", "nvidia", 12_000_000_000)
-    held = figure_sections(Telemetry(gpus=(replace(first, throttle_reasons=("thermal",)),)), None)[1]
+    held = figure_sections(Telemetry(gpus=(first,)), None)[1]
     told = dict(held.figures)
     assert held.name == "GPU"
     assert (told["live.gpu_use"], told["live.gpu_power"], told["live.gpu_temperature"]) == (
@@ -252,15 +213,11 @@ def test_each_gpu_has_its_telemetry_and_a_missing_one_has_none(machine: Machine,
         "186 W",
         "71 °C",
     )
-    assert (told["part.memory"], told["live.gpu_limited_by"], told["live.gpu_fan"]) == (
-        "7.3 GB",
-        "thermal",
-        "n/a",
-    )
+    assert told["part.memory"] == "7.3 GB"
     two = replace(machine, gpus=(card, card))
-    look = Telemetry(cpu_clock_mhz=4712.0, gpus=(first,))
+    look = Telemetry(cpu_pct=12.0, gpus=(first,))
     computer, *cards = figure_sections(look, two)
-    assert (dict(computer.figures)["live.clock"], dict(computer.figures)["part.memory"]) == ("4.7 GHz", "n/a")
+    assert (dict(computer.figures)["part.cpu"], dict(computer.figures)["part.memory"]) == ("12 %", "n/a")
     assert [each.name for each in cards] == [f"GPU {number}: NVIDIA GeForce RTX 4070" for number in (0, 1)]
     assert dict(cards[0].figures)["part.memory"] == "7.3 GB"
     assert {text for _, text in cards[1].figures} == {"n/a"}
@@ -269,7 +226,7 @@ def test_each_gpu_has_its_telemetry_and_a_missing_one_has_none(machine: Machine,
     shown.show_telemetry(None, machine)
     texts = [label.whole_text for label in shown.findChildren(ElidedLabel)]
     assert "n/a" not in texts, "what isn't known yet may still come"
-    assert texts.count("…") >= 10
+    assert texts.count("…") == 4
     shown.show_telemetry(look, two)
     assert [label.whole_text for label in shown.findChildren(ElidedLabel)].count("7.3 GB") == 1
 

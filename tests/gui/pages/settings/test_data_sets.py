@@ -22,6 +22,7 @@ from tests.sure import sure
 
 def line_of(driver: Driver) -> DatasetLine:
     driver.window.show_page("settings")
+    driver.window.settings.show_data_sets()
     rows = driver.window.settings.data_card.rows
     driver.until(lambda: "cifar10" in rows and rows["cifar10"].get_button.isVisible())
     return rows["cifar10"]

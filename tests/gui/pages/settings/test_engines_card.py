@@ -201,10 +201,13 @@ def test_it_prefers_the_build_that_helps(driver: Driver, opened: Opened, paths: 
 def test_tab_goes_from_top_to_bottom(driver: Driver, opened: Opened) -> None:
     card, settings = opened(WINDOWS, RTX_5070), driver.window.settings
     driver.until(lambda: "cifar10" in settings.data_card.rows)
+    for fold in (settings.data_card.fold, settings.advanced):
+        fold.button.setChecked(True)
     # A row is shown a moment after it came.
     driver.until(lambda: is_control(settings.data_card.rows["cifar10"].get_button))
     stops: list[QWidget] = [
-        settings.data.buttons["auto"],
+        settings.zoom,
+        settings.doctor_button,
         card.rows["torch"].variant,
         card.rows["torch"].install_button,
         card.rows["jax"].install_button,

@@ -50,6 +50,8 @@ def page(services: Services, qtbot: QtBot) -> SettingsPage:
     page.resize(840, 650)
     page.show()
     qtbot.waitUntil(lambda: "cifar10" in page.data_card.rows, timeout=10_000)
+    page.advanced.button.click()
+    page.data_card.fold.button.click()
     return page
 
 
@@ -64,18 +66,6 @@ def test_the_theme_changes_at_once_and_is_remembered(page: SettingsPage, service
     press(page.theme.buttons["light"])
     assert services.theme.tokens is LIGHT
     assert saved(services).theme == "light"
-
-
-def test_the_defaults_for_new_runs_are_remembered(page: SettingsPage, services: Services) -> None:
-    assert page.preset.value == "quick"
-    press(page.preset.buttons["standard"])
-    press(page.data.buttons["synthetic"])
-    assert (saved(services).preset, saved(services).data) == ("standard", "synthetic")
-    again = SettingsPage(services)
-    assert (again.preset.value, again.data.value) == ("standard", "synthetic")
-    assert again.preset.buttons["standard"].isChecked()
-    press(page.preset.buttons["sustained"])
-    assert saved(services).preset == "sustained"
 
 
 def test_settings_that_cannot_be_saved_are_used_and_reported(
@@ -198,16 +188,15 @@ def test_a_reset_asks_first_and_then_goes_back_to_the_first_start(
     page: SettingsPage, services: Services, qtbot: QtBot
 ) -> None:
     press(page.theme.buttons["dark"])
-    press(page.preset.buttons["standard"])
     press(page.reset_button)
     answer(page)
-    assert saved(services).preset == "standard"
+    assert saved(services).theme == "dark"
     qtbot.waitUntil(lambda: page.findChild(QMessageBox) is None, timeout=10_000)
     press(page.reset_button)
     with qtbot.waitSignal(page.folder_changed, timeout=10_000):
         answer(page, sentence("settings.reset"))
     assert saved(services) == Settings()
-    assert (page.theme.value, page.preset.value) == ("system", "quick")
+    assert page.theme.value == "system"
     assert services.theme.tokens is LIGHT
 
 
