@@ -463,10 +463,11 @@ def set_up(dev: bool, repair: bool, may_download: bool = False) -> Dict[str, Any
 
 def typed_command() -> str:
     """Return what was typed before the arguments, for hints that name a command."""
-    typed = getattr(sys, "orig_argv", sys.argv)  # new in Python 3.10
-    words = list(typed[: len(typed) - len(sys.argv) + 1])
+    words = list(getattr(sys, "orig_argv", sys.argv))[: 1 - len(sys.argv) or None]  # new in Python 3.10
     if Path(words[-1]).name != "start.py":
         return "py start.py" if os.name == "nt" else "python3 start.py"
+    if os.name != "nt" and Path(words[0]).is_absolute() and shutil.which(Path(words[0]).name):
+        words[0] = Path(words[0]).name  # pyenv, for example, starts it by its whole path
     return join_for_windows(words) if os.name == "nt" else " ".join(map(shlex.quote, words))
 
 
@@ -554,7 +555,7 @@ def start(arguments: List[str]) -> int:
     if verb == "app":
         has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
         if not arguments and has_display and not check_qt(stamp, for_tests=False):
-            say(f"Until then: {typed_command()} run --preset quick runs in the terminal.")
+            say(f"Until then: {typed_command()} run runs in the terminal.")
             return 2
         environment["EPOCHMARK_STARTED_AS"] = typed_command()
         # -P: the folder that the user is in may have an `app` of its own.

@@ -28,12 +28,12 @@ from app.core.storage.imported_results import add_results, load_result
 from app.core.storage.queries import set_comment
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
-from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.pages.hardware.page import VIEWS, HardwarePage
 from app.gui.pages.settings.engine_work import EngineWork
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.run.verdict_dialog import VerdictDialog
+from app.gui.run.workload_chooser import WorkloadChooser
 from app.gui.shell.application import open_window
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT
@@ -213,7 +213,7 @@ def take_hardware(camera: Photographer) -> None:
 
 def take_chooser(camera: Photographer) -> None:
     machine = sure(camera.services.finder.machine)
-    chooser = WorkloadChooser(camera.services, machine, "vgg16", {}, camera.window)
+    chooser = WorkloadChooser(camera.services, machine, "vgg16", camera.window)
     chooser.show()
     camera.wait(lambda: chooser.table.entries.rows)
     for theme in THEMES:

@@ -90,3 +90,16 @@ CATALOGUE: dict[str, Workload] = {
     for workload in (*_TRAINING, *_INFERENCE, GptSmallGeneration(), *_LIMITS, Storage(), Demo())
 }
 STANDARD = cifar10.Cifar10KerasCnn.id
+# What a chooser lists first: eight networks, and those of them that also predict.
+_NETWORKS = (
+    STANDARD,
+    "resnet50_224",
+    "gpt_mini",
+    "vit_tiny_224",
+    "imdb_bidirectional_lstm",
+    "mnist_mlp",
+    "efficientnet_b0_224",
+    "gpt_small",
+)
+_PREDICTION = [f"{name}{end}" for name in _NETWORKS for end in ("_inference", "_generation")]
+RECOMMENDED = (*_NETWORKS, *(name for name in _PREDICTION if name in CATALOGUE))

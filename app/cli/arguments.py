@@ -7,7 +7,7 @@ from typing import get_args
 import app
 from app.cli import ab, data, doctor, engine, imports, machine, results, run, study, suite
 from app.cli.grammar import THEME, Verbs, add_json, add_setting, add_verb, add_watching
-from app.cli.parser import Parser
+from app.cli.parser import USUAL_VERBS, Parser
 from app.cli.values import fraction, output, whole
 from app.core.exchange.sharing import TEXT_FORMS
 from app.core.messages import sentence
@@ -15,12 +15,14 @@ from app.core.messages.started_as import started_as
 from app.core.paths import Paths
 from app.core.plans.study.presets import PRESETS
 from app.core.plans.suite.definition import NEWEST
-from app.core.report.export import DEFAULT_FORMAT, FORMATS
+from app.core.report.export import DEFAULT_FORMAT, TERMINAL_FORMATS
+from app.core.report.formats import csv_table
 from workloads import STANDARD
 from workloads.protocol.spec import DataChoice
 from workloads.settings import all_settings, settings_by_key
 
 PAIRS, LISTED_RUNS = 6, 50
+USUAL = ("device", "engine", "epochs")  # settings whose options aren't listed as for experiments
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -36,16 +38,19 @@ def make_parser() -> argparse.ArgumentParser:
     parser.set_defaults(folders=True, color="auto")
     verbs = parser.add_subparsers(metavar="VERB", required=True, prog=parser.prog)
     _add_run(verbs)
-    _add_ab(verbs)
-    _add_machine(verbs)
-    _add_doctor(verbs)
-    _add_data(verbs)
-    _add_engine(verbs)
+    _add_compare(verbs)
     _add_results(verbs)
     _add_suite(verbs)
+    _add_doctor(verbs)
+    _add_ab(verbs)
     _add_study(verbs)
+    _add_machine(verbs)
+    _add_data(verbs)
+    _add_engine(verbs)
     _add_import(verbs)
     _add_completion(verbs, parser)
+    more = sentence("help.more_verbs", verbs=[name for name in verbs.choices if name not in USUAL_VERBS])
+    parser.epilog = f"{more}\n\n{parser.epilog}"
     return parser
 
 
@@ -53,15 +58,10 @@ def _add_run(verbs: Verbs) -> None:
     parser = add_verb(verbs, "run", "run")
     help_text = sentence("help.run_workload", workload=STANDARD)
     parser.add_argument("workload", nargs="?", default=STANDARD, metavar="WORKLOAD", help=help_text)
-    _add_run_options(parser)
-    parser.add_argument(
-        "--repeat",
-        type=whole,
-        metavar="N",
-        help=sentence("help.run_repeat"),
-    )
+    parser.add_argument("--repeat", type=whole, metavar="N", help=sentence("help.run_repeat"))
     parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.run_output"))
-    parser.add_argument("--distributed", action="store_true", help=sentence("help.run_distributed"))
+    experiments = _add_run_options(parser)
+    experiments.add_argument("--distributed", action="store_true", help=sentence("help.run_distributed"))
     parser.set_defaults(verb=run.run)
 
 
@@ -81,16 +81,21 @@ def _add_ab(verbs: Verbs) -> None:
     parser.set_defaults(verb=ab.ab)
 
 
-def _add_run_options(parser: argparse.ArgumentParser) -> None:
+def _add_run_options(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
+    """Add the options of a run, and return the group of those for experiments."""
     presets = ("quick", "standard", "sustained")
     parser.add_argument("--preset", choices=presets, help=sentence("help.run_preset"))
-    parser.add_argument("--duration", type=fraction, metavar="S", help=sentence("help.run_duration"))
+    add_watching(parser)
+    experiments = parser.add_argument_group(sentence("help.experiments"))
+    experiments.add_argument("--duration", type=fraction, metavar="S", help=sentence("help.run_duration"))
     for setting in all_settings():
         if setting.flag:
-            add_setting(parser, setting)
+            add_setting(parser if setting.name in USUAL else experiments, setting)
     set_help = sentence("help.run_set")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help=set_help)
-    add_watching(parser)
+    experiments.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help=set_help
+    )
+    return experiments
 
 
 def _add_machine(verbs: Verbs) -> None:
@@ -98,6 +103,9 @@ def _add_machine(verbs: Verbs) -> None:
         parser = add_verb(verbs, name, name)
         add_json(parser)
         parser.set_defaults(verb=verb, folders=False)  # these only read, even without a writable home folder
+
+
+def _add_compare(verbs: Verbs) -> None:
     parser = add_verb(verbs, "compare", "compare")
     help_text = sentence("help.compare_workload", workload=STANDARD)
     parser.add_argument("workload", nargs="?", metavar="WORKLOAD", help=help_text)
@@ -271,8 +279,10 @@ def _add_results(verbs: Verbs) -> None:
     parser = add_verb(actions, "export", "results_export")
     parser.add_argument("ids", type=whole, nargs="*", metavar="ID", help=sentence("help.results_export_ids"))
     help_text = sentence("help.results_format", format=DEFAULT_FORMAT.name)
-    parser.add_argument("--format", choices=tuple(FORMATS), default=DEFAULT_FORMAT.name, help=help_text)
+    formats = [name for name in TERMINAL_FORMATS if name != csv_table.FORMAT.name]
+    parser.add_argument("--format", choices=formats, default=DEFAULT_FORMAT.name, help=help_text)
     parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.results_output"))
+    parser.add_argument("--all", action="store_true", help=sentence("help.results_all"))
     parser.add_argument("--bom", action="store_true", help=sentence("help.results_bom"))
     parser.add_argument("--decimal-comma", action="store_true", help=sentence("help.results_comma"))
     parser.set_defaults(verb=results.export)

@@ -116,11 +116,7 @@ def _say_advice(why: str, fix: str, commands: Iterable[str], link: str | None) -
 
 
 def _say_harmless(harmless: tuple[LogFinding, ...], options: argparse.Namespace) -> None:
-    if not harmless:
-        return
-    lines = sum(finding.count for finding in harmless)
-    if not options.verbose:
-        say("\n" + sentence("doctor.harmless_lines", count=lines))
+    if not harmless or not options.verbose:
         return
     say("\n" + sentence("doctor.harmless_heading"))
     for finding in harmless:

@@ -20,7 +20,7 @@ def add_verb(verbs: Verbs, name: str, code: str) -> "Parser":
     return verbs.add_parser(name, help=text, description=description, epilog=sentence(f"examples.{code}"))
 
 
-def add_setting(parser: argparse.ArgumentParser, setting: Setting) -> None:
+def add_setting(parser: "argparse._ActionsContainer", setting: Setting) -> None:
     """Add the option for a run setting. The default depends on the workload, the engine or the user's settings."""
     allowed = setting.allowed()
     if allowed:

@@ -1,6 +1,5 @@
 """Layout of terminal output: wraps lines between words, and fits tables and bars to the terminal's width."""
 
-import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from rich.cells import cell_len
 
 from app.cli.terminal import Ink, Line, can_print
-from app.core.analysis.compare import Bar
+from app.core.analysis.compare import Bar, ranked_count
+from app.core.analysis.speed_scale import speed_scale
 from app.core.formats import format_ratio
 from app.core.messages import sentence
 from app.core.plain_text import one_line
@@ -126,12 +126,12 @@ def _line(segments: "Iterable[Segment]") -> Line:
 
 
 def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None) -> list[Line]:
-    """Return bars on a logarithmic scale with their values, fastest first. The user's own bars are highlighted."""
+    """Return bars of speed with their values, fastest first. The user's own bars are highlighted."""
     from rich.text import Text
 
     if not bars:
         return []
-    low, high = min(bar.value for bar in bars), max(bar.value for bar in bars)
+    scale, ranked = speed_scale([bar.speed for bar in bars]), ranked_count(bars)
     values = [bar.text for bar in bars]
     remarks = [_remarks(bar, baseline) for bar in bars]
     value_width = max(map(len, values))
@@ -148,14 +148,11 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None
     widest = max(map(cell_len, names))
     full, own = ("▒", "█") if can_print("▒█") else ("-", "#")
     lines: list[Line] = []
-    below = next((bar for bar in bars if not bar.is_like), None)
-    for bar, name, value, each in zip(bars, names, values, remarks, strict=True):
-        if bar is below and lines:
+    for number, (bar, name, value, each) in enumerate(zip(bars, names, values, remarks, strict=True)):
+        if number == ranked:
             parts = wrapped(sentence("cli.unlike_below"), (room or 120) - len(GAP))
             lines += [Text(GAP + part, Ink.MUTED.value) for part in parts]
-        # Don't use their ratio. It overflows for absurd values in imported files.
-        share = (math.log(bar.value) - math.log(low)) / (math.log(high) - math.log(low)) if high > low > 0 else 1.0
-        drawn = (own if bar.kind == "you" else full) * round(4 + share * (bar_width - 4))
+        drawn = (own if bar.kind == "you" else full) * max(1, round(scale.share(bar.speed) * bar_width))
         padding = " " * (widest - cell_len(name))
         line = f"{GAP}{name}{padding}{GAP}{drawn:<{bar_width}}{GAP}{value:>{value_width}}{GAP}"
         said = _as_many(each, None if room is None else room - cell_len(line))

@@ -9,24 +9,23 @@ import msgspec
 
 from app.cli.layout import Column
 from app.cli.terminal import Ink
-from app.cli.text import better, in_line, say, say_bars, say_json, say_table, several_line
+from app.cli.text import in_line, say, say_bars, say_json, say_table, several_line
 from app.core.analysis.compare import (
     Bar,
     bars,
-    baseline_name,
     by_work,
+    chart_note,
     find_baseline,
     left_out,
     left_out_imports,
-    position,
 )
 from app.core.analysis.own_runs import best_first
+from app.core.analysis.position import friend_answer, position
 from app.core.analysis.published import comparable_rows, disagreement
 from app.core.hardware.machine import detect_machine
 from app.core.hardware.part_texts import NOT_KNOWN, MachinePart, machine_parts
 from app.core.hardware.telemetry.sensors import read_power
 from app.core.messages import sentence, text
-from app.core.metrics import headline_kind
 from app.core.paths import Paths
 from app.core.records import RunSummary
 from app.core.runs.runner import known_workload
@@ -132,6 +131,8 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
         say("\n" + sentence("cli.no_completed_run", workload=workload))
     elif place:
         say("\n" + sentence("cli.best_run", run_id=run.id, place=in_line(place)))
+    if answer := friend_answer(chart):
+        say(in_line(answer))
     return 0
 
 
@@ -147,11 +148,8 @@ def _compare_work(options: argparse.Namespace, workload: str, run: RunSummary | 
 
 
 def _say_chart(workload: str, chart: list[Bar], baseline: Bar | None) -> None:
-    kind = headline_kind(chart[0].metric)
-    about = {"workload": workload_title(workload), "label": kind.label_within, "direction": better(kind)}
-    if baseline:
-        about["baseline"] = in_line(baseline_name(baseline))
-    say(sentence("cli.chart_title_with_baseline" if baseline else "cli.chart_title", **about), ink=Ink.MUTED)
+    note = in_line(chart_note(chart, baseline))
+    say(sentence("cli.chart_title", workload=workload_title(workload), note=note), ink=Ink.MUTED)
     say_bars(chart, baseline)
 
 

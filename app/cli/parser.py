@@ -3,6 +3,8 @@
 import argparse
 import re
 import sys
+from collections.abc import Generator
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from app.cli.layout import wrapped
@@ -13,6 +15,7 @@ from app.core.messages import sentence
 from app.core.plain_text import one_line, short_words
 
 HELP_COLUMNS = 110
+USUAL_VERBS = ("run", "compare", "results", "suite", "doctor")  # the others are only named in the help
 _ERROR_LIMIT = 400
 
 
@@ -27,7 +30,13 @@ class _Help(argparse.HelpFormatter):
         needed = [action for action in actions if not action.option_strings or action.required]
         words = super()._format_usage(usage, needed, [], prefix).split()
         line = " ".join(words).replace(self._prog, f"{self._prog} [{sentence('help.options')}]", 1)
+        if any(isinstance(action, argparse._SubParsersAction) and not action.required for action in needed):
+            line = re.sub(r"(\S+ \.\.\.)$", r"[\1]", line)
         return "\n".join(wrapped(line, self._width)) + "\n\n"
+
+    def _iter_indented_subactions(self, action: argparse.Action) -> Generator[argparse.Action, None, None]:
+        listed = super()._iter_indented_subactions(action)
+        return (each for each in listed if action.metavar != "VERB" or each.dest in USUAL_VERBS)
 
     def _expand_help(self, action: argparse.Action) -> str:
         return action.help or ""  # our texts contain no placeholders, and may contain a path with a percent sign
@@ -52,6 +61,11 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         # argparse puts "argument ID: " before our message; the message already starts with "must" or "is".
         message = re.sub(r"^argument (\S+): (?=must |is )", r"\1 ", message)
+        if mistyped := re.match(r"argument (?:VERB|ACTION): invalid choice: '(.*?)' \(choose from (.*)", message):
+            verb, verbs = mistyped[1], re.findall(r"[\w-]+", mistyped[2])
+            near = get_close_matches(verb, verbs, n=1, cutoff=0.5)
+            message = sentence("cli.unknown_verb", verb=verb)
+            message = sentence("cli.unknown_verb_near", verb=verb, near=near[0]) if near else message
         complain(
             sentence(
                 "cli.usage", problem=one_line(short_words(message, SHOWN_CHARS), _ERROR_LIMIT), command=self.prog

@@ -15,9 +15,9 @@ from app.cli.result_files import write_result
 from app.cli.terminal import VERDICT_INKS, Ink, verdict_ink
 from app.cli.text import complain, in_line, room, say, say_json, say_json_list, say_lines, say_raw, say_table
 from app.cli.values import STANDARD_OUTPUT
-from app.core.analysis.compare import position
 from app.core.analysis.headline import value_text
 from app.core.analysis.own_runs import run_name
+from app.core.analysis.position import position
 from app.core.errors import AppError, UsageError
 from app.core.exchange.sharing import shared_result
 from app.core.files import closing
@@ -26,8 +26,8 @@ from app.core.metrics import format_metric, headline_kind, metric_lines
 from app.core.paths import Paths
 from app.core.plans.registry import kind_of
 from app.core.records import Group, Run, RunSummary
-from app.core.report.export import FORMATS, write_lines
-from app.core.report.formats import csv_table, result_document
+from app.core.report.export import DEFAULT_FORMAT, TERMINAL_FORMATS, write_lines
+from app.core.report.formats import csv_table, result_document, run_table
 from app.core.report.formats.json_document import run_as_dict
 from app.core.report.run_texts import (
     energy_text,
@@ -231,7 +231,9 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
         if missing := sorted(set(options.ids) - set(ids_stored)):
             raise missing_runs(missing)
         ids = sorted(set(options.ids)) or ids_stored
-        if options.format == result_document.FORMAT.name and not (options.bom or options.decimal_comma):
+        if options.format == result_document.FORMAT.name and not (
+            options.bom or options.decimal_comma or options.all
+        ):
             write_result(database, ids, options.output)
             return 0
         with closing(_lines(database, options)) as lines:
@@ -242,11 +244,12 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
 def _lines(database: Database, options: argparse.Namespace) -> Iterator[str]:
     """Return the lines of an export. Raises UsageError for options that the format doesn't support."""
     style = csv_table.CsvStyle(has_mark=options.bom, has_comma=options.decimal_comma)
-    if style == csv_table.PLAIN:
-        return FORMATS[options.format].lines(database, options.ids)
-    if options.format != csv_table.FORMAT.name:
-        raise UsageError(message("cli.only_csv", options=["--bom", "--decimal-comma"]))
-    return csv_table.table_lines(database, options.ids, style)
+    if options.format != DEFAULT_FORMAT.name and (options.all or style != csv_table.PLAIN):
+        raise UsageError(message("cli.only_csv", options=["--all", "--bom", "--decimal-comma"]))
+    if options.format != DEFAULT_FORMAT.name:
+        return TERMINAL_FORMATS[options.format].lines(database, options.ids)
+    lines = csv_table.table_lines if options.all else run_table.people_lines
+    return lines(database, options.ids, style)
 
 
 def put(lines: Iterable[str], path: Path | None, said: str, **arguments: Any) -> None:

@@ -9,14 +9,15 @@ from app.cli.preflight import preflight_lines
 from app.cli.result_files import check_place, write_after_run
 from app.cli.specs import make_spec
 from app.cli.terminal import VERDICT_INKS, Ink
-from app.cli.text import better, complain, in_line, say, say_bars, several_line
+from app.cli.text import complain, in_line, say, say_bars, several_line
 from app.cli.views import JsonView, TextView
-from app.core.analysis.compare import bars, baseline_name, find_baseline, left_out, one_each, position
+from app.core.analysis.compare import bars, chart_note, find_baseline, left_out, one_each
+from app.core.analysis.position import position
 from app.core.analysis.trend import against_one_device
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence, text
-from app.core.metrics import CLOCKS, headline_kind, metric_lines
+from app.core.metrics import CLOCKS, metric_lines
 from app.core.paths import Paths
 from app.core.plans.repeat import repeat_plan
 from app.core.records import Run
@@ -137,11 +138,8 @@ def print_result(stored: Run, on_one: str = "") -> None:
     if place := position(summary):
         chart = one_each(bars(summary.workload, summary))
         baseline = find_baseline(chart, None, summary.workload)
-        kind = headline_kind(summary.metric)
-        name = baseline_name(baseline) if baseline is not None else ""
-        heading = sentence("cli.bars_heading", label=kind.label, direction=better(kind), baseline=name)
         say(in_line(place) + "\n")
-        say(in_line(heading), ink=Ink.MUTED)
+        say(in_line(chart_note(chart, baseline)), ink=Ink.MUTED)
         say_bars(chart, baseline)
     for name, reason in left_out(summary) if summary.value else []:
         say("  " + in_line(sentence("cli.not_drawn", name=name, reason=reason)))

@@ -18,7 +18,7 @@ from app.core.settings import load_settings
 from workloads.engines.registry import engine_title
 from workloads.protocol import typed
 from workloads.protocol.errors import WorkloadError
-from workloads.protocol.spec import RunSpec
+from workloads.protocol.spec import Preset, RunSpec
 from workloads.settings import all_settings, gpu_settings
 from workloads.workload import Workload
 
@@ -30,13 +30,12 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
     """Convert the options to a spec. Raises UsageError if a value is invalid."""
     workload = known_workload(options.workload)
     settings = load_settings(paths.settings)
-    # Epochs or steps imply the Standard preset, regardless of the user's settings.
-    preferred = "standard" if options.epochs or options.steps else settings.preset or "standard"
+    preset: Preset = "standard" if options.epochs or options.steps else "quick"
     asked = {"data": settings.data, "engine": usual_engine(paths, workload.engines)} | _asked(options)
     if options.devices is not None:
         asked |= devices_asked(str(options.devices), str(asked["engine"]), paths)
     spec = workload.default_spec(
-        options.preset or preferred,
+        options.preset or preset,
         **asked,
         duration_s=options.duration,
         parameters=_parameters(workload, options.settings),

@@ -14,8 +14,7 @@ from rich.cells import cell_len
 from app.cli.layout import Column, bar_chart, elided, table, wrapped
 from app.cli.terminal import COLORS, USUAL_COLUMNS, Ink, Line, columns, is_terminal
 from app.core.analysis.compare import Bar, several_count
-from app.core.messages import Message, message, sentence
-from app.core.metrics import Headline
+from app.core.messages import sentence
 from app.core.plain_text import one_line, safe_json, safe_text
 from app.core.records import RunSummary
 
@@ -159,7 +158,3 @@ def several_line(workload: str, run: RunSummary | None) -> str:
     """Describe how many published multi-GPU results are hidden and how to show them; "" if there are none."""
     count = several_count(workload, run)
     return "  " + sentence("cli.several_not_drawn", count=count, workload=workload) if count else ""
-
-
-def better(kind: Headline) -> Message:
-    return message("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from app.core.messages import sentence
 from app.core.records import RunSummary
 
 # Replaces the app version in results of epoch logs.
@@ -26,6 +27,15 @@ class ImportedResult:
     label: str
     source: str
     summary: RunSummary
+
+    @property
+    def name(self) -> str:
+        """The computer, with the name of the run or file, which tells whose it is."""
+        stem = self.source.rpartition(".")[0].removesuffix(".epochmark")
+        owner = self.summary.comment or ("" if stem.casefold().startswith("epochmark") else stem)
+        if not owner:
+            return sentence("compare.imported_name", name=self.label)
+        return sentence("compare.imported_from", name=self.label, owner=owner)
 
     @property
     def is_log(self) -> bool:

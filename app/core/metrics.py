@@ -68,8 +68,8 @@ class Headline:
         return self.unit if self.has_unit else self.label
 
     @property
-    def tick_unit(self) -> str:
-        """The unit after a number on an axis whose title doesn't contain it."""
+    def label_unit(self) -> str:
+        """The unit after a number in a chart: seconds have one, rates are named by the chart's note."""
         return " s" if self.key.startswith("seconds_") else ""
 
     def _known(self, name: Message) -> str:

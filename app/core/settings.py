@@ -36,7 +36,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     theme: Literal["system", "light", "dark"] = "system"
     datasets_folder: Folder | None = None  # None for the default folder
     save_folder: Folder | None = None  # folder most recently used for saving
-    favourite_workloads: Names = ()
     recent_workloads: Names = ()  # newest first
     results_columns: object = None  # keys of the columns on Results, which checks them; None for the default
     geometry: str | None = None  # geometry of the window as returned by Qt, in base64

@@ -12,6 +12,11 @@ def workload_title(name: str) -> str:
     return text(CATALOGUE[name].title) if name in CATALOGUE else name
 
 
+def precision_title(precision: str) -> str:
+    """Return the name of a precision: "mixed float16" for "mixed_float16"."""
+    return precision.replace("_", " ")
+
+
 def level_title(level: str) -> str:
     """Return the display name of the level of a verdict or reason, such as "Caution"."""
     return _known(message(f"level.{level}"), level)

@@ -62,7 +62,7 @@ def report(name: str, arguments: list[str], home: str, repeats: int = REPEATS) -
 def report_finding(home: Path, repeats: int = REPEATS) -> None:
     queries = (
         Query(),
-        Query(status="completed"),
+        Query("completed"),
         Query(sort="value"),
         Query(sort="device", descending=False),
         Query("intel completed"),
@@ -76,7 +76,7 @@ def report_finding(home: Path, repeats: int = REPEATS) -> None:
                 start_s = time.perf_counter()
                 count = len(find_ids(database, query))
                 times_s.append(time.perf_counter() - start_s)
-            name = f"{query.text or query.status or 'all'} by {query.sort}"
+            name = f"{query.text or 'all'} by {query.sort}"
             print(f"{name:34} {statistics.median(times_s):6.3f} s  ({max(times_s):.3f} at most)  {count:,} found")
 
 

@@ -364,14 +364,12 @@ def clicks(bench: Bench) -> None:
         bench.longest("open", partial(results.open_run, number), lambda: results.run is not None)
         detail = sure(results.detail)
         save = partial(results.result_actions.save_picture, sure(detail.judged), None, target)
-        bench.longest("its table", detail.table_button.click)
         bench.longest("why", detail.view.headline.why_button.click)
         bench.longest("copy its text", results.copy_text)
         bench.longest("save its picture", save, target.is_file)
         bench.longest("share", results.share, lambda: _is_filled(window))
         for dialog in window.findChildren(QDialog):
             dialog.reject()
-        detail.charts_button.click()
         detail.back_button.click()
     bench.close()
 

@@ -49,7 +49,7 @@ def test_results_can_be_listed_shown_exported_and_deleted(epochmark: CommandLine
         assert epochmark("run", "demo", "--epochs", "2", "--quiet").returncode == 0
     assert [run["id"] for run in runs(epochmark)] == [2, 1]
     shown = json.loads(epochmark("results", "show", "1", "--json").stdout)
-    rows = list(csv.DictReader(io.StringIO(epochmark("results", "export", "--format", "csv").stdout)))
+    rows = list(csv.DictReader(io.StringIO(epochmark("results", "export", "--all").stdout)))
     assert [row["id"] for row in rows] == ["1", "2"]
     durations = [float(text) for text in rows[0]["epoch_durations_s"].split()]
     assert durations == pytest.approx([epoch["duration_s"] for epoch in shown["epoch_records"]])

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import msgspec
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -16,7 +16,9 @@ from app.core.runs.session import Limits
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs, load_run
+from app.gui.charts.bar_list import AXIS_PX, BarList
 from app.gui.pages.benchmark.page import BenchmarkPage
+from app.gui.pages.compare.page import ROW_PX
 from app.gui.pages.results.page import ResultsPage
 from app.gui.pages.results.run_detail import RunDetail
 from app.gui.run.view import RunView
@@ -71,10 +73,20 @@ class Driver:
     def until(self, condition: Callable[[], bool]) -> None:
         self.qtbot.waitUntil(condition, timeout=PATIENCE_MS)
 
+    def open_settings(self) -> None:
+        """Open More settings, and what is folded there."""
+        setup = self.page.setup
+        for button in (setup.advanced_button, setup.experiments_button):
+            button.setChecked(True)
+
+    def length_text(self, preset: str = "standard") -> str:
+        length = self.page.setup.length
+        return length.itemText(length.findData(preset))
+
     def choose_demo(self, outcome: str = "ok", **values: ParameterValue) -> None:
         setup = self.page.setup
-        setup.workload.choose("demo")
-        self.press(setup.presets["standard"])
+        setup.choose("demo")
+        setup.choose_length("standard")
         form = setup.form
         chosen: dict[str, ParameterValue] = {"outcome": outcome, "step_s": 0.005, "epochs": 3}
         for name, value in (chosen | values).items():
@@ -151,3 +163,10 @@ def with_estimates(
         if (estimate := estimate_so_far(summary, steps)) is not None:
             told_s = event.t_s
             yield msgspec.structs.replace(estimate, t_s=event.t_s)
+
+
+def slot_place(bar_list: BarList) -> QPoint:
+    """Return the middle of the empty place in the Compare page's list."""
+    count = len(bar_list.bars)
+    row_px = min(ROW_PX, (bar_list.height() - AXIS_PX) / (count + 1))
+    return QPoint(300, round((count // 2 + 0.5) * row_px))

@@ -16,10 +16,10 @@ from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.bar_list import BarList
-from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.run.log_dialog import LogDialog
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.run.verdict_dialog import CautionsDialog, VerdictDialog
+from app.gui.run.workload_chooser import WorkloadChooser
 from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet, UpdateDialog
 from app.gui.shell.pages import PAGES
 from app.gui.widgets.basics import ClampedLabel, label, set_tip
@@ -64,8 +64,7 @@ def test_every_page_can_be_heard_while_it_is_empty(driver: Driver) -> None:
 
 @pytest.mark.slow
 def test_a_run_can_be_heard_while_it_runs_and_afterwards(driver: Driver) -> None:
-    setup = driver.page.setup
-    driver.press(setup.advanced_button)
+    driver.open_settings()
     assert faults(driver.window) == []
     replay(driver.window, driver.services, until_epoch(recorded_events(), 5, more_steps=214))
     assert faults(driver.window) == []
@@ -101,7 +100,7 @@ def test_full_pages_can_be_heard(driver: Driver, state: str) -> None:
 
 def chooser(driver: Driver) -> WorkloadChooser:
     assert driver.services.finder.machine is not None
-    return WorkloadChooser(driver.services, driver.services.finder.machine, STANDARD, {}, driver.window)
+    return WorkloadChooser(driver.services, driver.services.finder.machine, STANDARD, driver.window)
 
 
 def verdict(driver: Driver) -> VerdictDialog:

@@ -52,8 +52,8 @@ def show_settings(driver: Driver) -> None:
 
 def show_form(driver: Driver) -> None:
     setup = driver.page.setup
-    driver.press(setup.advanced_button)
-    setup.workload.choose("demo")  # a form that is newer than what is below it
+    driver.open_settings()
+    setup.choose("demo")  # a form that is newer than what is below it
 
 
 def show_run(driver: Driver) -> None:

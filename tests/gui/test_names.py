@@ -169,7 +169,6 @@ def test_results_dialogs_pictures_and_texts_have_none(driver: Driver) -> None:
         judged = JudgedRun(load_run(database, run_id))
         shared = shared_result(database, judged)
     detail = driver.open_run(run_id)
-    driver.press(detail.table_button)
     dialog = VerdictDialog(driver.services.theme, judged, driver.window)
     card = shared.card
     texts = [

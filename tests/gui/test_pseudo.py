@@ -24,10 +24,10 @@ from PySide6.QtWidgets import (
 from app.core.messages import sentence
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.context import TelemetryWindow
-from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.run.log_dialog import LogDialog
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.run.verdict_dialog import CautionsDialog
+from app.gui.run.workload_chooser import WorkloadChooser
 from app.gui.shell.help_dialogs import ReportDialog, problem_report
 from app.gui.shell.pages import PAGES
 from app.gui.widgets.basics import ClampedLabel, ElidedLabel
@@ -67,10 +67,6 @@ def show_finished(driver: Driver) -> None:
     show_result(driver, stored(driver))
 
 
-def show_tables(driver: Driver) -> None:
-    driver.press(driver.open_run(stored(driver)).table_button)
-
-
 def show_verdict(driver: Driver) -> None:
     show_finished(driver)
     driver.press(driver.view.headline.why_button)
@@ -83,7 +79,7 @@ def show_share(driver: Driver) -> None:
 
 
 def show_chooser(driver: Driver) -> None:
-    chooser = WorkloadChooser(driver.services, driver.machine, "mnist_mlp", {}, driver.window)
+    chooser = WorkloadChooser(driver.services, driver.machine, "mnist_mlp", driver.window)
     chooser.show()
     driver.until(lambda: bool(chooser.table.entries.rows))
 
@@ -125,7 +121,7 @@ PAGE_STATES |= FULL | {
     "more settings": show_more_settings,
     "running": show_running,
     "finished": show_finished,
-    "tables": show_tables,
+    "opened run": lambda driver: driver.open_run(stored(driver)),
 }
 DIALOGS = {
     "verdict": show_verdict,

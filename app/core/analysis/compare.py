@@ -20,7 +20,6 @@ from app.core.analysis.published import (
     FIRST_SOURCE_IDS,
     PublishedRow,
     comparable_rows,
-    compiled_word,
     distinguishing_remarks,
     row_remarks,
     row_variant,
@@ -28,11 +27,11 @@ from app.core.analysis.published import (
     says_precision,
     short_name,
 )
+from app.core.analysis.speed_scale import speed_scale
 from app.core.clock import now_text
 from app.core.errors import UsageError
 from app.core.external_results import ImportedResult
-from app.core.formats import format_ratio
-from app.core.messages import Message, message, sentence, text
+from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.records import RunSummary
 from app.core.titles import data_title, status_title, verdict_title
@@ -82,8 +81,15 @@ class Bar:
     is_like: bool = True
 
     @property
-    def shown(self) -> float:
-        return self.value * headline_kind(self.metric).scale
+    def speed(self) -> float:
+        """The speed in a unit common to all bars with the same metric; 0 if unknown.
+
+        Absurd values in imported files are limited, so that ratios of speeds are finite.
+        """
+        if self.value <= 0:
+            return 0.0
+        value = min(1e150, max(1e-150, self.value))
+        return value if headline_kind(self.metric).is_rate else 1 / value
 
     @property
     def title(self) -> str:
@@ -94,10 +100,11 @@ class Bar:
 
     @property
     def text(self) -> str:
-        """The value without its unit."""
+        """The value, with its unit if it is a duration. The chart's note names the unit of rates."""
         run = self.imported.summary if self.imported is not None else self.run
         is_headline = run is not None and (run.metric, run.value) == (self.metric, self.value)
-        return value_text(run) if run is not None and is_headline else format_value(self.metric, self.value)
+        value = value_text(run) if run is not None and is_headline else format_value(self.metric, self.value)
+        return value + headline_kind(self.metric).label_unit
 
     @property
     def verdict(self) -> str | None:
@@ -152,6 +159,8 @@ def bars(
 ) -> list[Bar]:
     """Return the bars of a chart: first those similar to the run, then the others, each group fastest first.
 
+    If nothing is similar to the run, there is no ranking, and all bars are sorted by speed.
+
     Args:
         workload: The workload of the published rows.
         run: The run shown as "you", or None for published rows only.
@@ -173,15 +182,24 @@ def bars(
     result += [bar for other in imported for bar in _imported_bar(other, workload, metric, run)]
     if run is not None:
         result += _run_bar(run, "you")
-    sign = -1 if headline_kind(metric).is_rate else 1
     # Bars with the same name are distinguished by run or result numbers, or by their first remarks.
     chart = _with_times(result)
     names = Counter(bar.name for bar in chart)
     telling = distinguishing_remarks([bar.row for bar in chart if bar.row is not None and names[bar.name] > 1])
-    return sorted(
-        [_with_remarks(bar, telling) if names[bar.name] > 1 else bar for bar in chart],
-        key=lambda bar: (not bar.is_like, sign * bar.value),
-    )
+    chart = [_with_remarks(bar, telling) if names[bar.name] > 1 else bar for bar in chart]
+    ranks = _ranks(chart)
+    return sorted(chart, key=lambda bar: (ranks and not bar.is_like, -bar.speed))
+
+
+def _ranks(chart: Sequence[Bar]) -> bool:
+    """Return whether a chart ranks the user's run among similar results."""
+    return any(bar.is_like and bar.kind != "you" for bar in chart)
+
+
+def ranked_count(chart: Sequence[Bar]) -> int | None:
+    """Return the number of bars above the line that separates the ranked from the others; None without a line."""
+    count = sum(bar.is_like for bar in chart)
+    return count if _ranks(chart) and count < len(chart) else None
 
 
 def by_work(chart: Iterable[Bar]) -> list[Bar]:
@@ -347,137 +365,54 @@ def _baseline_error(name: str, matches: Sequence[Bar], chart: Sequence[Bar]) -> 
     return UsageError(message("baseline.unknown", name=name[:60]), message("baseline.choose", names=names))
 
 
-def position(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | None = None) -> str | None:
-    """Return a run's rank as a sentence; None without a headline or bars to compare with.
-
-    Only bars that `one_each` keeps and that are similar to the run are ranked. For an invalid result, the sentence
-    states that it has no rank.
-
-    Args:
-        run: The run.
-        baseline: Name of the bar to compare with; None for the default baseline.
-        chart: The run's bars; None to compute them.
-    """
-    said = place(run, baseline, chart)
-    return text(said) if said is not None else None
+def dated_name(bar: Bar) -> str:
+    """Return a bar's name, with the year of its software if it is published, which strongly affects speed."""
+    year = bar.row.year if bar.row is not None else None
+    return bar.name if year is None else sentence("compare.dated", name=bar.name, year=year)
 
 
-def place(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | None = None) -> Message | None:
-    """Return the message of `position` instead of its text."""
-    if run.value is None:
-        return None
-    chart = bars(run.workload, run) if chart is None else chart
-    everything = one_each(chart)
-    field = [bar for bar in everything if bar.is_like]
-    others = [bar for bar in field if bar.kind == "reference"]
-    if not others:
-        return None if len(everything) == 1 else message("position.none_like")
-    if run.verdict == "invalid":
-        return message("position.invalid")
-    at, you = next((at, bar) for at, bar in enumerate(field) if bar.kind == "you")
-    wanted = [bar for bar in chart if bar.is_like and bar.kind == "reference"] if baseline else others
-    base = find_baseline(wanted, baseline, run.workload)
-    assert base is not None
-    if (times := you.times_as_fast(base)) is None:  # a damaged record may contain 0 s
-        return None
-    faster = [bar.name for bar in field[:at] if bar.value != you.value]
-    slower = [bar.name for bar in field[at:] if bar.value != you.value]
-    level = [bar.name for bar in others if bar.value == you.value]
-    arguments = {"ratio": format_ratio(times), "baseline": _with_year(base)}
-    if faster and slower:
-        said = message("position.between", **arguments, faster=faster[-1], slower=slower[0])
-    elif level:
-        said = message("position.level", **arguments, other=level[0])
-    elif slower:
-        said = message("position.fastest", **arguments, count=len(others))
-    else:
-        said = message("position.slowest", **arguments, count=len(others))
-    if says_precision(run.workload):
-        said = message("position.among", said=said, conditions=_conditions(others))
-    doubt = {"estimate": "position.estimate", "first_epoch": "position.first_epoch"}.get(run.basis or "")
-    said = message(doubt, said=said) if doubt else said
-    return _together(run, said)
-
-
-def _together(run: RunSummary, said: Message) -> Message:
-    return said if run.device_count == 1 else message("position.several", devices=run.device_count, said=said)
-
-
-def factor(run: RunSummary, chart: Sequence[Bar]) -> tuple[str, str] | None:
-    """Return the ratio of a run's speed to a device's, and the device with the year of its software.
-
-    Returns None without a rank.
-    """
-    if place(run, chart=chart) is None or run.verdict == "invalid":
-        return None
-    others = [bar for bar in one_each(chart) if bar.is_like and bar.kind == "reference"]
-    base = find_baseline(others, None, run.workload)
-    mine = next((bar for bar in chart if bar.kind == "you"), None)
-    times = None if mine is None else mine.times_as_fast(base)
-    return None if base is None or times is None else (format_ratio(times), baseline_name(base))
-
-
-def _conditions(chart: Sequence[Bar]) -> list[str]:
-    """Return the precisions of published bars, plus "compiled" or "eager" if all bars agree."""
-    rows = [bar.row for bar in chart if bar.row is not None]
-    compiled = {compiled_word(row.compiled) for row in rows if row.compiled is not None}
-    return [*dict.fromkeys(row.precision_words for row in rows), *(compiled if len(compiled) == 1 else ())]
-
-
-def _with_year(bar: Bar) -> Message:
-    """Return a published bar's name with the year of its software, which strongly affects speed."""
-    if bar.row is None:
-        return message("position.baseline_of_own", name=bar.name)
-    if bar.row.year is None:
-        return message("position.baseline_of_unknown_year", name=bar.name)
-    return message("position.baseline", name=bar.name, year=bar.row.year)
-
-
-def baseline_name(bar: Bar) -> str:
-    """Return a bar's name with the year of its software, for labels such as "4.8× the …"."""
-    return text(_with_year(bar))
-
-
-def chart_note(metric: str, chart: Iterable[Bar], baseline: Bar | None = None) -> str:
-    """Return the note below a chart: its metric, which direction is better, and the years of published results.
+def chart_note(chart: Sequence[Bar], baseline: Bar | None = None) -> str:
+    """Return the note of a chart: unit, scale, the baseline of its ticks, years of published results, and ranking.
 
     Args:
-        metric: Metric of the bars.
-        chart: The bars.
-        baseline: Bar that the factor of the user's own bar refers to; None if another text names it.
+        chart: The bars, at least one.
+        baseline: Bar that ticks refer to; None without ticks.
     """
-    chart = list(chart)
-    years = sorted({bar.row.year for bar in chart if bar.row and bar.row.year})
-    kind = headline_kind(metric)
-    better = message("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
-    said = message("compare.scale", quantity=kind.quantity, better=better)
-    if years:
-        span = {"first": years[0], "last": years[-1], "count": 1 + years[-1] - years[0]}
-        said = message("compare.scale_of_years", quantity=kind.quantity, better=better, **span)
-    if baseline is not None and any(bar.kind == "you" and bar.times_as_fast(baseline) for bar in chart):
-        factor = message("compare_page.times_as_fast", baseline=_with_year(baseline))
-        said = message("compare.with_factor", said=said, factor=factor)
-    if (unlike := unlike_note(chart)) is not None:
-        said = message("compare.with_unlike", said=said, unlike=unlike)
-    if baseline is None and has_older_software(chart):
-        said = message("compare.with_software", said=said, software=message("compare.older_software"))
-    return text(said)
+    is_log = speed_scale([bar.speed for bar in chart]).is_log
+    kind = headline_kind(chart[0].metric)
+    parts = [
+        kind.unit if kind.has_unit else kind.label_within,
+        sentence("compare.longer_is_faster_log" if is_log else "compare.longer_is_faster"),
+    ]
+    if baseline is not None:
+        parts.append(sentence("compare.one_times", baseline=dated_name(baseline)))
+    if years := sorted({bar.row.year for bar in chart if bar.row and bar.row.year}):
+        code = "compare.published_older" if _has_older_software(chart, years[0]) else "compare.published"
+        parts.append(sentence(code, first=years[0], last=years[-1], count=1 + years[-1] - years[0]))
+    if not all(bar.is_like for bar in chart):
+        parts.append(sentence("compare.not_ranked"))
+    return " · ".join(parts)
 
 
-def has_older_software(chart: Iterable[Bar]) -> bool:
-    """Return whether a published result's software is so old, relative to the user's run, that it may be slow."""
-    chart = list(chart)
+def _has_older_software(chart: Sequence[Bar], year: int) -> bool:
+    """Return whether software of a year is so old, relative to the user's run, that it may be slow."""
     # A shared result may come without its date.
     dates = [bar.run.started_at or now_text() for bar in chart if bar.kind == "you" and bar.run is not None]
-    ran = [int(date[:4]) for date in dates if date[:4].isdecimal()]
-    years = [bar.row.year for bar in chart if bar.row is not None and bar.row.year is not None]
-    return bool(ran and years) and max(ran) - min(years) >= OLD_SOFTWARE_YEARS
+    ran = [int(date[:4]) for date in dates or [now_text()] if date[:4].isdecimal()]
+    return bool(ran) and max(ran) - year >= OLD_SOFTWARE_YEARS
 
 
-def unlike_note(chart: Iterable[Bar]) -> Message | None:
-    """Return the reason why some bars aren't ranked with the user's run; None if all are."""
-    is_ranked = all(bar.is_like for bar in chart)
-    return None if is_ranked else message("compare.unlike", times=LIKE_BATCH_TIMES)
+def ranks_float32(workload: str) -> bool:
+    """Return whether runs in float32, as on CPUs, can be ranked with a workload's published results."""
+    return not says_precision(workload) or any(row.precision in ("", "fp32") for row in comparable_rows(workload))
+
+
+def shared_remarks(chart: Sequence[Bar]) -> tuple[str, ...]:
+    """Return the remarks that all published bars have in common; () for fewer than two published bars."""
+    remarks = [bar.remarks for bar in chart if bar.row is not None]
+    if len(remarks) < 2:
+        return ()
+    return tuple(remark for remark in remarks[0] if all(remark in other for other in remarks[1:]))
 
 
 def doubts(bar: Bar) -> tuple[str, ...]:
@@ -491,20 +426,6 @@ def doubts(bar: Bar) -> tuple[str, ...]:
         return bar.remarks[1:]
     usual = {*row_remarks(bar.row)[:1], *(() if bar.row.engine else bar.row.software_parts)}
     return tuple(remark for remark in bar.remarks if remark not in usual)
-
-
-def rank_text(chart: Sequence[Bar]) -> str:
-    """Return the rank of the user's device as text; "" if it is missing or the only one, or has no valid result.
-
-    Each device counts once, as drawn. Other people's results and bars that aren't similar to the run don't count.
-    """
-    ranked = [bar for bar in one_each(chart) if bar.is_like and bar.kind != "imported"]
-    mine = next((bar for bar in ranked if bar.kind == "you"), None)
-    if mine is None or len(ranked) == 1 or mine.verdict == "invalid":
-        return ""
-    slower = [bar for bar in ranked[ranked.index(mine) :] if bar.value != mine.value]
-    said = message("compare.rank", slower=len(slower), count=len(ranked) - 1)
-    return text(said if mine.run is None else _together(mine.run, said))
 
 
 def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary | None = None) -> list[Bar]:
@@ -547,7 +468,7 @@ def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSum
         usual = CATALOGUE[workload].batch_size if run is None and workload in CATALOGUE else summary.batch_size
         batch = [] if summary.batch_size == usual else [sentence("share.batch", batch_size=summary.batch_size)]
         remarks = tuple(dict.fromkeys((*first, *batch, *drawn.remarks)))
-    return [Bar(other.label, "imported", drawn.value, remarks, imported=other, metric=metric)]
+    return [Bar(other.name, "imported", drawn.value, remarks, imported=other, metric=metric)]
 
 
 def _row_bar(row: PublishedRow, metric: str, run: RunSummary | None) -> list[Bar]:

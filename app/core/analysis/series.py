@@ -62,7 +62,6 @@ class RunSeries:
         loss: Running training loss by epoch (1.5 is the middle of the second epoch).
         telemetry: One curve for each available value of workloads.protocol.telemetry.Telemetry, on the same time
             axis. GPU curves have names such as "gpu0_utilization_pct".
-        current_epoch_s: Total duration of the steps so far in the current epoch; None between epochs.
         estimate, low, high: The estimate and the ends of its interval, on the same time axis.
         latest_estimate: The latest estimate; None before the first one.
         verdict: The provisional verdict; None before the first one.
@@ -81,7 +80,6 @@ class RunSeries:
         self.steps_per_s = Curve()
         self.loss = Curve()
         self.telemetry: dict[str, Curve] = {}
-        self.current_epoch_s: float | None = None
         self.estimate, self.low, self.high = Curve(), Curve(), Curve()
         self.latest_estimate: events.Estimate | None = None
         self.verdict: events.Judged | None = None
@@ -111,7 +109,6 @@ class RunSeries:
             case events.Epoch():
                 self.epochs.append(event)
                 self.epoch_durations_s.append(event.duration_s)
-                self.current_epoch_s = None
             case events.TelemetryEvent():
                 self._add_telemetry(event.t_s, event.telemetry)
             case events.Metric():
@@ -138,8 +135,6 @@ class RunSeries:
             return  # no throughput for first steps of epochs and for validation
         self._bin_steps += len(event.durations_s)
         self._bin_duration_s += sum(event.durations_s)
-        if event.phase == "measure":
-            self.current_epoch_s = (self.current_epoch_s or 0.0) + sum(event.durations_s)
         if self._bin_duration_s < self._bin_s:
             return
         rate = self._bin_steps / self._bin_duration_s
@@ -172,16 +167,25 @@ def series_of(run: Run) -> RunSeries:
     series = RunSeries(run.summary.steps or run.summary.steps_per_epoch)
     for event in (*run.steps, *run.epochs, *run.telemetry, *run.warnings):
         series.follow(event)
-    series.current_epoch_s = None
     series.metrics = dict(run.metrics)
     if run.summary.interruptions:
         steps = step_times(run.steps)
         held_up = interruptions(run.summary.preset, steps)
         series.interrupted_t_s = tuple(each.t_s for each in held_up)
     if run.summary.basis == "estimate":
-        for event in estimates(run):
-            series.follow(event)
+        _add_estimates(series, run)
     return series
+
+
+def _add_estimates(series: RunSeries, run: Run) -> None:
+    """Add the estimates, including the time outside steps, so that the last one is the headline."""
+    points = list(estimates(run))
+    value = run.summary.value
+    is_of_epochs = run.summary.metric == "seconds_per_epoch_s" and value is not None and points
+    rest_s = value - points[-1].value if is_of_epochs and value is not None else 0.0
+    for event in points:
+        low, high = (None if end is None else end + rest_s for end in (event.low, event.high))
+        series.follow(msgspec.structs.replace(event, value=event.value + rest_s, low=low, high=high))
 
 
 def estimates(run: Run) -> Iterator[events.Estimate]:

@@ -10,9 +10,10 @@ import msgspec
 
 from app.core.errors import UsageError
 from app.core.exchange.png_embed import SIGNATURE, extract
-from app.core.messages import message
+from app.core.messages import message, sentence
 from app.core.plans.suite.short_form import has_suite_form, is_suite_form, read_suite_form
 from app.core.report.formats.csv_table import CSV_COLUMNS
+from app.core.report.formats.run_table import COLUMNS
 from app.core.result_file.canonical import UnfitError, decode, decode_problem
 from app.core.result_file.record import FORMAT, Result
 from app.core.result_file.short_form import read_short_forms
@@ -106,8 +107,9 @@ def _results(content: bytes) -> tuple[Result, ...]:
     if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return _of_json(content.removeprefix(b"\xef\xbb\xbf"))
     first_line = content[:_BEGINNING_BYTES].removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
-    names = {name.strip(b'" \r') for name in first_line.replace(b";", b",").split(b",")}
-    raise UnfitError("exchange.is_table" if CSV_COLUMNS[0].encode() in names else "exchange.unknown_kind")
+    names = {name.strip(b'" \r').decode("utf-8", "replace") for name in first_line.replace(b";", b",").split(b",")}
+    is_table = CSV_COLUMNS[0] in names or {sentence(code) for code, _ in COLUMNS[:3]} <= names
+    raise UnfitError("exchange.is_table" if is_table else "exchange.unknown_kind")
 
 
 def _check_amount(content: bytes) -> None:

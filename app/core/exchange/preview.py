@@ -12,11 +12,10 @@ from app.core.analysis.power import is_gpu, limit_text
 from app.core.errors import UsageError
 from app.core.external_results import EPOCH_LOG
 from app.core.formats import format_gpu_memory, format_installed_memory
-from app.core.messages import message, sentence
+from app.core.messages import ENGLISH, message, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plain_text import one_line
 from app.core.report.run_texts import plain_reason
-from app.core.report.telemetry_table import telemetry_name
 from app.core.result_file.canonical import sealed, without_durations
 from app.core.result_file.record import Gpu, Result
 from app.core.result_file.short_form import UNKNOWN_VERSION, is_of_code
@@ -252,8 +251,16 @@ def _steps(result: Result) -> str:
 
 
 def _telemetry(result: Result) -> str:
-    names = [telemetry_name(name) for name in result.telemetry or ()]
+    names = [_telemetry_name(name) for name in result.telemetry or ()]
     return sentence("exchange.telemetry", names=names) if names else ""
+
+
+def _telemetry_name(name: str) -> str:
+    """Return the display name of a curve: "GPU 0 power" for "gpu0_power_w". Unknown names are unchanged."""
+    gpu, _, key = name.removeprefix("gpu").partition("_")
+    if name.startswith("gpu") and gpu.isdigit() and f"telemetry.gpu_{key}" in ENGLISH:
+        return sentence(f"telemetry.gpu_{key}", gpu=gpu)
+    return sentence(f"telemetry.{name}") if f"telemetry.{name}" in ENGLISH else name
 
 
 def _program(result: Result) -> str:

@@ -1,7 +1,7 @@
 """Builds the picture, text and file that the user shares, without the excluded fields."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.core.analysis.power import is_gpu
@@ -10,10 +10,10 @@ from app.core.exchange.preview import FIELD_NAMES, Field, check_removable, previ
 from app.core.messages import sentence
 from app.core.plans.registry import kind_of
 from app.core.plans.report import PlanReport
-from app.core.records import EpochColumns, Group, Run, RunSummary
+from app.core.records import Group, Run, RunSummary
 from app.core.report.card import ShareCard
-from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.result_document import PICTURE_STEPS_LIMIT, results_of
+from app.core.report.formats.run_table import csv_of
 from app.core.report.forum_texts import FORMS, in_form
 from app.core.report.result_records import result_of
 from app.core.report.run_texts import result_text
@@ -28,7 +28,6 @@ from workloads.protocol.machine import UNKNOWN_MACHINE
 
 CSV = "csv"
 TEXT_FORMS = (*FORMS, CSV)
-_EPOCHS = (None,) * len(fields(EpochColumns))
 # Replacement values in a run's row and machine, by preview field. Pictures show nothing in place of an excluded
 # name.
 _ROW: dict[str, dict[str, Any]] = {
@@ -200,7 +199,7 @@ def _group_without(group: Group, hidden: Collection[str]) -> Group:
 def _csv(rows: Sequence[RunSummary]) -> str:
     # The error message of a failed run may contain folder names, and isn't part of a result.
     shown = (replace(row, error_code=None, error_message=None) for row in rows)
-    return "".join(csv_lines((*row.row, *_EPOCHS) for row in shown))
+    return "".join(csv_of(shown))
 
 
 def run_without(run: JudgedRun, names: Collection[str]) -> JudgedRun:

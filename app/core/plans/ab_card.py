@@ -12,8 +12,8 @@ from app.core.plans.verdicts import level_among
 from app.core.records import Group, RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.report.card import ShareCard, Side, Sides
-from app.core.report.run_texts import machine_line, made_by, plain_verdict, verdict_for_text, verdict_texts
-from app.core.report.share_texts import computer_parts, device_kind, device_title, version_line
+from app.core.report.run_texts import machine_line, made_by, verdict_chip, verdict_for_text
+from app.core.report.share_texts import computer_parts, device_title, version_line
 from app.core.titles import data_title, differing, workload_title
 from app.core.verdict.judged_run import JudgedRun
 from workloads.protocol import events
@@ -36,16 +36,15 @@ def ab_card(
     """
     runs = measured_runs(group, paired)
     summary, kind, result = run.summary, headline_kind(run.summary.metric), judge_pairs(group)
-    better = sentence("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
     certainty = result.certainty()
     footer = (group.created_at[:10], version_line(summary.app_version))
-    parts = [*computer_parts(runs[0]), *_same(runs, device_kind)]
+    parts = computer_parts(runs[0])
     parts += [sentence("compare.virtual")] if runs[0].virtual_machine else []
     return ShareCard(
         title=" · ".join((name, *_common(runs))),
         headline=result.check_headline() if group.plan.has_equal_sides else result.headline(),
         notes=(certainty if result.pairs >= ENOUGH_PAIRS else f"{certainty} · {sentence('ab.needs_more_pairs')}",),
-        chart=Sides(_sides(group, runs), f"{kind.label_within} ({better})"),
+        chart=Sides(_sides(group, runs), f"{kind.label_within} · {sentence('compare.longer_is_faster')}"),
         machine=sentence("share.on_this_computer", name=" · ".join(_each(runs, device_title))),
         details=tuple(part for part in (" · ".join(parts), _engines(runs), " ".join(remarks)) if part),
         badge=_badge(run, runs),
@@ -109,12 +108,14 @@ def _sides(group: Group, runs: Sequence[RunSummary]) -> tuple[Side, Side]:
 def _side(letter: str, name: str, settings: str, runs: Sequence[RunSummary], *, is_faster: bool) -> Side:
     result = between_runs([run.value for run in runs if run.value is not None], [])
     metric = runs[0].metric
-    scale = headline_kind(metric).scale
-    low, high = (None if end is None else end * scale for end in (result.low, result.high))
+    is_rate = headline_kind(metric).is_rate
+    ends = (result.low, result.high) if is_rate else (result.high, result.low)
+    low, high = (end and (end if is_rate else 1 / end) for end in ends)
+    median = result.median or 0.0
     return Side(
         name=letter if name == letter else f"{letter} · {name}",
         settings="" if settings in (letter, name) else settings,
-        value=(result.median or 0.0) * scale,
+        speed=median and (median if is_rate else 1 / median),
         low=low,
         high=high,
         text=_values(metric, result),
@@ -160,8 +161,7 @@ def _engines(runs: Sequence[RunSummary]) -> str:
 
 def _badge(run: JudgedRun, runs: Sequence[RunSummary]) -> tuple[str, ...]:
     verdict = _verdict(run)
-    is_caution = verdict.level == "caution"
-    texts = plain_verdict(verdict, to_share=True, of_one_run=False) if is_caution else verdict_texts(verdict)
+    texts = verdict_chip(verdict)
     return (f"{texts[0]} · {_share_with(run, runs)}", *texts)
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from app.core.analysis.ab import Pair, is_positive, is_usable, judge_repeats
-from app.core.analysis.compare import position
 from app.core.analysis.headline import value_text
 from app.core.analysis.own_runs import run_name
+from app.core.analysis.position import position
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence
 from app.core.metrics import headline_kind

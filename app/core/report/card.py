@@ -13,13 +13,11 @@ class Bars:
 
     Attributes:
         bars: Bars, best first.
-        axis: Title of the axis.
-        note: Remark about the comparison; "" if there is none.
+        baseline: Bar that the place refers to; None if there is none.
     """
 
     bars: tuple[Bar, ...]
-    axis: str
-    note: str = ""
+    baseline: Bar | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +27,14 @@ class Side:
     Attributes:
         name: "A" or "B", followed by the label if there is one.
         settings: Settings that differ from the other side's, unless the name contains them; "" if there are none.
-        value: Median of the runs, in the displayed unit.
-        low, high: Confidence interval in the displayed unit; None with a single run.
-        text: Value, interval and confidence level as text.
+        speed: Speed at the median of the runs, in a unit common to both sides.
+        low, high: Confidence interval of the speed; None with a single run.
+        text: Value, interval and confidence level as text, in the displayed unit.
     """
 
     name: str
     settings: str
-    value: float
+    speed: float
     low: float | None
     high: float | None
     text: str
@@ -142,10 +140,7 @@ class ShareCard:
         title: Title that states what was run.
         headline: Result as a value or a sentence.
         unit: Unit of the value; "" if the headline is a sentence.
-        unit_note: Text after the unit that explains it, such as "of 50,000 examples"; "" for none.
-        factor: Speed of this computer relative to a device, such as "6.2×"; "" if the computer has no rank.
-        factor_of: Text after the factor, such as "as fast as the i5-8250U with 2019 software".
-        rank: Number of devices that are slower than this computer, as text.
+        place: Place of this computer among the results in the chart, as a sentence; "" without one.
         notes: Certainty of the result, then remarks, most important first.
         chart: The chart of the picture.
         machine: Full name of the device used.
@@ -158,10 +153,7 @@ class ShareCard:
     title: str
     headline: str
     unit: str = ""
-    unit_note: str = ""
-    factor: str = ""
-    factor_of: str = ""
-    rank: str = ""
+    place: str = ""
     notes: tuple[str, ...] = ()
     chart: Bars | Sides | Figure
     machine: str

@@ -6,14 +6,16 @@ from pathlib import Path
 from app.core.errors import AppError
 from app.core.files import write_whole
 from app.core.messages import message
-from app.core.report.formats import csv_table, json_document, result_document
+from app.core.report.formats import csv_table, json_document, result_document, run_table
 from app.core.report.formats.export_format import ExportFormat, PlanTable
 
 FORMATS: dict[str, ExportFormat] = {
-    each.name: each for each in (csv_table.FORMAT, json_document.FORMAT, result_document.FORMAT)
+    each.name: each for each in (run_table.FORMAT, csv_table.FORMAT, json_document.FORMAT, result_document.FORMAT)
 }
+# Only in the terminal, because the window copies these to the clipboard.
+TERMINAL_FORMATS = FORMATS | {each.name: each for each in run_table.FORUM_FORMATS}
 PLAN_FORMATS = {name: each for name, each in FORMATS.items() if each.plan_lines is not None}
-DEFAULT_FORMAT = csv_table.FORMAT
+DEFAULT_FORMAT = run_table.FORMAT
 
 
 def plan_lines(table: PlanTable, name: str) -> Iterator[str]:

@@ -8,6 +8,10 @@ _MARKED = re.compile(r"([\\`*_{}\[\]<>|~#@])")
 FORMS: dict[str, Callable[[str], str]] = {}
 
 
+def escaped_markdown(text: str) -> str:
+    return _MARKED.sub(r"\\\1", text)
+
+
 def in_form(text: str, form: str) -> str:
     return FORMS[form](text)
 
@@ -41,7 +45,7 @@ def _bbcode(text: str) -> str:
 
 
 def _escaped(text: str) -> tuple[str, list[str]]:
-    lines = [_MARKED.sub(r"\\\1", line) for line in text.splitlines()] or [""]
+    lines = [escaped_markdown(line) for line in text.splitlines()] or [""]
     # These would start a list or heading at the beginning of a line.
     rest = [re.sub(r"^([+-]|\d+[.)])(?= )", r"\\\1", line) for line in lines[1:] if line.strip()]
     return lines[0], rest

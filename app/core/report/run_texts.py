@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.core.analysis.comparability import engine_name, unusual_settings
-from app.core.analysis.compare import position
 from app.core.analysis.headline import half_interval_pct, is_even, uncertainty, value_text
+from app.core.analysis.position import position
 from app.core.analysis.power import device_at_limit, is_gpu
 from app.core.analysis.published import short_name
 from app.core.analysis.shared_host import SHARED_HOST
@@ -27,23 +27,21 @@ from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
 __all__ = [
-    "CONFIDENCE_PCT",
     "LONG_STEP_S",
-    "MEANINGFUL_PCT",
     "Note",
     "Several",
+    "certainty_text",
     "derived_epoch_text",
     "energy_text",
     "engine_line",
     "error_advice",
-    "half_width_text",
     "headline",
     "headline_note",
     "interval_text",
     "machine_line",
     "meaning_text",
+    "measured_text",
     "peak_text",
-    "plain_verdict",
     "power_text",
     "rate_text",
     "repeats_steps",
@@ -52,9 +50,10 @@ __all__ = [
     "round_name",
     "run_engine_line",
     "runs_note",
+    "value_line",
+    "verdict_chip",
     "verdict_for_text",
     "verdict_line",
-    "verdict_texts",
     "virtualization",
 ]
 CONFIDENCE_PCT = 95.0
@@ -172,7 +171,7 @@ def run_engine_line(run: RunSummary) -> str:
 def headline(run: RunSummary, estimated_from: str = "") -> str:
     """Return a run's result in one or two lines. `estimated_from` is the result of `estimate_basis`."""
     note = headline_note(run, estimated_from=estimated_from)
-    return _value(run) + (f"\n{note}" if note else "")
+    return value_line(run) + (f"\n{note}" if note else "")
 
 
 def estimate_basis(judged: events.Judged) -> str:
@@ -281,15 +280,19 @@ def _observed(run: RunSummary) -> str:
     return sentence("result.observed", low=format_seconds(run.minimum_s), high=format_seconds(run.maximum_s))
 
 
-def half_width_text(run: RunSummary, half_pct: float, *, with_basis: bool = True) -> str:
-    """Return half the width of a headline's interval as text, such as "± 1.2 % (95 %)".
-
-    With `with_basis`, the text states whether the headline is an estimate.
-    """
-    if run.basis == "estimate" and with_basis:
-        code = "share.estimate_within_run" if _is_disturbed(run) else "share.estimate_within"
-    else:
-        code = "share.within_run" if _is_disturbed(run) else "share.within"
+def certainty_text(run: RunSummary) -> str:
+    """Return the certainty of a headline: the margin of error (95 %), or a range or note if there is none."""
+    if run.basis == "first_epoch":
+        return sentence("short.first_epoch")
+    half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
+    if half_pct is None or run.confidence_pct is None or run.confidence_pct < CONFIDENCE_PCT:
+        if run.basis == "estimate":
+            return sentence("share.estimate_without_interval")
+        return interval_text(run) or sentence("result.no_interval")
+    if half_pct > MEANINGFUL_PCT or not is_even(run.value, run.value_low, run.value_high):
+        interval = interval_text(run)
+        return sentence("share.estimate_from", interval=interval) if run.basis == "estimate" else interval
+    code = "share.estimate_within" if run.basis == "estimate" else "share.within"
     return sentence(code, half_pct=half_pct)
 
 
@@ -334,46 +337,27 @@ def result_notes(run: JudgedRun) -> list[Note]:
 
 def verdict_line(judged: events.Judged) -> str:
     """Return a verdict with its worst reasons on one line, such as "Caution: on battery; 12 % other load"."""
-    return verdict_texts(judged)[0]
+    short, causes = level_title(judged.level), "; ".join(_causes(judged))
+    return sentence("result.verdict_because", verdict=short, causes=causes) if causes else short
 
 
-def verdict_texts(judged: events.Judged) -> tuple[str, ...]:
-    """Return a verdict with its worst reasons on one line, then shorter versions.
-
-    For a valid result, the duration of the measurement is shown instead of reasons.
-    """
-    short, words = level_title(judged.level), _causes(judged)
-    if judged.level == "valid" and judged.measured_s is not None and judged.measured_s >= 1:
-        return _valid_for(judged.measured_s), short
-    several = [
-        sentence("result.verdict_and_more", words="; ".join(words[:count]), count=len(words) - count)
-        for count in range(len(words) - 1, 0, -1)
-    ]
-    causes = ("; ".join(words), *several) if words else ()
-    return (*(sentence("result.verdict_because", verdict=short, causes=each) for each in causes), short)
+def measured_text(judged: events.Judged) -> str:
+    """Return how long a valid result was measured, as text; "" for other results."""
+    measured_s = judged.measured_s
+    if judged.level != "valid" or measured_s is None or measured_s < 1:
+        return ""
+    if measured_s < _SHOWN_IN_S:
+        return sentence("short.valid_for_s", duration_s=measured_s)
+    return sentence("short.valid_for_min", duration_min=measured_s / 60)
 
 
-def plain_verdict(judged: events.Judged, *, to_share: bool, of_one_run: bool = True) -> tuple[str, ...]:
-    """Return the cautions about a run in everyday words and without numbers, then in shorter versions.
-
-    Args:
-        judged: A verdict with cautions.
-        to_share: Whether the text is for other people. The number of further reasons is meaningless to them,
-            because they can't look up those reasons.
-        of_one_run: Whether the result comes from one run, which other people need to know.
-    """
-    codes = [each.code for each in judged.reasons if each.level == judged.level]
-    words = list(dict.fromkeys(map(plain_reason, codes)))
+def verdict_chip(judged: events.Judged) -> tuple[str, ...]:
+    """Return a verdict with its first cause, such as "Caution: computer was busy", then without it."""
     short = level_title(judged.level)
-    each = [
-        "; ".join(words[:count])
-        if to_share or count == len(words)
-        else sentence("result.verdict_and_more", words="; ".join(words[:count]), count=len(words) - count)
-        for count in range(len(words), 0, -1)
-    ]
-    if to_share and of_one_run:
-        return (*(sentence("result.one_run", causes=causes) for causes in each), short)
-    return (*(sentence("result.verdict_because", verdict=short, causes=causes) for causes in each), short)
+    code = next((reason.code for reason in judged.reasons if reason.level == judged.level), None)
+    if judged.level == "valid" or code is None:
+        return (short,)
+    return sentence("result.verdict_because", verdict=short, causes=plain_reason(code)), short
 
 
 def plain_reason(code: str) -> str:
@@ -390,12 +374,6 @@ def verdict_for_text(judged: events.Judged, *more: str) -> str:
 
 def _causes(judged: events.Judged) -> list[str]:
     return list(dict.fromkeys(_few_words(reason) for reason in judged.reasons if reason.level == judged.level))
-
-
-def _valid_for(measured_s: float) -> str:
-    if measured_s < _SHOWN_IN_S:
-        return sentence("short.valid_for_s", duration_s=measured_s)
-    return sentence("short.valid_for_min", duration_min=measured_s / 60)
 
 
 def _few_words(reason: events.Reason) -> str:
@@ -423,8 +401,7 @@ def result_text(run: JudgedRun, several: Several | None = None) -> str:
         several: Combined result of the run's group; None for the result of the run.
     """
     summary = run.summary if several is None else several.summary
-    note = headline_note(summary, estimated_from=estimate_basis(run.verdict))
-    verdict = verdict_for_text(run.verdict)
+    note, verdict = "", verdict_for_text(run.verdict)
     if several is not None:
         note, verdict = several.basis, sentence("result.text_verdict", verdict=level_title(several.level))
     lines = [
@@ -465,20 +442,12 @@ def _title_line(run: RunSummary) -> str:
     unknown = sentence("result.unknown_device")
     name = short_name(run.device_name or run.device or unknown) if is_gpu(run) else (run.device or unknown).upper()
     parts.append(device_at_limit(run, name))
-    what, value = ", ".join(parts), _value(run)
-    if run.value is None:
-        return f"{value} · {what}"
-    half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
-    is_symmetric = is_even(run.value, run.value_low, run.value_high)
-    is_certain = (run.confidence_pct or 0.0) >= CONFIDENCE_PCT
-    if half_pct is not None and half_pct <= MEANINGFUL_PCT and is_symmetric and is_certain:
-        value = sentence("result.within", value=value, half_pct=half_pct)
-    is_rate = headline_kind(run.metric).is_rate
-    better = sentence("compare.higher_is_better" if is_rate else "compare.lower_is_better")
-    return f"{value} ({better}) · {what}"
+    values = (value_line(run), certainty_text(run)) if run.value is not None else (value_line(run),)
+    return " · ".join((*values, ", ".join(parts)))
 
 
-def _value(run: RunSummary) -> str:
+def value_line(run: RunSummary) -> str:
+    """Return a run's result with its unit, or the duration of a step or the reason if there is none."""
     if run.value is not None:
         value = f"{value_text(run)} {headline_kind(run.metric).unit}"
         return sentence("result.about", value=value) if run.basis == "estimate" else value

@@ -36,17 +36,12 @@ def computer_parts(run: RunSummary) -> list[str]:
     parts = (
         sentence("share.cores", count=run.physical_cores) if run.physical_cores else "",
         format_installed_memory(run.memory_bytes) if run.memory_bytes else "",
-        _system(run.os_name or ""),
+        system_title(run.os_name or ""),
     )
     return [part for part in parts if part]
 
 
-def device_kind(run: RunSummary) -> str:
-    """Return text that states whether the run used a CPU or a GPU."""
-    return sentence("share.gpu_run" if is_gpu(run) else "share.cpu_run")
-
-
-def _system(os_name: str) -> str:
+def system_title(os_name: str) -> str:
     """Return the common name of a system: for Linux, the distribution without the kernel."""
     kernel, _, distribution = os_name.partition(" (")
     return distribution.removesuffix(")") if kernel.startswith("Linux ") and distribution else os_name

@@ -11,7 +11,7 @@ separated by spaces.
 import binascii
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -40,6 +40,8 @@ _LONGEST = RESULTS_LIMIT * (LENGTH_LIMIT + 1)
 # Identified by the number of fields, because a name may also contain the mark.
 _FORMS = re.compile(rf"(?:^| )(?P<form>(?:[^:]*:){{{_FIELDS}}}[^: ]*)(?= |$)")
 _NAMES = slice(14, 16)  # indexes of processor and graphics card
+_VALUES = slice(7, 10)  # of the value and its interval
+DIGITS, ROUNDED_BY = 6, 5.1e-4  # codes of earlier versions have four digits
 _NAME_LIMIT = 28
 # Values of a suite have at least so many digits, which differ by at most this share from the whole result's.
 SUITE_DIGITS = 6
@@ -167,8 +169,12 @@ def is_of_code(app_version: str) -> bool:
     return app_version.startswith(UNKNOWN_VERSION)
 
 
-def rounded(value: float) -> float:
-    return float(_number(value))
+def are_same(ours: Sequence[float | None], theirs: Sequence[float | None]) -> bool:
+    """Return whether values agree to four digits, the precision of codes from earlier versions."""
+    return all(
+        one == other if one is None or other is None else math.isclose(one, other, rel_tol=ROUNDED_BY)
+        for one, other in zip(ours, theirs, strict=True)
+    )
 
 
 def may_be(whole: Result, code: Result) -> bool:
@@ -177,9 +183,15 @@ def may_be(whole: Result, code: Result) -> bool:
     Names of components may be missing from one of them, provided that an interval identifies the run.
     """
     theirs, ours = (short_form(each).split(":")[: _NAMES.stop] for each in (code, whole))
-    if len(theirs) != len(ours) or len(ours) < _NAMES.stop or theirs[: _NAMES.start] != ours[: _NAMES.start]:
+    if len(theirs) != len(ours) or len(ours) < _NAMES.stop:
         return False
-    names = list(zip(theirs[_NAMES], ours[_NAMES], strict=True))
+    numbers = [[float(text) if text else None for text in form[_VALUES]] for form in (ours, theirs)]
+    for form in (theirs, ours):
+        del form[_VALUES]
+    start = _NAMES.start - 3
+    if theirs[:start] != ours[:start] or not are_same(*numbers):
+        return False
+    names = list(zip(theirs[start:], ours[start:], strict=True))
     has_interval = code.statistics.low is not None
     return all(one == other or (has_interval and not (one and other)) for one, other in names)
 
@@ -294,7 +306,7 @@ def written_name(name: str | None) -> str:
     return " ".join(words)[:_NAME_LIMIT].strip()
 
 
-def written_number(value: float, digits: int = 4) -> str:
+def written_number(value: float, digits: int = DIGITS) -> str:
     """Return a number with at most this many significant digits and without superfluous characters."""
     return f"{value:.{digits}g}".upper().replace("E+", "E")
 

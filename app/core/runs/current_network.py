@@ -4,6 +4,7 @@ import re
 from functools import cache
 from typing import Any
 
+from app.core.analysis.compare import LIKE_BATCH_TIMES
 from app.core.analysis.published import comparable_rows
 from app.core.engines.choices import Choice
 from workloads import CATALOGUE
@@ -12,12 +13,16 @@ from workloads.protocol.spec import RunSpec
 
 # In order of preference, with the settings of the published results: network, whether it needs a GPU, settings.
 _OFFERS: tuple[tuple[str, bool, dict[str, Any]], ...] = (
+    # A quarter of what the largest cards were published with: for cards of 80 GB, whose peers these are.
+    ("resnet50_224", True, {"precision": "mixed_float16", "batch_size": 320}),
     ("gpt_mini", True, {"precision": "mixed_float16"}),
     ("resnet50_224", False, {"batch_size": 56}),  # a quarter of the published batch size
     ("resnet50_224", False, {}),
 )
 # Share of the memory that a run may need. The rest is for the system and other programs.
 _SHARE = 0.5
+_RANKED_WITH = {"float32": ("fp32",), "mixed_float16": ("amp_fp16", "mixed fp16")}
+_MUCH_FASTER = 1.5
 
 
 def current_network(choice: Choice, machine: Machine) -> RunSpec:
@@ -37,14 +42,24 @@ def current_network(choice: Choice, machine: Machine) -> RunSpec:
     return next(fitting, specs[-1])
 
 
+def peers(spec: RunSpec) -> tuple[int, str]:
+    """Return the number of graphics cards with which a spec's run is ranked, and the name of the one to mention.
+
+    This is the fastest one, or the newest consumer card unless that is much slower, because it is better known.
+    """
+    fastest: dict[str, float] = {}
+    for row in comparable_rows(spec.workload):
+        sizes = sorted((spec.batch_size, row.batch_size or spec.batch_size))
+        is_like = row.precision in _RANKED_WITH.get(spec.precision, ()) and sizes[1] <= LIKE_BATCH_TIMES * sizes[0]
+        if is_like and row.hardware_kind == "gpu" and not row.has_several:
+            fastest[row.short_name] = max(row.value, fastest.get(row.short_name, 0.0))
+    best = max(fastest, key=lambda name: fastest[name], default="")
+    newest = newest_card(spec.workload)
+    return len(fastest), newest if fastest.get(newest, 0.0) * _MUCH_FASTER > fastest.get(best, 0.0) else best
+
+
 @cache
 def newest_card(workload: str) -> str:
     """Return the newest consumer graphics card with a published result; "" if there is none."""
     names = {row.short_name for row in comparable_rows(workload)}
     return max((name for name in names if re.fullmatch(r"RTX \d{4}", name)), default="")
-
-
-def current_card(workload: str) -> str:
-    """Return the newest consumer graphics card with a published result, RTX 30 or newer; "" if there is none."""
-    card = newest_card(workload)
-    return card if card >= "RTX 3" else ""

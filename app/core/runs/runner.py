@@ -9,7 +9,7 @@ from app.core.engines.choices import installed_variant, numbered_gpus
 from app.core.engines.locations import engine_folder, is_busy, put_back
 from app.core.errors import UsageError
 from app.core.hardware.device_limit import limit_problem
-from app.core.messages import Message, message
+from app.core.messages import Message, message, text
 from app.core.paths import Paths, check_datasets_folder
 from app.core.records import PlanPlace
 from app.core.runs.memory_check import memory_problem
@@ -29,7 +29,7 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Job, Place, RunSpec, write_job
 from workloads.workload import Workload
 
-NEAR_LIMIT = 4
+NEAR_LIMIT = 1
 
 
 class Runner:
@@ -180,10 +180,11 @@ def exact_spec(spec: RunSpec) -> RunSpec:
 
 
 def known_workload(workload_id: str) -> Workload:
-    """Return a workload by id. If it doesn't exist, raises UsageError and suggests similar names."""
-    if workload_id in CATALOGUE:
-        return CATALOGUE[workload_id]
+    """Return a workload by id or title. If it doesn't exist, raises UsageError and suggests a similar name."""
     part = workload_id.strip().lower()
+    for workload in CATALOGUE.values():
+        if part in (workload.id, text(workload.title).lower()):
+            return workload
     within = [name for name in CATALOGUE if part in name] if len(part) > 1 else []
     within.sort(key=lambda name: name != STANDARD)
     alike = get_close_matches(part, CATALOGUE, n=NEAR_LIMIT, cutoff=0.5)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.core.analysis.compare import position
+from app.core.analysis.position import position
 from app.core.engines.builds import cards_for, idle_cards, no_build
 from app.core.errors import AppError, refusal
 from app.core.hardware.gpu.gpus import GpuReader

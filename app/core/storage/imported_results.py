@@ -17,7 +17,7 @@ from app.core.messages import message
 from app.core.plain_text import one_line
 from app.core.result_file.canonical import canonical, without_durations
 from app.core.result_file.record import Result
-from app.core.result_file.short_form import RESULTS_LIMIT, UNKNOWN_VERSION, may_be, rounded
+from app.core.result_file.short_form import RESULTS_LIMIT, ROUNDED_BY, UNKNOWN_VERSION, are_same, may_be
 from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database, storable
 from app.core.storage.imported_documents import read_document
@@ -56,7 +56,6 @@ _STORE = (
     " (id, imported_at, digest, label, source, workload, started_at, value, document)"
     " VALUES (:id, :imported_at, :digest, :label, :source, :workload, :date, :value, :document)"
 )
-_ROUNDED_BY = 1e-3  # maximum relative rounding error of numbers in a short form
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +184,7 @@ def _own_match(connection: sqlite3.Connection, code: Result) -> int | None:
     same = (spec.workload_version, spec.batch_size, spec.precision, code.environment.engine)
     of_code = (numbers.value, numbers.low, numbers.high)
     for number, *amounts in connection.execute(_OWN_LIKE, (spec.workload, *_range(code), *same)):
-        if all(isinstance(each, float) for each in amounts) and of_code == tuple(map(rounded, amounts)):
+        if all(isinstance(amount, float) for amount in amounts) and are_same(of_code, amounts):
             return int(number)
     return None
 
@@ -224,7 +223,7 @@ def _code(codes: dict[int, Result], whole: Result) -> int | None:
 
 def _range(result: Result) -> tuple[float, float]:
     value = result.statistics.value
-    return value * (1 - _ROUNDED_BY), value * (1 + _ROUNDED_BY)
+    return value * (1 - ROUNDED_BY), value * (1 + ROUNDED_BY)
 
 
 def list_results(

@@ -63,14 +63,12 @@ class Query:
     """
 
     text: str = ""
-    workload: str | None = None
-    status: str | None = None
     sort: str = "id"
     descending: bool = True
 
     @property
     def is_filter(self) -> bool:
-        return bool(self.text.split()) or self.workload is not None or self.status is not None
+        return bool(self.text.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +97,22 @@ def find_ids(database: Database, query: Query) -> list[int]:
     order = _order(query)
     words = set(query.text.casefold().split())
     conditions = ["deleted_at IS NULL"]
-    conditions += ["workload = :workload"] if query.workload is not None else []
-    conditions += ["status = :status"] if query.status is not None else []
     conditions += ["id IN (SELECT value FROM json_each(:ids))"] if words else []
     # Materialised, so that the JSON of each computer is parsed only once rather than for each run.
     parts = f"WITH parts AS MATERIALIZED ({_CPU_NAMES})"
     sql = f"{parts} SELECT id FROM {_LISTED} WHERE {' AND '.join(conditions)} ORDER BY {order}"
     with database.complaints():
         ids = ids_text(_ids_with(database.connection, words) if words else [])
-        values = {"workload": query.workload, "status": query.status, "ids": ids}
         cursor = database.connection.cursor()
         cursor.row_factory = None  # plain tuples are faster
-        return [run_id for (run_id,) in cursor.execute(sql, values)]
+        return [run_id for (run_id,) in cursor.execute(sql, {"ids": ids})]
+
+
+def has_running(database: Database) -> bool:
+    """Return whether a stored run is in progress, in this or another program."""
+    sql = "SELECT 1 FROM runs WHERE deleted_at IS NULL AND status = 'running' LIMIT 1"
+    with database.complaints():
+        return database.connection.execute(sql).fetchone() is not None
 
 
 def find_history(database: Database, query: Query) -> History:

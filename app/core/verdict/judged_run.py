@@ -3,7 +3,8 @@
 from dataclasses import replace
 from functools import cached_property
 
-from app.core.analysis.compare import Bar, bars, position
+from app.core.analysis.compare import Bar, bars
+from app.core.analysis.position import position
 from app.core.analysis.series import RunSeries, series_of
 from app.core.records import Run, RunSummary
 from app.core.verdict.bottleneck import bottleneck_text

@@ -18,13 +18,13 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.core.analysis.compare import Bar, doubts, shortlist
+from app.core.analysis.compare import Bar, doubts, ranked_count, shortlist
 from app.core.analysis.provenance import provenance
+from app.core.analysis.speed_scale import SpeedScale, speed_scale
 from app.core.messages import sentence
 from app.core.metrics import Headline, headline_kind
 from app.gui.charts.bars import (
     RowLook,
-    Scale,
     bar_key,
     name_font,
     name_within,
@@ -32,7 +32,6 @@ from app.gui.charts.bars import (
     paint_divide,
     paint_grid,
     paint_slot,
-    scale_for,
     text_room,
     value_font,
     value_texts,
@@ -49,6 +48,7 @@ NAMES_SHARE = 0.36  # maximum share of the width
 REMARKS_GAP_PX, REMARKS_LEAST_PX = 12, 72  # space before remarks, and the least space for a cut remark
 SHORT_REMARK, NO_BREAK = 24, "\N{NO-BREAK SPACE}"
 MOVE_MS = 300
+PAD_PX = 6  # space on both sides for the focus frame
 
 
 def fitting_remarks(remarks: Sequence[str], metrics: QFontMetricsF, room_px: float) -> str:
@@ -87,7 +87,6 @@ class BarList(QWidget):
         self._baseline: Bar | None = None
         self._slot: tuple[str, str] | None = None
         self._slot_opens = True
-        self._log = True
         self._at: int | None = None
         # Position of each bar in rows from the top: currently, before its move, and after it.
         self._rows: dict[str, float] = {}
@@ -113,22 +112,20 @@ class BarList(QWidget):
         bars: Sequence[Bar],
         baseline: Bar | None = None,
         *,
-        log: bool = True,
         slot: tuple[str, str] | None = None,
         slot_opens: bool = True,
     ) -> None:
         """Show bars, and animate those whose rank changes.
 
         Args:
-            baseline: The bar that ratios refer to; None for no ratios.
-            log: Whether to use a logarithmic scale.
-            slot: Name and hint of an empty slot above the bars; None for no slot.
+            baseline: The bar that ratios and ticks refer to; None for neither.
+            slot: Name and hint of an empty slot among the bars; None for no slot.
             slot_opens: Whether the slot can be clicked.
         """
         self._slot_opens = slot_opens
-        if (tuple(bars), baseline, log, slot) == (self._all, self._baseline, self._log, self._slot):
+        if (tuple(bars), baseline, slot) == (self._all, self._baseline, self._slot):
             return
-        self._all, self._baseline, self._log, self._slot = tuple(bars), baseline, log, slot
+        self._all, self._baseline, self._slot = tuple(bars), baseline, slot
         self._place()
         self.setAccessibleName(sentence("chart.fastest_first", label=_kind(self._all).label))
         self.setAccessibleDescription(self.sentence())
@@ -138,8 +135,7 @@ class BarList(QWidget):
         self._bars = (
             tuple(shortlist(self._all, self._fitting())) if self._fitting() < len(self._all) else self._all
         )
-        offset = 1 if self._slot else 0
-        target = {bar_key(bar): float(number + offset) for number, bar in enumerate(self._bars)}
+        target = {bar_key(bar): float(self._row_of(number)) for number, bar in enumerate(self._bars)}
         if self._at is not None and self._at >= len(self._bars):
             self._at = None
         if target != self._to:
@@ -167,8 +163,7 @@ class BarList(QWidget):
             self.updateGeometry()  # the number of lines of remarks may have changed
 
     def sentence(self) -> str:
-        unit = _kind(self._all).unit
-        parts = [f"{bar.name} {bar.text} {unit}" for bar in self._all]
+        parts = [f"{bar.name} {bar.text}" for bar in self._all]
         return "; ".join(parts) or sentence("chart.nothing_yet")
 
     def sizeHint(self) -> QSize:
@@ -187,27 +182,29 @@ class BarList(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         look, tokens = self._look(), self._theme.tokens
         height = self._row_px()
-        width = self.width() - self._remarks_px()
+        painter.translate(PAD_PX, 0)
+        width = self._width - self._remarks_px()
         rows = QRectF(0, 0, width, height * self._count() + AXIS_PX)
         scale = self._scale()
         if self._bars:
-            paint_grid(painter, rows, scale, look, tokens, label_px=LABEL_PX, unit=_kind(self._bars).tick_unit)
+            paint_grid(painter, rows, scale, look, tokens)
         if self._slot:
-            paint_slot(painter, QRectF(0, 0, width, height), *self._slot, look=look, tokens=tokens)
+            slot = QRectF(0, self._slot_row * height, width, height)
+            paint_slot(painter, slot, *self._slot, look=look, tokens=tokens)
         for number, bar in enumerate(self._bars):
-            rect = QRectF(0, self._rows.get(bar_key(bar), number) * height, self.width(), height)
+            rect = QRectF(0, self._rows.get(bar_key(bar), number) * height, self._width, height)
             ground = tokens.surface
             if number == self._at:
                 ground = tokens.selected
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(QColor(ground))
-                painter.drawRoundedRect(rect, 6, 6)
-            share, texts = scale.share(bar.shown), self._texts(bar)
+                painter.drawRoundedRect(rect.adjusted(-PAD_PX, 0, PAD_PX, 0), 6, 6)
+            share, texts = scale.share(bar.speed), value_texts(bar, self._baseline)
             room = QRectF(0, rect.top(), width, height)
             end = paint_bar(painter, room, bar, share=share, texts=texts, ground=ground, look=look, tokens=tokens)
             self._paint_remarks(painter, rect, bar, width if self._detailed else end)
-        if unlike := next((number for number, bar in enumerate(self._bars) if not bar.is_like), 0):
-            top = QPointF(0, (unlike + (1 if self._slot else 0)) * height)
+        if (ranked := ranked_count(self._bars)) is not None:
+            top = QPointF(0, self._row_of(ranked) * height)
             paint_divide(painter, top, width, tokens)
         if self.hasFocus():
             self._paint_focus(painter)
@@ -250,7 +247,7 @@ class BarList(QWidget):
         now = self._at if self._at is not None else (-1 if step > 0 else len(self._bars))
         self._point(min(max(now + step, 0), len(self._bars) - 1))
         if self._at is not None:
-            place = QPoint(self.width() // 3, round((self._at + 1.5) * self._row_px()))
+            place = QPoint(self.width() // 3, round((self._row_of(self._at) + 0.5) * self._row_px()))
             QToolTip.showText(self.mapToGlobal(place), _tip(self._bars[self._at]), self)
 
     def event(self, event: QEvent) -> bool:
@@ -267,6 +264,18 @@ class BarList(QWidget):
         self._rows = {key: self._from[key] + share * (row - self._from[key]) for key, row in self._to.items()}
         self.update()
 
+    @property
+    def _width(self) -> int:
+        return self.width() - 2 * PAD_PX
+
+    @property
+    def _slot_row(self) -> int:
+        """The row of the slot: the middle one, because the place of this computer isn't known yet."""
+        return len(self._bars) // 2
+
+    def _row_of(self, number: int) -> int:
+        return number + (self._slot is not None and number >= self._slot_row)
+
     def _count(self) -> int:
         return len(self._bars) + (1 if self._slot else 0)
 
@@ -274,14 +283,15 @@ class BarList(QWidget):
         room = (self.height() - AXIS_PX) / max(1, self._count())
         return max(self._remarks_height_px(), min(self._row_max_px, max(ROW_MIN_PX, room)))
 
-    def _scale(self) -> Scale:
-        return scale_for([bar.shown for bar in self._bars], log=self._log)
+    def _scale(self) -> SpeedScale:
+        unit = self._baseline.speed if self._baseline is not None else None
+        return speed_scale([bar.speed for bar in self._bars], unit)
 
     def _look(self) -> RowLook:
         row_px = self._row_px()
         text_px = 12 if row_px < 26 else 13 if row_px <= WIDE_ROW_PX else 16
         draft = RowLook(0, 0, min(26.0 if row_px <= WIDE_ROW_PX else 40.0, row_px * 0.54), text_px)
-        most = self.width() * NAMES_SHARE
+        most = self._width * NAMES_SHARE
         metrics = [QFontMetricsF(name_font(draft, bar)) for bar in self._bars]
         names = [
             each.horizontalAdvance(name_within(bar, each, most))
@@ -291,10 +301,10 @@ class BarList(QWidget):
             names.append(QFontMetricsF(name_font(draft, None)).horizontalAdvance(self._slot[0]))
         texts = self._text_widths(draft, 0)
         name_width = min(max(names, default=0.0) + 1, most)
-        text_width = min(max(texts, default=0.0), self.width() * 0.34)
-        room = self.width() - self._remarks_px() - name_width - 2 * draft.gap
+        text_width = min(max(texts, default=0.0), self._width * 0.34)
+        room = self._width - self._remarks_px() - name_width - 2 * draft.gap
         scale = self._scale()
-        shares = [scale.share(bar.shown) for bar in self._bars]
+        shares = [scale.share(bar.speed) for bar in self._bars]
         if not self._detailed:
             needed = text_room(room, shares, self._with_first_remarks(texts))
             text_width = max(text_width, min(needed, room * (1 - BARS_SHARE)))
@@ -307,7 +317,8 @@ class BarList(QWidget):
     def _text_widths(self, look: RowLook, place: int) -> list[float]:
         """Return the width of each bar's text in its longest (0) or shortest (-1) form."""
         return [
-            QFontMetricsF(value_font(look, bar)).horizontalAdvance(self._texts(bar)[place]) for bar in self._bars
+            QFontMetricsF(value_font(look, bar)).horizontalAdvance(value_texts(bar, self._baseline)[place])
+            for bar in self._bars
         ]
 
     def _with_first_remarks(self, texts: Sequence[float]) -> list[float]:
@@ -318,16 +329,13 @@ class BarList(QWidget):
             for width, remark in zip(texts, first, strict=True)
         ]
 
-    def _texts(self, bar: Bar) -> tuple[str, ...]:
-        return value_texts(bar, self._baseline, ratios=self._detailed)
-
     def _remarks_px(self) -> float:
         """Return the width of the column of remarks; 0 if remarks follow the bars."""
         if not self._detailed:
             return 0.0
         metrics = QFontMetricsF(font(LABEL_PX))
         widest = max((metrics.horizontalAdvance(self._remarks(bar)) for bar in self._bars), default=0.0)
-        return min(widest + 20, self.width() * REMARKS_SHARE)
+        return min(widest + 20, self._width * REMARKS_SHARE)
 
     def _remarks_height_px(self) -> float:
         if not self._detailed:
@@ -365,20 +373,20 @@ class BarList(QWidget):
 
     def _paint_focus(self, painter: QPainter) -> None:
         """Paint a frame around the bar highlighted with the arrow keys, or around the list if there is none."""
-        ring = QRectF(self.rect())
+        ring = QRectF(-PAD_PX, 0, self.width(), self.height())
         if self._at is not None:
             top = self._rows.get(bar_key(self._bars[self._at]), self._at) * self._row_px()
-            ring = QRectF(0, top, self.width(), self._row_px())
+            ring = QRectF(-PAD_PX, top, self.width(), self._row_px())
         painter.setPen(QPen(QColor(self._theme.tokens.accent), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(ring.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
 
     def _is_slot(self, place: QPoint) -> bool:
-        return self._slot is not None and self._slot_opens and 0 <= place.y() < self._row_px()
+        return self._slot is not None and self._slot_opens and place.y() // self._row_px() == self._slot_row
 
     def _bar_at(self, place: QPoint) -> int | None:
-        number = int(place.y() // self._row_px()) - (1 if self._slot else 0)
-        return number if 0 <= number < len(self._bars) else None
+        row = int(place.y() // self._row_px())
+        return next((number for number in range(len(self._bars)) if self._row_of(number) == row), None)
 
     def _point(self, number: int | None) -> None:
         if number != self._at:

@@ -1,6 +1,5 @@
-"""Scales and painting of result bars, for the GUI and for share pictures."""
+"""Painting of result bars, for the GUI and for share pictures."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,14 +7,15 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
 from app.core.analysis.compare import Bar
+from app.core.analysis.speed_scale import SpeedScale
 from app.core.formats import format_ratio
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
 from app.gui.style.theme import font, tabular_font
-from app.gui.style.tokens import Tokens
+from app.gui.style.tokens import LABEL_PX, Tokens
 
-SHORTEST_PX, TICKS_LIMIT = 3.0, 6
-SMALLEST_POWER = -300  # smallest exponent at which a logarithmic scale starts
+SHORTEST_PX, SLOT_SHARE = 3.0, 0.25
+PALE_ALPHA = 0.4  # of the user's other runs, and of bars without a rank
 # Colours by kind of bar. The user's other runs are paler.
 _FILLS = {
     "you": "accent",
@@ -23,41 +23,6 @@ _FILLS = {
     "reference": "neutral_bar",
     "imported": "pink",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Maps values to a share of the bar width, 0 to 1, logarithmically from a power of ten or linearly from 0."""
-
-    origin: float
-    top: float
-    log: bool
-
-    def share(self, value_s: float) -> float:
-        """Return the length of the bar for a value, 0 to 1."""
-        if self.log:
-            # Don't use ratios. They overflow for absurd values in imported files.
-            low, high = math.log(self.origin), math.log(self.top)
-            return max(0.0, (math.log(max(value_s, self.origin)) - low) / (high - low))
-        return value_s / self.top
-
-    def ticks(self) -> list[float]:
-        """Return a few values for grid lines: powers of ten or round values."""
-        if self.log:
-            first, last = round(math.log10(self.origin)), math.floor(math.log10(self.top) + 1e-9)
-            return [10.0**power for power in range(first, last + 1, 1 + (last - first) // TICKS_LIMIT)]
-        size = 10.0 ** math.floor(math.log10(self.top))
-        step = next(part * size for part in (0.25, 0.5, 1.0, 2.0) if self.top / (part * size) <= 5)
-        return [number * step for number in range(int(self.top / step + 1e-9) + 1)]
-
-
-def scale_for(values_s: Sequence[float], *, log: bool) -> Scale:
-    real = [value_s for value_s in values_s if value_s > 0] or [1.0]
-    if not log:
-        return Scale(0.0, max(real), log=False)
-    # Otherwise the bar of a value just above a power of ten would have no length.
-    origin = 10.0 ** max(SMALLEST_POWER, math.floor(math.log10(min(real) / 1.5)))
-    return Scale(origin, max(*real, 10 * origin), log=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,28 +46,15 @@ def bar_key(bar: Bar) -> str:
     return bar.row.id if bar.row else f"run-{bar.run.id if bar.run else bar.name}"
 
 
-def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
-    """Return the text after a bar: the value, and its ratio to the baseline.
+def value_texts(bar: Bar, baseline: Bar | None) -> tuple[str, ...]:
+    """Return the text after a bar: the value with its ratio to the baseline, then a shorter one without the ratio.
 
-    The baseline is named by the sentence above the chart or by the chart's note. Next to the bar, the year of the
-    baseline's software would seem to belong to the bar.
-
-    Args:
-        baseline: The bar to compare with; None for no ratio. Invalid results aren't compared.
-        ratios: Whether published bars also show a ratio, and the baseline is labelled.
+    Only the user's bars and imported ones have a ratio.
     """
-    value, times = bar.text, bar.times_as_fast(baseline)
-    if baseline is None or times is None or (bar.kind == "reference" and not ratios):
-        return value
-    if bar_key(bar) == bar_key(baseline):
-        return sentence("chart.is_baseline", value=value) if ratios else value
-    return sentence("chart.times", value=value, ratio=format_ratio(times))
-
-
-def value_texts(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> tuple[str, ...]:
-    """Return the text of `value_text` and, unless all bars show ratios, a shorter text with only the value."""
-    whole = value_text(bar, baseline, ratios=ratios)
-    return (whole,) if ratios or whole == bar.text else (whole, bar.text)
+    times = bar.times_as_fast(baseline)
+    if baseline is None or times is None or bar.kind == "reference" or bar_key(bar) == bar_key(baseline):
+        return (bar.text,)
+    return sentence("chart.times", value=bar.text, ratio=format_ratio(times)), bar.text
 
 
 def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> float:
@@ -193,8 +145,8 @@ def paint_bar(
     box = QRectF(left, rect.center().y() - look.bar_height / 2, length, look.bar_height)
     painter.setPen(Qt.PenStyle.NoPen)
     fill = QColor(getattr(tokens, _FILLS[bar.kind]))
-    if bar.kind == "own" or (mine and bar.verdict == "invalid"):
-        fill.setAlphaF(0.4)
+    if bar.kind == "own" or not bar.is_like or (mine and bar.verdict == "invalid"):
+        fill.setAlphaF(PALE_ALPHA)
     painter.setBrush(fill)
     painter.drawRoundedRect(box, look.radius, look.radius)
     painter.setFont(value_font(look, bar))
@@ -211,41 +163,39 @@ def paint_bar(
 
 
 def paint_slot(painter: QPainter, rect: QRectF, name: str, hint: str, *, look: RowLook, tokens: Tokens) -> None:
+    """Paint an empty bar with a hint after it."""
     painter.setFont(name_font(look, None))
     painter.setPen(QColor(tokens.accent))
     middle = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
     painter.drawText(QRectF(rect.left(), rect.top(), look.name_width, rect.height()), middle, name)
+    hint_font = font(look.text_px - 1)
     left = rect.left() + look.name_width + look.gap
-    box = QRectF(left, rect.center().y() - look.bar_height / 2, rect.right() - left, look.bar_height)
-    pen = QPen(QColor(tokens.accent), 1, Qt.PenStyle.DashLine)
-    painter.setPen(pen)
-    painter.setBrush(Qt.BrushStyle.NoBrush)
+    room = rect.right() - left - look.gap
+    needed = QFontMetricsF(hint_font).horizontalAdvance(hint) + 4
+    width = max(room * SLOT_SHARE, min(room * 2 * SLOT_SHARE, room - needed))
+    box = QRectF(left, rect.center().y() - look.bar_height / 2, width, look.bar_height)
+    painter.setPen(QPen(QColor(tokens.accent), 1, Qt.PenStyle.DashLine))
+    painter.setBrush(QColor(tokens.surface))
     painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), look.radius, look.radius)
-    painter.setFont(font(look.text_px - 1))
-    painter.setPen(QColor(tokens.muted))
-    hint = QFontMetricsF(painter.font()).elidedText(hint, Qt.TextElideMode.ElideRight, box.width() - 16)
-    painter.drawText(box.adjusted(8, 0, -8, 0), middle, hint)
+    painter.setFont(hint_font)
+    painter.setPen(QColor(tokens.accent))
+    start = box.right() + look.gap
+    hint = QFontMetricsF(hint_font).elidedText(hint, Qt.TextElideMode.ElideRight, rect.right() - start)
+    painter.drawText(QRectF(start, rect.top(), rect.right() - start, rect.height()), middle, hint)
 
 
-def paint_grid(
-    painter: QPainter, rect: QRectF, scale: Scale, look: RowLook, tokens: Tokens, *, label_px: int, unit: str
-) -> None:
-    """Paint grid lines across the rows, with each line's value below it. The last value includes the unit."""
+def paint_grid(painter: QPainter, rect: QRectF, scale: SpeedScale, look: RowLook, tokens: Tokens) -> None:
+    """Paint grid lines across the rows, with each line's multiple of the baseline below it."""
     room = rect.width() - look.name_width - look.text_width - 2 * look.gap
     left = rect.left() + look.name_width + look.gap
-    painter.setFont(unhinted(tabular_font(label_px)) if look.outlined else tabular_font(label_px))
+    painter.setFont(tabular_font(LABEL_PX))
     metrics = QFontMetricsF(painter.font())
-    height = metrics.height()
-    for value_s in scale.ticks():
-        x = round(left + scale.share(value_s) * room) + 0.5
+    height, free = metrics.height(), 0.0
+    for share, text in scale.ticks():
+        x, width = round(left + share * room) + 0.5, metrics.horizontalAdvance(text)
         painter.setPen(QPen(QColor(tokens.grid), 1))
         painter.drawLine(QPointF(x, rect.top()), QPointF(x, rect.bottom() - height - 2))
-        painter.setPen(QColor(tokens.muted))
-        text = tick_text(value_s) + (unit if value_s == scale.ticks()[-1] else "")
-        box = QRectF(x - metrics.horizontalAdvance(text) / 2, rect.bottom() - height, 80, height)
-        draw_text(painter, box, text, outlined=look.outlined)
-
-
-def tick_text(value_s: float) -> str:
-    """Format a round value without an exponent, with thousands separators."""
-    return f"{value_s:,.6f}".rstrip("0").rstrip(".")
+        if x - width / 2 >= free:  # labels never overlap
+            painter.setPen(QColor(tokens.muted))
+            draw_text(painter, QRectF(x - width / 2, rect.bottom() - height, 80, height), text)
+            free = x + width / 2 + 6

@@ -288,7 +288,7 @@ def _paint_rows(painter: QPainter, rect: QRectF, figure: Figure, look: ChartStyl
             if spot is None:
                 continue
             if is_bars:
-                _paint_bar(painter, row, values, spot, look)
+                _paint_bar(painter, row, figure, spot, look)
             else:
                 place = QPointF(row.left() + values.share(spot.value) * row.width(), row.center().y())
                 size = _DOT_PX * (1.5 if series.is_own else 1.0)
@@ -322,8 +322,8 @@ def _paint_row_ticks(painter: QPainter, plot: QRectF, values: Axis, look: ChartS
         look.write(painter, box, text, look.label_px, look.tokens.muted)
 
 
-def _paint_bar(painter: QPainter, row: QRectF, values: Axis, spot: Spot, look: ChartStyle) -> None:
-    tokens, height = look.tokens, BAR_SHARE * row.height()
+def _paint_bar(painter: QPainter, row: QRectF, figure: Figure, spot: Spot, look: ChartStyle) -> None:
+    values, tokens, height = value_axis(figure), look.tokens, BAR_SHARE * row.height()
     end = row.left() + max(3.0, values.share(spot.value) * row.width())
     bar = QRectF(row.left(), row.center().y() - height / 2, end - row.left(), height)
     painter.setPen(Qt.PenStyle.NoPen)
@@ -337,6 +337,10 @@ def _paint_bar(painter: QPainter, row: QRectF, values: Axis, spot: Spot, look: C
         painter.drawLine(QPointF(left, y), QPointF(right, y))
     width = look.width(spot.text, look.text_px) + 2
     box = QRectF(max(end, right) + _GAP / 2, row.top(), width, row.height())
+    if figure.baseline is not None:
+        line_x = row.left() + values.share(figure.baseline[0]) * row.width()
+        if box.left() - 2 < line_x < box.right() + 2:
+            box.moveLeft(line_x + _GAP / 2)
     margin = max(0.0, (row.height() - 1.2 * look.text_px) / 2)
     painter.fillRect(box.adjusted(-1, margin, 1, -margin), QColor(tokens.surface))  # hides lines behind the text
     look.write(painter, box, spot.text, look.text_px, tokens.text)

@@ -272,7 +272,7 @@ class ValueAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
 
     def __init__(self, side: str, unit: str = "") -> None:
         super().__init__(side)
-        self._unit = f" {unit}" if unit else ""
+        self._unit = f" {unit}" if unit not in ("", "×") else unit
 
     def boundingRect(self) -> QRectF:
         """Include space for half a label at both ends. pyqtgraph omits it if there are grid lines."""

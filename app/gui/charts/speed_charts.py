@@ -50,6 +50,7 @@ class EstimateChart(Plot):
         self.shown = shown
         self.show_emptiness(not has_values(series.estimate), live=live)
         kind = headline_kind(metric)
+        self.getViewBox().invertY(not kind.is_rate)  # higher is faster
         value, low, high = (_scaled(curve, kind.scale) for curve in (series.estimate, series.low, series.high))
         if value.last is not None:
             self._look_at(value, low, high)

@@ -94,91 +94,81 @@ class Legend(QWidget):
 
 
 class EpochChart(Plot):
-    """A bar chart of epochs. The first bar is set apart, and a dashed line marks the median of the others."""
+    """A bar chart of the speed of epochs or runs. A dashed line marks the median, which is 1×.
+
+    The first epoch is set apart.
+    """
 
     def __init__(self, theme: Theme) -> None:
         self.bars = pyqtgraph.BarGraphItem(x=[], height=[], width=BAR_WIDTH, pen=QPen(Qt.PenStyle.NoPen))
         self.median = pyqtgraph.PlotCurveItem(pen=None)
-        self._shown: tuple[tuple[float, ...], int, float | None, float | None, bool, bool, bool] | None = None
-        super().__init__(theme, CountAxis(), later="chart.epochs_later")
+        self._shown: tuple[tuple[float, ...], int, float | None, bool, bool, bool] | None = None
+        super().__init__(theme, CountAxis(), unit="×", later="chart.epochs_later")
         for item in (self.bars, self.median):
             self.addItem(item, ignoreBounds=True)
-        self.setAccessibleName(sentence("headline.seconds_per_epoch_s"))
+        self.setAccessibleName(sentence("chart.speed_by_epoch"))
 
     def show_epochs(
         self,
-        durations_s: Sequence[float],
+        values: Sequence[float],
         planned: int,
-        current_s: float | None = None,
-        median_s: float | None = None,
+        median: float | None = None,
         *,
-        whole: bool = True,
+        is_rate: bool = False,
         apart: bool = True,
         live: bool = True,
     ) -> None:
-        """Show the finished epochs, and the current one so far.
+        """Show the finished epochs or runs.
 
         Args:
-            planned: Total number of epochs.
-            current_s: Duration of the current epoch so far; None between epochs.
-            median_s: Median to mark; None to compute it.
-            whole: Whether these are full epochs. The median of shortened epochs is meaningless.
-            apart: Whether the first value is set apart. If False, the values are from runs instead of epochs, and
-                may have any unit.
-            live: Whether more epochs may follow.
+            values: Their durations in s or, if `is_rate`, their speeds in any unit.
+            planned: Total number of epochs or runs.
+            median: Value that is 1×; None to compute it.
+            is_rate: Whether higher values are faster.
+            apart: Whether the first value is set apart. If False, the values are from runs instead of epochs.
+            live: Whether more values may follow.
         """
-        shown = (tuple(durations_s), planned, current_s, median_s, whole, apart, live)
+        shown = (tuple(values), planned, median, is_rate, apart, live)
         if shown == self._shown:
             return
         self._shown = shown
-        heights = [*durations_s, *([current_s] if current_s is not None else [])]
-        self.show_emptiness(not any(heights), live=live)
-        count = max(planned, len(heights), 1)
+        self.show_emptiness(not any(values), live=live)
+        if median is None and values:
+            median = statistics.median(values[1:] if apart and len(values) > 1 else values)
+        times = [(value / median if is_rate else median / value) for value in values if value and median]
+        count = max(planned, len(times), 1)
         self.set_range("x", 0.4, count + 0.6)
-        self.set_range("y", 0.0, round_up(1.08 * max(heights, default=1.0)))
-        self._draw(heights, len(durations_s), 1 if apart else 0)
-        if median_s is None and len(durations_s) > apart:
-            median_s = statistics.median(durations_s[1:] if apart else durations_s)
-        self._draw_median(median_s if whole else None, 1 if apart else 0, count)
-        self.setAccessibleName(sentence("headline.seconds_per_epoch_s" if apart else "chart.runs"))
-        latest = durations_s[-DESCRIBED:]
-        texts = ["…"] if len(durations_s) > DESCRIBED else []
-        texts += [format_seconds(value_s) if apart else f"{value_s:.4g}" for value_s in latest]
+        self.set_range("y", 0.0, round_up(1.08 * max(times, default=1.0)))
+        self._draw(times, 1 if apart else 0)
+        self.median.setData([0.4, count + 0.6] if times else [], [1.0, 1.0] if times else [])
+        self.setAccessibleName(sentence("chart.speed_by_epoch" if apart else "chart.speed_by_run"))
+        latest = values[-DESCRIBED:]
+        texts = ["…"] if len(values) > DESCRIBED else []
+        texts += [format_seconds(value) if apart else f"{value:.4g}" for value in latest]
         code = "chart.epochs_done" if apart else "chart.runs_done"
-        said = sentence(code, done=len(durations_s), planned=planned, durations=", ".join(texts))
-        self.setAccessibleDescription(said if texts else sentence("chart.no_epoch"))
+        done = sentence(code, done=len(values), planned=planned, durations=", ".join(texts))
+        self.setAccessibleDescription(done if texts else sentence("chart.no_epoch"))
 
     def colour(self) -> None:
         super().colour()
-        tokens = self.theme.tokens
-        self.median.setPen(self.pen(tokens.text, dashed=True))
+        self.median.setPen(self.pen(self.theme.tokens.text, dashed=True))
         shown, self._shown = self._shown, None
         if shown is not None:
-            durations_s, planned, current_s, median_s, whole, apart, live = shown
-            self.show_epochs(durations_s, planned, current_s, median_s, whole=whole, apart=apart, live=live)
+            values, planned, median, is_rate, apart, live = shown
+            self.show_epochs(values, planned, median, is_rate=is_rate, apart=apart, live=live)
 
-    def _draw(self, heights: Sequence[float], whole: int, apart: int) -> None:
+    def _draw(self, heights: Sequence[float], apart: int) -> None:
         tokens = self.theme.tokens
-        current = QColor(tokens.accent)
-        current.setAlphaF(0.4)
         # Above the limit, each bar represents the same number of epochs by their median.
-        each = max(1, -(-len(heights) // BARS_LIMIT))
-        firsts = range(0, len(heights), each)
-        shown = _medians(heights, each) if each > 1 else [*heights]
+        group = max(1, -(-len(heights) // BARS_LIMIT))
+        firsts = range(0, len(heights), group)
+        shown = _medians(heights, group) if group > 1 else [*heights]
         # A single epoch is the result but includes startup, so it is also set apart.
-        colours = [tokens.neutral_bar if first < apart else tokens.accent for first in firsts if first < whole]
-        brushes = [QBrush(QColor(colour)) for colour in colours]
-        brushes += [QBrush(current)] * (len(firsts) - len(brushes))
+        brushes = [QBrush(QColor(tokens.neutral_bar if first < apart else tokens.accent)) for first in firsts]
         self.bars.setVisible(bool(heights))
         if heights:  # pyqtgraph fails on empty lists of colours
-            places = [first + (each + 1) / 2 for first in firsts]
-            self.bars.setOpts(x=places, height=shown, brushes=brushes, width=each if each > 1 else BAR_WIDTH)
-
-    def _draw_median(self, median: float | None, apart: int, count: int) -> None:
-        if median is None:
-            self.median.setData([], [])
-            return
-        self.median.setData([apart + 0.5, count + 0.6], [median, median])
+            places = [first + (group + 1) / 2 for first in firsts]
+            self.bars.setOpts(x=places, height=shown, brushes=brushes, width=group if group > 1 else BAR_WIDTH)
 
 
 def _medians(values: Sequence[float], each: int) -> list[float]:

@@ -37,7 +37,9 @@ class TrendChart(Plot):
         runs = [point.run for point in trend.points]
         self._dates.dates = [run.started_at[:10] for run in runs]
         self.show_emptiness(not runs)
-        self._draw(runs, headline_kind(trend.metric).scale, run_id)
+        kind = headline_kind(trend.metric)
+        self.getViewBox().invertY(not kind.is_rate)  # higher is faster
+        self._draw(runs, kind.scale, run_id)
         self._mark([number for number, point in enumerate(trend.points) if point.changes])
         self.setAccessibleDescription(trend.sentence())
 

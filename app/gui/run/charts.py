@@ -17,13 +17,12 @@ from PySide6.QtWidgets import (
 
 from app.core.analysis.ab import is_usable, judge_repeats
 from app.core.analysis.compare import Bar, chart_note
-from app.core.analysis.headline import half_interval_pct, is_even
 from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
 from app.core.metrics import CLOCKS, format_value, headline_kind, metric_lines
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
-from app.core.report.run_texts import half_width_text, interval_text, rate_text, repeats_steps
+from app.core.report.run_texts import rate_text, repeats_steps
 from app.gui.charts.bar_list import BarList
 from app.gui.charts.plots import LOW_PX, LOWEST_PX, Plot, time_span
 from app.gui.charts.speed_charts import PASS_PCT, EstimateChart, SustainedChart
@@ -201,31 +200,28 @@ class RunCharts(QWidget):
         kind = headline_kind(runs[0].metric if runs else "seconds_per_epoch_s")
         values = [run.value * kind.scale for run in runs if run.value is not None]
         self._speed.setCurrentWidget(self.epochs)
-        self.epochs.show_epochs(values, group.planned, apart=False, live=False)
-        self.epochs_card.heading.setText(sentence("chart.result_of_runs", label=kind.label))
-        median = format_value(runs[0].metric, judge_repeats(group).median) if runs else ""
-        self.epochs_card.note.show_text(sentence("chart.median_of_runs", median=median) if median else "")
+        self.epochs.show_epochs(values, group.planned, is_rate=kind.is_rate, apart=False, live=False)
+        self.epochs_card.heading.setText(sentence("chart.speed_by_run"))
+        median = f"{format_value(kind.key, judge_repeats(group).median)} {kind.short_unit}" if runs else ""
+        self.epochs_card.note.show_text(sentence("chart.one_times_median", median=median) if median else "")
 
     def show_limit(self, text: str) -> None:
         """Show what limited the run, without moving the charts."""
         self.limit.show_text(text)
 
-    def show_bars(self, bars: Sequence[Bar], baseline: Bar | None, rank: str, *, live: bool = False) -> None:
-        """Show the run and its rank among published results.
+    def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
+        """Show the run among published results.
 
         Args:
             bars: The bars, best first.
             baseline: The bar that the run is compared with.
-            rank: The rank as text.
-            live: Whether the run is in progress, in which case no sentence above the chart names the baseline.
         """
         self.bars.show_bars(bars, baseline)
-        self.bars_card.note.show_text(rank)
         has_published = any(bar.kind != "you" for bar in bars)
         self.bars_card.heading.setText(
             sentence("chart.against_known" if has_published else "chart.nothing_published")
         )
-        self.scale.show_text(chart_note(bars[0].metric, bars, baseline if live else None) if bars else "")
+        self.scale.show_text(chart_note(bars, baseline) if bars else "")
 
     def _with_speed(self, chart: _Chart) -> _Chart:
         if isinstance(chart, Plot):
@@ -256,7 +252,7 @@ class RunCharts(QWidget):
             self.epochs_card.heading.setText(
                 sentence("chart.estimated", label=headline_kind(summary.metric).label)
             )
-            self.epochs_card.note.show_text(_half_width(summary))
+            self.epochs_card.note.show_text(sentence("chart.higher_is_faster"))
         elif summary.preset == "sustained":
             self._speed.setCurrentWidget(self.sustained)
             self.sustained.show_series(series, span_s, live=live)
@@ -270,31 +266,22 @@ class RunCharts(QWidget):
             self._show_epochs(series, summary, live=live)
 
     def _show_epochs(self, series: RunSeries, summary: RunSummary, *, live: bool) -> None:
-        current_s = series.current_epoch_s if live else None
         durations_s, median_s = series.epoch_durations_s, series.later_median_s
         cut = summary.steps is not None and summary.steps < summary.steps_per_epoch
-        self.epochs.show_epochs(durations_s, summary.epochs, current_s, median_s, whole=not cut, live=live)
-        heading = sentence("chart.seconds_per_cut_epoch" if cut else "headline.seconds_per_epoch_s")
+        self.epochs.show_epochs(durations_s, summary.epochs, median_s, live=live)
         in_rounds = repeats_steps(summary)
-        if in_rounds:
-            steps = summary.steps or summary.steps_per_epoch
-            heading = sentence("chart.seconds_per_round", steps=steps)
-        self.epochs_card.heading.setText(heading)
-        note = ""
+        self.epochs_card.heading.setText(
+            sentence("chart.speed_by_round", steps=summary.steps or summary.steps_per_epoch)
+            if in_rounds
+            else sentence("chart.speed_by_epoch")
+        )
+        notes = []
         if cut and not in_rounds:
-            note = sentence("chart.steps_each", steps=summary.steps, whole=summary.steps_per_epoch)
-        elif median_s is not None:
-            code = "chart.median_of_later_rounds" if in_rounds else "chart.median_of_later_epochs"
-            note = sentence(code, median_s=median_s)
-        self.epochs_card.note.show_text(note)
-
-
-def _half_width(run: RunSummary) -> str:
-    half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
-    if half_pct is None:
-        return ""
-    is_symmetric = is_even(run.value, run.value_low, run.value_high)
-    return half_width_text(run, half_pct, with_basis=False) if is_symmetric else interval_text(run)
+            notes.append(sentence("chart.steps_each", steps=summary.steps, whole=summary.steps_per_epoch))
+        if median_s is not None:
+            median = sentence("chart.seconds", median_s=median_s)
+            notes.append(sentence("chart.one_times_median", median=median))
+        self.epochs_card.note.show_text(" · ".join(notes))
 
 
 def _card(heading: str, *charts: QWidget, legend: Legend | None = None) -> Card:

@@ -17,14 +17,12 @@ from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
 from app.core.report.run_texts import (
     LONG_STEP_S,
+    certainty_text,
     derived_epoch_text,
     error_advice,
-    estimate_basis,
-    headline_note,
-    interval_text,
     meaning_text,
-    plain_verdict,
-    verdict_texts,
+    measured_text,
+    verdict_chip,
 )
 from app.core.runs.progress import Progress
 from app.core.titles import data_title, level_title, status_title
@@ -94,6 +92,7 @@ class HeadlineCard(Card):
         self._state = QStackedWidget()
         self._lay_out()
         self._run: JudgedRun | None = None
+        self._has_value = False
 
     def show_live(
         self, run: RunSummary | None, progress: Progress, *, cancelled: bool, verdict: events.Judged | None = None
@@ -102,6 +101,7 @@ class HeadlineCard(Card):
         self._state.setCurrentIndex(0)
         self._show_pill(*_so_far(verdict))
         self._show_value(run, progress.step_s)
+        self._has_value = self.value.text() != "–"
         if run is not None and run.basis == "estimate":
             self.note.show_text(_narrowing(run))
         self.show_progress(progress, cancelled=cancelled)
@@ -110,7 +110,7 @@ class HeadlineCard(Card):
 
     def show_progress(self, progress: Progress, *, cancelled: bool) -> None:
         """Update only the progress."""
-        self.progress_text.show_text(sentence("run.cancelling") if cancelled else _where(progress))
+        self._show_where(sentence("run.cancelling") if cancelled else _where(progress))
         left = format_time_left(progress.remaining_s)
         self.remaining.setText(sentence("run.time_left", time_left=left) if left and not cancelled else "")
         self._where.place()
@@ -120,10 +120,16 @@ class HeadlineCard(Card):
             self.progress_bar.setValue(round(PROGRESS_STEPS * (progress.fraction or 0.0)))
 
     def show_waiting(self, text: str) -> None:
-        self.progress_text.show_text(text)
+        self._show_where(text)
         self.remaining.setText("")
         self._where.place()
         self.progress_bar.setMaximum(0)
+
+    def _show_where(self, text: str) -> None:
+        """Show what a run is doing, in place of the number until there is one."""
+        if not self._has_value:
+            self._row.show_number("", text, muted=True)
+        self.progress_text.show_text(text if self._has_value else "")
 
     def show_stored(self, run: JudgedRun, own: str = "") -> None:
         """Show a finished run. `own` compares it with the user's other runs."""
@@ -132,8 +138,6 @@ class HeadlineCard(Card):
         self._show_pill(*_ending(summary, verdict), run)
         is_doubtful = summary.status == "failed" or verdict.level == "invalid"
         self._show_value(summary, summary.step_median_s, muted=is_doubtful)
-        if estimated_from := estimate_basis(verdict):
-            self.note.show_text(_note(summary, estimated_from))
         self.rank.show_text(run.position)
         self.facts.show_text(_facts(summary))
         failure = (summary.error_message, error_advice(summary.error_code, summary.engine))
@@ -172,21 +176,21 @@ class HeadlineCard(Card):
 
     def _show_value(self, run: RunSummary | None, step_s: float | None, *, muted: bool = False) -> None:
         metric = run.metric if run is not None else "seconds_per_epoch_s"
-        value, unit, note = "–", headline_kind(metric).short_unit, ""
+        value, unit, note = "", headline_kind(metric).short_unit, ""
         if run is not None and run.value is not None:
             about = "≈ " if run.basis == "estimate" else ""
-            value, note = about + value_text(run), _note(run)
+            value, note = about + value_text(run), certainty_text(run)
         elif run is not None and run.steps is not None and step_s is not None and metric == "seconds_per_epoch_s":
             value, unit = _step_duration(step_s)
             note = sentence("run.short", steps=run.steps, whole=run.steps_per_epoch)
-        self._row.show_number(value, unit, muted=muted or value == "–")
+        self._row.show_number(value, unit, muted=muted)
         self.note.show_text(note)
 
     def _show_pill(self, texts: Sequence[str], tone: Tone, run: JudgedRun | None = None) -> None:
         """Show a verdict. If `run` is finished, clicking the button opens the verdict dialog."""
         self._run = run
         self.why_button.setVisible(run is not None)
-        self.pill.show_verdict(texts, tone)
+        self.pill.show_verdict(texts, tone, measured_text(run.verdict) if run is not None else "")
         self._row.place()
 
     def _show_message(self, text: str, shorter: Sequence[str] = (), *, keeps_room: bool = False) -> None:
@@ -254,27 +258,17 @@ def _facts(run: RunSummary) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _note(run: RunSummary, estimated_from: str = "") -> str:
-    """Return the headline's note without the first epoch and the spread, which are shown elsewhere."""
-    return headline_note(run, with_first_epoch=False, with_spread=False, estimated_from=estimated_from)
-
-
 def _step_duration(step_s: float) -> tuple[str, str]:
     if step_s >= LONG_STEP_S:
         return format_seconds(step_s), sentence("run.s_per_step")
     return f"{1000 * step_s:.1f}", sentence("run.ms_per_step")
 
 
-def _verdict(verdict: events.Judged, *, is_over: bool) -> Sequence[str]:
-    """Return the pill's texts for a verdict; after the run, as on the picture. The dialog shows the numbers."""
-    return plain_verdict(verdict, to_share=is_over) if verdict.level == "caution" else verdict_texts(verdict)
-
-
 def _so_far(verdict: events.Judged | None) -> tuple[Sequence[str], Tone]:
     if verdict is None:
         return (), ""
     if any(reason.level != "fact" for reason in verdict.reasons):
-        return _verdict(verdict, is_over=False), verdict.level
+        return verdict_chip(verdict), verdict.level
     if stalls := len(verdict.interrupted_t_s):
         return (sentence("run.pauses_so_far", count=stalls),), ""
     return (sentence("run.no_problems"),), "valid"
@@ -283,7 +277,7 @@ def _so_far(verdict: events.Judged | None) -> tuple[Sequence[str], Tone]:
 def _ending(run: RunSummary, verdict: events.Judged) -> tuple[Sequence[str], Tone]:
     """Return the pill's texts and tone for a finished run: its verdict, or why it has none."""
     if run.status == "completed":
-        return _verdict(verdict, is_over=True), verdict.level
+        return verdict_chip(verdict), verdict.level
     code, tone = _ENDINGS.get(run.status, ("", ""))
     short = sentence(code) if code else status_title(run.status)
     if run.status == "failed":
@@ -314,8 +308,7 @@ def _narrowing(run: RunSummary) -> str:
     workload = CATALOGUE.get(run.workload)
     validates = run.metric == "seconds_per_epoch_s" and (workload is None or workload.validation_samples > 0)
     parts = (
-        interval_text(run),
-        sentence("result.estimated"),
+        certainty_text(run),
         sentence("run.validation_not_counted") if validates else "",
     )
     return " · ".join(part for part in parts if part)

@@ -31,17 +31,18 @@ class VerdictPill(QWidget):
     def whole_text(self) -> str:
         return self._texts[0]
 
-    def show_verdict(self, texts: Sequence[str], tone: Tone) -> None:
+    def show_verdict(self, texts: Sequence[str], tone: Tone, tip: str = "") -> None:
         """Show a verdict.
 
         Args:
             texts: Texts from longest to shortest; empty to hide the pill.
             tone: Tone of the verdict's level.
+            tip: More about the verdict, for the tooltip.
         """
         self._texts, self.tone = tuple(texts) or ("",), tone
         self.setVisible(bool(self.whole_text))
         self.setAccessibleName(self.whole_text)
-        set_tip(self, self.whole_text)
+        set_tip(self, " · ".join(filter(None, (self.whole_text, tip))))
         self.update()
 
     def width_within(self, room_px: int) -> int:
@@ -79,7 +80,7 @@ class HeadlineRow(QWidget):
 
     def __init__(self, theme: Theme, button: Button | None = None) -> None:
         super().__init__()
-        self.value = QLabel("–", self)
+        self.value = QLabel("", self)
         self.value.setTextFormat(Qt.TextFormat.PlainText)
         self.unit = label("", TITLE_PX, muted=True)
         self.pill = VerdictPill(theme)
@@ -92,11 +93,8 @@ class HeadlineRow(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_number(self, value: str, unit: str, *, muted: bool) -> None:
-        """Show a value. `muted` marks it as doubtful.
-
-        A dash is shown without a unit, because it would seem to float above the unit.
-        """
-        unit = "" if value == "–" else unit
+        """Show a value, or "" if there is none yet. `muted` marks it as doubtful."""
+        unit = unit if value else ""
         if (value, unit) != (self.value.text(), self.unit.text()):
             self.value.setText(value)
             self.value.setAccessibleName(f"{value} {unit}".strip())

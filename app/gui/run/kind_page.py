@@ -54,7 +54,7 @@ class KindPage(PlanPage[PlanReport]):
     Attributes:
         more: The other sentences about the plan.
         view: Displays the chart selected with `charts`.
-        table: Contains a row for each run, configuration or test. Empty columns are hidden.
+        table: Contains a row for each run or configuration. Empty columns are hidden.
     """
 
     foot: PlanProgress
@@ -63,7 +63,7 @@ class KindPage(PlanPage[PlanReport]):
         self,
         services: Services,
         kind: PlanKind,
-        setup: PlanSetup,
+        setup: PlanSetup | None,
         texts: PageTexts,
         *,
         headline: QWidget | None = None,
@@ -74,7 +74,8 @@ class KindPage(PlanPage[PlanReport]):
         self.kind, self._texts = kind, texts
         self.foot.setFixedHeight(HEIGHT_PX)
         self.headline = label("", TITLE_PX - 2, wrap=True) if headline is None else headline
-        self.table = TextTable(sentence(texts.table))
+        self.table = TextTable(sentence(texts.table) if texts.table else "")
+        self.table.setVisible(bool(texts.table))
         self._figures: Sequence[Figure] = ()
         self._like: PlanReport | None = None  # the report most recently loaded with all details
         self._shown: PlanReport | None = None
@@ -182,9 +183,9 @@ class KindPage(PlanPage[PlanReport]):
 
     def _show_state(self) -> None:
         bridge, live, result = self._services.bridge, self.is_live, self.result
-        self._setup.set_busy(sentence(self.running) if live else bridge.busy_text)
-        self.history.setVisible(self.history.count() > 0)
-        self.history.setEnabled(not live)
+        if self._setup is not None:
+            self._setup.set_busy(sentence(self.running) if live else bridge.busy_text)
+        self.history.setVisible(self.history.count() > 0 and not live)
         self.foot.setVisible(live)
         self._card.show_result(is_there=self.shows_answer)
         self._shown = result
@@ -192,8 +193,9 @@ class KindPage(PlanPage[PlanReport]):
             self.resume_button.setVisible(not bridge.is_running and not result.is_finished)
             self._show_answer(result)
             self.share_button.update_state()
-            for button in (self.share_button, self.export_button):
-                button.setVisible(not live)
+            self.share_button.setVisible(not live)
+            has_values = any(run.value is not None for run in result.group.runs)
+            self.export_button.setVisible(not live and has_values)
         self.state_changed.emit()
         if live:
             self._show_progress()
@@ -205,7 +207,10 @@ class KindPage(PlanPage[PlanReport]):
             current = self._shown.current(bridge.planned, min(count, len(bridge.done) + 1), count)
         if bridge.waiting is not None and bridge.waiting.command is not None:
             self._show_wait(bridge.waiting.text, bridge.waiting.command)
-        self.foot.show_plan(bridge, current, bridge.left_s())
+        self.foot.show_plan(bridge, current, self._left_s())
+
+    def _left_s(self) -> float | None:
+        return self._services.bridge.left_s()
 
     def _show_wait(self, text: str, command: str) -> None:
         """Replace the sentences about the plan with the user's next task, which doesn't fit in the foot."""

@@ -73,18 +73,19 @@ def name_box(box: QComboBox, code: str) -> None:
     give_way(box)
 
 
-def lay_out_halves(page: QWidget, head: tuple[str, str], setup: QWidget, result: QWidget) -> None:
+def lay_out_halves(page: QWidget, head: tuple[str, str], setup: QWidget | None, result: QWidget) -> None:
     """Lay out a page in two halves.
 
     Args:
         page: The page, without a layout.
         head: Message codes of the title and purpose.
-        setup: Widget on the left.
+        setup: Widget on the left, if there is one.
         result: Widget on the right.
     """
     halves = QHBoxLayout()
     halves.setSpacing(2 * GAP_PX)
-    halves.addWidget(setup, stretch=3)
+    if setup is not None:
+        halves.addWidget(setup, stretch=3)
     halves.addWidget(result, stretch=7)
     layout = QVBoxLayout(page)
     layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)

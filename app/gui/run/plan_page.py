@@ -87,7 +87,7 @@ class PlanPage(QWidget, Generic[Result]):
     code = running = ""
     starts_with_newest = True
 
-    def __init__(self, services: Services, setup: PlanSetup, foot: PlanActions) -> None:
+    def __init__(self, services: Services, setup: PlanSetup | None, foot: PlanActions) -> None:
         super().__init__()
         self._services, self._setup = services, setup
         self._asked: tuple[Plan, Machine, Resumed | None] | None = None
@@ -98,7 +98,8 @@ class PlanPage(QWidget, Generic[Result]):
         self.history = ChoiceBox()
         self.actions_on_result = ResultActions(services, self)
         self.share_button = ShareButton(services.theme, self)
-        setup.run_requested.connect(self.begin)
+        if setup is not None:
+            setup.run_requested.connect(self.begin)
         self.history.activated.connect(self._on_chosen)
         foot.cancel_button.clicked.connect(self.cancel)
         bridge = services.bridge
@@ -251,7 +252,8 @@ class PlanPage(QWidget, Generic[Result]):
             return
         # Keep the current content until the stored plan is loaded. Otherwise an older one would flash up.
         self.foot.cancel_button.setEnabled(False)
-        self._setup.set_busy("")
+        if self._setup is not None:
+            self._setup.set_busy("")
         if bridge.trouble is not None:
             self._services.complain(bridge.trouble)
         self.refresh(choose=bridge.group_id)

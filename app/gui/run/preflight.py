@@ -25,7 +25,7 @@ from workloads.protocol.telemetry import Telemetry
 INTERVAL_MS = 10_000
 TELEMETRY_INTERVAL_S, TELEMETRY_COUNT = 1.0, 2
 ICON_PX = 16
-LINES = 2  # reserved, so that the button below doesn't move
+LINES = 2
 
 
 class PreflightLine(QWidget):
@@ -36,11 +36,12 @@ class PreflightLine(QWidget):
 
     Args:
         interval_ms: Interval between checks in milliseconds.
+        kept: Number of lines to reserve, so that a button below doesn't move.
     """
 
     changed = Signal()
 
-    def __init__(self, services: Services, interval_ms: int = INTERVAL_MS) -> None:
+    def __init__(self, services: Services, interval_ms: int = INTERVAL_MS, *, kept: int = LINES) -> None:
         super().__init__()
         self._services = services
         self._telemetry: tuple[Telemetry, ...] = ()
@@ -49,14 +50,15 @@ class PreflightLine(QWidget):
         # Set to stop the current check immediately.
         self._stop: threading.Event | None = None
         self.cautions: tuple[Reason, ...] = ()
-        self._icon, self.text = label(), ClampedLabel(LINES, kept=LINES)
+        self._icon, self.text = label(), ClampedLabel(LINES, kept=kept)
         self._icon.setFixedSize(ICON_PX, ICON_PX)
         self.details_button = Button(services.theme, sentence("preflight.details"), kind="flat")
         self.details_button.clicked.connect(self._on_details)
         self.details_button.hide()
         line = row(self._icon, self.text, self.details_button)
         line.setStretch(1, 1)
-        line.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
+        if kept:
+            line.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
         self.setLayout(line)
         self._timer = timer(self, interval_ms)
         self._timer.timeout.connect(self._check)

@@ -36,9 +36,9 @@ from app.gui.style.tokens import DARK, LIGHT, Tokens
 
 _LEFT, _WIDTH, _GAP_PX, _LINE_PX = MARGIN_PX, WIDTH_PX - 2 * MARGIN_PX, 14, 23
 # For a value next to its chart.
-_RESULT = QRectF(MARGIN_PX, 120, 400, 384)
-_CHART = QRectF(496, 120, WIDTH_PX - 496 - MARGIN_PX, 360)
-_DETAILS_LIMIT = 4
+_VALUE_PX, _CHART_LEFT, _TOP = 430, 524, 118
+_BADGE_BOTTOM, _CHART_BOTTOM, _FOOT_BASE = 486, 512, 574
+_DETAILS_LIMIT = 3
 # For a sentence above its chart.
 _HEADLINE_TOP, _NOTE_LINES, _TEXT_LINES, _NAME_LINES, _NAME_LIMIT = 108, 2, 4, 3, 600
 _TEXT_BOTTOM, _FOOT_BOTTOM = 542, 604
@@ -104,50 +104,49 @@ def draw_headless(card: ShareCard, path: Path, dark: bool, enclosed: bytes = b""
 
 
 def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width: float) -> None:
-    """Paint rank, result, computer and method, with the chart on the right and the footer below."""
-    left, width = _RESULT.left(), _RESULT.width()
-    note, second = card.notes[0] if card.notes else "", " · ".join(card.notes[1:])
-    between = "" if note.startswith("±") else "· " if note else ""
-    unit = f"{card.unit} {between}{note}".strip()
-    bold, medium, heavy = QFont.Weight.Bold, QFont.Weight.Medium, QFont.Weight.DemiBold
-    big, big_px, below = card.headline, 124, [(unit, 28), (second, 20)]
-    if card.factor:  # strangers understand it better than the value
-        value = f"{card.headline} {card.unit} {card.unit_note}".strip()
-        notes = " · ".join(card.notes)
-        big, big_px, below = card.factor, 92, [(card.factor_of, 28), (card.rank, 20), (value, 20), (notes, 18)]
-    top = 97 if card.factor else 107  # the factor has more lines below it
-    base = top + 0.83 * big_px
-    write_within(painter, QPointF(left, base), big, type_of(big_px, bold), tokens.text, width=width)
-    base += 50 if "," in big else 44  # a comma extends far below the baseline
-    for number, (text, size_px) in enumerate(below):
-        weight = QFont.Weight.Normal if number else medium
-        place = QPointF(left, base + 24 * number)
-        write_within(painter, place, text, type_of(size_px, weight), tokens.muted, width=width)
-    write_within(painter, QPointF(left, 332), card.machine, type_of(26, heavy), tokens.text, width=width)
-    lines = [text for detail in card.details for text in wrapped(detail, type_of(18), width)]
-    if len(lines) > _DETAILS_LIMIT:
-        lines = wrapped(" · ".join(card.details), type_of(18), width)
-    for number, text in enumerate(lines[:_DETAILS_LIMIT]):
-        place = QPointF(left, 362 + 26 * number)
-        write_within(painter, place, text, type_of(18), tokens.muted, width=width)
-    paint_badge(painter, _RESULT.bottomLeft(), card.level, card.badge, tokens, width=width)
-    paint_chart(painter, room_above_code(_CHART, card.short_form), card.chart, tokens)
+    """Paint value, place, computer and verdict on the left, the chart on the right, and the footer below."""
+    base, certainty = _TOP + 88.0, card.notes[0] if card.notes else ""
+    lines = [
+        (card.headline, type_of(112, QFont.Weight.Bold), tokens.text, 0),
+        (" · ".join(filter(None, (card.unit, certainty))), type_of(24), tokens.muted, 50),
+        *(
+            (place, type_of(25, QFont.Weight.DemiBold), tokens.text, 44 - 12 * number)
+            for number, place in enumerate(_place_lines(card.place))
+        ),
+        (card.machine, type_of(22, QFont.Weight.DemiBold), tokens.text, 56 if card.place else 72),
+    ]
+    details = [text for detail in card.details for text in wrapped(detail, type_of(17), _VALUE_PX)]
+    details += card.notes[1:]
+    lines += [
+        (text, type_of(17), tokens.muted, 28 - 4 * bool(number))
+        for number, text in enumerate(details[:_DETAILS_LIMIT])
+    ]
+    for text, chosen, colour, below in lines:
+        base += below if text else 0
+        write_within(painter, QPointF(_LEFT, base), text, chosen, colour, width=_VALUE_PX)
+    corner = QPointF(_LEFT, max(base + 62, _BADGE_BOTTOM if card.place else 0))
+    paint_badge(painter, corner, card.level, card.badge, tokens, width=_VALUE_PX)
+    box = QRectF(QPointF(_CHART_LEFT, _TOP), QPointF(WIDTH_PX - MARGIN_PX, _CHART_BOTTOM))
+    box = room_above_code(box, card.short_form)
+    paint_chart(painter, box, card.chart, tokens)
     _paint_foot(painter, card, tokens, foot_width)
 
 
+def _place_lines(place: str) -> list[str]:
+    """Return the place on one line, or on two if it is long, with the factor on the second."""
+    chosen = type_of(25, QFont.Weight.DemiBold)
+    if width_of(place, fitting(place, chosen, _VALUE_PX)) <= _VALUE_PX:
+        return [place]
+    return broken(place, chosen, _VALUE_PX)[:2]
+
+
 def _paint_foot(painter: QPainter, card: ShareCard, tokens: Tokens, width: float) -> None:
-    """Paint the footer, with the caption of the QR code on the same line if it fits, otherwise on the next."""
-    chosen, caption = type_of(18), _caption(card)
-    of_caption = width_of(caption, chosen)
-    is_beside = bool(caption) and width_of(card.footer, chosen) + of_caption + 2 * _GAP_PX <= width
-    lines = wrapped(card.footer, chosen, width)[:2]
-    if is_beside:
-        write(painter, QPointF(MARGIN_PX + width - of_caption, 570), caption, chosen, tokens.muted)
-    elif caption:
-        lines = [*lines[:1], caption]
+    """Paint the footer, with the caption of the QR code."""
+    text = " · ".join(filter(None, (card.footer, _caption(card))))
+    lines = wrapped(text, type_of(17), width)[:2]
     for number, line in enumerate(lines):
-        place = QPointF(MARGIN_PX, 570 - 14 * (len(lines) - 1) + 28 * number)
-        write_within(painter, place, line, chosen, tokens.muted, width=width)
+        place = QPointF(_LEFT, _FOOT_BASE - 24 * (len(lines) - 1 - number))
+        write_within(painter, place, line, type_of(17), tokens.muted, width=width)
 
 
 def _caption(card: ShareCard) -> str:

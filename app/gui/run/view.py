@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QFont, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QWidget
 
-from app.core.analysis.compare import Bar, bars, find_baseline, rank_text, shortlist
+from app.core.analysis.compare import Bar, bars, find_baseline, shortlist
 from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
 from app.core.plans.registry import kind_of
@@ -175,4 +175,4 @@ class RunView(QWidget):
             all_bars = bars(summary.workload, summary) if known_bars is None else known_bars
             ranking = shortlist(all_bars, BARS_LIMIT)
             baseline = find_baseline(ranking, None, summary.workload)
-            self.charts.show_bars(ranking, baseline, rank_text(all_bars), live=live)
+            self.charts.show_bars(ranking, baseline)

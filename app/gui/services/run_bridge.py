@@ -20,7 +20,7 @@ from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.groups import specs_of
 from app.core.storage.outcomes import recover_runs
-from app.core.storage.queries import Query, find_ids
+from app.core.storage.queries import has_running
 from app.core.storage.runs import list_runs, missing_runs
 from app.core.titles import status_title
 from app.gui.services.tasks import Tasks
@@ -209,7 +209,7 @@ class RunBridge(QObject):
         def begin() -> PlanSession:
             with Database(paths.database) as database:
                 recover_runs(database)
-                if not allow_concurrent and find_ids(database, Query(status="running")):
+                if not allow_concurrent and has_running(database):
                     raise BusyError(message("busy.other_epochmark"))
                 if resumed is not None:
                     asked_of.update(specs_of(database, [run.id for run in resumed[0].runs]))

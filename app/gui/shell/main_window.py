@@ -91,12 +91,14 @@ class MainWindow(QMainWindow):
         self.benchmark.state_changed.connect(self._on_state)
         self.benchmark.setup.install_wanted.connect(self._on_install_wanted)
         self.benchmark.setup.import_wanted.connect(self._on_import_wanted)
+        self.benchmark.setup.suite_wanted.connect(self._on_score_wanted)
+        self.benchmark.setup.doctor_wanted.connect(self._on_doctor)
         self.benchmark.setup.known.run_chosen.connect(self._on_run_chosen)
         self.imports.compare_wanted.connect(self._on_compare_workload)
         self.imports.suite_wanted.connect(self._on_suite_wanted)
         self.imports.run_wanted.connect(self._on_run_chosen)
         Attention(services.bridge, self)
-        self.benchmark.setup.networks["standard"].setFocus()
+        self.benchmark.setup.cards["standard"].setFocus()
         placement.restore(self, services.preferences)
         self._on_state()
 
@@ -336,7 +338,7 @@ class MainWindow(QMainWindow):
             self._awaits_engine = False
             if self._code == "settings":
                 self.show_page("benchmark")
-                self.benchmark.setup.networks["standard"].setFocus()  # as at the start
+                self.benchmark.setup.cards["standard"].setFocus()  # as at the start
 
     def _on_import_wanted(self) -> None:
         self.show_page("settings")
@@ -387,6 +389,10 @@ class MainWindow(QMainWindow):
     def _on_suite_wanted(self) -> None:
         self.show_page("suite")
         self.suite.show_known()
+
+    def _on_score_wanted(self, engine: str, device: str) -> None:
+        self.show_page("suite")
+        self.suite.start(engine, device)
 
     def _on_doctor(self) -> None:
         """Show the doctor, and start an examination if it has no result and no run would be disturbed."""

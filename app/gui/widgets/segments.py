@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
 
-from app.core.messages import sentence
 from app.gui.style.theme import Theme
 from app.gui.widgets.basics import Button, row
 
@@ -41,37 +39,3 @@ class Segments(QWidget):
         if value != self.value:
             self.value = value
             self.chosen.emit(value)
-
-
-class Tiles(QWidget):
-    """A group of two-line buttons, one of which is checked, arranged side by side if there is room."""
-
-    def __init__(self, theme: Theme, names: Sequence[str]) -> None:
-        super().__init__()
-        self.buttons = {name: Button(theme, "", kind="segment") for name in names}
-        self._layout = row(*self.buttons.values(), spacing_px=_BETWEEN_PX)
-        for number in range(len(names)):
-            self._layout.setStretch(number, 1)
-        self.setLayout(self._layout)
-
-    def name(self, name: str, title: str, note: str, spoken_note: str = "") -> None:
-        """Change the lines of a button. Screen readers get `spoken_note`, or the note if that is empty."""
-        self.buttons[name].setText(f"{title}\n{note}")
-        self.buttons[name].setAccessibleName(sentence("preset.with_note", preset=title, note=spoken_note or note))
-        self._arrange()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._arrange()
-
-    def minimumSizeHint(self) -> QSize:
-        """Return the minimum size. It is as wide as the widest button, because the buttons can be stacked."""
-        return QSize(max(self._widths_px()), super().minimumSizeHint().height())
-
-    def _arrange(self) -> None:
-        needed_px = sum(self._widths_px()) + _BETWEEN_PX * (len(self.buttons) - 1)
-        direction = QBoxLayout.Direction
-        self._layout.setDirection(direction.TopToBottom if needed_px > self.width() else direction.LeftToRight)
-
-    def _widths_px(self) -> list[int]:
-        return [button.sizeHint().width() for button in self.buttons.values()]

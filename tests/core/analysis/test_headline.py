@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from app.core.analysis.comparability import run_refusal
-from app.core.analysis.compare import Bar, bars, find_baseline, left_out, position, refusal, shortlist
+from app.core.analysis.compare import Bar, bars, find_baseline, left_out, refusal, shortlist
 from app.core.analysis.conversion import converted
+from app.core.analysis.position import position
 from app.core.analysis.published import PublishedRow, comparable_rows, reference_rows
 from app.core.analysis.stats import step_statistics
 from app.core.analysis.timed_steps import StepTimes, step_times
@@ -108,8 +109,8 @@ def test_images_per_second_are_the_batch_over_its_step(run_of: Of) -> None:
     assert all(bar.row is None or bar.row.batch_size == 64 for bar in chart)
     at = [bar.kind for bar in chart].index("you")
     assert chart[at - 1].value > 200 > chart[at + 1].value
-    baseline = said("position.baseline", name="Tesla K80", year="2017")
-    assert said("position.between", ratio="3.9×", baseline=baseline).is_all_of(position(run))
+    place = said("position.place", place="4", count="5")
+    assert said("position.faster", place=place, ratio="3.9×", baseline="Tesla K80 (2017)").is_all_of(position(run))
     other_batch = said("compare.other_setting", theirs="batch 128", mine="batch 64")
     assert any(other_batch.is_in(reason) for _, reason in left_out(run))
 
@@ -125,11 +126,11 @@ def test_tokens_count_each_token_of_a_sequence_also_of_a_variant(run_of: Of) -> 
     assert [bar.kind for bar in bars("gpt_mini", short)] == ["you"]
 
 
-def test_a_float32_run_stands_above_six_cards_with_autocast_and_is_not_ranked_with_them(run_of: Of) -> None:
+def test_a_float32_run_stands_below_faster_cards_with_autocast_and_is_not_ranked_with_them(run_of: Of) -> None:
     run = run_of("gpt_mini", [9.0] * 3, [0.1] * 3)
     chart = bars("gpt_mini", run)
-    assert [bar.kind for bar in chart] == ["you", *["reference"] * 6]
-    assert [bar.name for bar in chart[1:]] == [
+    assert [bar.speed for bar in chart] == sorted((bar.speed for bar in chart), reverse=True)
+    assert [bar.name for bar in chart if bar.kind == "reference"] == [
         *("A100 80GB SXM4", "RTX 4090", "RTX 3090", "Tesla V100", "Tesla P100", "GTX Titan X")
     ]
     assert all("float16 autocast" in bar.remarks for bar in chart if bar.row is not None)
@@ -273,8 +274,8 @@ def test_twice_the_rate_and_half_the_seconds_are_twice_as_fast() -> None:
 
 def test_a_rate_is_copied_with_its_unit(stored_run: Any) -> None:
     summary = replace(stored_run.summary, workload="resnet_50", metric="images_per_s", value=200.0, batch_size=64)
-    better, of_batch = sentence("compare.higher_is_better"), sentence("share.batch", batch_size=64)
-    first_line = f"200 images per second ({better}) · ResNet-50, {of_batch}, float32, CPU\n"
+    of_batch, certainty = sentence("share.batch", batch_size=64), sentence("result.no_interval")
+    first_line = f"200 images per second · {certainty} · ResNet-50, {of_batch}, float32, CPU\n"
     assert result_text(JudgedRun(replace(stored_run, summary=summary))).startswith(first_line)
 
 
@@ -299,7 +300,7 @@ def test_a_device_with_several_software_is_one_baseline_and_one_machine(summary:
     chart = bars("lstm_ptb_32", run)
     assert len({bar.name for bar in chart if bar.row}) < len([bar for bar in chart if bar.row])
     assert "TensorFlow" in sure(sure(find_baseline(chart, "GTX Titan X", "lstm_ptb_32")).row).software
-    assert said("position.slowest").is_in(str(position(run)))
+    assert said("position.last").is_in(str(position(run)))
 
 
 def test_one_card_is_the_usual_baseline_and_not_several(summary: RunSummary) -> None:

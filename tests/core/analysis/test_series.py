@@ -42,16 +42,6 @@ def test_what_quick_measures_after_its_steps_is_no_throughput() -> None:
     assert series.steps_per_s == Curve([1.0], [2.0])
 
 
-def test_a_new_epoch_ends_the_current_one() -> None:
-    series = RunSeries(10)
-    assert series.current_epoch_s is None
-    series.follow(steps(0, 0.5, 0.25))
-    assert series.current_epoch_s == 0.75
-    series.follow(epoch(0, 3.0))
-    assert series.current_epoch_s is None
-    assert [one.duration_s for one in series.epochs] == [3.0]
-
-
 @pytest.mark.parametrize(
     "unshown",
     [{"cpu_temperature_c": None}, {"power_plan": "balanced", "on_battery": True}],

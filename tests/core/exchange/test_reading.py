@@ -2,7 +2,7 @@
 
 import os
 import tracemalloc
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from app.core.exchange.file_import import read_results
 from app.core.exchange.png_embed import embed
 from app.core.messages import Message, message
 from app.core.report.formats.csv_table import CsvStyle, table_lines
+from app.core.report.formats.run_table import people_lines
 from app.core.result_file.canonical import file_bytes
 from app.core.result_file.record import Result
 from app.core.storage.database import Database
@@ -55,9 +56,12 @@ def database(tmp_path: Path, machine: Machine) -> Iterable[Database]:
         yield opened
 
 
+@pytest.mark.parametrize("lines", [table_lines, people_lines])
 @pytest.mark.parametrize("style", STYLES, ids=str)
-def test_our_csv_is_for_reading(database: Database, tmp_path: Path, style: CsvStyle) -> None:
-    exported = "".join(table_lines(database, [], style))
+def test_our_csv_is_for_reading(
+    database: Database, tmp_path: Path, style: CsvStyle, lines: Callable[..., Iterator[str]]
+) -> None:
+    exported = "".join(lines(database, [], style))
     assert exported.startswith("\ufeff") == style.has_mark
     assert (";" in exported.partition("\n")[0]) == style.has_comma
     with pytest.raises(UsageError, match=said("exchange.refused", problem=said("exchange.is_table")).pattern):

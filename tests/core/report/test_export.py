@@ -16,12 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import app
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.records import RUN_COLUMNS, EpochColumns, Run, RunSummary
 from app.core.redaction.private_texts import chosen_folders, hide, private_texts, table_private_texts
-from app.core.report.formats.csv_table import CSV_COLUMNS, csv_lines
+from app.core.report.formats.csv_table import CSV_COLUMNS, CsvStyle, csv_lines
 from app.core.report.formats.export_format import FORMAT_VERSION
 from app.core.report.formats.json_document import json_lines, run_as_dict
+from app.core.report.formats.run_table import COLUMNS, csv_of, text_of
 from app.core.report.run_texts import result_text
 from app.core.settings import Settings, save_settings
 from app.core.storage.database import Database
@@ -86,6 +88,34 @@ def test_a_row_says_what_the_run_says(summary: RunSummary) -> None:
         expected = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
         assert row[field.name] == expected, field.name
     assert (row["epoch_durations_s"], row["epoch_loss"], row["epoch_val_loss"]) == ("68.9 66.3", "1.5 -0.25", "")
+
+
+def test_the_table_for_people_has_few_columns_and_round_numbers(summary: RunSummary) -> None:
+    run = replace(
+        summary, value=66.3456789, value_low=65.0, value_high=67.0, reasons="other_load spread", comment="=x"
+    )
+    (row,) = csv.DictReader(io.StringIO("".join(csv_of([run])), newline=""))
+    assert list(row) == [sentence(code) for code, _ in COLUMNS]
+    assert len(row) <= 16
+    shown = {code: row[sentence(code)] for code, _ in COLUMNS}
+    assert (shown["heading.result"], shown["heading.unit"], shown["heading.uncertainty_pct"]) == (
+        "66.35",
+        "s per epoch",
+        "2.0",
+    )
+    assert shown["heading.cautions"] == ", ".join(sentence(f"plain.{code}") for code in ("other_load", "spread"))
+    assert shown["heading.name"] == "'=x", "no formula"
+    (row,) = csv.DictReader(io.StringIO("".join(csv_of([run], CsvStyle(has_comma=True)))), delimiter=";")
+    assert row[sentence("heading.result")] == "66,35"
+
+
+@pytest.mark.parametrize(("form", "lines"), [("spreadsheet", 3), ("markdown", 4), ("bbcode", 5)])
+def test_several_runs_can_be_posted(summary: RunSummary, form: str, lines: int) -> None:
+    hostile = replace(summary, cpu_name="A|B [url]x[/url]\n*bold*", device="cpu")
+    text = text_of([summary, hostile], form)
+    assert len(text.splitlines()) == lines
+    assert "CIFAR-10 CNN" in text
+    assert {"markdown": r"A\|B", "bbcode": "(url)x(/url)", "spreadsheet": "A|B"}[form] in text
 
 
 def test_no_runs_are_a_heading_alone() -> None:

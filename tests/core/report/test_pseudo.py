@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from app.core.analysis.compare import chart_note
 from app.core.analysis.published import reference_rows
 from app.core.exchange.sharing import picture_card
 from app.core.hardware.machine import detect_machine
@@ -101,10 +102,10 @@ def test_no_picture_of_a_study_has_anything_in_english(database: Database, paths
 
 def texts(card: ShareCard) -> Iterator[str]:
     yield from (card.title, card.headline, card.unit, *card.notes, card.machine, *card.details, *card.badge)
-    yield card.footer
+    yield from (card.footer, card.place)
     match card.chart:
-        case Bars(bars, axis):
-            yield axis
+        case Bars(bars):
+            yield chart_note(bars)
             for bar in bars:
                 yield from (bar.name, *bar.remarks)
         case Sides(sides, axis):

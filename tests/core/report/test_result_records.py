@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from app.core.errors import UsageError
-from app.core.messages import sentence
 from app.core.records import Run
 from app.core.report.export import format_of
 from app.core.report.formats.result_document import enclosed_file, result_file, results_of
@@ -65,11 +64,10 @@ def test_very_many_steps_and_epochs_are_left_out_and_counted(stored_run: Run) ->
     assert (result.statistics.epochs_done, result.epochs) == (EPOCHS_LIMIT + 1, None)
 
 
-def test_the_picture_has_the_digits_of_the_digest_whatever_the_run_is_called(stored_run: Run) -> None:
+def test_the_code_has_the_digits_of_the_digest_whatever_the_run_is_called(stored_run: Run) -> None:
     code = result_code(stored_run)
     assert re.fullmatch("[0-9A-F]{4}-[0-9A-F]{4}", code)
     assert (result_of(stored_run).digest or "").startswith(code.replace("-", "").lower())
-    assert share_card(JudgedRun(stored_run)).footer.endswith(sentence("share.result_code", checksum=code))
     assert result_code(changed(stored_run, id=99, comment="other")) == code
     for other in (
         changed(stored_run, value=66.4),
@@ -133,8 +131,7 @@ def test_a_run_that_no_file_can_hold_is_refused_and_its_picture_has_no_code(
     with pytest.raises(UsageError, match=refusal.pattern):
         result_of(run, {})
     if run.summary.value is not None:
-        card = share_card(JudgedRun(run))
-        assert (card.short_form, said("share.result_code").is_in(card.footer)) == ("", False)
+        assert share_card(JudgedRun(run)).short_form == ""
 
 
 def test_hidden_characters_in_names_become_visible(stored_run: Run) -> None:

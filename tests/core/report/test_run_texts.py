@@ -7,8 +7,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.cli.views import TextView
 from app.core.messages import Message, message, sentence, text
@@ -16,20 +14,19 @@ from app.core.messages.english import ENGLISH
 from app.core.metrics import metric_lines
 from app.core.records import Run, RunSummary
 from app.core.report.run_texts import (
+    certainty_text,
     error_advice,
     estimate_basis,
-    half_width_text,
     headline,
     headline_note,
     interval_text,
     machine_line,
-    plain_verdict,
+    measured_text,
     result_notes,
     result_text,
+    verdict_chip,
     verdict_line,
-    verdict_texts,
 )
-from app.core.report.telemetry_table import telemetry_rows
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.row_decoding import read_machine
@@ -127,15 +124,14 @@ def test_a_single_half_width_is_shown_only_if_it_describes_both_ends(summary: Ru
 
 def test_the_interval_of_a_disturbed_run_is_of_this_run_only(summary: RunSummary) -> None:
     run = replace(summary, value=174.0, value_low=154.0, value_high=194.0, confidence_pct=95.0, basis="estimate")
-    for codes, interval, half in (
-        (None, "result.interval", "share.estimate_within"),
-        ("other_load spread", "result.interval_of_run", "share.estimate_within_run"),
-        ("spread", "result.interval", "share.estimate_within"),
-        ("other_load shared_host", "result.interval", "share.estimate_within"),  # includes other runs
+    for codes, interval in (
+        (None, "result.interval"),
+        ("other_load spread", "result.interval_of_run"),
+        ("spread", "result.interval"),
+        ("other_load shared_host", "result.interval"),  # includes other runs
     ):
-        judged = replace(run, reasons=codes)
-        assert said(interval).is_all_of(interval_text(judged))
-        assert said(half).is_all_of(half_width_text(judged, 11.5))
+        assert said(interval).is_all_of(interval_text(replace(run, reasons=codes)))
+    assert certainty_text(run) == sentence("share.estimate_within", half_pct=11.49)
 
 
 def test_steps_of_ten_seconds_and_more_are_shown_in_seconds(summary: RunSummary) -> None:
@@ -251,8 +247,8 @@ def test_a_verdict_in_one_line() -> None:
         (119.0, "short.valid_for_s", {"duration_s": 119}),
         (444.0, "short.valid_for_min", {"duration_min": 7}),
     ):
-        whole = sentence(code, **shown)
-        assert verdict_texts(events.Judged(level="valid", measured_s=measured_s)) == (whole, "Valid")
+        valid = events.Judged(level="valid", measured_s=measured_s)
+        assert (verdict_chip(valid), measured_text(valid)) == (("Valid",), sentence(code, **shown))
     caution = events.Judged(level="caution", reasons=(*cautions, *facts))
     load = sentence("short.verdict.other_load", share_pct=12.0)
     assert verdict_line(caution) == f"Caution: on battery; {load}", "a code without few words is shown itself"
@@ -298,20 +294,17 @@ def test_a_text_to_post_says_no_more_about_a_virtual_machine_than_the_picture(st
     assert not {"docker", "kvm"} & set(shown.replace(",", " ").split())
 
 
-def test_a_result_as_text_is_eight_lines_for_strangers(stored_run: Run) -> None:
-    better, batch = sentence("compare.lower_is_better"), sentence("share.batch", batch_size=100)
-    baseline = message("position.baseline", name="i5-8250U", year=2019)
-    rank = {"ratio": "4.8×", "baseline": baseline, "faster": "MX150", "slower": "i5-8250U"}
+def test_a_result_as_text_is_few_lines_for_strangers(stored_run: Run) -> None:
+    batch, certainty = sentence("share.batch", batch_size=100), sentence("result.no_interval")
     cores = cores_title(4, 8)
     machine = f"Intel Core i7-1165G7 · {cores} · 15 GB · Test OS 1"
     engine = {"engine": "TensorFlow 2.21.0", "device": "cpu", "precision": "float32", "compiler": "XLA"}
     assert result_text(JudgedRun(stored_run)).splitlines() == [
-        f"66.3 s per epoch ({better}) · CIFAR-10 CNN, {batch}, float32, CPU",
-        sentence("position.between", **rank),
-        sentence("result.text_verdict", verdict=sentence("short.valid_for_min", duration_min=2)),
+        f"66.3 s per epoch · {certainty} · CIFAR-10 CNN, {batch}, float32, CPU",
+        JudgedRun(stored_run).position,
+        sentence("result.text_verdict", verdict="Valid"),
         sentence("result.text_machine", machine=machine),
         sentence("result.text_engine", engine=message("result.engine_without_xla", **engine)),
-        sentence("result.text_measured", note=headline_note(stored_run.summary)),
         sentence("result.text_data", data="real data", seed=0),
         bottleneck_text(stored_run),
         sentence("result.text_footer", version="0.1.0", date="2026-11-20"),
@@ -322,9 +315,10 @@ def test_its_first_line_says_how_certain_it_is_and_on_what(stored_run: Run) -> N
     certain = {"value_low": 62.7, "value_high": 69.9, "confidence_pct": 95.0, "device": "gpu:0"}
     run = changed(stored_run, ESTIMATE | certain | {"device_name": "NVIDIA GeForce RTX 4090"})
     shown = result_text(JudgedRun(run))
-    value = sentence("result.within", value=message("result.about", value="66.3 s per epoch"), half_pct=5.4)
+    value = sentence("result.about", value="66.3 s per epoch")
+    within = sentence("share.estimate_within", half_pct=5.4)
     what = f"CIFAR-10 CNN, {sentence('share.batch', batch_size=100)}, float32, RTX 4090"
-    assert shown.splitlines()[0] == f"{value} ({sentence('compare.lower_is_better')}) · {what}"
+    assert shown.splitlines()[0] == f"{value} · {within} · {what}"
 
 
 @pytest.mark.parametrize("changes", [SHORT, NOTHING | {"status": "failed"}, {"workload": "demo"}])
@@ -339,7 +333,6 @@ def test_a_text_has_each_caution_once_and_names_nobody(stored_run: Run, monkeypa
     warning = events.Warn(code="data_incomplete", message="The data in /home/anna/x\nis incomplete.")
     run = changed(stored_run, FIRST | {"status": "cancelled", "comment": "Anna's"}, warnings=(warning,))
     shown = result_text(JudgedRun(run))
-    assert shown.count(sentence("result.first_epoch_only")) == 1
     causes = "; ".join(sentence(f"short.{code}") for code in ("cancelled", "first_epoch", "data_incomplete"))
     verdict = sentence("result.text_verdict_because", verdict="Caution", causes=causes)
     assert verdict in shown.splitlines()
@@ -427,49 +420,6 @@ def with_telemetry(run: Run, *looks: dict[str, Any]) -> Run:
     )
 
 
-def test_each_value_has_its_lowest_median_and_highest(stored_run: Run) -> None:
-    run = with_telemetry(
-        stored_run,
-        {"cpu_pct": 10.0, "disk_read_bytes_per_s": 1e6, "core_pct": [5.0, 90.0], "cpu_power_w": None},
-        {"cpu_pct": 96.0, "disk_read_bytes_per_s": 3e6, "core_pct": [7.0, 100.0], "cpu_power_w": None},
-        {"cpu_pct": 50.0, "disk_read_bytes_per_s": 2e6, "core_pct": [9.0, 80.0], "cpu_power_w": None},
-    )
-    assert telemetry_rows(JudgedRun(run)) == [
-        (sentence("telemetry.cpu_pct"), "10 %", "50 %", "96 %"),
-        (sentence("telemetry.disk_read_bytes_per_s"), "1.0 MB/s", "2.0 MB/s", "3.0 MB/s"),
-        (sentence("telemetry.busiest_core"), "80 %", "90 %", "100 %"),
-        (sentence("telemetry.idlest_core"), "5 %", "7 %", "9 %"),
-    ]
-
-
-def test_telemetry_of_several_gpus_is_kept_apart(stored_run: Run) -> None:
-    hot = {"index": 1, "fan_pct": 80.0, "memory_used_bytes": 4 * 2**30, "throttle_reasons": ["thermal"]}
-    cool = hot | {"fan_pct": 40.0, "throttle_reasons": []}
-    run = with_telemetry(stored_run, {"gpus": [hot]}, {"gpus": [cool]})
-    assert telemetry_rows(JudgedRun(run)) == [
-        (sentence("telemetry.gpu_memory_used_bytes", gpu="1"), "4.0 GB", "4.0 GB", "4.0 GB"),
-        (sentence("telemetry.gpu_fan_pct", gpu="1"), "40 %", "60 %", "80 %"),
-        (
-            sentence("telemetry.gpu_held_down", gpu=1, reason="thermal"),
-            "",
-            sentence("telemetry.share_of_time", share_pct=50.0),
-            "",
-        ),
-    ]
-
-
-def test_without_telemetry_there_is_no_table(stored_run: Run) -> None:
-    assert telemetry_rows(JudgedRun(stored_run)) == []
-
-
-anything = st.none() | st.integers() | st.floats() | st.text(max_size=3) | st.lists(st.integers() | st.none())
-
-
-@given(st.dictionaries(st.sampled_from(("cpu_pct", "core_pct", "fan_pct", "memory_used_bytes")), anything))
-def test_any_telemetry_record_is_accepted(stored_run: Run, look: dict[str, Any]) -> None:
-    assert all(len(row) == 4 for row in telemetry_rows(JudgedRun(with_telemetry(stored_run, look))))
-
-
 def test_every_warning_has_a_short_name() -> None:
     codes = set()
     for path in (*(ROOT / "app").rglob("*.py"), *(ROOT / "workloads").rglob("*.py")):
@@ -479,14 +429,10 @@ def test_every_warning_has_a_short_name() -> None:
     assert not [code for code in codes if f"short.{code}" not in ENGLISH]
 
 
-def test_short_verdicts_count_omitted_causes_where_they_can_be_looked_up() -> None:
-    given = [reasons("caution", code)[0] for code in ("other_load", "spread", "interval_wide")]
-    judged = events.Judged(level="caution", reasons=tuple(given))
-    words = [sentence(f"plain.{code}") for code in ("other_load", "spread", "interval_wide")]
-    whole, shorter, *_ = plain_verdict(judged, to_share=False)
+def test_a_chip_has_the_verdict_and_its_first_cause() -> None:
+    given = reasons("caution", "other_load", "spread", "interval_wide")
+    judged = events.Judged(level="caution", reasons=(*reasons("fact", "estimate"), *given))
     level = level_title("caution")
-    assert whole == sentence("result.verdict_because", verdict=level, causes="; ".join(words))
-    omitting = sentence("result.verdict_and_more", words="; ".join(words[:2]), count=1)
-    assert shorter == sentence("result.verdict_because", verdict=level, causes=omitting)
-    shared = [sentence("result.one_run", causes="; ".join(words[:count])) for count in (3, 2, 1)]
-    assert plain_verdict(judged, to_share=True) == (*shared, level), "on pictures, nothing can be looked up"
+    first = sentence("result.verdict_because", verdict=level, causes=sentence("plain.other_load"))
+    assert verdict_chip(judged) == (first, level)
+    assert measured_text(judged) == ""

@@ -7,7 +7,7 @@ import pytest
 from app.core.analysis.compare import bars
 from app.core.engines.choices import Choice
 from app.core.records import RunSummary
-from app.core.runs.current_network import current_network, newest_card
+from app.core.runs.current_network import current_network, newest_card, peers
 from workloads.protocol.machine import Gpu, Machine
 
 CPU = Choice("tensorflow", "cpu")
@@ -20,6 +20,7 @@ def card(memory_bytes: int | None) -> Choice:
 @pytest.mark.parametrize(
     ("choice", "memory_bytes", "expected"),
     [
+        (card(80_000_000_000), 16_000_000_000, ("resnet50_224", 320, "mixed_float16")),
         (card(12_000_000_000), 16_000_000_000, ("gpt_mini", 16, "mixed_float16")),
         (card(2_000_000_000), 16_000_000_000, ("resnet50_224", 32, "float32")),
         (card(None), 16_000_000_000, ("resnet50_224", 32, "float32")),
@@ -37,14 +38,21 @@ def test_it_is_what_the_device_can_hold(
     assert (spec.engine, spec.device) == (choice.engine, choice.device)
 
 
-@pytest.mark.parametrize("choice", [card(12_000_000_000), CPU], ids=["card", "processor"])
-def test_its_run_is_ranked_with_the_newest_card(machine: Machine, summary: RunSummary, choice: Choice) -> None:
+@pytest.mark.parametrize(
+    ("choice", "peer"),
+    [(card(12_000_000_000), "RTX 4090"), (CPU, "RTX 4090"), (card(80_000_000_000), "H100 80GB SXM5")],
+    ids=["card", "processor", "lab"],
+)
+def test_its_run_is_ranked_with_its_peers(
+    machine: Machine, summary: RunSummary, choice: Choice, peer: str
+) -> None:
     spec = current_network(choice, replace(machine, memory_bytes=16_000_000_000))
     settings = {name: getattr(spec, name) for name in ("workload", "batch_size", "precision", "engine", "device")}
     metric = bars(spec.workload, None)[0].metric
     run = replace(summary, metric=metric, **settings)
     ranked = {bar.name for bar in bars(spec.workload, run) if bar.is_like}
-    assert newest_card(spec.workload) in ranked
+    assert peers(spec) == (len(ranked - {"This computer"}), peer)
+    assert peer in ranked
 
 
 def test_a_network_without_cards_has_no_newest_one() -> None:

@@ -189,17 +189,6 @@ def test_any_text_finds_the_runs_that_hold_its_words(many: Database, text: str) 
     assert find_ids(many, Query(text)) == expected
 
 
-def test_filters_add_up(many: Database) -> None:
-    expected = [
-        run.id
-        for run in list_runs(many)
-        if run.workload == "cifar10_keras_cnn" and run.status == "failed" and holds(run, "ryzen")
-    ]
-    assert 0 < len(expected) < 60
-    assert find_ids(many, Query("ryzen", workload="cifar10_keras_cnn", status="failed")) == expected
-    assert find_ids(many, Query(workload="nonsense")) == find_ids(many, Query(status="")) == []
-
-
 def sort_value(run: RunSummary, key: str) -> Any:
     value = (run.device_name or run.cpu_name) if key == "device" else getattr(run, key)
     return value.lower() if isinstance(value, str) else value

@@ -14,7 +14,7 @@ from app.core.plans.study.planning import plan_axes
 from app.core.plans.suite.definition import DEMO
 from app.core.runs.runner import Runner
 from app.gui.pages.lab.studies.page import StudiesPage
-from app.gui.pages.suite import setup as suite_setup
+from app.gui.pages.suite import page as suite_page
 from app.gui.pages.suite.page import SuitePage
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.shell import attention
@@ -28,15 +28,6 @@ from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
 Page = StudiesPage | SuitePage
-
-
-def start(driver: Driver, page: Page) -> None:
-    if isinstance(page, SuitePage):
-        driver.press(page.setup.run_button)
-        return
-    spec = CATALOGUE["demo"].default_spec("standard")
-    plan = plan_axes(spec, {"batch_size": (50, 80, 200)}, Runner(driver.services.paths, driver.machine))
-    page.begin(plan, driver.machine)
 
 
 def check_study(page: Page, notice: tuple[str, str]) -> str:
@@ -108,7 +99,16 @@ both = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def demo(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Offer the suite that trains nothing, where one is run."""
     if any(map(request.node.get_closest_marker, ("slow", "long"))):
-        monkeypatch.setattr(suite_setup, "NEWEST", DEMO.number)
+        monkeypatch.setattr(suite_page, "NEWEST", DEMO.number)
+
+
+def start(driver: Driver, page: Page) -> None:
+    if isinstance(page, SuitePage):
+        page.start("auto", "auto")
+        return
+    spec = CATALOGUE["demo"].default_spec("standard")
+    plan = plan_axes(spec, {"batch_size": (50, 80, 200)}, Runner(driver.services.paths, driver.machine))
+    page.begin(plan, driver.machine)
 
 
 def completed(page: Page) -> set[int]:
@@ -130,10 +130,9 @@ def test_one_click_runs_all_and_shows_an_answer_to_post(
     start(driver, page)
     driver.until(lambda: page.foot.isVisible() and kind.progress in page.foot.progress_text.whole_text)
     assert "%" in driver.window.windowTitle()
-    assert not page.setup.run_button.isEnabled()
     assert not driver.window.benchmark.setup.run_button.isEnabled(), "one run at a time"
     driver.until(lambda: len(driver.services.bridge.done) >= 1)
-    driver.until(lambda: suite.rows(page)[0][1] != "")  # live, part by part
+    driver.until(lambda: page.view.figure is not None and any(page.view.figure.series[0].spots))  # part by part
     driver.until(lambda: not driver.services.bridge.is_running and page.share_button.button.isVisible())
     (notice,) = notices
     text = kind.check(page, notice)

@@ -205,9 +205,10 @@ def test_the_card_shows_the_verdict_in_a_few_words_and_opens_the_rest(
     run: Run, card: HeadlineCard, qtbot: QtBot
 ) -> None:
     card.show_stored(JudgedRun(run))
-    assert (card.pill.whole_text, card.pill.tone) == (sentence("short.valid_for_s", duration_s=64), "valid")
+    assert (card.pill.whole_text, card.pill.tone) == ("Valid", "valid")
+    assert sentence("short.valid_for_s", duration_s=64) in card.pill.toolTip()
     card.show_stored(JudgedRun(disturbed(run)))
-    assert card.pill.whole_text == sentence("result.one_run", causes=f"on battery; {sentence('plain.other_load')}")
+    assert card.pill.whole_text == sentence("result.verdict_because", verdict="Caution", causes="on battery")
     assert card.pill.tone == "caution"
     assert said("advice.plug_in").is_all_of(card.message.whole_text)
     card.why_button.click()
@@ -242,9 +243,7 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
     }
     card.show_live(replace(summary, **narrowing), progress, cancelled=False, verdict=TROUBLE)
     assert card.value.text() == "≈ 66.2"
-    assert card.note.whole_text.startswith(
-        f"{sentence('result.interval', low='65.4', high='67.1', half_pct=1.4)} · "
-    )
+    assert card.note.whole_text.startswith(sentence("share.estimate_within", half_pct=1.4))
     assert said("run.validation_not_counted").is_in(card.note.whole_text)
     assert card.pill.whole_text == "Caution: on battery"
     assert card.message.whole_text == "Plug it in."
@@ -252,12 +251,12 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
     assert card.sizeHint().height() == height
 
 
-def test_a_finished_estimate_names_its_seconds(run: Run, card: HeadlineCard) -> None:
+def test_a_finished_estimate_is_called_that(run: Run, card: HeadlineCard) -> None:
     estimate: dict[str, Any] = {"preset": "quick", "basis": "estimate"}
     card.show_stored(JudgedRun(replace(run, summary=replace(run.summary, **estimate))))
-    assert said("result.estimated_from").begins(card.note.whole_text)
+    assert card.note.whole_text == sentence("share.estimate_without_interval")
     card.show_stored(JudgedRun(run))
-    assert not said("result.estimated").is_in(card.note.whole_text)
+    assert said("result.range").is_all_of(card.note.whole_text)
 
 
 def test_a_rate_has_no_validation_to_wait_for(run: Run, card: HeadlineCard) -> None:

@@ -56,10 +56,10 @@ def test_every_page_has_the_new_colours_whenever_it_is_opened(opened: Driver) ->
             assert stale(window.page, now, before) == [], page.code
         assert stale(window.side_bar.menu, now, before) == []
         window.show_page("benchmark")
-        workload = window.benchmark.setup.workload
-        workload.showPopup()
-        assert stale(workload.view().window(), now, before) == []
-        workload.hidePopup()
+        length = window.benchmark.setup.length
+        length.showPopup()
+        assert stale(length.view().window(), now, before) == []
+        length.hidePopup()
 
 
 def test_a_page_and_a_dialog_that_are_made_later_have_them_too(driver: Driver) -> None:

@@ -48,10 +48,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.harmless": "Harmless",
     "doctor.harmless_count": "{title} ({number} ×)",
     "doctor.harmless_heading": "Looks bad but is harmless:",
-    "doctor.harmless_lines": (
-        "{count} line looks bad but is harmless (see --verbose).",
-        "{count} lines look bad but are harmless (see --verbose).",
-    ),
     "doctor.harmless_listed": "These lines look bad but are harmless: {rows}.",
     "doctor.import_failed": "It can't be imported: {reason}",
     "doctor.introduction": "The doctor checks the driver, starts TensorFlow and tests each device. This takes ten seconds to a few minutes. Nothing is uploaded.\n\nThe doctor can also explain TensorFlow logs, even from other computers.",

@@ -1,10 +1,10 @@
 """The examples below each command's --help."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "examples.ab": 'examples:\n  %(prog)s --preset quick --a threads=1 --b threads=2\n      One thread against two\n  %(prog)s mnist_mlp --b xla=on,precision=mixed_float16 --pairs 3\n      The default settings against a compiled network in half precision\n  %(prog)s --by-hand --label-a "plugged in" --label-b "on battery"\n      Pauses so that you can unplug the computer and plug it in again',
+    "examples.ab": 'examples:\n  %(prog)s --a threads=1 --b threads=2\n      One thread against two\n  %(prog)s mnist_mlp --b xla=on,precision=mixed_float16 --pairs 3\n      The default settings against a compiled network in half precision\n  %(prog)s --by-hand --label-a "plugged in" --label-b "on battery"\n      Pauses so that you can unplug the computer and plug it in again',
     "examples.app": (
         "examples:\n"
-        "  %(prog)s run --preset quick\n"
+        "  %(prog)s run\n"
         "      An estimate from 30–60 s of steps\n"
         "  %(prog)s compare\n"
         "      Your best run among published results\n"
@@ -40,7 +40,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "examples.results_export": "examples:\n  %(prog)s --output runs.csv\n      All runs\n  %(prog)s 3 4 --format json\n      Two runs with every step, printed to standard output",
     "examples.results_list": "examples:\n  %(prog)s --limit 10\n  %(prog)s --imported\n  %(prog)s --json",
     "examples.results_show": "examples:\n  %(prog)s 1\n  %(prog)s 1 --json\n  %(prog)s 1 --imported",
-    "examples.run": "examples:\n  %(prog)s mnist_mlp --preset quick\n      An estimate from 30–60 s of steps\n  %(prog)s --device cpu --repeat 5\n      Five runs on the CPU\n  %(prog)s --engine torch --precision mixed_float16 --batch 256\n      Another engine, precision and batch size",
+    "examples.run": 'examples:\n  %(prog)s "MNIST MLP"\n      Another network\n  %(prog)s --device cpu --repeat 5\n      Five runs on the CPU\n  %(prog)s --engine torch --precision mixed_float16 --batch 256\n      Another engine, precision and batch size',
     "examples.share": "examples:\n  %(prog)s 1 --output result.png --theme light\n  %(prog)s 2 --group --output ab.png\n      An A/B test",
     "examples.study_export": "example:\n  %(prog)s 3 --format json --output study.json",
     "examples.study_list": "example:\n  %(prog)s",

@@ -2,15 +2,12 @@
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "results_page.all_results": "All results",
-    "results_page.all_workloads": "All workloads",
-    "results_page.any_status": "Any status",
     "results_page.charts": "Charts",
     "results_page.columns": "Columns",
     "results_page.comment": "Name or comment",
     "results_page.copied": ("Copied {count} run as a table", "Copied {count:,} runs as a table"),
     "results_page.deleted": ("Deleted {count} run", "Deleted {count:,} runs"),
     "results_page.epochs": "{done} of {planned}",
-    "results_page.epochs_left_out": "Epochs in the middle are hidden ({left_out:,}). Export the run to see all of them.",
     "results_page.export_all": "Export all …",
     "results_page.export_some": "Export {count:,} …",
     "results_page.filter_hint": "Filter by name, workload, device, engine, verdict, date, number …",
@@ -53,7 +50,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "trend.no_changes": "No hardware or software changes recorded between these runs.",
     "trend.note": "{unit} ({better}); only runs with the same workload, engine, device and settings",
     "trend.nothing": "No result to compare. Failed, cancelled and invalid runs don't count.",
-    "trend.only_one": "Only one such run so far. Later changes to the computer will be listed here.",
     "trend.on_battery": "on battery",
     "trend.other": "{before} → {now}",
     "trend.other_bios": "BIOS {before} → {now}",

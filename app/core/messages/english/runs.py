@@ -41,7 +41,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.not_stored_yet": "{problem} Retrying for {patience_s:.0f} s. No measurements are lost.",
     "run.not_utf8": "A setting isn't valid UTF-8 text.",
     "run.other_protocol": "The training process uses protocol {theirs} instead of {ours}.",
-    "run.probe_stopped": "The measurement was stopped.",
     "run.problem": "{problem}",
     "run.problem_with_advice": "{problem} {advice}",
     "run.rename_it": "Rename the file or folder, or choose another one.",

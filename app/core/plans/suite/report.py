@@ -37,10 +37,11 @@ from app.core.records import Group, PlannedRun
 from app.core.redaction.private_texts import hide, private_texts
 from app.core.report.card import Figure, ShareCard
 from app.core.report.formats.export_format import PlanTable
-from app.core.report.share_texts import computer_parts, device_kind, device_title, version_line
+from app.core.report.share_texts import computer_parts, device_title, version_line
 from app.core.storage.database import Database
 from app.core.titles import workload_title
 from workloads.engines.registry import engine_title
+from workloads.protocol.spec import RunSpec
 
 # Maximum number of this computer's suites in the chart of all scores; the newest are shown.
 OTHERS_LIMIT = 50
@@ -56,11 +57,13 @@ class SuiteReport(PlanReport):
         result: The suite's result.
         others: Other suites of this computer to compare with; None until they are loaded.
         elsewhere: Scores of other computers, except for the reference computer.
+        current_spec: Spec of the test in progress.
     """
 
     result: SuiteResult
     others: Sequence[SuiteResult] | None = None
     elsewhere: Sequence[KnownScore] = ()
+    current_spec: RunSpec | None = None
 
     @property
     def group(self) -> Group:
@@ -109,10 +112,12 @@ class SuiteReport(PlanReport):
     def notes(self) -> list[str]:
         """Return the sentences without the score. If other scores are loaded, the rank comes first."""
         rank = rank_text(self.result, self.elsewhere)
-        if rank:
-            return [sentence("suite.rank_sentence", rank=rank), *suite_notes(self.result)]
-        is_alone = self.others is not None and self.result.total is not None
-        return [*([sentence("suite.only_reference")] if is_alone else []), *suite_notes(self.result)]
+        is_alone = self.others is not None and self.result.total is not None and not rank
+        return [
+            *([sentence("suite.rank_sentence", rank=rank)] if rank else []),
+            *suite_notes(self.result),
+            *([sentence("suite.only_reference")] if is_alone else []),
+        ]
 
     def figures(self) -> tuple[Figure, ...]:
         """Return a chart of all tests' points and, if they are loaded, charts of other scores.
@@ -120,8 +125,8 @@ class SuiteReport(PlanReport):
         The known computers come first if there are any other than the reference computer.
         """
         if self.others is None:
-            return (suite_figure(self.result),)
-        tests, places = suite_figure(self.result), places_figure(self.result, self.elsewhere)
+            return (suite_figure(self.result, self.current_spec),)
+        tests, places = suite_figure(self.result, self.current_spec), places_figure(self.result, self.elsewhere)
         first = (places, tests) if self.elsewhere else (tests, places)
         return tuple(filter(None, (*first, scores_figure(self.result, self.others))))
 
@@ -147,10 +152,11 @@ class SuiteReport(PlanReport):
             title=" · ".join((result.name, sentence("suite.what", count=len(result.parts)))),
             headline=points_text(total.points),
             unit=sentence("suite.unit"),
-            notes=tuple(filter(None, (certainty_text(total), rank))),
+            place=rank,
+            notes=(certainty_text(total),),
             machine=device_title(run),
             details=(
-                " · ".join((*cpu, *computer_parts(run), device_kind(run))),
+                " · ".join((*cpu, *computer_parts(run))),
                 " · ".join((engine_name(run.engine, run.engine_version), precisions_text(result.definition))),
                 sentence(
                     "suite.means",

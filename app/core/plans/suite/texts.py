@@ -16,6 +16,7 @@ from app.core.report.card import Figure, Series, Spot
 from app.core.report.share_texts import device_title
 from app.core.titles import level_title
 from workloads.engines.registry import engine_title
+from workloads.protocol.spec import RunSpec
 
 # Scores from this value upwards are shown without decimals.
 _WHOLE = 100.0
@@ -63,18 +64,14 @@ def suite_conditions(result: SuiteResult) -> str:
 
 def suite_lines(result: SuiteResult) -> list[str]:
     """Return the sentences about a suite, most important first. The table of tests shows the details."""
-    return [_headline(result), *_notes(result)]
+    return [_headline(result), *_means(result), *_zeros(result), *_rounds(result), _reference(result)]
 
 
 def suite_notes(result: SuiteResult) -> list[str]:
     """Return the sentences except for the score and the verdict, for views that show these separately."""
     if result.total is None:
-        return suite_lines(result)
-    return [sentence("suite.conditions", conditions=suite_conditions(result)), *_notes(result)]
-
-
-def _notes(result: SuiteResult) -> list[str]:
-    return [*_means(result), *_zeros(result), *_rounds(result), _reference(result)]
+        return [_headline(result)]
+    return [*_means(result), *_zeros(result), *_rounds(result)]
 
 
 def suite_headline(result: SuiteResult) -> str:
@@ -106,9 +103,7 @@ def verdict_texts(result: SuiteResult) -> tuple[str, ...]:
         return (word,)
     parts = [each for each in result.parts if each.verdict == level]
     if not parts and result.is_wide:
-        half_pct = result.total.half_pct
-        reason = sentence("short.verdict.interval_wide", half_pct=half_pct)
-        return (sentence("suite.with_reason", word=word, reason=reason), word)
+        return (sentence("suite.with_reason", word=word, reason=sentence("suite.rough")), word)
     count = sentence("suite.badge", verdict=word, count=len(parts), planned=len(result.parts))
     reasons = list(dict.fromkeys(each.reason for each in parts if each.reason))
     longer = (sentence("suite.badge_because", badge=count, reason=reasons[0]),) if reasons else ()
@@ -127,14 +122,26 @@ def state_text(part: PartScore) -> str:
     return sentence("suite.with_reason", word=word, reason=part.reason) if part.reason else word
 
 
-def suite_figure(result: SuiteResult) -> Figure:
-    """Return a chart of all tests' points, with a line for the reference computer."""
+def suite_figure(result: SuiteResult, current_spec: RunSpec | None = None) -> Figure:
+    """Return a chart of all tests' points, with a line for the reference computer.
+
+    The names of tests that have no score, or one with a caution, tell so.
+    """
+
+    def name(part: PartScore) -> str:
+        if part.verdict == "valid":
+            return part.part.title
+        is_running = part.score is None and current_spec is not None and part.part.is_of(current_spec)
+        word = level_title(part.verdict) if part.verdict else sentence(f"suite.state_{part.state}")
+        state = sentence("suite.state_running") if is_running else word
+        return sentence("suite.name_with_verdict", name=part.part.title, verdict=state)
+
     spots = [None if (score := each.score) is None else _spot(score, is_marked=True) for each in result.parts]
     return Figure(
         name=sentence("suite.parts"),
         kind="rows",
         value_title=sentence("suite.axis", precision=precisions_text(result.definition)),
-        rows=tuple(each.part.title for each in result.parts),
+        rows=tuple(map(name, result.parts)),
         series=(Series("", tuple(spots)),),
         baseline=(POINTS, sentence("suite.reference")),
     )
@@ -289,15 +296,11 @@ def _headline(result: SuiteResult) -> str:
 
 
 def _means(result: SuiteResult) -> list[str]:
-    means = {purpose: result.mean(purpose) for purpose in ("training", "prediction")}
-    training, prediction = means["training"], means["prediction"]
+    training, prediction = result.mean("training"), result.mean("prediction")
     if training is None or prediction is None:
         return []
-    texts = {
-        name: points_text(score.points) + (f" ({interval})" if (interval := interval_text(score)) else "")
-        for name, score in (("training", training), ("prediction", prediction))
-    }
-    return [sentence("suite.means_sentence", **texts)]
+    means = {"training": points_text(training.points), "prediction": points_text(prediction.points)}
+    return [f"{sentence('suite.means', **means)}."]
 
 
 def _zeros(result: SuiteResult) -> list[str]:

@@ -1,4 +1,4 @@
-"""Exports runs as CSV for spreadsheets, one row per run, without names of users, computers or folders."""
+"""Exports runs as CSV with all columns, for analysis, without names of users, computers or folders."""
 
 import csv
 import io
@@ -64,29 +64,41 @@ def csv_lines(
         style: Options for spreadsheet programs.
     """
     private = private_texts() if private is None else private
+    return csv_rows(CSV_COLUMNS, (_cells(row, private, style) for row in rows), style)
+
+
+def _cells(row: Sequence[Any], private: Mapping[str, str], style: CsvStyle) -> Sequence[Any]:
+    values = list(row)
+    for index in _TEXT_COLUMNS:
+        values[index] = guarded(values[index]) if values[index] else values[index]
+    for index in _BOOLEANS:
+        if values[index] is not None:
+            values[index] = "true" if values[index] else "false"
+    if values[_MESSAGE]:
+        values[_MESSAGE] = hide(values[_MESSAGE], private)
+    if style.has_comma:
+        for index in _EPOCH_COLUMNS:
+            values[index] = values[index].replace(".", ",") if values[index] else values[index]
+    return (FORMAT_VERSION, *values)
+
+
+def csv_rows(heads: Sequence[str], rows: Iterable[Sequence[Any]], style: CsvStyle = PLAIN) -> Iterator[str]:
+    """Yield a CSV file with a heading piece by piece."""
     buffer = io.StringIO()
     buffer.write(_BYTE_ORDER_MARK if style.has_mark else "")
     writer = csv.writer(buffer, lineterminator="\n", delimiter=";" if style.has_comma else ",")
-    writer.writerow(CSV_COLUMNS)
+    writer.writerow(heads)
     for row in rows:
-        values = list(row)
-        for index in _TEXT_COLUMNS:
-            values[index] = guarded(values[index]) if values[index] else values[index]
-        for index in _BOOLEANS:
-            if values[index] is not None:
-                values[index] = "true" if values[index] else "false"
-        if values[_MESSAGE]:
-            values[_MESSAGE] = hide(values[_MESSAGE], private)
-        if style.has_comma:
-            values = [str(value).replace(".", ",") if isinstance(value, float) else value for value in values]
-            for index in _EPOCH_COLUMNS:
-                values[index] = values[index].replace(".", ",") if values[index] else values[index]
-        writer.writerow((FORMAT_VERSION, *values))
+        writer.writerow(map(_with_comma, row) if style.has_comma else row)
         if buffer.tell() > 65_536:
             yield buffer.getvalue()
             buffer.seek(0)
             buffer.truncate()
     yield buffer.getvalue()
+
+
+def _with_comma(value: object) -> object:
+    return str(value).replace(".", ",") if isinstance(value, float) else value
 
 
 def table_lines(database: Database, ids: Sequence[int], style: CsvStyle = PLAIN) -> Iterator[str]:
@@ -95,14 +107,14 @@ def table_lines(database: Database, ids: Sequence[int], style: CsvStyle = PLAIN)
         yield from csv_lines(rows, table_private_texts(database), style)
 
 
-def _plan_lines(table: PlanTable) -> Iterator[str]:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(("format_version", *table.columns))
-    for cells in table.cells:
-        texts = [guarded(hide(cell, table.private) or "") if isinstance(cell, str) else cell for cell in cells]
-        writer.writerow((table.format_version, *texts))
-    yield buffer.getvalue()
+def plan_lines(table: PlanTable) -> Iterator[str]:
+    """Yield the configurations, tests or runs of a plan as CSV."""
+    rows = (
+        (guarded(hide(cell, table.private) or "") if isinstance(cell, str) else cell for cell in cells)
+        for cells in table.cells
+    )
+    heads = ("format_version", *table.columns)
+    return csv_rows(heads, ((table.format_version, *cells) for cells in rows))
 
 
-FORMAT = ExportFormat("csv", "export.csv", ".csv", table_lines, _plan_lines)
+FORMAT = ExportFormat("csv-all", "export.csv_all", ".all.csv", table_lines)

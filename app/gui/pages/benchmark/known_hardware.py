@@ -6,18 +6,20 @@ from PySide6.QtGui import QShowEvent
 from app.core.analysis.compare import Bar, bars, chart_note, find_baseline, shortlist
 from app.core.analysis.own_runs import runs_like
 from app.core.messages import sentence
+from app.core.plans.suite.definition import NEWEST, SUITES, suite_name
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.queries import own_runs
+from app.core.titles import workload_title
 from app.gui.charts.bar_list import BarList
 from app.gui.services.bundle import Services
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import LABEL_PX
-from app.gui.widgets.basics import Card, ClampedLabel
+from app.gui.widgets.basics import Card, ClampedLabel, label, scrolled
 from workloads import STANDARD
 from workloads.protocol.spec import RunSpec
 
-BARS_LIMIT, RUNS_LIMIT, ROW_MAX_PX = 12, 100, 140
+BARS_LIMIT, RUNS_LIMIT, ROW_MAX_PX = 12, 100, 48
 
 
 class KnownHardware(Card):
@@ -26,19 +28,22 @@ class KnownHardware(Card):
     run_chosen = Signal(int)
 
     def __init__(self, services: Services) -> None:
-        super().__init__(sentence("chart.against_known"))
+        super().__init__(workload_title(STANDARD))
         self._services = services
         self._workload_id = STANDARD
         self._setup: tuple[RunSpec, str | None] | None = None
         self._runs: list[RunSummary] = []
         self._latest = Latest()
-        self._can_run = True
+        self._can_run, self._is_suite = True, False
         self.bars = BarList(services.theme, row_max_px=ROW_MAX_PX)
         self.bars.opens_runs = True
         self.bars.chosen.connect(self._on_bar)
         self.scale = ClampedLabel(2, LABEL_PX)
         self.body.addWidget(self.scale)
         self.body.addWidget(self.bars, stretch=1)
+        self.tests = label("\n".join(part.title for part in SUITES[NEWEST].parts), wrap=True)
+        self.tests.hide()
+        self.body.addWidget(scrolled(self.tests, None))
         services.bridge.ended.connect(self.refresh)
 
     def show_workload(self, workload_id: str) -> None:
@@ -56,6 +61,12 @@ class KnownHardware(Card):
         setup = None if spec is None else (spec, device)
         if setup != self._setup:
             self._setup = setup
+            self._draw()
+
+    def show_suite(self, *, is_shown: bool) -> None:
+        """Show what the suite consists of instead of the bars, or the bars again."""
+        if is_shown != self._is_suite:
+            self._is_suite = is_shown
             self._draw()
 
     def allow_run(self, *, allowed: bool) -> None:
@@ -85,17 +96,25 @@ class KnownHardware(Card):
             self.run_chosen.emit(bar.run.id)
 
     def _draw(self) -> None:
+        self.bars.setVisible(not self._is_suite)
+        self.tests.setVisible(self._is_suite)
+        if self._is_suite:
+            suite = SUITES[NEWEST]
+            self.heading.setText(suite_name(NEWEST))
+            self.scale.show_text(sentence("setup.suite_reference", machine=suite.machine))
+            return
+        self.heading.setText(workload_title(self._workload_id))
         machine = self._services.finder.machine
         own: list[RunSummary] = []
-        baseline = None
         if self._setup is not None and machine is not None:
             own = runs_like(self._runs, *self._setup, machine.cpu_name)
         if own:
             shown = shortlist(bars(self._workload_id, own[0], own[1:]), BARS_LIMIT)
-            baseline = find_baseline(shown, None, self._workload_id)
-            self.bars.show_bars(shown, baseline)
+            slot = None
         else:
             shown = shortlist(bars(self._workload_id, None), BARS_LIMIT)
-            hint = sentence("compare_page.run_to_see_rank" if self._can_run else "compare_page.slot_not_ready")
-            self.bars.show_bars(shown, slot=(sentence("compare.you"), hint), slot_opens=self._can_run)
-        self.scale.show_text(chart_note(shown[0].metric, shown, baseline) if shown else "")
+            hint = "compare_page.run_to_see_place" if self._can_run else "compare_page.slot_not_ready"
+            slot = sentence("compare.you"), sentence(hint)
+        baseline = find_baseline(shown, None, self._workload_id)
+        self.bars.show_bars(shown, baseline, slot=slot, slot_opens=self._can_run)
+        self.scale.show_text(chart_note(shown, baseline) if shown else "")

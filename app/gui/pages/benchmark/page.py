@@ -14,12 +14,12 @@ from app.core.records import Group, Plan, Run
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from app.core.storage.past_runs import past_runs
-from app.core.storage.runs import load_run
+from app.core.storage.runs import delete_runs, load_run
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.pages.benchmark.setup import SetupView
-from app.gui.pages.benchmark.workload_box import with_recent
 from app.gui.run.log_dialog import LogDialog
 from app.gui.run.share_button import ShareButton
+from app.gui.run.workload_box import RECENT_LIMIT
 from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import BusyError
 from app.gui.style.tokens import GAP_PX
@@ -110,7 +110,6 @@ class BenchmarkPage(QWidget):
     def choose(self) -> None:
         self.setup.refresh()
         self._stack.setCurrentIndex(0)
-        self.setup.form_area.verticalScrollBar().setValue(0)
         self.setup.run_button.setFocus()
         self.state_changed.emit()
 
@@ -181,6 +180,11 @@ class BenchmarkPage(QWidget):
         from app.core.plans.repeat import repeat_plan
 
         repeats = self.setup.repeats
+        preferences = self._services.preferences
+        others = (name for name in preferences.settings.recent_workloads if name != spec.workload)
+        recent = (spec.workload, *others)[:RECENT_LIMIT]
+        with contextlib.suppress(AppError):
+            preferences.change(recent_workloads=recent, preset=spec.preset, data=spec.data)
         specs = specs_with(spec, self.setup.engines)
         if len(specs) > 1:
             self._begin(engines_plan(specs, max(repeats, ENOUGH_ROUNDS)), machine)
@@ -191,10 +195,6 @@ class BenchmarkPage(QWidget):
         self, plan: Plan, machine: Machine, *, allow_concurrent: bool = False, when_quiet: bool = False
     ) -> None:
         self._asked = (plan, machine)
-        preferences, spec = self._services.preferences, plan.specs[0]
-        recent = with_recent(preferences.settings, spec.workload)
-        with contextlib.suppress(AppError):
-            preferences.change(recent_workloads=recent, preset=spec.preset, data=spec.data)
         self.show_run_view()
         self._services.bridge.start(plan, machine, allow_concurrent=allow_concurrent, when_quiet=when_quiet)
         self.cancel_button.setFocus()
@@ -255,6 +255,11 @@ class BenchmarkPage(QWidget):
         run, group, typical, own = loaded
         bridge = self._services.bridge
         if bridge.is_running or self.view is None:
+            return
+        if group is None and run.summary.status == "cancelled" and not (run.run.steps or run.run.metrics):
+            self._services.query(lambda database: delete_runs(database, [run.summary.id]), lambda _: None)
+            self._services.notify(sentence("run.cancelled_early"), "", "", None)
+            self.choose()
             return
         if bridge.trouble is not None and run.summary.status == "running":
             self._on_lost(bridge.trouble)  # not everything on display has been stored

@@ -1,6 +1,6 @@
 """A form generated from parameter declarations, with a row for each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
@@ -22,18 +22,32 @@ from workloads.workload import Workload
 
 
 class ParameterForm(QWidget):
-    """Edits values within their declared limits."""
+    """Edits values within their declared limits.
+
+    Attributes:
+        rest: Another widget, with the rows of the `folded` parameters.
+    """
 
     changed = Signal()
 
-    def __init__(self, parameters: Sequence[Parameter], names: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        parameters: Sequence[Parameter],
+        names: Mapping[str, str] | None = None,
+        *,
+        folded: Container[str] = (),
+    ) -> None:
         super().__init__()
+        self.rest = QWidget()
         self._editors: dict[str, Editor] = {}
-        form = QGridLayout(self)  # a grid centres labels vertically
-        form.setContentsMargins(0, 0, 0, 0)
-        form.setSpacing(GAP_PX)
-        form.setColumnStretch(1, 1)
+        for widget in (self, self.rest):
+            grid = QGridLayout(widget)  # a grid centres labels vertically
+            grid.setContentsMargins(0, 0, 0, 0)
+            grid.setSpacing(GAP_PX)
+            grid.setColumnStretch(1, 1)
         for place, parameter in enumerate(parameters):
+            form = (self.rest if parameter.name in folded else self).layout()
+            assert isinstance(form, QGridLayout)
             name = (names or {}).get(parameter.name) or text_of(parameter.label)
             tip = text_of(parameter.description)
             editor = make_editor(parameter, self.changed)
@@ -80,4 +94,6 @@ def run_form(workload: Workload, *, several_engines: bool) -> ParameterForm:
     ]
     if several_engines:
         rows.append(Parameter("all_engines", "bool", False, message("setup.all_engines")))
-    return ParameterForm(rows, {setting.name: text_of(setting.label) for setting in all_settings()})
+    usual = {"epochs", "repeat", *(parameter.name for parameter in workload.parameters if parameter.required)}
+    folded = {row.name for row in rows} - usual
+    return ParameterForm(rows, {setting.name: text_of(setting.label) for setting in all_settings()}, folded=folded)

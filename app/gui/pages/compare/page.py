@@ -1,39 +1,34 @@
-"""The Compare page: ranks the user's runs among published results, as bars or as a table."""
+"""The Compare page: ranks the user's runs among published and imported results, as bars or as a table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QMenu,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtGui import QAction, QContextMenuEvent, QFont, QShowEvent
+from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.analysis.comparability import run_refusal
 from app.core.analysis.compare import (
     Bar,
     bars,
-    baseline_name,
     by_work,
-    chart_metric,
+    chart_note,
     find_baseline,
     left_out,
     left_out_imports,
     one_each,
-    unlike_note,
+    ranks_float32,
+    shared_remarks,
 )
 from app.core.analysis.own_runs import best_and_latest, best_first, own_name
-from app.core.analysis.power import work_metric
-from app.core.analysis.published import comparable_rows
+from app.core.analysis.position import friend_answer, position
+from app.core.engines.choices import device_choices
 from app.core.external_results import ImportedResult
-from app.core.messages import sentence, text
-from app.core.metrics import headline_kind
+from app.core.messages import sentence
 from app.core.records import RunSummary
-from app.core.runs.current_network import current_card
+from app.core.report.formats.table_text import TABLE_FORMS
 from app.core.storage.database import Database
 from app.core.storage.imported_results import SHOWN_LIMIT, list_results
 from app.core.storage.queries import own_runs
@@ -41,28 +36,26 @@ from app.core.storage.runs import list_runs
 from app.core.titles import workload_title
 from app.gui.charts.bar_list import BarList
 from app.gui.charts.bars import bar_key
-from app.gui.pages.compare.filters import Filters, add_sections, combo, fill
+from app.gui.pages.compare.filters import Filters, combo, fill
 from app.gui.pages.compare.table import CompareTable
+from app.gui.run.workload_box import WorkloadBox
 from app.gui.services.bundle import Services
 from app.gui.services.removal import remove_imported
 from app.gui.services.tasks import Latest
-from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Button, Card, column, label, row, scrolled, title
-from app.gui.widgets.segments import Segments
-from workloads import CATALOGUE, STANDARD
+from app.gui.style.tokens import GAP_PX, LABEL_PX, TITLE_PX
+from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, label, row, scrolled, title
+from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES
 
-OWN_LIMITS = (5, 20, 100)
+OWN_LIMIT = 100
 SELECTED_LIMIT = 1_000  # number of runs to load, enough for all that can be shown
-# Special values: the best and the latest run, or the runs selected on another page.
-BEST_AND_LATEST, SELECTED = 0, -1
-ROW_PX, COMBO_MAX_PX = 96, 300
+ROW_PX, COMBO_MAX_PX = 64, 300
 _Answer: TypeAlias = "tuple[list[RunSummary], list[ImportedResult]]"
 LINES_LIMIT, NAMES_LIMIT = 4, 10
 
 
 class ComparePage(QWidget):
-    """Displays the user's runs and published results, fastest first."""
+    """Displays the user's runs and published results, fastest first, and says in words who is faster."""
 
     run_chosen = Signal(int)
     import_wanted = Signal()
@@ -83,6 +76,8 @@ class ComparePage(QWidget):
         self.table = CompareTable()
         self.nothing = label(sentence("compare_page.nothing"), muted=True)
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.answer = ElidedLabel("", TITLE_PX, QFont.Weight.DemiBold)
+        self.note = ClampedLabel(2, LABEL_PX)
         self.reasons = label(muted=True, wrap=True)
         self._lay_out()
         self._connect()
@@ -93,11 +88,14 @@ class ComparePage(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        workload = self.workload.currentData()
-        read = self._own_runs(workload, self.limit.currentData())
+        workload, selected = self.workload.currentData(), self._selected
 
         def look(database: Database) -> _Answer:
-            return read(database), list_results(database, workload, SHOWN_LIMIT)
+            if selected:
+                runs = [run for run in list_runs(database, ids=selected) if run.value is not None]
+            else:
+                runs = best_first(best_and_latest(own_runs(database, workload, OWN_LIMIT)))
+            return runs, list_results(database, workload, SHOWN_LIMIT)
 
         self._services.query(look, self._latest.only(self._on_found))
 
@@ -130,82 +128,55 @@ class ComparePage(QWidget):
             text = sentence(code, workload=workload_title(runs[0].workload)) if runs else sentence(code)
             self._services.notify(text, "caution", "", None)
             return
-        is_other = place != self.workload.currentIndex()
-        self._selected = tuple(run.id for run in runs[: OWN_LIMITS[-1]])
-        self._chosen_baseline = ""
-        for box in (self.workload, self.limit):
-            box.blockSignals(True)
         self.workload.setCurrentIndex(place)
-        self._fill_limits()
-        self.limit.setCurrentIndex(self.limit.count() - 1)
-        for box in (self.workload, self.limit):
-            box.blockSignals(False)
-        if is_other:
-            self._select_scale()
+        self._selected = tuple(run.id for run in runs[:OWN_LIMIT])
+        self._chosen_baseline = ""
         self.refresh()
-
-    def _fill_limits(self) -> None:
-        """Offer choices for the number of runs to show, including the selected runs if there are any."""
-        items: list[tuple[str, object]] = [(sentence("compare_page.best_and_latest"), BEST_AND_LATEST)]
-        items += [(sentence("compare_page.number_of_own", count=number), number) for number in OWN_LIMITS]
-        if self._selected:
-            items.append((sentence("compare_page.selected", count=len(self._selected)), SELECTED))
-        fill(self.limit, items)
-
-    def _own_runs(self, workload: str, limit: int) -> Callable[[Database], list[RunSummary]]:
-        selected = self._selected if limit == SELECTED else ()
-        if selected:
-            return lambda database: [run for run in list_runs(database, ids=selected) if run.value is not None]
-        if limit == BEST_AND_LATEST:
-            return lambda database: best_first(best_and_latest(own_runs(database, workload, OWN_LIMITS[-1])))
-        return lambda database: best_first(own_runs(database, workload, limit))
 
     def _make_controls(self) -> None:
         theme = self._services.theme
-        self.workload = combo(sentence("label.workload"), ())
-        add_sections(self.workload, _workload_sections())
-        self.workload.setCurrentIndex(self.workload.findData(STANDARD))
+        self.workload = WorkloadBox(self._services, lambda workload: not workload.is_demo)
         self.baseline = combo(sentence("compare_page.baseline"), ())
         self.baseline.setPlaceholderText(sentence("compare_page.no_baseline"))
-        self.rank = combo(
-            sentence("compare_page.rank_by"),
-            ((sentence("compare_page.by_speed"), False), (sentence("compare_page.by_work"), True)),
-        )
-        self.filters = Filters(theme, self)
-        self.limit = self.filters.limit
-        self._fill_limits()
-        self.limit.setCurrentIndex(0)
-        self.view = Segments(
-            theme,
-            sentence("share_dialog.show"),
-            (("bars", sentence("compare_page.bars")), ("table", sentence("label.table"))),
-        )
-        self.view.select("bars")
-        self.copy_button = Button(theme, sentence("compare_page.copy_table"), "copy", gives_way=True)
         self.import_button = Button(theme, sentence("button.import"), "folder-open", gives_way=True)
+        self.filters = Filters(self)
+        self.more_button = Button(theme, "", "ellipsis")
+        self.more_button.setAccessibleName(sentence("results_page.more"))
+        self.more = QMenu(self)
+        self.as_table = self._entry("label.table", self.draw, checkable=True)
+        self.by_work = self._entry("compare_page.by_work", self.draw, checkable=True)
+        self._entry("compare_page.filter", partial(self.filters.open_below, self.more_button))
+        copies = self.more.addMenu(sentence("compare_page.copy_table"))
+        for form in TABLE_FORMS:
+            copies.addAction(sentence(f"table_form.{form}"), partial(self.copy, form))
+        self.more_button.clicked.connect(self._open_more)
+
+    def _entry(self, code: str, do: object, *, checkable: bool = False) -> QAction:
+        entry = self.more.addAction(sentence(code))
+        entry.setCheckable(checkable)
+        (entry.toggled if checkable else entry.triggered).connect(do)
+        return entry
 
     def _lay_out(self) -> None:
         self.stack = QStackedWidget()
         for page in (scrolled(self.bar_list, None), self.table, self.nothing):
             self.stack.addWidget(page)
-        self.card = Card(sentence("headline.seconds_per_epoch_s"))
+        self.card = Card()
+        self.card.body.addWidget(self.answer)
         self.card.body.addWidget(self.stack, stretch=1)
+        self.card.body.addWidget(self.note)
         self.card.body.addWidget(self.reasons)
-        self.unlike = label(muted=True)
-        self.card.body.addWidget(self.unlike)
         self.drop_line = label(sentence("compare_page.drop"), muted=True)
         self.drop_line.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.drop_line.setObjectName("dropLine")
         self.card.body.addWidget(self.drop_line)
-        head = row(title(sentence("page.compare")), None, self.view, self.copy_button, self.import_button)
+        head = row(title(sentence("page.compare")), None, self.import_button, self.more_button)
         first = row(
             label(sentence("label.workload"), muted=True),
             self.workload,
             label(sentence("compare_page.baseline"), muted=True),
             self.baseline,
             None,
-            self.rank,
-            self.filters.button,
         )
         for number in (1, 3):
             first.setStretch(number, 1)
@@ -219,14 +190,10 @@ class ComparePage(QWidget):
 
     def _connect(self) -> None:
         self.workload.currentIndexChanged.connect(self._on_workload)
-        self.limit.currentIndexChanged.connect(self.refresh)
         self.baseline.activated.connect(self._on_baseline)
-        self.rank.currentIndexChanged.connect(self.draw)
         self.filters.changed.connect(self.draw)
         self.bar_list.slot_chosen.connect(lambda: self.run_wanted.emit(self.workload.currentData()))
-        self.view.chosen.connect(self.draw)
         self.bar_list.chosen.connect(self._on_bar)
-        self.copy_button.clicked.connect(self._on_copy)
         self.import_button.clicked.connect(self.import_wanted)
         self.bar_list.pointed.connect(self._on_pointed)
         bridge = self._services.bridge
@@ -234,25 +201,17 @@ class ComparePage(QWidget):
         for changed in (bridge.started, bridge.ended, bridge.refused, self._services.engines.changed):
             changed.connect(self.draw)
 
+    def _open_more(self) -> None:
+        self.more.popup(self.more_button.mapToGlobal(self.more_button.rect().bottomLeft()))
+
     def _on_bar(self, bar: Bar) -> None:
         if bar.run is not None:
             self.run_chosen.emit(bar.run.id)
 
     def _on_workload(self) -> None:
-        self._chosen_baseline = ""
-        if self._selected:
-            self._selected = ()
-            was_chosen = self.limit.currentData() == SELECTED
-            self._fill_limits()
-            self.limit.setCurrentIndex(0 if was_chosen else self.limit.currentIndex())
-        self._imported = []
-        self._select_scale()
+        self._chosen_baseline, self._selected, self._imported = "", (), []
         self._show_runs([])
         self.refresh()
-
-    def _select_scale(self) -> None:
-        is_rate = headline_kind(chart_metric(self.workload.currentData())).is_rate
-        self.filters.scale.select("linear" if is_rate else "log")
 
     def _on_baseline(self) -> None:
         self._chosen_baseline = self.baseline.currentData()
@@ -281,31 +240,44 @@ class ComparePage(QWidget):
     def _on_pointed(self, bar: Bar | None) -> None:
         self._pointed = bar
 
-    def _on_copy(self) -> None:
-        count = self.table.copy()
+    def copy(self, form: str) -> None:
+        """Copy the shown results as a table, in one of TABLE_FORMS."""
+        count = self.table.copy(form)
         self._services.notify(sentence("compare_page.rows_copied", count=count), "", "", None)
 
     def _run_problem(self) -> str:
-        """Return the message code of the reason why the workload can't be run now; "" if there is none."""
+        """Return the message code of the reason why a run now has no place; "" if there is none."""
         if self._services.bridge.is_running:
             return "compare_page.slot_busy"
-        engines = CATALOGUE[self.workload.currentData()].engines or tuple(ENGINES)
-        return "" if set(engines) & set(self._services.engines.installed) else "compare_page.slot_no_engine"
+        workload = self.workload.currentData()
+        engines = set(CATALOGUE[workload].engines or tuple(ENGINES)) & set(self._services.engines.installed)
+        if not engines:
+            return "compare_page.slot_no_engine"
+        machine = self._services.finder.machine
+        if machine is None or ranks_float32(workload):
+            return ""
+        has_gpu = any(
+            choice.gpu is not None
+            for choice in device_choices(self._services.engines.installed, machine, sorted(engines))
+        )
+        return "" if has_gpu else "compare_page.slot_only_16_bits"
 
     def _show_runs(self, runs: list[RunSummary]) -> None:
         self._runs = runs
         newest = runs[0] if runs else None
-        others, workload = (runs[1:], self._imported), self.workload.currentData()
-        self.all_bars = bars(workload, newest, *others, with_several=True)
-        self.rank.setVisible(bool(by_work(self.all_bars)))
-        if self.rank.isHidden():
-            self.rank.setCurrentIndex(0)
-        self.filters.several.setEnabled(any(bar.row is not None and bar.row.has_several for bar in self.all_bars))
+        workload = self.workload.currentData()
+        self.all_bars = bars(workload, newest, runs[1:], self._imported)
+        self.by_work.setVisible(bool(by_work(self.all_bars)))
+        if not self.by_work.isVisible():
+            self.by_work.setChecked(False)
         self._fill_baselines()
         self.filters.show_years(self.all_bars)
         reasons = _reasons(runs, left_out_imports(workload, newest, self._imported))
         self.reasons.setText("\n".join(reasons))
         self.reasons.setVisible(bool(reasons))
+        place = position(newest, chart=self.all_bars) if newest is not None else None
+        self.answer.show_text(friend_answer(self.all_bars) or place or "")
+        self.answer.setVisible(bool(self.answer.text()))
         self.draw()
 
     def _fill_baselines(self) -> None:
@@ -320,61 +292,31 @@ class ComparePage(QWidget):
 
     def draw(self, *_: object) -> None:
         """Show the bars that match the filters, and always the user's newest run."""
-        by_joule = bool(self.rank.currentData())
-        all_bars = by_work(self.all_bars) if by_joule else self.all_bars
-        shown = [bar for bar in all_bars if self.filters.fits(bar)]
+        all_bars = by_work(self.all_bars) if self.by_work.isChecked() else self.all_bars
+        chart = [bar for bar in all_bars if self.filters.fits(bar)]
         if not self.filters.conditions.currentData():
-            shown = one_each(shown)
+            chart = one_each(chart)
         wanted = self.baseline.currentData()
         baseline = next((bar for bar in all_bars if bar_key(bar) == wanted), None)
-        metric = chart_metric(self.workload.currentData(), self._runs[0] if self._runs else None)
-        self.card.heading.setText(headline_kind(work_metric(metric) if by_joule else metric).label)
         problem = self._run_problem()
-        slot = sentence("compare.you"), sentence(problem or "compare_page.run_to_see_rank")
-        as_table, log = self.view.value == "table", self.filters.scale.value == "log"
-        self.bar_list.show_bars(
-            shown, baseline, log=log, slot=None if self._runs else slot, slot_opens=not problem
-        )
-        self.table.rows.show_bars(shown, baseline)
-        self.stack.setCurrentIndex(2 if not shown else 1 if as_table else 0)
-        parts = [] if as_table else [sentence("compare_page.log_scale" if log else "compare_page.linear_scale")]
-        is_rate = by_joule or headline_kind(metric).is_rate
-        parts.insert(0, sentence("compare.higher_is_better" if is_rate else "compare.lower_is_better"))
-        if baseline is not None:
-            if baseline.kind == "you":
-                code = "compare_page.times_work_of_this" if by_joule else "compare_page.times_as_this"
-                parts.append(sentence(code))
-            else:
-                code = "compare_page.times_the_work" if by_joule else "compare_page.times_as_fast"
-                parts.append(sentence(code, baseline=baseline_name(baseline)))
-        self.card.note.show_text(" · ".join(parts))
-        unlike = unlike_note(shown)
-        self.unlike.setText("" if unlike is None or as_table else text(unlike))
-        self.unlike.setVisible(bool(self.unlike.text()))
-        self.filters.scale.setEnabled(not as_table)
-        self.copy_button.setEnabled(bool(shown))
-
-
-def _workload_sections() -> dict[str, list[tuple[str, object]]]:
-    """Return the titles and IDs of the workloads, sorted by their newest published hardware, newest first."""
-    names = [name for name, workload in CATALOGUE.items() if not workload.is_demo]
-    cards = {name: current_card(name) for name in names}
-    sections: dict[str, list[tuple[str, object]]] = {
-        sentence("compare_page.cards_up_to", card=card): []
-        for card in sorted(filter(None, set(cards.values())), reverse=True)
-    }
-    for name in names:
-        card = cards[name]
-        if card:
-            heading = sentence("compare_page.cards_up_to", card=card)
-        else:
-            heading = sentence(f"compare_page.{'older_hardware' if comparable_rows(name) else 'none_published'}")
-        sections.setdefault(heading, []).append((workload_title(name), name))
-    return sections
+        slot = sentence("compare.you"), sentence(problem or "compare_page.run_to_see_place")
+        # A remark that all published bars have in common is stated once, below the chart.
+        common = shared_remarks(chart)
+        brief = [
+            replace(bar, remarks=tuple(r for r in bar.remarks if r not in common), apart=0)
+            if bar.row is not None and common
+            else bar
+            for bar in chart
+        ]
+        self.bar_list.show_bars(brief, baseline, slot=None if self._runs else slot, slot_opens=not problem)
+        self.table.rows.show_bars(chart, baseline)
+        self.stack.setCurrentIndex(2 if not chart else 1 if self.as_table.isChecked() else 0)
+        more = (remark for remark in common if not remark.isdecimal())  # the note states the years itself
+        self.note.show_text(" · ".join((chart_note(chart, baseline), *more)) if chart else "")
 
 
 def _reasons(runs: Sequence[RunSummary], imported: Sequence[tuple[str, str]]) -> list[str]:
-    refused = [*(left_out(runs[0], with_several=True) if runs else []), *imported]
+    refused = [*(left_out(runs[0]) if runs else []), *imported]
     for other in runs[1:]:
         reason = run_refusal(runs[0], other)
         if reason is not None:

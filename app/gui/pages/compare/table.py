@@ -13,8 +13,8 @@ from app.core.analysis.compare import Bar
 from app.core.analysis.published import disagreement
 from app.core.formats import format_ratio
 from app.core.messages import sentence
-from app.core.metrics import headline_kind
 from app.core.records import RunSummary
+from app.core.report.formats.table_text import table_text
 from app.gui.charts.bars import bar_key
 from app.gui.style.theme import font
 from app.gui.style.tokens import TEXT_PX
@@ -34,6 +34,7 @@ COLUMNS = (
     Column("heading.source", 200),
     Column("heading.notes"),
 )
+COPIED = 8  # columns up to the precision
 ROW_PX = 34
 
 
@@ -99,13 +100,12 @@ class CompareTable(QTableView):
         keys = QKeySequence(QKeySequence.StandardKey.Copy)
         QShortcut(keys, self, self.copy, context=Qt.ShortcutContext.WidgetShortcut)
 
-    def copy(self) -> int:
-        """Copy the selected rows, or all if none are selected, and return their number."""
+    def copy(self, form: str = "spreadsheet") -> int:
+        """Copy the selected rows, or all if none are selected, and return their number. Sources aren't copied."""
         chosen = sorted(index.row() for index in self.selectionModel().selectedRows())
         rows = [self.rows.rows[number] for number in chosen] or self.rows.rows
-        lines = [[sentence(column.heading) for column in COLUMNS], *(row.texts for row in rows)]
-        text = "\n".join("\t".join(" ".join(cell.split()) for cell in line) for line in lines)
-        QGuiApplication.clipboard().setText(text + "\n")
+        heads = [sentence(column.heading) for column in COLUMNS[:COPIED]]
+        QGuiApplication.clipboard().setText(table_text(heads, (row.texts[:COPIED] for row in rows), form))
         return len(rows)
 
 
@@ -144,8 +144,7 @@ def _row(bar: Bar, baseline: Bar | None) -> Row:
     )
     keys: list[float | str] = [text.casefold() for text in texts]
     # Unknown values get the lowest key, so that they are last when the best are first.
-    fastest_first = -bar.value if headline_kind(bar.metric).is_rate else bar.value
-    keys[1], keys[2], keys[4], keys[6] = fastest_first, ratio or 0.0, year or 0, batch or 0
+    keys[1], keys[2], keys[4], keys[6] = -bar.speed, ratio or 0.0, year or 0, batch or 0
     return Row(texts, tuple(keys), bar.kind == "you")
 
 

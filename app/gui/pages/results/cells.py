@@ -1,9 +1,7 @@
 """The texts in the cells of the results table."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-
-from PySide6.QtGui import QGuiApplication
 
 from app.core.analysis.headline import value_text
 from app.core.analysis.own_runs import run_name
@@ -14,12 +12,7 @@ from app.core.metrics import format_value, headline_kind
 from app.core.plans.kind import Answer, workloads_title
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
-from app.core.report.run_texts import plain_reason
-from app.core.storage.database import Database
-from app.core.storage.runs import list_runs
 from app.core.titles import data_title, preset_title, status_title, verdict_title, workload_title
-from app.gui.pages.results.columns import COLUMNS
-from app.gui.services.bundle import Services
 from workloads import CATALOGUE
 from workloads.engines.registry import engine_title
 
@@ -30,12 +23,6 @@ def cell_text(run: RunSummary, key: str) -> str:
         return writer(run)
     value = getattr(run, key)
     return "n/a" if value is None else str(value)
-
-
-def table_text(runs: Iterable[RunSummary]) -> str:
-    lines = ["\t".join(sentence(column.heading) for column in COLUMNS.values())]
-    lines += ["\t".join(cell_text(run, key) for key in COLUMNS) for run in runs]
-    return "\n".join(lines)
 
 
 def _title(run: RunSummary) -> str:
@@ -100,7 +87,7 @@ def group_row(group: Group, answer: Answer, shown: int) -> GroupRow:
     texts = {
         "id": sentence("results_page.runs", count=shown),
         "started_at": local_time(group.created_at),
-        "workload": workloads_title(group),
+        "workload": f"{kind.name(group)} · {workloads_title(group)}",
         "value": answer.headline,
         "verdict": verdict_title(answer.verdict),
         "spread_pct": "–" if between_pct is None else f"{between_pct:.1f} %",
@@ -121,10 +108,6 @@ def _common(texts: Iterable[str]) -> str:
     return different.pop() if len(different) == 1 else "–"
 
 
-def reasons_text(run: RunSummary) -> str:
-    return ", ".join(plain_reason(code) for code in (run.reasons or "").split())
-
-
 _WRITERS: dict[str, Callable[[RunSummary], str]] = {
     "started_at": lambda run: local_time(run.started_at),
     "workload": _title,
@@ -139,15 +122,3 @@ _WRITERS: dict[str, Callable[[RunSummary], str]] = {
     "engine": lambda run: engine_title(run.engine),
     "comment": lambda run: run.comment or "",
 }
-
-
-def copy_rows(services: Services, ids: Sequence[int]) -> None:
-
-    def read(database: Database) -> str:
-        return table_text(list_runs(database, ids=ids))
-
-    def done(text: str) -> None:
-        QGuiApplication.clipboard().setText(text)
-        services.notify(sentence("results_page.copied", count=len(ids)), "", "", None)
-
-    services.query(read, done)

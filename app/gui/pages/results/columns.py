@@ -44,7 +44,7 @@ _SHRINKING = (("device", 66), ("workload", 88), ("comment", NAME_MIN_PX))
 CELL_PX, HEADING_PX = 27, 28
 TRIANGLE_PX = 22  # with its margin; precedes the time of a group
 # Workloads of other versions may have any name.
-WIDEST_PX = 260
+WIDEST_PX = 340
 
 
 def _longest() -> dict[str, tuple[str, ...]]:
@@ -64,7 +64,9 @@ def _longest() -> dict[str, tuple[str, ...]]:
 
 def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics, *, has_groups: bool) -> dict[str, int]:
     """Return the width in pixels that each column needs for its heading and typical texts."""
-    texts = _longest() | {"workload": tuple(workload_title(workload)[:60] for workload in workloads)}
+    titles = tuple(workload_title(workload)[:60] for workload in workloads)
+    kinds = [f"{sentence('group.kind_engines')} · {name}" for name in titles] if has_groups else []
+    texts = _longest() | {"workload": (*titles, *kinds)}
     widths = {}
     for key, column in COLUMNS.items():
         fonts = QFontMetrics(tabular_font(TEXT_PX)) if column.is_number else metrics

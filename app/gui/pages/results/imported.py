@@ -128,10 +128,10 @@ class ImportedCard(Card):
             return
         self._asked += 1
         number = self._asked
-        words, workload = self._filters.search.text().casefold().split(), self._filters.workload.currentData()
+        words = self._filters.search.text().casefold().split()
 
         def look(database: Database) -> _Answer:
-            results = list_results(database, workload, ROWS_LIMIT)
+            results = list_results(database, limit=ROWS_LIMIT)
             return number, [each for each in results if _has(each, words)]
 
         self._services.query(look, self._show)

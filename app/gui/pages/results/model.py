@@ -12,12 +12,13 @@ from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.plans.registry import kind_of
 from app.core.records import RunSummary
+from app.core.report.formats.run_table import cautions_text
 from app.core.storage.database import Database
 from app.core.storage.groups import load_groups
 from app.core.storage.imported_results import has_results
 from app.core.storage.queries import History, Query, find_history, set_comment
 from app.core.storage.runs import list_runs
-from app.gui.pages.results.cells import GroupRow, cell_text, group_row, reasons_text
+from app.gui.pages.results.cells import GroupRow, cell_text, group_row
 from app.gui.pages.results.columns import COLUMNS, COMMENT, KEYS, STARTED
 from app.gui.services.bundle import Services
 from app.gui.style.icons import icon
@@ -213,9 +214,8 @@ class RunsModel(TableModel):
         if (key, descending) != (self.query.sort, self.query.descending):
             self.ask(replace(self.query, sort=key, descending=descending))
 
-    def filter(self, **changes: Any) -> None:
-        """Filter the runs by text, workload or status."""
-        query = replace(self.query, **changes)
+    def filter(self, text: str) -> None:
+        query = replace(self.query, text=text)
         if query != self.query:
             self.ask(query)
 
@@ -282,7 +282,7 @@ class RunsModel(TableModel):
             return None
         text = cell_text(run, key)
         if role == Qt.ItemDataRole.ToolTipRole:
-            behind = {"status": run.error_message, "verdict": reasons_text(run)}.get(key)
+            behind = {"status": run.error_message, "verdict": cautions_text(run)}.get(key)
             return plain_tip(behind or text)
         return text
 

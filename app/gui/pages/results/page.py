@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.errors import UsageError
@@ -13,11 +13,12 @@ from app.core.plans.kind import Answer
 from app.core.plans.registry import kind_of
 from app.core.plans.rerun import check_again, plan_of_group, plan_of_run
 from app.core.records import Group, Plan, Run
+from app.core.report.formats.run_table import text_of
+from app.core.report.formats.table_text import TABLE_FORMS
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
-from app.core.storage.runs import load_run
+from app.core.storage.runs import list_runs, load_run
 from app.core.verdict.judged_run import JudgedRun
-from app.gui.pages.results.cells import copy_rows
 from app.gui.pages.results.commands import RunCommands
 from app.gui.pages.results.filters import IMPORTED, Filters
 from app.gui.pages.results.group_detail import GroupDetail
@@ -197,8 +198,19 @@ class ResultsPage(QWidget):
             self._with_run(self.result_actions.copy_text)
         elif self.group is not None:
             self.result_actions.copy_group(self.group)
-        elif ids := self.selected_ids():
-            copy_rows(self._services, ids)
+        else:
+            self.copy_rows("spreadsheet")
+
+    def copy_rows(self, form: str) -> None:
+        """Copy the selected runs as a table, in one of TABLE_FORMS."""
+        ids = self.selected_ids()
+
+        def done(text: str) -> None:
+            QGuiApplication.clipboard().setText(text)
+            self._services.notify(sentence("results_page.copied", count=len(ids)), "", "", None)
+
+        if ids:
+            self._services.query(lambda database: text_of(list_runs(database, ids=ids), form), done)
 
     def copy_picture(self) -> None:
         self._with_run(self.result_actions.copy_picture)
@@ -274,11 +286,12 @@ class ResultsPage(QWidget):
             "delete": self.delete,
         }
         self.commands = RunCommands(theme, self.table, self._handlers, with_keys=("copy", "rename", "delete"))
-        self.commands.menu.addSeparator()
+        copies = self.commands.menu.addMenu(sentence("compare_page.copy_table"))
+        for form in TABLE_FORMS:
+            copies.addAction(sentence(f"table_form.{form}"), partial(self.copy_rows, form))
         self.commands.menu.addMenu(self.table.column_menu)
         button = self.commands.button
-        self.open_button, self.compare_button = button("open"), button("compare")
-        self.copy_button, self.share_button, self.delete_button = button("copy"), button("share"), button("delete")
+        self.share_button, self.delete_button = button("share"), button("delete")
         self.export_button = Button(theme, sentence("results_page.export_all"), "file-down", gives_way=True)
         self.export_button.clicked.connect(self.export)
         self.first_button = Button(theme, sentence("menu.run"), "play", kind="primary")
@@ -291,16 +304,9 @@ class ResultsPage(QWidget):
         self._rows_or_none = QStackedWidget()
         self._rows_or_none.addWidget(self._table_page)
         self._rows_or_none.addWidget(self._empty)
-        buttons = (
-            self.open_button,
-            self.compare_button,
-            self.share_button,
-            self.copy_button,
-            self.export_button,
-            self.delete_button,
-        )
+        buttons = (self.share_button, self.export_button, self.delete_button)
         head = row(title(sentence("page.results")), self.count, None, *buttons)
-        self._of_own = (*buttons, self.count, self._rows_or_none, self.filters.status)
+        self._of_own = (*buttons, self.count, self._rows_or_none)
         overview = QWidget()
         whole = column(head, self.filters, self._rows_or_none, self.imported, spacing_px=GAP_PX + 4)
         whole.setStretch(2, 1)
@@ -314,7 +320,7 @@ class ResultsPage(QWidget):
         layout.addWidget(self._stack)
 
     def _connect(self) -> None:
-        self.filters.changed.connect(lambda: self.model.filter(**self.filters.values()))
+        self.filters.changed.connect(lambda: self.model.filter(self.filters.search.text()))
         self.filters.source_chosen.connect(self._on_source)
         self.imported.opened.connect(self._on_imported)
         self.imported_detail.left.connect(self._show_table)

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.errors import UsageError
-from app.core.formats import format_within
 from app.core.messages import sentence
 from app.core.plans.suite.definition import SUITE_1, SUITES
 from app.core.plans.suite.export import suite_as_dict, suite_export
@@ -155,8 +154,7 @@ def test_a_score_with_a_wide_interval_is_no_better_than_a_caution(
     result = load_suite(database, group_id)
     assert (result.verdict, result.is_wide) == ("caution", True)
     assert {part.verdict for part in result.parts} == {"valid"}
-    half_pct = format_within(sure(sure(result.total).half_pct))
-    assert said("short.verdict.interval_wide", half_pct=half_pct).is_in(verdict_texts(result)[0])
+    assert sentence("suite.rough") in verdict_texts(result)[0]
 
 
 def test_a_score_is_never_told_without_engine_device_precision_and_verdict(plan: Plan, store: Store) -> None:

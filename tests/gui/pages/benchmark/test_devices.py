@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QCheckBox
 
 from app.core.messages import sentence
@@ -45,7 +44,7 @@ def offered(driver: Driver) -> list[str]:
 
 
 def choose(driver: Driver, workload: str) -> None:
-    driver.page.setup.workload.choose(workload)
+    driver.page.setup.choose(workload)
 
 
 def asked(driver: Driver) -> tuple[str, str, bool]:
@@ -54,7 +53,7 @@ def asked(driver: Driver) -> tuple[str, str, bool]:
 
 
 def compiled(driver: Driver) -> QCheckBox:
-    boxes = driver.page.setup.form.findChildren(QCheckBox)
+    boxes = driver.page.setup.form.rest.findChildren(QCheckBox)
     return next(box for box in boxes if box.accessibleName() == "Compiled")
 
 
@@ -143,16 +142,16 @@ def test_what_always_compiles_keeps_its_box_checked(driver: Driver, on_computer:
 
 
 def test_the_time_is_that_of_the_engine(driver: Driver, on_computer: Callable[..., None]) -> None:
-    setup, standard = driver.page.setup, driver.page.setup.presets["standard"]
+    setup = driver.page.setup
     on_computer("Linux 6.1", torch="cpu")
     machine = driver.machine
     with Database(driver.services.paths.database) as database:
         store(database, machine, 65.0, 60.0, 60.0, device="cpu")
         store(database, machine, 130.0, 120.0, 120.0, device="cpu", engine="torch")
     setup.device.select("torch", "cpu")
-    driver.until(lambda: "about 20 min" in standard.accessibleName())
+    driver.until(lambda: "about 20 min" in driver.length_text())
     setup.device.select("tensorflow", "cpu")
-    driver.until(lambda: "about 10 min" in standard.accessibleName())
+    driver.until(lambda: "about 10 min" in driver.length_text())
 
 
 def test_a_card_that_another_engine_could_use_is_one_click_from_its_installation(
@@ -177,12 +176,9 @@ def test_a_card_that_an_installed_engine_could_use_is_one_click_away(
     assert not row.help_text.isVisible()
     setup.device.select("tensorflow", "cpu")
     assert said("setup.gpu_runs_with", engine="PyTorch", gpu="RTX 5070").is_all_of(row.help_text.whole_text)
-    place = setup.advanced_button.y()
     driver.press(row.help_button)
     assert asked(driver) == ("torch", "gpu:0", False)
     assert not row.help_text.isVisible()
-    QCoreApplication.sendPostedEvents()  # which lay the form out again
-    assert setup.advanced_button.y() == place
     setup.device.select("torch", "cpu")  # which the user seems to want
     assert not row.help_text.isVisible()
 
@@ -255,7 +251,7 @@ def test_pytorch_and_jax_run_with_the_mouse(driver: Driver, installed_engines: P
     driver.services.engines.look()
     driver.until(lambda: set(driver.services.engines.installed) == {"tensorflow", "torch", "jax"})
     choose(driver, "mnist_mlp")
-    driver.press(setup.presets["standard"])
+    setup.choose_length("standard")
     for engine, title in (("torch", "PyTorch"), ("jax", "JAX")):
         setup.form.set_value("epochs", 1)
         setup.form.set_value("steps", 3)
@@ -275,7 +271,7 @@ def test_all_engines_run_in_turn_and_it_says_which_is_fastest(
     assert "all_engines" not in setup.form.values()  # there is only one
     on_computer("Linux 6.1", jax="cpu")  # its packages are empty: it fails at once
     choose(driver, "demo")
-    setup.presets["standard"].setChecked(True)
+    setup.choose_length("standard")
     for name, value in (("epochs", 2), ("step_s", 0.001), ("all_engines", True)):
         setup.form.set_value(name, value)
     ended: list[int] = []

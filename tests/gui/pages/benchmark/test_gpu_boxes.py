@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from app.core.messages import sentence
@@ -23,7 +22,7 @@ NETWORK = CATALOGUE["mnist_mlp"]
 def setup(driver: Driver) -> SetupView:
     driver.become(os_name="Linux 6.1", architecture="x86_64", gpus=(CARD,) * 3)
     setup = driver.page.setup
-    setup.workload.choose(NETWORK.id)
+    setup.choose(NETWORK.id)
     setup.advanced_button.setChecked(True)
     return setup
 
@@ -34,9 +33,7 @@ def asked(setup: SetupView) -> tuple[str, dict[str, Any]]:
 
 
 def click(driver: Driver, number: int) -> None:
-    driver.qtbot.mouseClick(  # type: ignore[no-untyped-call]
-        driver.page.setup.gpus.boxes[number], Qt.MouseButton.LeftButton
-    )
+    driver.page.setup.gpus.boxes[number].click()
 
 
 def locked(boxes: GpuBoxes) -> list[int]:
@@ -49,7 +46,6 @@ def test_a_run_has_exactly_the_checked_cards(driver: Driver, setup: SetupView) -
     assert (setup.gpus.checked, asked(setup)) == ((0,), ("auto", {}))
     click(driver, 2)
     assert asked(setup) == ("gpu:0", {"devices": 2, "gpus": "0,2"})
-    assert sentence("setup.gpus_chosen", gpus=[0, 2]) in setup.conditions.whole_text.split(" · ")
     assert setup.run_button.isEnabled()
     click(driver, 1)
     assert not setup.run_button.isEnabled()  # they can't share the batch equally
@@ -80,13 +76,13 @@ def test_another_device_checks_its_card_only(driver: Driver, setup: SetupView) -
     assert (setup.gpus.checked, asked(setup)) == ((1,), ("gpu:1", {}))
     click(driver, 0)
     assert asked(setup) == ("gpu:0", {"devices": 2})
-    setup.workload.choose("cifar10_cnn")  # the cards are kept, like the device
+    setup.choose("cifar10_cnn")  # the cards are kept, like the device
     assert asked(setup) == ("gpu:0", {"devices": 2})
 
 
 def test_a_workload_that_needs_two_gets_them(driver: Driver, setup: SetupView) -> None:
     setup.device.select("tensorflow", "gpu:2")
-    setup.workload.choose("all_reduce")
+    setup.choose("all_reduce")
     assert (setup.gpus.checked, locked(setup.gpus)) == ((0, 2), [0, 2])
     assert setup.gpus.boxes[2].accessibleDescription() == sentence("setup.least_gpus", count=2)
     assert asked(setup) == ("gpu:0", {"devices": 2, "gpus": "0,2"})

@@ -20,7 +20,7 @@ def one_more(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_forms_have_its_editor(driver: Driver) -> None:
     window = driver.window
     setup = window.benchmark.setup
-    setup.workload.choose("mnist_cnn")
+    setup.choose("mnist_cnn")
     setup.form.set_value("autotune", "off")
     assert setup.spec().settings == {"autotune": False}
     window.show_page("ab")

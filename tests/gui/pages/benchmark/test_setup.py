@@ -1,6 +1,5 @@
 """What is chosen before a run: the form that declarations make, the estimate, and getting the real data."""
 
-import itertools
 import os
 import threading
 from collections.abc import Callable
@@ -15,7 +14,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDoubleSpinBox,
     QFileDialog,
-    QLabel,
     QScrollArea,
     QSpinBox,
     QWidget,
@@ -26,12 +24,13 @@ from app.core.messages import Message, format_time_left, sentence
 from app.core.paths import Paths
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s, trash_runs
+from app.core.titles import workload_title
 from app.gui.pages.benchmark import dataset_row
 from app.gui.pages.benchmark import setup as setup_view
 from app.gui.pages.benchmark.dataset_row import DatasetRow
 from app.gui.pages.benchmark.known_hardware import KnownHardware
 from app.gui.pages.benchmark.parameter_form import ParameterForm
-from app.gui.widgets.basics import plain_tip
+from app.gui.pages.benchmark.setup import SetupView
 from app.gui.widgets.editors import FolderEdit
 from tests.core.datasets.server import Server, halted
 from tests.core.storage.storing import in_database, store
@@ -42,22 +41,18 @@ from workloads import CATALOGUE, STANDARD
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import ParameterValue, RunSpec
-from workloads.protocol.telemetry import Telemetry
 
 NOTCH = 120
 
 
 def choose(driver: Driver, workload: str) -> None:
-    driver.page.setup.workload.choose(workload)
+    driver.page.setup.choose(workload)
 
 
-def told_time(
-    driver: Driver, code: str, minutes: int | None = None, *, epochs: int | None = None
-) -> Callable[[], bool]:
-    """Return what tells whether the form says a run's time so, and of its epochs if these are given."""
-    shown = {"duration_s": format_time_left(60.0 * minutes)} if minutes else {}
-    shown |= {"length": sentence("share.epochs", count=epochs)} if epochs else {}
-    return lambda: said(code, **shown).is_in(driver.page.setup.presets["standard"].accessibleName())
+def told_time(driver: Driver, minutes: int | None = None, *, epochs: int = 10) -> Callable[[], bool]:
+    """Return what tells whether the form says a Standard run's time or, if that is unknown, its epochs."""
+    shown = format_time_left(60.0 * minutes) if minutes else sentence("share.epochs", count=epochs)
+    return lambda: shown in driver.length_text() and shown in driver.page.setup.cards["standard"].accessibleName()
 
 
 def turn_wheel(widget: QWidget, *, up: bool = False) -> None:
@@ -69,9 +64,9 @@ def turn_wheel(widget: QWidget, *, up: bool = False) -> None:
 def test_the_form_is_made_from_declarations(driver: Driver) -> None:
     driver.choose_demo("crash", step_s=0.25)
     form = driver.page.setup.form
-    outcome = next(box for box in form.findChildren(QComboBox) if box.accessibleName() == "Outcome")
+    outcome = next(box for box in form.rest.findChildren(QComboBox) if box.accessibleName() == "Outcome")
     assert [outcome.itemText(number) for number in range(3)] == ["ok", "fail", "out_of_memory"]
-    step = form.findChildren(QDoubleSpinBox)[0]
+    step = form.rest.findChildren(QDoubleSpinBox)[0]
     assert (step.minimum(), step.maximum(), step.suffix()) == (0.0, 60.0, " s")
     spec = driver.page.setup.spec()
     assert spec.parameters == {"outcome": "crash", "step_s": 0.25}
@@ -91,72 +86,27 @@ def test_all_settings_reach_the_spec(driver: Driver) -> None:
     spec = setup.spec()
     assert {name: getattr(spec, name) for name in wanted} == wanted
     assert (spec.seed, spec.device) == (9, "cpu")
-    driver.press(setup.presets["quick"])
+    setup.choose_length("quick")
     assert (setup.spec().preset, setup.spec().epochs, setup.spec().steps) == ("quick", 1, None)
 
 
-def test_sustained_is_offered_where_there_is_something_to_sustain(driver: Driver) -> None:
+def test_only_lengths_that_make_a_difference_are_offered(driver: Driver) -> None:
     setup = driver.page.setup
-    sustained = setup.presets["sustained"]
-    assert sustained.accessibleName() == sentence(
-        "preset.with_note", preset=sentence("preset.sustained"), note=sentence("preset.sustained_note")
-    )
     setup.form.set_value("epochs", 3)
     setup.form.set_value("steps", 7)
-    driver.press(sustained)
+    setup.choose_length("sustained")
     assert (setup.spec().preset, setup.spec().epochs, setup.spec().steps) == ("sustained", 1, None)
     for kind in ("limits", "storage"):
         choose(driver, next(workload.id for workload in CATALOGUE.values() if workload.kind == kind))
-        assert not sustained.isEnabled()
-        assert sustained.toolTip() == plain_tip(sentence("preset.not_sustained"))
-        assert setup.presets["standard"].isChecked()
-    choose(driver, "cifar10_keras_cnn")
-    assert sustained.isEnabled()
-    assert sustained.toolTip() == ""
+        assert [setup.length.itemData(place) for place in range(setup.length.count())] == ["quick"]
+        assert setup.preset == "quick"
 
 
-def test_a_preset_from_the_settings_that_cannot_be_run_is_replaced(driver: Driver) -> None:
-    setup = driver.page.setup
-    driver.services.preferences.change(preset="sustained")
-    assert setup.spec().preset == "sustained"
-    driver.services.preferences.change(preset="quick")
-    choose(driver, "matmul")
-    driver.services.preferences.change(preset="sustained")
-    assert setup.spec().preset == "standard"
-
-
-def test_the_machine_keeps_its_name_however_many_parts_it_has(driver: Driver) -> None:
-    finder, setup = driver.services.finder, driver.page.setup
-    assert finder.machine is not None
-    driver.window.resize(1440, 900)
-    name = "AMD Ryzen Threadripper PRO 7995WX 96-Cores"
+def test_the_computer_is_one_line(driver: Driver) -> None:
     gpu = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=12_282 * 2**20)
-    finder.machine = replace(finder.machine, cpu_name=name, gpus=(gpu,) * 2, os_name="Linux", virtual_machine=None)
-    finder.found.emit()
-    driver.until(lambda: len(setup.facts.shown_facts) == 5)
-    driver.until(lambda: setup.machine_name.text() == name)
-    assert setup.facts.shown_facts[2:4] == ["RTX 4070 · 12 GB"] * 2
-    finder.machine = replace(finder.machine, gpus=(gpu,) * 8)
-    finder.found.emit()
-    shown, row_px = setup.facts.shown_facts, setup.facts.width()
-    assert 3 <= len(shown) < 11
-    pills = [pill for pill in setup.facts.findChildren(QWidget) if not pill.isHidden()]
-    places = sorted((pill.x(), pill.x() + pill.width()) for pill in pills)
-    assert all(end < start for (_, end), (start, _) in itertools.pairwise(places))
-    assert places[-1][1] <= row_px
-    assert f"+{11 - len(shown)}" in [pill.text() for pill in setup.facts.findChildren(QLabel)]
-    assert "Linux" in setup.facts.toolTip()
-
-
-def test_all_choices_are_seen_in_a_small_window_even_with_cautions(driver: Driver) -> None:
-    setup = driver.page.setup
-    driver.window.resize(1024, 600)
-    scroll = only(QScrollArea, setup.findChild(QScrollArea))
-    driver.until(lambda: not setup.preflight.is_checking)
-    setup.preflight.show_telemetry((Telemetry(on_battery=True, other_cpu_pct=34.0, steal_pct=20.0),) * 2)
-    driver.until(lambda: scroll.verticalScrollBar().maximum() == 0)
-    assert setup.summary.text() == setup.summary.whole_text
-    assert setup.summary.whole_text.endswith("for validation.")
+    driver.become(cpu_name="AMD Ryzen 7 7800X3D 8-Core Processor", gpus=(gpu,) * 2, memory_bytes=32 * 2**30)
+    parts = "2 × RTX 4070 · Ryzen 7 7800X3D · 32 GB"
+    assert said("setup.machine", parts=parts).is_all_of(driver.page.setup.machine_line.whole_text)
 
 
 def test_a_place_is_kept_for_this_computer(driver: Driver) -> None:
@@ -168,10 +118,10 @@ def test_a_place_is_kept_for_this_computer(driver: Driver) -> None:
 
 def test_the_form_begins_at_its_first_line_and_tab_scrolls_to_where_it_goes(driver: Driver) -> None:
     setup = driver.page.setup
-    driver.window.resize(1024, 600)
-    driver.press(setup.advanced_button)
-    first, bar = setup.networks["standard"], setup.form_area.verticalScrollBar
-    driver.until(lambda: bar().maximum() > 0)
+    driver.window.resize(800, 480)
+    driver.open_settings()
+    first, bar = setup.length, setup.form_area.verticalScrollBar
+    driver.until(lambda: bar().maximum() > 100)
     bar().setValue(bar().maximum())
     assert first.visibleRegion().isEmpty()
     driver.window.side_bar.setFocus()
@@ -180,21 +130,17 @@ def test_the_form_begins_at_its_first_line_and_tab_scrolls_to_where_it_goes(driv
         if QApplication.focusWidget() is first:
             break
     assert not first.visibleRegion().isEmpty()
-    bar().setValue(bar().maximum())
-    driver.page.choose()
-    assert bar().value() == 0
 
 
 def test_the_wheel_scrolls_and_changes_only_what_has_the_focus(driver: Driver) -> None:
     setup = driver.page.setup
     driver.window.resize(1024, 700)
-    driver.press(setup.advanced_button)
+    driver.open_settings()
     setup.run_button.setFocus()
     scroll = only(QScrollArea, setup.findChild(QScrollArea))
     bar = scroll.verticalScrollBar()
     driver.until(lambda: bar.maximum() > 0)
-    spins, combos = setup.form.findChildren(QSpinBox), setup.form.findChildren(QComboBox)
-    editors: list[QWidget] = [setup.device, setup.dataset.choice, *spins, *combos]
+    editors: list[QWidget] = [*setup.more.findChildren(QSpinBox), *setup.more.findChildren(QComboBox)]
     for name in ("steps", "threads", "seed"):
         setup.form.set_value(name, 9)  # which the wheel could change up and down
     before = (setup.spec(), setup.device.currentIndex(), setup.dataset.choice.currentIndex())
@@ -212,77 +158,88 @@ def test_the_wheel_scrolls_and_changes_only_what_has_the_focus(driver: Driver) -
     assert (setup.device.currentIndex() > 0, bar.value()) == (True, 0)
 
 
-def test_the_first_screen_has_two_networks_and_asks_for_nothing_else(driver: Driver) -> None:
+def test_the_first_screen_has_three_cards_and_asks_for_nothing_else(driver: Driver) -> None:
     setup = driver.page.setup
-    driver.until(lambda: setup.networks["current"].accessibleName() != "")
-    assert setup.networks["standard"].isChecked()
-    assert not any(each.isVisible() for each in (setup.workload, setup.device, setup.dataset, setup.form))
-    assert said("setup.data_synthetic").is_in(setup.conditions.whole_text)
-    driver.press(setup.networks["current"])
+    quick, current, suite = setup.cards.values()
+    driver.until(lambda: said("setup.current_title_cpu").begins(current.accessibleName()))
+    assert quick.isChecked()
+    assert not any(each.isVisible() for each in (setup.device, setup.length, setup.dataset, setup.form))
+    driver.press(current)
     assert setup.chosen_workload.id == "resnet50_224"
-    assert said("setup.against", card="RTX 4090").is_in(setup.networks["current"].accessibleName())
-    assert said("setup.against_tip", card="RTX 4090").is_in(setup.networks["current"].toolTip())
-    assert not said("setup.epoch").is_in(setup.summary.whole_text)  # its headline counts images per second
+    assert "RTX 4090" in current.accessibleName()
     assert any(bar.name == "RTX 4090" for bar in setup.known.bars.bars)
+    driver.press(suite)
+    assert not setup.known.bars.isVisible()
     choose(driver, "mnist_mlp")
-    assert setup.workload.isVisible()
-    assert setup.browse_button.isChecked()
-    assert said("setup.epoch").is_in(setup.summary.whole_text)
-    driver.press(setup.networks["standard"])
-    assert said("setup.epoch", epoch=said("epoch_text.images", training="50,000", validation="1,000")).is_in(
-        setup.summary.whole_text
-    )
+    assert (current.isChecked(), current.title.text()) == (True, workload_title("mnist_mlp"))
+    driver.press(quick)
     assert (setup.spec().workload, setup.spec().batch_size) == (STANDARD, 100)
+    driver.press(current)
+    assert setup.spec().workload == "mnist_mlp"
+    choose(driver, "resnet50_224")
+    assert said("setup.current_title_cpu").begins(current.accessibleName())
 
 
-def test_the_current_network_has_the_settings_that_are_ranked(driver: Driver) -> None:
+@pytest.mark.slow
+def test_with_a_usable_card_the_current_network_is_chosen_as_it_is_ranked(driver: Driver) -> None:
+    setup = driver.page.setup
+    assert setup.doctor_button.isVisible()
     gpu = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=12_000_000_000)
     driver.become(gpus=(gpu,), os_name="Linux", architecture="x86_64")
-    setup = driver.page.setup
-    driver.press(setup.networks["current"])
     spec = setup.spec()
     assert (spec.workload, spec.precision, spec.batch_size) == ("gpt_mini", "mixed_float16", 16)
-    assert setup.networks["current"].isChecked()
+    assert setup.cards["current"].isChecked()
+    assert said("setup.current_title").begins(setup.cards["current"].accessibleName())
+    assert not setup.doctor_button.isVisible()
     setup.device.setCurrentIndex(setup.device.findData("cpu"))
-    assert setup.browse_button.isChecked()
+    assert (setup.cards["current"].isChecked(), setup.spec().workload) == (True, "resnet50_224")
+    driver.press(setup.doctor_button)
+    assert driver.window.page is driver.window.hardware
+
+
+@pytest.mark.slow
+def test_the_length_of_the_latest_run_is_remembered(driver: Driver) -> None:
+    driver.run_demo()
+    assert driver.services.preferences.settings.preset == "standard"
+    assert SetupView(driver.services).preset == "standard"
 
 
 def test_the_time_is_measured_by_earlier_runs(driver: Driver) -> None:
     setup, machine = driver.page.setup, driver.machine
-    driver.until(told_time(driver, "setup.time_after_first_run"))
+    setup.choose_length("standard")
+    driver.until(told_time(driver))
     in_database(driver.services.paths.database, store, machine, 65.0, 60.0, 60.0)
     setup.refresh()
-    driver.until(told_time(driver, "setup.time", 10, epochs=10))
+    driver.until(told_time(driver, 10, epochs=10))
     setup.form.set_value("epochs", 2)
-    driver.until(told_time(driver, "setup.time", 2, epochs=2))
+    driver.until(told_time(driver, 2, epochs=2))
 
 
 def test_the_time_follows_every_choice(driver: Driver) -> None:
     setup, machine = driver.page.setup, driver.machine
+    setup.choose_length("standard")
     with Database(driver.services.paths.database) as database:
         store(database, machine, 65.0, 60.0, 60.0)
         store(database, machine, 130.0, 120.0, 120.0, device="cpu")
     setup.refresh()
-    driver.until(told_time(driver, "setup.time", 10))
+    driver.until(told_time(driver, 10))
     setup.device.setCurrentIndex(setup.device.findData("cpu"))
-    assert told_time(driver, "setup.time_unknown")()
-    driver.until(told_time(driver, "setup.time", 20))
-    assert setup.spec().preset == "quick"
+    assert told_time(driver)()
+    driver.until(told_time(driver, 20))
     setup.form.set_value("steps", 50)  # a tenth of an epoch
-    driver.until(told_time(driver, "setup.time", 2))
-    driver.press(setup.presets["standard"])
-    assert told_time(driver, "setup.time", 2)()
+    driver.until(told_time(driver, 2))
     setup.form.set_value("steps", 501)  # more than an epoch has
     driver.qtbot.wait(2 * setup_view.ESTIMATE_MS)
-    assert told_time(driver, "setup.time_unknown")()
+    assert told_time(driver)()
 
 
 def test_only_the_time_of_the_latest_choice_is_shown(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     setup, machine = driver.page.setup, driver.machine
     with Database(driver.services.paths.database) as database:
         store(database, machine, 65.0, 60.0, 60.0)
+    setup.choose_length("standard")
     setup.refresh()  # it may have looked before
-    driver.until(lambda: not told_time(driver, "setup.time_unknown")())
+    driver.until(told_time(driver, 10))
     go_on = threading.Event()
     looks: dict[int, threading.Thread] = {}
 
@@ -297,16 +254,16 @@ def test_only_the_time_of_the_latest_choice_is_shown(driver: Driver, monkeypatch
     driver.until(lambda: 100 in looks)
     assert list(looks) == [100]
     setup.form.set_value("epochs", 11)
-    driver.until(told_time(driver, "setup.time", 11, epochs=11))
+    driver.until(told_time(driver, 11, epochs=11))
     go_on.set()
     looks[100].join(20)
     QCoreApplication.processEvents()
-    assert told_time(driver, "setup.time", 11, epochs=11)()
+    assert told_time(driver, 11, epochs=11)()
 
 
 def look_again(driver: Driver, server: Server) -> DatasetRow:
     row = driver.page.setup.dataset
-    driver.page.setup.advanced_button.setChecked(True)
+    driver.open_settings()
     driver.page.setup.refresh()
     offered = sentence("data_row.get_sized", title="CIFAR-10", size_bytes=len(server.content))
     driver.until(lambda: row.get_button.isVisible() and row.get_button.accessibleName() == offered)
@@ -329,7 +286,7 @@ def test_the_data_is_fetched_when_its_button_is_pressed(driver: Driver, server: 
 
 def test_data_that_only_its_user_has_is_imported_in_the_settings(driver: Driver) -> None:
     row = driver.page.setup.dataset
-    driver.press(driver.page.setup.advanced_button)
+    driver.open_settings()
     choose(driver, next(workload.id for workload in CATALOGUE.values() if workload.dataset == "ptb"))
     driver.until(
         lambda: said("data_row.import_own").is_all_of(row.get_button.text().strip()) and row.get_button.isVisible()
@@ -365,7 +322,7 @@ def test_a_slow_disk_neither_stops_the_window_nor_has_the_last_word(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = driver.page.setup.dataset
-    driver.press(driver.page.setup.advanced_button)
+    driver.open_settings()
     driver.until(row.get_button.isVisible)
     go_on = threading.Event()
     looks: list[threading.Thread] = []
@@ -389,21 +346,12 @@ def test_a_slow_disk_neither_stops_the_window_nor_has_the_last_word(
     assert threading.main_thread() not in looks
 
 
-def test_the_preferred_data_is_chosen_as_soon_as_it_is_installed(driver: Driver, server: Server) -> None:
-    setup, row = driver.page.setup, look_again(driver, server)
-    driver.services.preferences.change(data="real")
-    assert setup.spec().data == "auto"
-    driver.press(row.get_button)
-    driver.until(lambda: setup.spec().data == "real")
-    assert row.state.isVisible()
-
-
 PLACES = Parameter("places", "folders", "", Message("Where to <measure>"), required=True)
 
 
 def editor_of(driver: Driver) -> FolderEdit:
     setup = driver.page.setup
-    setup.workload.choose("storage")
+    setup.choose("storage")
     return only(FolderEdit, setup.form.findChild(FolderEdit))
 
 
@@ -457,12 +405,6 @@ def test_the_editor_is_described_and_follows_values(driver: Driver) -> None:
     form.deleteLater()
 
 
-def test_the_time_of_a_standard_run_is_shown(driver: Driver, tmp_path: Path) -> None:
-    editor_of(driver).line.setText(str(tmp_path))
-    standard = driver.page.setup.presets["standard"]
-    driver.until(lambda: "about 48 s" in standard.accessibleName())
-
-
 def store_runs(driver: Driver, *durations_s: float, verdict: str = "valid") -> list[int]:
     machine = driver.machine
     columns = {"verdict": verdict, "device": "cpu"}
@@ -500,9 +442,9 @@ def test_other_settings_and_other_workloads_have_the_empty_slot(driver: Driver) 
     assert known.bars.slot is not None
     setup.form.set_value("batch_size", 100)
     assert own(known) == [("you", 50.0)]
-    setup.workload.choose("mnist_mlp")
+    setup.choose("mnist_mlp")
     assert known.bars.slot is not None
-    setup.workload.choose(STANDARD)
+    setup.choose(STANDARD)
     driver.until(lambda: known.bars.slot is None)
 
 
@@ -522,5 +464,5 @@ def test_only_standard_has_a_number_of_epochs(driver: Driver) -> None:
     setup.advanced_button.setChecked(True)
     (epochs,) = [each for each in setup.form.findChildren(QSpinBox) if each.accessibleName() == "Epochs"]
     for preset, is_used in (("standard", True), ("quick", False), ("standard", True)):
-        driver.press(setup.presets[preset])
+        setup.choose_length(preset)
         assert epochs.isEnabled() is is_used

@@ -63,8 +63,6 @@ def open_all(driver: Driver, page: ResultsPage) -> None:
         page.open_run(run_id)
         driver.until(lambda run_id=run_id: page.run is not None and page.run.summary.id == run_id)  # type: ignore[misc]
         assert page.detail is not None
-        driver.press(page.detail.table_button)
-        driver.press(page.detail.charts_button)
         driver.press(page.detail.back_button)
 
 
@@ -121,9 +119,6 @@ def test_a_broken_run_is_shown_as_such_and_can_be_deleted(driver: Driver, page: 
     page.open_run(broken.BROKEN)
     driver.until(lambda: page.run is not None)
     assert page.detail is not None
-    driver.press(page.detail.table_button)
-    assert said("note.damaged").is_in(page.detail.numbers.text())
-    driver.press(page.detail.charts_button)
     message = page.detail.view.headline.message
     assert said("advice.damaged").is_in(message.whole_text)
     page.detail.commands.actions["delete"].trigger()

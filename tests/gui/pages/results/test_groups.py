@@ -108,7 +108,8 @@ def test_a_group_is_one_row_with_its_headline(page: ResultsPage) -> None:
     )
     assert said("ab.difference", first="A").begins(ab["comment"])
     assert (engines["value"], engines["status"]) == ("PyTorch", sentence("group.kind_engines"))
-    assert {row["workload"] for row in (repeat, ab, engines)} == {workload_title(WORKLOAD.id)}
+    for row, kind in ((repeat, "repeat"), (ab, "ab"), (engines, "engines")):
+        assert row["workload"] == f"{sentence(f'group.kind_{kind}')} · {workload_title(WORKLOAD.id)}"
 
 
 def test_keys_open_and_close_a_group(driver: Driver, page: ResultsPage) -> None:

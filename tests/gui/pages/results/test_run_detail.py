@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,18 +37,15 @@ from workloads.protocol.machine import Machine
 @pytest.mark.slow
 def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     select(page, 2)
-    driver.press(page.open_button)
+    page.commands.actions["open"].trigger()
     driver.until(lambda: page.run is not None)
     detail = sure(page.detail)
     assert detail.view.headline.value.text() == "50.0"
     assert detail.view.charts.epochs.accessibleDescription() == "3 of 10 epochs: 51.0, 50.0, 50.0"
     assert [bar.kind for bar in detail.view.charts.bars.bars].count("you") == 1
-    for button in (detail.trend_button, detail.table_button):
-        driver.press(button)
-        assert detail.share_button.isVisible()
-        assert detail.again_button.isVisible()
-    shown = detail.table.model()
-    assert [shown.index(row, 1).data() for row in range(3)] == ["51.00", "50.00", "50.00"]
+    driver.until(detail.trend_button.isVisible)
+    driver.press(detail.trend_button)
+    assert detail.share_button.isVisible()
     driver.press(detail.charts_button)
     save_to(monkeypatch, tmp_path / "picture.png")
     detail.commands.actions["picture"].trigger()
@@ -98,13 +94,13 @@ def test_naming_then_leaving_or_deleting(
     detail = driver.open_run(4)
     for text, comment, button in (
         (" one", "one", detail.back_button),
-        (" two", "one two", detail.more.more_button),
+        (" two", "one two", detail.more_button),
     ):
         driver.open_run(4)
         detail.comment.setFocus()
         driver.qtbot.keyClicks(detail.comment, text)  # type: ignore[no-untyped-call]
         driver.press(button)
-        if button is detail.more.more_button:
+        if button is detail.more_button:
             detail.commands.actions["delete"].trigger()
         assert page.run is None
         go_on[comment].set()
@@ -171,7 +167,7 @@ def test_charts_of_an_opened_run_can_be_read_in_a_small_window(driver: Driver, p
     scroll = next(area for area in detail.view.findChildren(QScrollArea) if area.isAncestorOf(plots[0]))
     below = scroll.verticalScrollBar()
     assert below.maximum() > 0
-    press_key(driver, detail.again_button, Qt.Key.Key_PageDown)  # without a mouse
+    press_key(driver, detail.share_button, Qt.Key.Key_PageDown)  # without a mouse
     assert below.value() > 0
     below.setValue(0)
     at = plots[0].mapTo(driver.window, plots[0].rect().center())
@@ -185,7 +181,7 @@ def test_a_picture_that_takes_its_time_does_not_replace_what_was_copied_later(
     driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     select(page, 2)
-    driver.press(page.open_button)
+    page.commands.actions["open"].trigger()
     driver.until(lambda: page.run is not None)
     assert page.detail is not None
     asked: list[Any] = []
@@ -227,8 +223,6 @@ def test_a_run_is_judged_once_and_not_in_the_windows_thread(
     driver.until(lambda: page.run is not None)
     detail = sure(page.detail)
     detail.view.headline.why_button.click()
-    driver.press(detail.table_button)
-    driver.press(detail.charts_button)
     page.copy_text()
     page.save_picture()
     driver.until((tmp_path / "picture.png").is_file)
@@ -276,18 +270,18 @@ def test_an_opened_run_is_shown_against_the_best_and_the_last(driver: Driver, ma
     detail = driver.open_run(5)
     driver.until(lambda: detail.trend.trend is not None)
     assert detail.trend.line.whole_text == ""
-    driver.press(detail.table_button)
     assert not chart.isVisible()
-    assert detail.table.isVisible()
 
 
-def test_nothing_changed_is_said_only_of_several_runs(driver: Driver, machine: Machine) -> None:
+def test_a_trend_needs_several_runs(driver: Driver, machine: Machine) -> None:
     with Database(driver.services.paths.database) as database:
         for number, workload in enumerate(("mnist_mlp", "mnist_cnn", "mnist_cnn"), 1):
             columns = {"verdict": "valid", "started_at": f"2026-11-{number:02}T10:00:00Z"}
             store(database, machine, 60.0, 60.0, 60.0, workload=workload, columns=columns)
         store(database, machine, status="failed")
     driver.open_results()
-    for run_id, code in ((1, "trend.only_one"), (2, "trend.no_changes"), (4, "trend.nothing")):
-        changes = driver.open_run(run_id).trend.changes
-        driver.until(partial(lambda code, changes: said(code).is_all_of(changes.text()), code, changes))
+    for run_id, is_offered in ((1, False), (2, True), (4, False)):
+        detail = driver.open_run(run_id)
+        driver.until(lambda detail=detail: detail.trend.trend is not None)  # type: ignore[misc]
+        assert detail.trend_button.isVisible() == is_offered
+        assert not is_offered or said("trend.no_changes").is_all_of(detail.trend.changes.text())

@@ -38,7 +38,7 @@ def test_a_download_is_shown_on_both_pages_can_be_cancelled_and_goes_on(driver: 
     others = [each for name, each in driver.window.settings.data_card.rows.items() if name != "cifar10"]
     assert not any(each.get_button.isEnabled() or each.progress.isVisible() for each in others)
     driver.window.show_page("benchmark")
-    driver.press(driver.page.setup.advanced_button)
+    driver.open_settings()
     row = driver.page.setup.dataset
     driver.until(lambda: row.progress.isVisible() and "%)" in row.progress.text.whole_text)
     driver.window.show_page("settings")
@@ -87,7 +87,7 @@ def hold(services: Services) -> locks.Hold:
 
 def test_a_download_waits_can_be_cancelled_and_resumes(driver: Driver, server: Server) -> None:
     row = driver.page.setup.dataset
-    driver.press(driver.page.setup.advanced_button)
+    driver.open_settings()
     driver.page.setup.refresh()
     driver.until(lambda: row.get_button.isVisible() and row.get_button.isEnabled())
     with hold(driver.services):

@@ -308,10 +308,10 @@ def test_the_first_engine_is_installed_with_one_click_on_the_benchmark_page(
     offer = setup.device_row
     driver.until(offer.isVisible)
     assert not setup.run_button.isEnabled()
-    setup.workload.choose("demo")
+    setup.choose("demo")
     assert setup.run_button.isEnabled()
     assert not offer.isVisible()
-    setup.workload.choose("mnist_mlp")
+    setup.choose("mnist_mlp")
     driver.press(offer.first_button)
     assert driver.window.page is driver.window.settings
     driver.until(lambda: driver.window.page is driver.page)

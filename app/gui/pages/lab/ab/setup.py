@@ -16,9 +16,9 @@ from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.core.titles import differing
 from app.gui.pages.lab.ab.side_form import SideForm, side_settings
-from app.gui.pages.lab.workload_choice import WorkloadChoice
 from app.gui.run.plan_page import FORM_MAX_PX, PlanSetup
 from app.gui.run.preflight import PreflightLine
+from app.gui.run.workload_box import WorkloadBox, of_plans
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Fold, column, give_way, guard_wheel, label, row, set_tip, set_tone
@@ -27,7 +27,7 @@ from app.gui.widgets.editors import indented
 from app.gui.widgets.form_scroll import FormScroll
 from app.gui.widgets.segments import Segments
 from app.gui.widgets.timers import timer
-from workloads import CATALOGUE, STANDARD
+from workloads import CATALOGUE
 from workloads.engines.registry import compiles_always
 from workloads.protocol.spec import RunSpec
 from workloads.settings import Setting
@@ -55,8 +55,7 @@ class AbSetup(PlanSetup):
         self._asked = 0
         self._soon = timer(self, ESTIMATE_MS, once=True)
         self._soon.timeout.connect(self._estimate)
-        self.workload = WorkloadChoice()
-        self.workload.setCurrentIndex(self.workload.findData(STANDARD))
+        self.workload = WorkloadBox(services, of_plans)
         presets = tuple((preset, sentence(f"preset.{preset}")) for preset in ("quick", "standard"))
         self.preset = Segments(services.theme, sentence("label.preset"), presets)
         self.preset.select("standard" if services.preferences.settings.preset == "standard" else "quick")

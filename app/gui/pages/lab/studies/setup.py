@@ -14,9 +14,9 @@ from app.core.plans.study.points import point_name
 from app.core.plans.study.presets import PRESETS
 from app.core.records import Plan, Study
 from app.core.runs.runner import Runner
-from app.gui.pages.lab.workload_choice import WorkloadChoice
 from app.gui.run.plan_page import FORM_MAX_PX, PlanSetup
 from app.gui.run.preflight import PreflightLine
+from app.gui.run.workload_box import WorkloadBox, of_plans
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, ClampedLabel, Fold, column, guard_wheel, label, row, set_tip, set_tone
@@ -48,7 +48,7 @@ class StudySetup(PlanSetup):
         self._soon = timer(self, PLAN_MS, once=True)
         self._soon.timeout.connect(self._make_plan)
         self.study = ""
-        self.workload = WorkloadChoice()
+        self.workload = WorkloadBox(services, of_plans)
         self.folders = FolderEdit("")
         presets = tuple((preset, sentence(f"preset.{preset}")) for preset in ("quick", "standard"))
         self.preset = Segments(services.theme, sentence("label.preset"), presets)

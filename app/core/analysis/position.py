@@ -1,0 +1,83 @@
+"""States in words who is faster: a run among published results, or a friend's result and this computer."""
+
+from collections.abc import Sequence
+
+from app.core.analysis.compare import Bar, bars, dated_name, find_baseline, one_each
+from app.core.analysis.headline import half_interval_pct
+from app.core.analysis.published import says_precision
+from app.core.formats import format_ratio
+from app.core.messages import Message, message, sentence, text
+from app.core.records import RunSummary
+
+
+def position(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | None = None) -> str | None:
+    """Return a run's place as a sentence, such as "#6 of 8: 1.3× the i5-8250U (2019)".
+
+    Only this computer and the published bars that `one_each` keeps and that are similar to the run are ranked. For
+    an invalid result, the sentence states that it has no place. None without a headline or bars to compare with.
+
+    Args:
+        run: The run.
+        baseline: Name of the bar to compare with; None for the default baseline.
+        chart: The run's bars; None to compute them.
+    """
+    place = position_message(run, baseline, chart)
+    return text(place) if place is not None else None
+
+
+def position_message(
+    run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | None = None
+) -> Message | None:
+    """Return the message of `position` instead of its text."""
+    if run.value is None:
+        return None
+    chart = bars(run.workload, run) if chart is None else chart
+    everything = [bar for bar in one_each(chart) if bar.kind in ("you", "reference")]
+    field = [bar for bar in everything if bar.is_like]
+    others = [bar for bar in field if bar.kind == "reference"]
+    if not others:
+        return None if len(everything) == 1 else message("position.none_like")
+    if run.verdict == "invalid":
+        return message("position.invalid")
+    you = next(bar for bar in field if bar.kind == "you")
+    wanted = [bar for bar in chart if bar.is_like and bar.kind == "reference"] if baseline else others
+    base = find_baseline(wanted, baseline, run.workload)
+    assert base is not None
+    if (times := you.times_as_fast(base)) is None:  # a damaged record may contain 0 s
+        return None
+    faster = sum(bar.speed > you.speed for bar in others)
+    code = "position.last" if faster == len(others) else "position.place"
+    place = message(code, place=1 + faster, count=len(field))
+    if says_precision(run.workload):
+        code = "position.in_float32" if run.precision == "float32" else "position.in_16_bits"
+        place = message(code, place=place)
+    code, ratio = ("position.faster", times) if times >= 1 else ("position.slower", 1 / times)
+    result = message(code, place=place, ratio=format_ratio(ratio), baseline=dated_name(base))
+    if run.basis == "first_epoch":
+        result = message("position.first_epoch", said=result)
+    return result if run.device_count == 1 else message("position.several", devices=run.device_count, said=result)
+
+
+def friend_answer(chart: Sequence[Bar]) -> str:
+    """Return which of the newest imported result and this computer is faster; "" if one is missing.
+
+    If their intervals overlap, the sentence states that they are about equally fast.
+    """
+    you = next((bar for bar in chart if bar.kind == "you"), None)
+    imports = [bar for bar in chart if bar.imported is not None]
+    friend = max(imports, key=lambda bar: bar.imported.id if bar.imported else 0, default=None)
+    if you is None or you.run is None or friend is None or friend.imported is None:
+        return ""
+    if (times := friend.times_as_fast(you)) is None:
+        invalid = friend if friend.verdict == "invalid" else you
+        code = "compare.friend_invalid" if "invalid" in (you.verdict, friend.verdict) else "compare.friend_unlike"
+        return sentence(code, name=invalid.name if code.endswith("invalid") else friend.name)
+    margins = (
+        half_interval_pct(run.metric, run.value, run.value_low, run.value_high) or 0.0
+        for run in (you.run, friend.imported.summary)
+    )
+    if max(times, 1 / times) <= 1 + sum(margins) / 100:
+        return sentence("compare.friend_equal", name=friend.name)
+    if times > 1:
+        return sentence("compare.friend_faster", name=friend.name, ratio=format_ratio(times))
+    return sentence("compare.friend_slower", name=friend.name, ratio=format_ratio(1 / times))
