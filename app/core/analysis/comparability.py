@@ -7,7 +7,7 @@ from app.core.analysis.power import other_limit
 from app.core.messages import sentence, text
 from app.core.metrics import headline_kind
 from app.core.records import Run, RunSummary
-from app.core.titles import data_title, preset_title, switch_title
+from app.core.titles import data_title, preset_title, switch_title, workload_title
 from workloads import CATALOGUE
 from workloads.engines.registry import compiler_name, compiles_always, engine_title
 from workloads.settings import Setting, all_settings, read_recorded, unknown_recorded
@@ -111,7 +111,11 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
     lines = [
         (
             sentence("label.workload"),
-            sentence("compare.workload_version", workload=summary.workload, version=summary.workload_version),
+            sentence(
+                "compare.workload_version",
+                workload=workload_title(summary.workload),
+                version=summary.workload_version,
+            ),
         ),
         (sentence("parameter_label.network"), summary.variant or usual),
         (sentence("compare.metric"), headline_kind(summary.metric).label),

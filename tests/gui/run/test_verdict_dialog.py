@@ -78,7 +78,7 @@ def test_each_reason_is_shown_with_its_advice_worst_first(run: Run, qtbot: QtBot
     assert said("proof.moved", share_pct="20").is_in(told)
     assert told[told.index("Batch size") + 1] == "100"
     assert any(text.startswith("TensorFlow ") for text in told)
-    assert told[told.index("Network") + 1] == sentence("compare.network_of_study", study="Song 2019")
+    assert told[told.index("Variant") + 1] == sentence("compare.network_of_study", study="Song 2019")
 
 
 def test_an_advice_is_shown_once_below_the_last_reason_that_shares_it(

@@ -235,7 +235,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "parameter_label.images": "Images",
     "parameter_label.layers": "Layers",
     "parameter_label.lstm": "LSTM",
-    "parameter_label.network": "Network",
+    "parameter_label.network": "Variant",
     "parameter_label.outcome": "Outcome",
     "parameter_label.repeat": "Repeat",
     "parameter_label.sequence": "Sequence",
