@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 
 from PySide6 import __version__ as qt_version
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QSize, Qt, QUrl
 from PySide6.QtGui import QFont, QGuiApplication, QIcon, QTextBlockFormat, QTextCursor, QTextOption
 from PySide6.QtWidgets import (
     QDialog,
@@ -97,7 +97,7 @@ class MethodDialog(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(sentence("verdict_dialog.method"))
-        self.resize(860, 640 if parent is None else min(640, parent.window().height()))
+        self.resize(QSize(860, 640) if parent is None else QSize(860, 640).boundedTo(parent.window().size()))
         self.setMinimumSize(*LEAST_PX)
         self.page = QTextBrowser(openLinks=False)
         self.page.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -86,7 +86,7 @@ def test_bars_fill_the_half_that_a_quick_run_leaves_them(driver: Driver) -> None
     assert painted.max() > 0.85 * (bars.height() - AXIS_PX)
 
 
-@pytest.mark.parametrize("size", [(1366, 728), (1024, 600)])
+@pytest.mark.parametrize("size", [(1366, 690), (1024, 560)])
 def test_the_answer_of_a_quick_run_needs_no_scrolling(driver: Driver, size: tuple[int, int]) -> None:
     driver.window.resize(*size)
     replay(driver.window, driver.services, until_epoch(as_preset(RECORDED, "quick"), 1))

@@ -208,7 +208,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies_page.quick_runs": ("1 run, about {minutes:.0f} min", "{count} runs, about {minutes:.0f} min"),
     "studies_page.runs": ("1 run", "{count} runs"),
     "studies_page.price": "Price per hour of this computer, USD",
-    "studies_page.range": "{axis}: {first} to {last}.",
+    "studies_page.range": "{axis}: {first:,} to {last:,}.",
     "studies_page.rounds": "Rounds",
     "studies_page.rounds_tip": "Runs per configuration. With two or more, differences have a confidence interval.",
     "studies_page.run": "Run study",

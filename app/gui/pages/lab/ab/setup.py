@@ -52,7 +52,6 @@ class AbSetup(PlanSetup):
         super().__init__(sentence("lab.question_ab"))
         self._services = services
         self._busy = ""
-        self._is_check = False  # whether both sides are equal
         self._asked = 0
         self._soon = timer(self, ESTIMATE_MS, once=True)
         self._soon.timeout.connect(self._estimate)
@@ -204,7 +203,6 @@ class AbSetup(PlanSetup):
         self.pairs.valueChanged.connect(self._on_choice)
         self.by_hand.toggled.connect(self._on_choice)
         self.run_button.clicked.connect(self.run)
-        self.preflight.changed.connect(self._show_button)
         for side in self.sides:
             side.changed.connect(self._on_choice)
         self._services.finder.found.connect(self._on_choice)
@@ -235,13 +233,13 @@ class AbSetup(PlanSetup):
             self.run_button.setEnabled(False)
             return
         a, b, note = "A", "B", ""
-        self._is_check = False
+        is_check = False  # whether both sides are equal
         try:
             self.preflight.show_choice(self._spec(self.sides[0]), machine)
             plan = self.plan()
             a, b = differing(*plan.specs)
-            self._is_check = plan.has_equal_sides
-            note = sentence("ab_setup.equal") if self._is_check else ""
+            is_check = plan.has_equal_sides
+            note = sentence("ab_setup.equal") if is_check else ""
             variant = self._services.engines.variant
             problems = (device_problem(spec, machine, variant(spec.engine)) for spec in plan.specs)
             unfit = next(filter(None, problems), None)
@@ -254,14 +252,7 @@ class AbSetup(PlanSetup):
         self.problem.setVisible(bool(problem or note))
         set_tone(self.problem, "invalid" if problem and not self._busy else "")
         self.run_button.setEnabled(not problem)
-        self._show_button()
-
-    def _show_button(self) -> None:
-        if self._is_check:
-            code = "ab_setup.check_anyway" if self.preflight.cautions else "group.kind_ab_check"
-        else:
-            code = "ab_setup.run_anyway" if self.preflight.cautions else "ab_setup.run"
-        self.run_button.setText(sentence(code))
+        self.run_button.setText(sentence("group.kind_ab_check" if is_check else "ab_setup.run"))
 
     def _estimate(self) -> None:
         machine, number = self._services.finder.machine, self._asked

@@ -173,7 +173,8 @@ class StudySetup(PlanSetup):
         names = [point_name(plan, spec) for spec in plan.specs]
         if len(study.axes) == 1 and all(name.replace(",", "").isdecimal() for name in names):
             axis = axis_title(study.axes[0], study)
-            points = sentence("studies_page.range", axis=axis, first=names[0], last=names[-1])
+            numbers = [int(name.replace(",", "")) for name in names]
+            points = sentence("studies_page.range", axis=axis, first=numbers[0], last=numbers[-1])
         else:
             more, shown = len(names) - POINTS_NAMED, names[:POINTS_NAMED]
             code = "studies_page.points_and_more" if more > 0 else "studies_page.points"
