@@ -83,7 +83,7 @@ def test_from_a_run_to_its_picture_on_disk_in_three(
     save_to(monkeypatch, tmp_path / "mine.png")
     hand.click(driver.page.setup.run_button)
     driver.wait_for_result()
-    hand.click(driver.page.share_button.button)
+    hand.click(driver.page.share_button)
     dialog = sure(driver.page.findChild(ShareDialog))
     driver.until(dialog.save_button.isEnabled)
     hand.click(dialog.save_button)

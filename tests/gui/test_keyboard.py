@@ -200,7 +200,7 @@ def test_the_focus_is_on_cancel_then_on_share(driver: Driver) -> None:
         page.setup.run_button.setFocus()
         page.begin(plan, driver.machine)
         driver.until(lambda: QApplication.focusWidget() is page.foot.cancel_button)  # noqa: B023 - at once
-        driver.until(lambda: QApplication.focusWidget() is page.share_button.button)  # noqa: B023 - at once
+        driver.until(lambda: QApplication.focusWidget() is page.share_button)  # noqa: B023 - at once
 
 
 def settle(driver: Driver) -> None:

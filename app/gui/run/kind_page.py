@@ -192,7 +192,7 @@ class KindPage(PlanPage[PlanReport]):
         if result is not None:
             self.resume_button.setVisible(not bridge.is_running and not result.is_finished)
             self._show_answer(result)
-            self.share_button.update_state()
+            self.share_button.setEnabled(self.can_share)
             self.share_button.setVisible(not live)
             has_values = any(run.value is not None for run in result.group.runs)
             self.export_button.setVisible(not live and has_values)

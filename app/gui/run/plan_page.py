@@ -9,10 +9,10 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app.core.errors import AppError
+from app.core.messages import sentence
 from app.core.records import Group, Plan, PlannedRun
 from app.core.storage.database import Database
 from app.gui.run.actions import ResultActions
-from app.gui.run.share_button import ShareButton
 from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import BusyError, Resumed
 from app.gui.services.tasks import Latest
@@ -97,7 +97,8 @@ class PlanPage(QWidget, Generic[Result]):
         self.foot = foot
         self.history = ChoiceBox()
         self.actions_on_result = ResultActions(services, self)
-        self.share_button = ShareButton(services.theme, self)
+        self.share_button = Button(services.theme, sentence("menu.share"), "image", kind="primary", gives_way=True)
+        self.share_button.clicked.connect(self.share)
         if setup is not None:
             setup.run_requested.connect(self.begin)
         self.history.activated.connect(self._on_chosen)

@@ -82,10 +82,10 @@ def test_a_new_kind_is_run_shown_shared_and_written(
     assert page.headline.property("text") == expected
     assert [row[1] for row in rows(page)] == ["A", "B"]
     save_to(monkeypatch, tmp_path / "picture.png")
-    page.share_button.entries["menu.save_picture"].trigger()
+    page.save_picture()
     driver.until((tmp_path / "picture.png").is_file)
     assert QImage(str(tmp_path / "picture.png")).width() == 1200
-    page.share_button.entries["button.copy_result"].trigger()
+    page.copy_text()
     assert "Epochmark" in QGuiApplication.clipboard().text()
     save_to(monkeypatch, tmp_path / "plan.json")
     driver.press(page.export_button)

@@ -133,20 +133,20 @@ def test_one_click_runs_all_and_shows_an_answer_to_post(
     assert not driver.window.benchmark.setup.run_button.isEnabled(), "one run at a time"
     driver.until(lambda: len(driver.services.bridge.done) >= 1)
     driver.until(lambda: page.view.figure is not None and any(page.view.figure.series[0].spots))  # part by part
-    driver.until(lambda: not driver.services.bridge.is_running and page.share_button.button.isVisible())
+    driver.until(lambda: not driver.services.bridge.is_running and page.share_button.isVisible())
     (notice,) = notices
     text = kind.check(page, notice)
-    driver.press(page.share_button.button)
+    driver.press(page.share_button)
     dialog = only(ShareDialog, page.findChild(ShareDialog))
     driver.until(lambda: dialog.shared is not None)
     assert not dialog.boxes
     assert text in sure(dialog.shared).text
     dialog.reject()
     save_to(monkeypatch, tmp_path / "picture.png")
-    page.share_button.entries["menu.save_picture"].trigger()
+    page.save_picture()
     driver.until((tmp_path / "picture.png").is_file)
     assert QImage(str(tmp_path / "picture.png")).width() == 1200
-    page.share_button.entries["button.copy_result"].trigger()
+    page.copy_text()
     assert text in QGuiApplication.clipboard().text()
 
 
@@ -160,7 +160,7 @@ def test_what_was_cancelled_is_resumed_without_what_is_finished(kind: Kind, driv
     driver.until(lambda: not bridge.is_running and page.resume_button.isVisible())
     finished = completed(page)
     assert finished
-    assert page.share_button.button.isEnabled() == isinstance(page, StudiesPage), "a part of a suite has no score"
+    assert page.share_button.isEnabled() == isinstance(page, StudiesPage), "a part of a suite has no score"
     driver.press(page.resume_button)
     driver.until(page.foot.isVisible)
     driver.until(

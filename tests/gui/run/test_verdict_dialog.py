@@ -233,7 +233,7 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
     stalled = events.Judged(level="valid", interrupted_t_s=(3.0, 9.0))
     card.show_live(summary, progress, cancelled=False, verdict=stalled)
     assert said("run.pauses_so_far", count="2").is_all_of(card.pill.whole_text)
-    assert said("run.at_step", step="0", epoch="1").is_all_of(card.progress_text.whole_text)
+    assert said("run.at_step", step="0", epoch="1").is_all_of(card.unit.text())
     narrowing: dict[str, Any] = {
         "basis": "estimate",
         "value": 66.2,

@@ -126,7 +126,7 @@ def test_after_the_end(
     assert said("advice.repeat").is_in(headline.message.whole_text)
     assert said("result.verdict_because", verdict="Caution").is_all_of(headline.pill.whole_text)
     assert driver.view.charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
-    driver.page.share_button.entries["button.copy_result"].trigger()
+    driver.page.copy_text()
     assert share_card(JudgedRun(run)).headline in QGuiApplication.clipboard().text()
     driver.window.action("menu.copy_picture").trigger()
     driver.until(lambda: QGuiApplication.clipboard().image().width() == 1200)
@@ -139,7 +139,7 @@ def test_after_the_end(
 
 def save_picture(driver: Driver) -> None:
     """Save the picture from the menu, without the preview, because another run would have the same caution."""
-    driver.page.share_button.entries["menu.save_picture"].trigger()
+    driver.page.save_picture()
     assert not any(each.isVisible() for each in driver.page.findChildren(ShareDialog))
 
 

@@ -58,7 +58,7 @@ def test_a_repeated_run_waits_for_other_programs_and_a_new_one_starts_at_once(
     driver.until(lambda: not bridge.is_running)
     assert driver.wait_for_result().id == 1  # the result is there again
     assert driver.view.charts.isVisible()
-    assert driver.page.share_button.button.isEnabled()
+    assert driver.page.share_button.isEnabled()
     assert not driver.window.banner.isVisible()
     assert len(driver.stored()) == 1
     driver.press(driver.page.new_button)

@@ -82,7 +82,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.training": "{workload}, training",
     "share.unknown_device": "unknown device",
     "share.likely_cpu": "* likely on CPU",
-    "share.more": "Save or copy",
     "share.version": "Epochmark {version}",
     "share.within": "{half_pct:within}",
     "telemetry.cpu_clock_mhz": "CPU clock",

@@ -18,7 +18,6 @@ from app.core.storage.runs import delete_runs, load_run
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.pages.benchmark.setup import SetupView
 from app.gui.run.log_dialog import LogDialog
-from app.gui.run.share_button import ShareButton
 from app.gui.run.workload_box import RECENT_LIMIT
 from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import BusyError
@@ -162,7 +161,8 @@ class BenchmarkPage(QWidget):
         self.log_button.clicked.connect(self.log.show)
         self.cancel_button = Button(theme, sentence("button.cancel"), "circle-stop", gives_way=True)
         self.cancel_button.clicked.connect(self.cancel)
-        self.share_button = ShareButton(theme, self)
+        self.share_button = Button(theme, sentence("menu.share"), "image", kind="primary", gives_way=True)
+        self.share_button.clicked.connect(self.share)
         self.again_button = Button(theme, sentence("button.run_again"), "rotate-ccw", gives_way=True)
         self.again_button.clicked.connect(self.start)
         self.retry_button = Button(
@@ -268,7 +268,7 @@ class BenchmarkPage(QWidget):
         self._of_all = None if group is None or typical is None else (typical, group)
         self.view.show_run(run, group, own)
         self._show_buttons(running=False)
-        (self.retry_button if run.summary.status == "failed" else self.share_button.button).setFocus()
+        (self.retry_button if run.summary.status == "failed" else self.share_button).setFocus()
         self.state_changed.emit()
 
     def _on_lost(self, error: AppError) -> None:
@@ -289,7 +289,8 @@ class BenchmarkPage(QWidget):
         has_failed = self.run is not None and self.run.summary.status == "failed"
         self.retry_button.setVisible(has_failed)
         self.again_button.setVisible(not running and not has_failed)
-        self.share_button.update_state()
+        self.log_button.setVisible(running or has_failed)
+        self.share_button.setEnabled(self.can_share)
 
     def _log_file(self) -> Path | None:
         state = self._services.bridge.state

@@ -254,13 +254,13 @@ def test_a_finished_ab_can_be_saved_copied_and_run_again(
     driver.press(page.setup.run_button)
     driver.until(ended(driver, page))
     save_to(monkeypatch, tmp_path / "ab.png")
-    page.share_button.entries["menu.save_picture"].trigger()
+    page.save_picture()
     driver.until(lambda: said("picture.saved", name="ab.png").is_all_of(driver.message))
     assert QImage(str(tmp_path / "ab.png")).size().toTuple() == (1200, 630)
     driver.window.action("menu.copy_picture").trigger()
     driver.until(lambda: driver.message == sentence("picture.copied"))
     assert QGuiApplication.clipboard().image().width() == 1200
-    page.share_button.entries["button.copy_result"].trigger()
+    page.copy_text()
     driver.until(lambda: driver.message == sentence("result.copied"))
     assert "in the only pair · A/B test · Demo" in QGuiApplication.clipboard().text()
     setup = page.setup

@@ -226,7 +226,7 @@ class AbPage(PlanPage[AbResult]):
             remarks = [*KIND.remarks(group), *(run.error_message for run in group.runs if run.error_message)]
             self._show_remarks(" ".join(remarks), _tone(group))
             self.foot.show_done()
-            self.share_button.update_state()
+            self.share_button.setEnabled(self.can_share)
         self.state_changed.emit()
 
     def _show_live(self) -> None:
