@@ -100,12 +100,12 @@ def trend_of(run: RunSummary, past: Iterable[PastRun]) -> Trend:
 
 
 def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:
-    """Compare a run with the best and the latest similar run; "" without a usable result."""
+    """Compare a run with the best and the latest similar run; "" without a usable result or such runs."""
     if not is_usable(run):
         return ""
     like = [other for other in others if other.id != run.id and _belongs(run, other)]
     if not like:
-        return sentence("trend.first_run")
+        return ""
     is_rate = headline_kind(run.metric).is_rate
     best = (max if is_rate else min)(like, key=lambda other: other.value or 0.0)
     last = max((other for other in like if other.id < run.id), key=lambda other: other.id, default=None)

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 # Modules that read imported files are imported late, because opening the window doesn't need them.
 _log = logging.getLogger(__name__)
 _LOOKED_AT = 20  # more than a suite's results
-# The outcomes, the workload of the newest result ("" for none), and whether it is part of a suite.
-Answer: TypeAlias = "tuple[list[Outcome], str, bool]"
+OWN_LIMIT = 100
+# The outcomes, the workload of the newest result ("" for none), whether it is part of a suite, and who is faster.
+Answer: TypeAlias = "tuple[list[Outcome], str, bool, str]"
 
 
 class ResultImports(QObject):
@@ -105,12 +106,13 @@ class ResultImports(QObject):
         def work(database: Database) -> Answer:
             outcomes = do(database)
             workloads = _workloads_of(database, outcomes)
-            return outcomes, workloads[-1] if workloads else "", _is_suite(workloads)
+            workload, is_suite = workloads[-1] if workloads else "", _is_suite(workloads)
+            return outcomes, workload, is_suite, "" if is_suite else _who_is_faster(database, workload)
 
         self._services.query(work, self._on_done)
 
     def _on_done(self, answer: Answer) -> None:
-        outcomes, workload, is_suite = answer
+        outcomes, workload, is_suite, faster = answer
         refused = [str(outcome.refusal) for outcome in outcomes if outcome.refusal is not None]
         count = sum(outcome.count for outcome in outcomes)
         for reason in refused:
@@ -122,7 +124,9 @@ class ResultImports(QObject):
                 sentence("imports_page.more_refused", reason=refused[0], count=more) if more else refused[0]
             )
         if not parts:
-            parts.append(sentence("imports_page.no_new"))
+            duplicates = sum(len(outcome.added.duplicates) for outcome in outcomes)
+            parts.append(sentence("imports_page.no_new", count=max(1, duplicates)))
+        parts += [faster] if faster else []
         tone: Tone = "invalid" if refused and not count else "caution" if refused else ""
         own = [run_id for outcome in outcomes for run_id in outcome.added.own_runs]
         follow: Callable[[], None] = partial(self.compare_wanted.emit, workload)
@@ -147,6 +151,18 @@ def _workloads_of(database: Database, outcomes: "Sequence[Outcome]") -> list[str
         return [load_result(database, number).spec.workload for number in ids[-_LOOKED_AT:]]
     except UsageError:  # a duplicate that only a newer version can read
         return []
+
+
+def _who_is_faster(database: Database, workload: str) -> str:
+    """Compare the newest imported result of a workload with the best own run; "" if one is missing."""
+    from app.core.analysis.compare import bars
+    from app.core.analysis.own_runs import best_first
+    from app.core.analysis.position import friend_answer
+    from app.core.storage.imported_results import list_results
+    from app.core.storage.queries import own_runs
+
+    own = best_first(own_runs(database, workload, OWN_LIMIT)) if workload else []
+    return friend_answer(bars(workload, own[0], imported=list_results(database, workload, 1))) if own else ""
 
 
 def _is_suite(workloads: "Sequence[str]") -> bool:

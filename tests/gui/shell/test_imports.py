@@ -245,3 +245,13 @@ def test_compare_asks_for_files_too(
     driver.window.show_page("compare")
     driver.press(driver.window.compare.import_button)
     driver.until(lambda: count(paths) == 1)
+
+
+def test_after_an_import_it_says_who_is_faster(driver: Driver, paths: Paths, theirs: Path) -> None:
+    own = in_database(paths.database, store_recording, recorded_events())
+    with Database(paths.database) as database, database.transaction() as connection:
+        connection.execute(
+            "UPDATE runs SET value = 100.0, value_low = 99.0, value_high = 101.0 WHERE id = ?", (own,)
+        )
+    drop(driver, theirs / "result.png")
+    driver.until(lambda: said("compare.friend_faster", ratio="1.9×").is_in(driver.message))

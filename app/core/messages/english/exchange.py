@@ -84,7 +84,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "{reason} 1 more file was rejected.",
         "{reason} {count:,} more files were rejected.",
     ),
-    "imports_page.no_new": "You already have these results.",
+    "imports_page.no_new": ("You already have this result.", "You already have these results."),
     "imports_page.not_verified": "Imported, not verified",
     "imports_page.nothing": "No imported results. Drop other people's result files or pictures onto the window.",
     "imports_page.nothing_to_paste": "There is no result on the clipboard. Copy a result file or a picture with a QR code.",

@@ -105,7 +105,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "telemetry.memory_pressure_pct": "Waiting for memory",
     "telemetry.memory_used_bytes": "Memory used",
     "telemetry.other_cpu_pct": "CPU use by other programs",
-    "telemetry.steal_pct": "Used by the host",
+    "telemetry.steal_pct": "Used by the host (virtual machine)",
     "telemetry.swap_bytes_per_s": "Swapping",
     "telemetry.swap_used_bytes": "Swap used",
 }

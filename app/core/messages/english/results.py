@@ -43,7 +43,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "{count} runs from {first} to {last}: {low} to {high} {unit}.",
     ),
     "trend.faster": "{by_pct:.1f} % faster",
-    "trend.first_run": "Your first result with this workload, engine, device and settings",
     "trend.is_best": "Your best with these settings, against the next best ({which}): {how}",
     "trend.level": "about as fast",
     "trend.later": "Valid results appear here over time.",
