@@ -64,8 +64,8 @@ def throttle_message(reason: str) -> Message:
 
 
 def choice_title(choice: str) -> str:
-    """Return a value as shown in a drop-down list. "on", "off" and "auto" are translated; names are unchanged."""
-    return _known(message(f"value.{choice}"), choice) if choice in ("on", "off", "auto") else choice
+    """Return a value as shown in a drop-down list. Names are unchanged."""
+    return _known(message(f"value.{choice}"), choice)
 
 
 def _known(name: Message, plain: str) -> str:

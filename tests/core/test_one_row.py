@@ -56,7 +56,7 @@ Stored = Callable[..., RunSummary]
 
 
 def asked(paths: Paths, *arguments: str) -> RunSpec:
-    return make_spec(make_parser().parse_args(["run", "demo", *arguments]), paths)
+    return make_spec(make_parser().parse_args(["run", "demo", "--preset", "standard", *arguments]), paths)
 
 
 @pytest.fixture

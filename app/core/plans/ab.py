@@ -94,11 +94,6 @@ class AbTest(PlanKind):
     def text(self, run: JudgedRun, group: Group) -> str:
         return ab_text(self.card(run, group), run, group, paired_runs(group), self.remarks(group))
 
-    def file_number(self, run_id: int, group: Group) -> str:
-        """Return the group's identifier for file names, because no single run represents the result."""
-        del run_id
-        return f"{self.key}-{group.id}"
-
 
 def ab_plan(specs: tuple[RunSpec, RunSpec], pairs: int, labels: tuple[str, str], *, by_hand: bool = False) -> Plan:
     """Return the plan for an A/B test.

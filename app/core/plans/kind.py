@@ -257,11 +257,6 @@ class PlanKind:
         """Return the result as lines of text, without names of users, computers or folders."""
         return result_text(run, self.several(group))
 
-    def file_number(self, run_id: int, group: Group) -> str:
-        """Return an identifier of the result for file names."""
-        del group
-        return str(run_id)
-
     def listing(self, group: Group) -> str:
         """Return the result, the remarks and the runs as lines of text."""
         lines = [f"{self.name(group)} · {workloads_title(group)}", self.sentence(group), *self.remarks(group)]

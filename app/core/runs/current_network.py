@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from app.core.analysis.compare import LIKE_BATCH_TIMES
-from app.core.analysis.published import comparable_rows
+from app.core.analysis.published import PublishedRow, comparable_rows
 from app.core.engines.choices import Choice
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -42,6 +42,12 @@ def current_network(choice: Choice, machine: Machine) -> RunSpec:
     return next(fitting, specs[-1])
 
 
+def is_ranked_with(spec: RunSpec, row: PublishedRow) -> bool:
+    """Return whether a published result is similar enough for a spec's run to be ranked with it."""
+    sizes = sorted((spec.batch_size, row.batch_size or spec.batch_size))
+    return row.precision in _RANKED_WITH.get(spec.precision, ()) and sizes[1] <= LIKE_BATCH_TIMES * sizes[0]
+
+
 def peers(spec: RunSpec) -> tuple[int, str]:
     """Return the number of graphics cards with which a spec's run is ranked, and the name of the one to mention.
 
@@ -49,9 +55,7 @@ def peers(spec: RunSpec) -> tuple[int, str]:
     """
     fastest: dict[str, float] = {}
     for row in comparable_rows(spec.workload):
-        sizes = sorted((spec.batch_size, row.batch_size or spec.batch_size))
-        is_like = row.precision in _RANKED_WITH.get(spec.precision, ()) and sizes[1] <= LIKE_BATCH_TIMES * sizes[0]
-        if is_like and row.hardware_kind == "gpu" and not row.has_several:
+        if is_ranked_with(spec, row) and row.hardware_kind == "gpu" and not row.has_several:
             fastest[row.short_name] = max(row.value, fastest.get(row.short_name, 0.0))
     best = max(fastest, key=lambda name: fastest[name], default="")
     newest = newest_card(spec.workload)

@@ -12,12 +12,14 @@ from PySide6.QtCore import QDir, QStandardPaths, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app.core.analysis.own_runs import run_name
 from app.core.errors import AppError, UsageError
 from app.core.files import closing
 from app.core.messages import message, sentence
 from app.core.plain_text import safe_text
 from app.core.records import Group
 from app.core.storage.database import Database
+from app.core.titles import workload_title
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.services.bundle import Services
 from app.gui.widgets.dialogs import ask
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 # Advice after cautions that another run may well have, too.
 _LASTING = frozenset({"advice.repeat", "advice.varies"})
+FILE_NAME_LIMIT = 100
 
 
 class ResultActions:
@@ -287,11 +290,11 @@ def _card(run: JudgedRun, group: Group | None, database: Database) -> "ShareCard
 
 
 def _file_name(run: JudgedRun, group: Group | None) -> str:
-    """Return the name of a result's files, without a suffix."""
+    """Return the name of a result's files, without a suffix, such as "Epochmark CIFAR-10 CNN, RTX 4090"."""
     from app.core.plans.registry import kind_of
 
-    number = str(run.summary.id) if group is None else kind_of(group).file_number(run.summary.id, group)
-    return f"epochmark-{run.summary.workload}-{number}"
+    what = workload_title(run.summary.workload) if group is None else kind_of(group).name(group)
+    return re.sub(r'[<>:"/\\|?*]', "-", f"Epochmark {what}, {run_name(run.summary)}")[:FILE_NAME_LIMIT]
 
 
 def _check_is_file(path: Path) -> None:

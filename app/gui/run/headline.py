@@ -101,7 +101,7 @@ class HeadlineCard(Card):
         self._state.setCurrentIndex(0)
         self._show_pill(*_so_far(verdict))
         self._show_value(run, progress.step_s)
-        self._has_value = self.value.text() != "–"
+        self._has_value = bool(self.value.text())
         if run is not None and run.basis == "estimate":
             self.note.show_text(_narrowing(run))
         self.show_progress(progress, cancelled=cancelled)
@@ -183,7 +183,7 @@ class HeadlineCard(Card):
         elif run is not None and run.steps is not None and step_s is not None and metric == "seconds_per_epoch_s":
             value, unit = _step_duration(step_s)
             note = sentence("run.short", steps=run.steps, whole=run.steps_per_epoch)
-        self._row.show_number(value, unit, muted=muted)
+        self._row.show_number(value, unit if value else "", muted=muted)
         self.note.show_text(note)
 
     def _show_pill(self, texts: Sequence[str], tone: Tone, run: JudgedRun | None = None) -> None:

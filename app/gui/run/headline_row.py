@@ -94,7 +94,6 @@ class HeadlineRow(QWidget):
 
     def show_number(self, value: str, unit: str, *, muted: bool) -> None:
         """Show a value, or "" if there is none yet. `muted` marks it as doubtful."""
-        unit = unit if value else ""
         if (value, unit) != (self.value.text(), self.unit.text()):
             self.value.setText(value)
             self.value.setAccessibleName(f"{value} {unit}".strip())

@@ -5,8 +5,17 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QImage, QPainter, QPixmap
-from PySide6.QtWidgets import QCheckBox, QDialog, QLabel, QPlainTextEdit, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter, QPixmap
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QLabel,
+    QMenu,
+    QPlainTextEdit,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.core.exchange.sharing import TEXT_FORMS, SharedResult
 from app.core.messages import sentence
@@ -81,13 +90,16 @@ class ShareDialog(QDialog):
         self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary")
         self.copy_picture_button = Button(theme, sentence("menu.copy_picture"), "image")
         self.copy_button = Button(theme, sentence("button.copy_text"), "copy")
-        self.file_button = Button(theme, sentence("share_dialog.save_file"), "file-down")
+        self.more_button = Button(theme, "", "ellipsis")
+        self.more_button.setAccessibleName(sentence("results_page.more"))
+        self.more = QMenu(self)
+        self.save_file = self.more.addAction(sentence("share_dialog.save_file"))
         self.close_button = Button(theme, sentence("button.close"))
         self.again_line = QWidget()
         self.again_button = Button(theme, sentence("share_dialog.run_again"), "rotate-ccw")
-        doubt = label(sentence("share_dialog.doubtful"), wrap=True)
-        doubt.setProperty("tone", "caution")
-        offer = row(doubt, self.again_button)
+        self.doubt = label(wrap=True)
+        self.doubt.setProperty("tone", "caution")
+        offer = row(self.doubt, self.again_button)
         offer.setStretch(0, 1)
         self.again_line.setLayout(offer)
 
@@ -109,7 +121,7 @@ class ShareDialog(QDialog):
         buttons = row(
             self.close_button,
             None,
-            self.file_button,
+            self.more_button,
             self.copy_button,
             self.copy_picture_button,
             self.save_button,
@@ -128,7 +140,8 @@ class ShareDialog(QDialog):
         self.save_button.clicked.connect(self._save_picture)
         self.copy_picture_button.clicked.connect(self._copy_picture)
         self.copy_button.clicked.connect(self._copy_text)
-        self.file_button.clicked.connect(self._save_file)
+        self.save_file.triggered.connect(self._save_file)
+        self.more_button.clicked.connect(self._open_more)
         self.close_button.clicked.connect(self.reject)
         self.again_button.clicked.connect(self._run_again)
 
@@ -166,7 +179,7 @@ class ShareDialog(QDialog):
         shared = self.shared
         for button in (self.save_button, self.copy_picture_button, self.copy_button):
             button.setEnabled(shared is not None)
-        self.file_button.setEnabled(shared is not None and bool(shared.enclosed))
+        self.save_file.setEnabled(shared is not None and bool(shared.enclosed))
 
     def _show_fields(self, shared: SharedResult) -> None:
         for field in shared.fields:
@@ -177,9 +190,9 @@ class ShareDialog(QDialog):
                 box.toggled.connect(self._refresh)
                 self.boxes[field.name] = box
                 self._fields.addLayout(column(box, label(field.text, muted=True, wrap=True), spacing_px=0))
-            else:
-                name = label(field.label, weight=QFont.Weight.Medium)
-                self._fields.addLayout(column(name, label(field.text, muted=True, wrap=True), spacing_px=0))
+        if kept := [field.label for field in shared.fields if not field.removable]:
+            always = label(sentence("share_dialog.always", names=kept), muted=True, wrap=True)
+            self._fields.addWidget(always)
         self._fields.addStretch(1)
         self.note.setVisible(bool(self.boxes))
 
@@ -198,6 +211,7 @@ class ShareDialog(QDialog):
         self.form.setVisible(is_text)
         if self.shared is None:
             return
+        self.doubt.setText(sentence("share_dialog.doubtful", verdict=self.shared.card.badge[0]))
         self.text.setPlainText(self.shared.text_as(self.form.currentData()))
         ratio = self.devicePixelRatioF()
         picture = self._painted().scaledToWidth(
@@ -211,6 +225,9 @@ class ShareDialog(QDialog):
         painter.end()
         self.picture.setPixmap(QPixmap.fromImage(picture))
         self.picture.setAccessibleName(sentence("share_dialog.picture_says", text=self.shared.text))
+
+    def _open_more(self) -> None:
+        self.more.popup(self.more_button.mapToGlobal(self.more_button.rect().bottomLeft()))
 
     def _run_again(self) -> None:
         self.reject()

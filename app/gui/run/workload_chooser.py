@@ -24,7 +24,6 @@ from workloads.workload import Workload
 
 COLUMNS = (Column("label.workload", 270), Column("workloads.compares_with", 250), Column("heading.whole_run", 140))
 ROW_PX = 32
-_NETWORKS = ("image", "text", "dense")
 
 
 class WorkloadModel(TableModel):
@@ -75,7 +74,7 @@ class WorkloadModel(TableModel):
         all_text = " ".join((workload.id, *texts, workload.source, study, workload.kind)).casefold()
         if not all(word in all_text for word in self._words):
             return False
-        if workload.kind in _NETWORKS and workload.trains != self._trains:
+        if workload.trains != self._trains and (workload.trains or workload.parameters_count):
             return False
         return bool(self._with_all or self._words) or workload.id in (*RECOMMENDED, *self._recent)
 

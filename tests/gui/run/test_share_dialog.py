@@ -130,10 +130,10 @@ def test_saved_files_leave_it_out_too(
 ) -> None:
     dialog.boxes["system"].click()
     driver.until(lambda: "Debian" not in (dialog.shared.text if dialog.shared else "Debian"))
-    for name, button in (("a.png", dialog.save_button), ("a.epochmark.json", dialog.file_button)):
+    for name, save in (("a.png", dialog.save_button.click), ("a.epochmark.json", dialog.save_file.trigger)):
         target = tmp_path / name
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, target=target: (str(target), ""))
-        driver.press(button)
+        save()
         driver.until(target.exists)
         driver.until(lambda target=target: target.name in driver.message)  # type: ignore[misc]
     enclosed = extract((tmp_path / "a.png").read_bytes())

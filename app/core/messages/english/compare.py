@@ -78,6 +78,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.seed": "seed {seed}",
     "compare.table_disagrees": "In the same table, the {fast} reaches {fast_gflop_per_s:.0f} GFLOP/s, {times:.1f} times the {slow_gflop_per_s:.0f} GFLOP/s of the {slow}, with {cores_times:g} times as many cores. Software and setup explain most of the difference.",
     "compare.this_computer": "this computer",
+    "compare.variant": "Variant",
     "compare.virtual": "virtual machine",
     "compare.with_xla": "{compiler}",
     "compare.without_xla": "without {compiler}",

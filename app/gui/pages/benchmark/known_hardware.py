@@ -8,6 +8,7 @@ from app.core.analysis.own_runs import runs_like
 from app.core.messages import sentence
 from app.core.plans.suite.definition import NEWEST, SUITES, suite_name
 from app.core.records import RunSummary
+from app.core.runs.current_network import is_ranked_with
 from app.core.storage.database import Database
 from app.core.storage.queries import own_runs
 from app.core.titles import workload_title
@@ -19,7 +20,7 @@ from app.gui.widgets.basics import Card, ClampedLabel, label, scrolled
 from workloads import STANDARD
 from workloads.protocol.spec import RunSpec
 
-BARS_LIMIT, RUNS_LIMIT, ROW_MAX_PX = 12, 100, 48
+BARS_LIMIT, RUNS_LIMIT, ROW_MAX_PX = 12, 100, 64
 
 
 class KnownHardware(Card):
@@ -41,9 +42,10 @@ class KnownHardware(Card):
         self.scale = ClampedLabel(2, LABEL_PX)
         self.body.addWidget(self.scale)
         self.body.addWidget(self.bars, stretch=1)
-        self.tests = label("\n".join(part.title for part in SUITES[NEWEST].parts), wrap=True)
-        self.tests.hide()
-        self.body.addWidget(scrolled(self.tests, None))
+        tests = "\n".join(part.title for part in SUITES[NEWEST].parts)
+        self._suite = scrolled(label(tests, wrap=True), None)
+        self._suite.hide()
+        self.body.addWidget(self._suite)
         services.bridge.ended.connect(self.refresh)
 
     def show_workload(self, workload_id: str) -> None:
@@ -97,7 +99,7 @@ class KnownHardware(Card):
 
     def _draw(self) -> None:
         self.bars.setVisible(not self._is_suite)
-        self.tests.setVisible(self._is_suite)
+        self._suite.setVisible(self._is_suite)
         if self._is_suite:
             suite = SUITES[NEWEST]
             self.heading.setText(suite_name(NEWEST))
@@ -112,7 +114,10 @@ class KnownHardware(Card):
             shown = shortlist(bars(self._workload_id, own[0], own[1:]), BARS_LIMIT)
             slot = None
         else:
-            shown = shortlist(bars(self._workload_id, None), BARS_LIMIT)
+            everything = bars(self._workload_id, None)
+            spec = self._setup[0] if self._setup is not None else None
+            ranked = [bar for bar in everything if spec and bar.row and is_ranked_with(spec, bar.row)]
+            shown = shortlist(ranked or everything, BARS_LIMIT)
             hint = "compare_page.run_to_see_place" if self._can_run else "compare_page.slot_not_ready"
             slot = sentence("compare.you"), sentence(hint)
         baseline = find_baseline(shown, None, self._workload_id)

@@ -101,9 +101,9 @@ class SuitePage(KindPage):
         result, total = report.result, report.result.total
         if total is not None:
             unit = f"{sentence('suite.unit')} {certainty_text(total)}".strip()
-            self.headline.show_number(points_text(total.points), unit, muted=False)
             self.headline.pill.show_verdict(verdict_texts(result), result.verdict or "")
+            self.headline.show_number(points_text(total.points), unit, muted=False)
         else:
-            self.headline.show_number("", verdict_word(result), muted=True)
             self.headline.pill.show_verdict((), "")
+            self.headline.show_number(verdict_word(result), "", muted=True)
         self.more.setText(safe_text(" ".join(report.notes())))
