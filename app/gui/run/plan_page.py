@@ -16,9 +16,10 @@ from app.gui.run.actions import ResultActions
 from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import BusyError, Resumed
 from app.gui.services.tasks import Latest
-from app.gui.widgets.basics import Button, Card
+from app.gui.widgets.basics import Button, Card, column, row
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.dialogs import ask_to_run_concurrently
+from app.gui.widgets.form_scroll import FormScroll
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -52,6 +53,15 @@ class PlanSetup(Card):
     """
 
     run_requested = Signal(object, object)
+
+    def add_form(self, content: QWidget, *below: QWidget) -> None:
+        """Add a form that scrolls if necessary, and widgets below it."""
+        form = QWidget()
+        form.setMaximumWidth(FORM_MAX_PX)
+        form.setLayout(column(FormScroll(content), *below, None))
+        line = row(form, None, spacing_px=0)
+        line.setStretch(0, 100)
+        self.body.addLayout(line)
 
     def set_busy(self, reason: str) -> None:
         """Disable the Run button for a reason given by the main window, or enable it ("")."""

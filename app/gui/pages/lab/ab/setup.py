@@ -16,7 +16,7 @@ from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.core.titles import differing
 from app.gui.pages.lab.ab.side_form import SideForm, side_settings
-from app.gui.run.plan_page import FORM_MAX_PX, PlanSetup
+from app.gui.run.plan_page import PlanSetup
 from app.gui.run.preflight import PreflightLine
 from app.gui.run.workload_box import WorkloadBox, of_plans
 from app.gui.services.bundle import Services
@@ -24,7 +24,6 @@ from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Fold, column, give_way, guard_wheel, label, row, set_tip, set_tone
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.editors import indented
-from app.gui.widgets.form_scroll import FormScroll
 from app.gui.widgets.segments import Segments
 from app.gui.widgets.timers import timer
 from workloads import CATALOGUE
@@ -310,12 +309,7 @@ class AbSetup(PlanSetup):
         content.setLayout(
             column(grid, self.by_hand, self.held, self.more, self.length, None, spacing_px=GAP_PX + 2)
         )
-        self.setMaximumWidth(FORM_MAX_PX)
-        self.body.addWidget(FormScroll(content))
-        self.body.addWidget(self.problem)
-        self.body.addWidget(self.preflight)
-        self.body.addWidget(self.run_button)
-        self.body.addStretch(1)
+        self.add_form(content, self.problem, self.preflight, self.run_button)
 
 
 def _add_box(grid: QGridLayout, number: int, box: ChoiceBox) -> None:

@@ -14,14 +14,13 @@ from app.core.plans.study.points import point_name
 from app.core.plans.study.presets import PRESETS
 from app.core.records import Plan, Study
 from app.core.runs.runner import Runner
-from app.gui.run.plan_page import FORM_MAX_PX, PlanSetup
+from app.gui.run.plan_page import PlanSetup
 from app.gui.run.preflight import PreflightLine
 from app.gui.run.workload_box import WorkloadBox, of_plans
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, ClampedLabel, Fold, column, guard_wheel, label, row, set_tip, set_tone
 from app.gui.widgets.editors import FolderEdit, indented
-from app.gui.widgets.form_scroll import FormScroll
 from app.gui.widgets.segments import Segments
 from app.gui.widgets.timers import timer
 from workloads.protocol.parameters import folders_of
@@ -212,9 +211,4 @@ class StudySetup(PlanSetup):
         workload.setStretch(1, 1)
         content = QWidget()
         content.setLayout(column(workload, self._reading, self._price, self.more, self.points, None))
-        self.setMaximumWidth(FORM_MAX_PX)
-        self.body.addWidget(FormScroll(content))
-        self.body.addWidget(self.problem)
-        self.body.addWidget(self.preflight)
-        self.body.addWidget(self.run_button)
-        self.body.addStretch(1)
+        self.add_form(content, self.problem, self.preflight, self.run_button)
