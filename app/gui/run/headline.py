@@ -248,7 +248,7 @@ def _where(progress: Progress) -> str:
 
 def _facts(run: RunSummary) -> str:
     parts = [
-        device_at_limit(run, run.device_name or (run.device or "…").upper()),
+        device_at_limit(run, run.device_name or (run.device or "").upper()),
         engine_name(run.engine, run.engine_version),
         sentence("run.precision_with_xla", precision=run.precision, compiler=compiler_name(run.engine))
         if run.jit

@@ -75,7 +75,8 @@ class KindPage(PlanPage[PlanReport]):
         self.foot.setFixedHeight(HEIGHT_PX)
         self.headline = label("", TITLE_PX - 2, wrap=True) if headline is None else headline
         self.table = TextTable(sentence(texts.table) if texts.table else "")
-        self.table.setVisible(bool(texts.table))
+        if not texts.table:
+            self.table.hide()
         self._figures: Sequence[Figure] = ()
         self._like: PlanReport | None = None  # the report most recently loaded with all details
         self._shown: PlanReport | None = None

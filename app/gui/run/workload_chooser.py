@@ -186,8 +186,9 @@ class WorkloadChooser(QDialog):
 
     def _on_entries(self, entries: Sequence[WorkloadEstimate]) -> None:
         self._entries = [entry for entry in entries if self._offers(entry.workload)]
-        name = sentence("workloads.all_of", count=len(self._entries))
-        self.extents.buttons["all"].setText(name)
+        name, button = sentence("workloads.all_of", count=len(self._entries)), self.extents.buttons["all"]
+        button.setText(name)
+        button.setAccessibleName(f"{self.extents.accessibleName()}: {name}")
         self.table.entries.show_entries(self._entries)
         self.table.choose(self.chosen_id)
         self._show()
