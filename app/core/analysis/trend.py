@@ -35,13 +35,11 @@ class Trend:
 
     Attributes:
         line: Comparison of a run with the best and the latest run, as a sentence; "" without a usable result.
-        compares: Whether there is another run to compare with.
     """
 
     metric: str
     points: tuple[TrendPoint, ...]
     line: str
-    compares: bool
 
     @property
     def changed(self) -> tuple[TrendPoint, ...]:
@@ -96,7 +94,7 @@ def trend_of(run: RunSummary, past: Iterable[PastRun]) -> Trend:
     shown = tuple(points[first : first + POINTS_LIMIT])
     on_one = against_one_device(run, [each.run for each in past])
     line = " · ".join(filter(None, (against_own(run, [each.run for each in like]), on_one)))
-    return Trend(run.metric, shown, line, compares=len(points) > 1 or bool(on_one))
+    return Trend(run.metric, shown, line)
 
 
 def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:

@@ -246,7 +246,7 @@ class BenchmarkPage(QWidget):
             run = JudgedRun(load_run(database, run_id)).prepared()
             if typical is None:
                 trend = trend_of(run.summary, past_runs(database, run.summary.workload))
-                return run, group, None, trend.line if trend.compares else ""
+                return run, group, None, trend.line
             return run, group, JudgedRun(load_run(database, typical.id)).prepared(), ""
 
         self._services.query(load, self._on_loaded, self._on_lost)
