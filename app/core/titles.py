@@ -53,13 +53,8 @@ def switch_title(name: str, is_on: bool | None) -> str:
     return "" if is_on is None else text(message(f"setting_value.{name}_{'on' if is_on else 'off'}"))
 
 
-def throttle_title(reason: str) -> str:
-    """Return the reason why a GPU's clock is limited, such as "power cap"."""
-    return _known(throttle_message(reason), reason)
-
-
 def throttle_message(reason: str) -> Message:
-    """Return the message that `throttle_title` shows for a reason known to this version."""
+    """Return the reason why a GPU's clock is limited, such as "power cap"."""
     return message(f"throttle.{reason.replace(' ', '_')}")
 
 

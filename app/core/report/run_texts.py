@@ -183,22 +183,18 @@ def estimate_basis(judged: events.Judged) -> str:
     return sentence(code, **said.arguments)
 
 
-def headline_note(
-    run: RunSummary, *, with_first_epoch: bool = True, with_spread: bool = True, estimated_from: str = ""
-) -> str:
+def headline_note(run: RunSummary, estimated_from: str = "") -> str:
     """Return a note about the basis of the headline; "" if there is nothing to add.
 
     Args:
         run: Any run.
-        with_first_epoch: Whether to include the duration of the first epoch.
-        with_spread: Whether to include the spread.
         estimated_from: Result of `estimate_basis`.
     """
     if run.metric != "seconds_per_epoch_s":
-        return _step_note(run, with_spread=with_spread)
+        return _step_note(run)
     if run.value is None:
         return _text(short_run(run))
-    spread = _spread(run) if with_spread else ""
+    spread = _spread(run)
     interval = interval_text(run) or sentence("result.no_interval")
     if run.basis == "estimate":
         parts = [estimated_from or sentence("result.estimated"), interval, spread]
@@ -209,8 +205,7 @@ def headline_note(
         if run.epochs_done > 2:
             median = sentence("result.median_of_epochs", last=run.epochs_done)
             parts = [median, interval, spread]
-        if with_first_epoch:
-            parts.append(sentence("result.first_epoch", duration=format_seconds(run.first_epoch_s)))
+        parts.append(sentence("result.first_epoch", duration=format_seconds(run.first_epoch_s)))
     return " · ".join(part for part in parts if part)
 
 
@@ -313,7 +308,7 @@ def repeats_steps(run: RunSummary) -> bool:
     return workload is not None and workload.steps is not None
 
 
-def _step_note(run: RunSummary, *, with_spread: bool) -> str:
+def _step_note(run: RunSummary) -> str:
     if run.minimum_s is None or run.maximum_s is None:
         return ""
     if run.basis == "estimate":
@@ -327,7 +322,7 @@ def _step_note(run: RunSummary, *, with_spread: bool) -> str:
         if run.maximum_s >= LONG_STEP_S
         else sentence("result.step_range", low_ms=1000 * run.minimum_s, high_ms=1000 * run.maximum_s)
     )
-    spread = _spread(run) if with_spread else ""
+    spread = _spread(run)
     return " · ".join(part for part in (basis, interval_text(run), limits, spread) if part)
 
 

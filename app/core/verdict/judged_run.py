@@ -8,7 +8,6 @@ from app.core.analysis.position import position
 from app.core.analysis.series import RunSeries, series_of
 from app.core.records import Run, RunSummary
 from app.core.verdict.bottleneck import bottleneck_text
-from app.core.verdict.energy import epoch_energies
 from app.core.verdict.rules import judge
 from workloads.protocol import events
 
@@ -54,14 +53,10 @@ class JudgedRun:
         """A sentence about what limited the run; "" if unknown or not applicable."""
         return bottleneck_text(self.run)
 
-    @cached_property
-    def energies(self) -> list[dict[str, float | None]]:
-        return epoch_energies(self.run)
-
     def rename(self, comment: str) -> None:
         """Change the comment ("" removes it). Derived data isn't affected."""
         self.run = replace(self.run, summary=replace(self.run.summary, comment=comment or None))
 
     def prepared(self) -> "JudgedRun":
-        _ = self.verdict, self.position, self.series.later_median_s, self.bottleneck, self.energies
+        _ = self.verdict, self.position, self.series.later_median_s, self.bottleneck
         return self

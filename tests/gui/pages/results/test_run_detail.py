@@ -215,7 +215,7 @@ def test_a_run_is_judged_once_and_not_in_the_windows_thread(
 
         return count
 
-    names = ("judge", "series_of", "bottleneck_text", "epoch_energies")
+    names = ("judge", "series_of", "bottleneck_text")
     for name in names:
         monkeypatch.setattr(judged_run, name, counting(name))
     save_to(monkeypatch, tmp_path / "picture.png")
