@@ -150,4 +150,4 @@ def test_a_run_is_not_ended_for_a_zoom(driver: Driver) -> None:
     assert said("zoom.next_start", zoom_pct="90").is_all_of(driver.message)
     assert not driver.window.banner.button.isVisible()
     driver.window.benchmark.cancel()
-    driver.wait_for_result()
+    driver.until(lambda: not driver.services.bridge.is_running)

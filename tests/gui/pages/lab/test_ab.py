@@ -406,7 +406,7 @@ def test_an_ab_that_cannot_start_is_reported_and_not_stored(driver: Driver) -> N
 @pytest.mark.slow
 def test_another_epochmark_is_asked_about(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     page = open_page(driver, pairs=1)
-    monkeypatch.setattr("app.gui.services.run_bridge.find_ids", lambda *_: [1])
+    monkeypatch.setattr("app.gui.services.run_bridge.has_running", lambda *_: True)
     asked = answer(monkeypatch, NO)
     driver.press(page.setup.run_button)
     driver.until(lambda: len(asked) == 1)
