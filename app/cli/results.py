@@ -26,8 +26,9 @@ from app.core.metrics import format_metric, headline_kind, metric_lines
 from app.core.paths import Paths
 from app.core.plans.registry import kind_of
 from app.core.records import Group, Run, RunSummary
+from app.core.report import run_table
 from app.core.report.export import DEFAULT_FORMAT, TERMINAL_FORMATS, write_lines
-from app.core.report.formats import csv_table, result_document, run_table
+from app.core.report.formats import csv_table, result_document
 from app.core.report.formats.json_document import run_as_dict
 from app.core.report.run_texts import (
     energy_text,

@@ -13,9 +13,9 @@ from app.core.plans.report import PlanReport
 from app.core.records import Group, Run, RunSummary
 from app.core.report.card import ShareCard
 from app.core.report.formats.result_document import PICTURE_STEPS_LIMIT, results_of
-from app.core.report.formats.run_table import csv_of
 from app.core.report.forum_texts import FORMS, in_form
 from app.core.report.result_records import result_of
+from app.core.report.run_table import csv_of
 from app.core.report.run_texts import result_text
 from app.core.report.share import share_card
 from app.core.result_file.canonical import file_bytes

@@ -6,7 +6,8 @@ from pathlib import Path
 from app.core.errors import AppError
 from app.core.files import write_whole
 from app.core.messages import message
-from app.core.report.formats import csv_table, json_document, result_document, run_table
+from app.core.report import run_table
+from app.core.report.formats import csv_table, json_document, result_document
 from app.core.report.formats.export_format import ExportFormat, PlanTable
 
 FORMATS: dict[str, ExportFormat] = {

@@ -250,7 +250,12 @@ class _Pen:
         look, plot, place = self.look, self.plot, self.at(spot.x, spot.value)
         width = look.width(spot.text, look.text_px) + 2
         left = min(max(plot.left(), place.x() - width / 2), plot.right() - width)
-        top = max(plot.top() - 1.5 * look.label_px, place.y() - 2.2 * look.text_px)
+        end = place if spot.high is None else self.at(spot.x, spot.high)
+        top = max(plot.top() - 1.5 * look.label_px, end.y() - 2.2 * look.text_px)
+        if top + 1.5 * look.text_px > end.y():  # no room above the interval, so beside the value
+            beside = place.x() - width - 2 * _DOT_PX
+            left = beside if beside >= plot.left() else place.x() + 2 * _DOT_PX
+            top = place.y() - 0.75 * look.text_px
         box = QRectF(left, top, width, 1.5 * look.text_px)
         ground = QColor(look.tokens.surface)  # keeps lines from crossing the text
         ground.setAlphaF(0.85)

@@ -128,8 +128,6 @@ class ClampedLabel(QLabel):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._room_px = lines * self.fontMetrics().lineSpacing() + 2
         self._kept_px = kept * self.fontMetrics().lineSpacing() + 2 if kept else 0
-        self._others: tuple[str, ...] = ()
-        self._others_px: tuple[int, int] | None = None  # measured at this width, height of the longest
         self._shorter: tuple[str, ...] = ()
         self.whole_text = ""
         self.is_elided = False
@@ -139,11 +137,6 @@ class ClampedLabel(QLabel):
         """Change the text. If it doesn't fit, the first of the `shorter` texts that fits is shown."""
         self.whole_text, self._shorter = safe_text(text), tuple(map(safe_text, shorter))
         self.setAccessibleName(self.whole_text)
-        self._clamp()
-
-    def keep_room_for(self, texts: Iterable[str]) -> None:
-        """Reserve space for the longest of these texts, so that widgets below don't jump."""
-        self._others, self._others_px = tuple(texts), None
         self._clamp()
 
     def fits(self, width_px: int) -> bool:
@@ -178,9 +171,7 @@ class ClampedLabel(QLabel):
         return self.fontMetrics().elidedText(word, Qt.TextElideMode.ElideMiddle, max(_WORD_PX, self.width()))
 
     def _wanted_px(self, text: str) -> int:
-        if self._others_px is None or self._others_px[0] != self.width():
-            self._others_px = self.width(), max(map(self._height, self._others), default=0)
-        return max(self._kept_px, min(max(self._height(text), self._others_px[1]), self._room_px))
+        return max(self._kept_px, min(self._height(text), self._room_px))
 
     def _height(self, text: str, width_px: int | None = None) -> int:
         box = QRect(0, 0, max(40, self.width() if width_px is None else width_px), 10_000)

@@ -14,7 +14,7 @@ from app.core.exchange.file_import import read_results
 from app.core.exchange.png_embed import embed
 from app.core.messages import Message, message
 from app.core.report.formats.csv_table import CsvStyle, table_lines
-from app.core.report.formats.run_table import people_lines
+from app.core.report.run_table import people_lines
 from app.core.result_file.canonical import file_bytes
 from app.core.result_file.record import Result
 from app.core.storage.database import Database

@@ -23,7 +23,7 @@ from app.core.redaction.private_texts import chosen_folders, hide, private_texts
 from app.core.report.formats.csv_table import CSV_COLUMNS, CsvStyle, csv_lines
 from app.core.report.formats.export_format import FORMAT_VERSION
 from app.core.report.formats.json_document import json_lines, run_as_dict
-from app.core.report.formats.run_table import COLUMNS, csv_of, text_of
+from app.core.report.run_table import COLUMNS, csv_of, text_of
 from app.core.report.run_texts import result_text
 from app.core.settings import Settings, save_settings
 from app.core.storage.database import Database

@@ -12,7 +12,7 @@ from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.plans.registry import kind_of
 from app.core.records import RunSummary
-from app.core.report.formats.run_table import cautions_text
+from app.core.report.run_table import cautions_text
 from app.core.storage.database import Database
 from app.core.storage.groups import load_groups
 from app.core.storage.imported_results import has_results

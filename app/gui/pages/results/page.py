@@ -13,8 +13,8 @@ from app.core.plans.kind import Answer
 from app.core.plans.registry import kind_of
 from app.core.plans.rerun import check_again, plan_of_group, plan_of_run
 from app.core.records import Group, Plan, Run
-from app.core.report.formats.run_table import text_of
 from app.core.report.formats.table_text import TABLE_FORMS
+from app.core.report.run_table import text_of
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from app.core.storage.runs import list_runs, load_run
