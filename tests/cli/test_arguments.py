@@ -13,10 +13,12 @@ import pytest
 from rich.cells import cell_len
 
 from app.cli.arguments import make_parser
+from app.cli.specs import make_spec
 from app.core.errors import AppError, UsageError
 from app.core.messages import Message, message, sentence
 from app.core.paths import Paths
 from app.core.runs.runner import known_workload
+from app.core.settings import Settings, save_settings
 from tests.saying import said
 from workloads import CATALOGUE, STANDARD
 
@@ -76,6 +78,15 @@ def test_a_wrong_workload_is_told_which_ones_it_may_mean(typed: str, near: list[
 @pytest.mark.parametrize("typed", ["mnist_mlp", "MNIST MLP", " mnist mlp"])
 def test_a_workload_is_known_by_its_id_and_its_title(typed: str) -> None:
     assert known_workload(typed).id == "mnist_mlp"
+
+
+@pytest.mark.parametrize(
+    ("options", "preset"),
+    [((), "quick"), (("--epochs", "2"), "standard"), (("--preset", "sustained"), "sustained")],
+)
+def test_the_preset_is_quick_unless_epochs_are_given(paths: Paths, options: tuple[str, ...], preset: str) -> None:
+    save_settings(paths.settings, Settings(preset="standard"))
+    assert make_spec(PARSER.parse_args(["run", "demo", *options]), paths).preset == preset
 
 
 @pytest.mark.parametrize(("verb", "near"), [("rnu", "run"), ("zzz", "")])

@@ -21,7 +21,7 @@ from workloads.datasets import DATASETS
 
 
 def test_json_is_the_event_stream_and_nothing_else(epochmark: CommandLine) -> None:
-    done = epochmark("run", "demo", "--json", "--set", "outcome=noise")
+    done = epochmark("run", "demo", "--epochs", "3", "--json", "--set", "outcome=noise")
     stream = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0
     assert [event["seq"] for event in stream] == list(range(len(stream)))
@@ -77,7 +77,7 @@ def not_from(option: str, least: int, most: int, given: int) -> Saying:
     ("arguments", "refusal"),
     [
         (["run", "mnist_nlp"], said("workload.unknown", workload="mnist_nlp")),
-        (["run", "mnist_nlp"], said("workload.did_you_mean", near="mnist_mlp, mnist_cnn, mnist_cnn_inference")),
+        (["run", "mnist_nlp"], said("workload.did_you_mean", near="mnist_mlp")),
         (["run", "demo", "--set", "speed=9"], said("workload.other_parameters", workload="demo", name="'speed'")),
         (["run", "demo", "--set", "outcome=great"], said("parameter.not_choice", name="outcome", value="'great'")),
         (
@@ -196,7 +196,7 @@ def test_a_path_that_is_too_long_is_one_sentence(
 
 
 def test_a_failed_run_has_exit_code_1_and_its_reason(epochmark: CommandLine) -> None:
-    done = epochmark("run", "demo", "--set", "outcome=crash")
+    done = epochmark("run", "demo", "--epochs", "3", "--set", "outcome=crash")
     assert done.returncode == 1
     assert said("cli.run_failed_because", reason=said("run.crashed")).is_in(done.stdout)
     assert said("verdict.failed_after", epochs="3", epochs_done="1").is_in(done.stdout)
@@ -290,16 +290,6 @@ def test_a_missing_data_set_folder_is_reported_where_it_is_needed(
     for arguments in (["data", "list"], ["run", "demo", "--epochs", "1", "--quiet"], ["results", "list"]):
         done = epochmark(*arguments)
         assert (done.returncode, done.stderr) == (0, "")
-
-
-# Takes its time, as Quick measures for seconds.
-def test_the_preset_is_the_one_of_the_settings_or_standard(
-    epochmark: CommandLine, environment: dict[str, str]
-) -> None:
-    epochmark("run", "demo", "--quiet")
-    save_settings(default_paths(environment).settings, Settings(preset="quick"))
-    epochmark("run", "demo", "--quiet")
-    assert [run["preset"] for run in runs(epochmark)] == ["quick", "standard"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows always has a display, and then the window opens")

@@ -104,7 +104,7 @@ def test_an_export_of_a_crash_names_no_folder(
 @pytest.mark.slow
 @posix_only
 def test_a_terminal_sees_a_live_line_and_the_epochs_stay(environment: dict[str, str]) -> None:
-    shown = on_a_terminal(environment, "run", "demo", "--set", "step_s=0.05")
+    shown = on_a_terminal(environment, "run", "demo", "--epochs", "3", "--set", "step_s=0.05")
     place = (sentence("cli.epoch_of", number=2, planned=3), sentence("cli.step_of", number=4, planned=10), "")
     for part in (" · ".join(place), "█░", " 46 %"):
         assert part.encode() in shown
