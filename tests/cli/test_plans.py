@@ -337,7 +337,18 @@ def test_by_hand_can_be_stopped_and_keeps_what_was_measured(environment: dict[st
 @posix_only
 def test_ctrl_c_cancels_the_plan_and_reports_the_finished_pairs(environment: dict[str, str]) -> None:
     process = start(
-        environment, "ab", "demo", "--json", "--a", "step_s=0.001", "--b", "step_s=0.03", "--pairs", "9"
+        environment,
+        "ab",
+        "demo",
+        "--epochs",
+        "3",
+        "--json",
+        "--a",
+        "step_s=0.001",
+        "--b",
+        "step_s=0.03",
+        "--pairs",
+        "9",
     )
     for _ in range(3):
         read_until(process, "run")
