@@ -88,7 +88,7 @@ def main(folder: Path) -> None:
 
 
 def take_all(camera: Photographer) -> None:
-    for code in ("benchmark", "results", "compare", "ab", "studies", "suite"):
+    for code in ("benchmark", "results", "compare", "lab", "suite"):
         camera.take(f"{code}-empty", code, camera.calm)
     take_chooser(camera)
     camera.window.show_page("benchmark")

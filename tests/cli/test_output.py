@@ -82,7 +82,7 @@ def test_output_for_programs_is_utf_8_whatever_the_terminals_encoding(
     with Database(default_paths(environment).database) as database, database.transaction() as connection:
         connection.execute("UPDATE runs SET error_said = 'Zürich × 東京'")
     surroundings = environment | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
-    assert "Zürich × 東京" in ended(surroundings, "results", "export").stdout
+    assert "Zürich × 東京" in ended(surroundings, "results", "export", "--all").stdout
     code = "from app.cli import main; main(['workloads', '--json']); print('東京')"
     listed = subprocess.run(
         [sys.executable, "-c", code], env=surroundings, capture_output=True, timeout=60, check=True, cwd=ROOT
@@ -90,12 +90,12 @@ def test_output_for_programs_is_utf_8_whatever_the_terminals_encoding(
     assert listed.stdout.decode("utf-8").splitlines()[-1] == "東京"
 
 
-@pytest.mark.parametrize("format_", ["csv", "json"])
+@pytest.mark.parametrize("format_", [("--all",), ("--format", "json")])
 def test_an_export_of_a_crash_names_no_folder(
-    epochmark: CommandLine, environment: dict[str, str], format_: str
+    epochmark: CommandLine, environment: dict[str, str], format_: tuple[str, ...]
 ) -> None:
     epochmark("run", "demo", "--set", "outcome=crash")
-    exported = epochmark("results", "export", "--format", format_).stdout
+    exported = epochmark("results", "export", *format_).stdout
     assert "crashed" in exported
     for folder in (str(ROOT), sys.prefix, sys.base_prefix, environment["EPOCHMARK_HOME"]):
         assert folder + os.sep not in exported

@@ -52,7 +52,7 @@ def run_verb(**parts: str) -> "subprocess.CompletedProcess[str]":
     ("seed", "arguments"),
     [
         (1, ("run", "demo", *ENDLESS, "--json")),
-        (2, ("run", "demo", "--json", "--set", "outcome=hang")),
+        (2, ("run", "demo", "--preset", "standard", "--json", "--set", "outcome=hang")),
         (3, ("run", "demo", "--repeat", "50", *SHORT)),
         (4, ("ab", "demo", "--a", "seed=1", "--pairs", "50", *SHORT)),
     ],
@@ -150,7 +150,7 @@ def test_an_interrupt_during_imports_ends_without_a_traceback(environment: dict[
 
 @pytest.mark.slow
 def test_a_second_ctrl_c_ends_a_deaf_worker_at_once(environment: dict[str, str]) -> None:
-    process = start(environment, "run", "demo", "--json", "--set", "outcome=hang")
+    process = start(environment, "run", "demo", "--preset", "standard", "--json", "--set", "outcome=hang")
     worker = read_until(process, "hello")["pid"]
     read_until(process, "epoch")
     process.send_signal(signal.SIGINT)

@@ -14,7 +14,7 @@ from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.report.card import ShareCard, Side, Sides
 from app.core.report.run_texts import machine_line, made_by, verdict_chip, verdict_for_text
 from app.core.report.share_texts import computer_parts, device_title, version_line
-from app.core.titles import data_title, differing, workload_title
+from app.core.titles import data_title, differing, precision_title, workload_title
 from app.core.verdict.judged_run import JudgedRun
 from workloads.protocol import events
 
@@ -143,7 +143,7 @@ def _common(runs: Sequence[RunSummary]) -> list[str]:
         workload_title(runs[0].workload),
         *_same(runs, lambda run: sentence("share.batch", batch_size=run.batch_size)),
         *_same(runs, lambda run: run.variant),
-        *_same(runs, lambda run: run.precision),
+        *_same(runs, lambda run: precision_title(run.precision)),
     ]
     return [part for part in parts if part]
 

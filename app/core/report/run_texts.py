@@ -16,7 +16,7 @@ from app.core.messages import ENGLISH, Message, needs, sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.records import Run, RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
-from app.core.titles import cores_title, data_title, level_title, workload_title
+from app.core.titles import cores_title, data_title, level_title, precision_title, workload_title
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.energy import energy_used
 from app.core.verdict.judged_run import JudgedRun
@@ -164,7 +164,9 @@ def engine_line(engine: str, version: str | None, device: str | None, *, precisi
 def run_engine_line(run: RunSummary) -> str:
     """Describe a stored run's engine in one line, including non-default settings."""
     device = device_at_limit(run, run.device_name or run.device or sentence("result.unknown_device"))
-    line = engine_line(run.engine, run.engine_version, device, precision=run.precision, jit=run.jit)
+    line = engine_line(
+        run.engine, run.engine_version, device, precision=precision_title(run.precision), jit=run.jit
+    )
     return " · ".join([line, *unusual_settings(run, "jit")])
 
 
@@ -433,7 +435,8 @@ def made_by(version: str, moment: str) -> str:
 
 
 def _title_line(run: RunSummary) -> str:
-    parts = [workload_title(run.workload), sentence("share.batch", batch_size=run.batch_size), run.precision]
+    parts = [workload_title(run.workload), sentence("share.batch", batch_size=run.batch_size)]
+    parts.append(precision_title(run.precision))
     unknown = sentence("result.unknown_device")
     name = short_name(run.device_name or run.device or unknown) if is_gpu(run) else (run.device or unknown).upper()
     parts.append(device_at_limit(run, name))

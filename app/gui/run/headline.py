@@ -25,7 +25,7 @@ from app.core.report.run_texts import (
     verdict_chip,
 )
 from app.core.runs.progress import Progress
-from app.core.titles import data_title, level_title, status_title
+from app.core.titles import data_title, level_title, precision_title, status_title
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.headline_row import HeadlineRow, ProgressLine
 from app.gui.run.verdict_dialog import VerdictDialog
@@ -247,12 +247,13 @@ def _where(progress: Progress) -> str:
 
 
 def _facts(run: RunSummary) -> str:
+    precision = precision_title(run.precision)
     parts = [
         device_at_limit(run, run.device_name or (run.device or "").upper()),
         engine_name(run.engine, run.engine_version),
-        sentence("run.precision_with_xla", precision=run.precision, compiler=compiler_name(run.engine))
+        sentence("run.precision_with_xla", precision=precision, compiler=compiler_name(run.engine))
         if run.jit
-        else run.precision,
+        else precision,
         data_title(run.data_source),
     ]
     return " · ".join(part for part in parts if part)

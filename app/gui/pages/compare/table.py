@@ -15,6 +15,7 @@ from app.core.formats import format_ratio
 from app.core.messages import sentence
 from app.core.records import RunSummary
 from app.core.report.formats.table_text import table_text
+from app.core.titles import precision_title
 from app.gui.charts.bars import bar_key
 from app.gui.style.theme import font
 from app.gui.style.tokens import TEXT_PX
@@ -139,7 +140,7 @@ def _row(bar: Bar, baseline: Bar | None) -> Row:
         str(year or "n/a"),
         _software(bar),
         str(batch or "n/a"),
-        (bar.row.precision_words if bar.row else run.precision if run else "") or "n/a",
+        (bar.row.precision_words if bar.row else precision_title(run.precision) if run else "") or "n/a",
         *_origin(bar),
     )
     keys: list[float | str] = [text.casefold() for text in texts]
