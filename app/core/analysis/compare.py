@@ -34,7 +34,7 @@ from app.core.external_results import ImportedResult
 from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.records import RunSummary
-from app.core.titles import data_title, precision_title, status_title, verdict_title
+from app.core.titles import precision_title, status_title, verdict_title
 from workloads import CATALOGUE
 
 # Default baselines by workload, as in "4.8× the …". Other workloads use their slowest row.
@@ -442,7 +442,6 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary
         remarks += differences(reference, run)
     else:
         remarks += [run.variant] if run.variant else []
-        remarks += [data_title(run.data_source)] if run.data_source == "synthetic" else []
         remarks += unusual_settings(run)
     precision = precision_title(run.precision)
     remarks += [precision] if says_precision(run.workload) and precision not in remarks else []

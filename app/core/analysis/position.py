@@ -61,7 +61,8 @@ def position_message(
 def friend_answer(chart: Sequence[Bar]) -> str:
     """Return which of the newest imported result and this computer is faster; "" if one is missing.
 
-    If their intervals overlap, the sentence states that they are about equally fast.
+    If their intervals overlap, the sentence states that they are about equally fast. If one of them has a caution,
+    the ratio is approximate.
     """
     you = next((bar for bar in chart if bar.kind == "you"), None)
     imports = [bar for bar in chart if bar.imported is not None]
@@ -78,6 +79,6 @@ def friend_answer(chart: Sequence[Bar]) -> str:
     )
     if max(times, 1 / times) <= 1 + sum(margins) / 100:
         return sentence("compare.friend_equal", name=friend.name)
-    if times > 1:
-        return sentence("compare.friend_faster", name=friend.name, ratio=format_ratio(times))
-    return sentence("compare.friend_slower", name=friend.name, ratio=format_ratio(1 / times))
+    about = "" if you.verdict == friend.verdict == "valid" else "≈ "
+    code, ratio = ("compare.friend_faster", times) if times > 1 else ("compare.friend_slower", 1 / times)
+    return sentence(code, name=friend.name, ratio=about + format_ratio(ratio))

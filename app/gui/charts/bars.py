@@ -14,7 +14,7 @@ from app.core.plain_text import safe_text
 from app.gui.style.theme import font, tabular_font
 from app.gui.style.tokens import LABEL_PX, Tokens
 
-SHORTEST_PX, SLOT_SHARE = 3.0, 0.25
+SHORTEST_PX, SLOT_PX = 3.0, 40.0
 PALE_ALPHA = 0.4  # of the user's other runs, and of bars without a rank
 # Colours by kind of bar. The user's other runs are paler.
 _FILLS = {
@@ -170,10 +170,8 @@ def paint_slot(painter: QPainter, rect: QRectF, name: str, hint: str, *, look: R
     painter.drawText(QRectF(rect.left(), rect.top(), look.name_width, rect.height()), middle, name)
     hint_font = font(look.text_px - 1)
     left = rect.left() + look.name_width + look.gap
-    room = rect.right() - left - look.gap
-    needed = QFontMetricsF(hint_font).horizontalAdvance(hint) + 4
-    width = max(room * SLOT_SHARE, min(room * 2 * SLOT_SHARE, room - needed))
-    box = QRectF(left, rect.center().y() - look.bar_height / 2, width, look.bar_height)
+    # Short, because a length would look like a prediction.
+    box = QRectF(left, rect.center().y() - look.bar_height / 2, SLOT_PX, look.bar_height)
     painter.setPen(QPen(QColor(tokens.accent), 1, Qt.PenStyle.DashLine))
     painter.setBrush(QColor(tokens.surface))
     painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), look.radius, look.radius)

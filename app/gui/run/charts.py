@@ -249,10 +249,9 @@ class RunCharts(QWidget):
         if summary.preset == "quick":
             self._speed.setCurrentWidget(self.estimate)
             self.estimate.show_estimates(series, summary.metric, span_s, live=live)
-            self.epochs_card.heading.setText(
-                sentence("chart.estimated", label=headline_kind(summary.metric).label)
-            )
-            self.epochs_card.note.show_text(sentence("chart.higher_is_faster"))
+            self.epochs_card.heading.setText(sentence("chart.estimated"))
+            unit = headline_kind(summary.metric).short_unit
+            self.epochs_card.note.show_text(f"{unit} · {sentence('chart.higher_is_faster')}")
         elif summary.preset == "sustained":
             self._speed.setCurrentWidget(self.sustained)
             self.sustained.show_series(series, span_s, live=live)

@@ -61,7 +61,6 @@ def test_differences_are_shown_beside_the_bar(summary: RunSummary) -> None:
     assert you.remarks == (
         "TensorFlow 2.21.0",
         sentence("compare.estimate"),
-        sentence("setting_value.data_synthetic"),
         "compiled",
         "2 threads",
         sentence("status.cancelled"),
@@ -184,7 +183,7 @@ def test_an_imported_result_of_other_work_is_refused_with_its_reason(
         ({"device": "gpu:0", "settings": "devices=4 machines=2"}, "4 devices"),
         ({"basis": "first_epoch"}, sentence("short.first_epoch")),
         ({"workload": "resnet50_224", "metric": "images_per_s", "batch_size": 7}, "batch 7"),
-        ({"workload": "gpt_mini", "metric": "tokens_per_s", "precision": "mixed_float16"}, "mixed_float16"),
+        ({"workload": "gpt_mini", "metric": "tokens_per_s", "precision": "mixed_float16"}, "mixed float16"),
     ],
 )
 def test_an_imported_result_names_what_differs_from_published_ones(

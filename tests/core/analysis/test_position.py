@@ -137,6 +137,7 @@ def _friend(summary: RunSummary, **changes: Any) -> ImportedResult:
     [
         ({"value": 44.2}, "compare.friend_faster", "1.5×"),
         ({"value": 132.6}, "compare.friend_slower", "2.0×"),
+        ({"value": 44.2, "verdict": "caution"}, "compare.friend_faster", "≈ 1.5×"),
         ({"value": 66.9, "value_low": 66.0, "value_high": 67.8}, "compare.friend_equal", ""),
         ({"verdict": "invalid"}, "compare.friend_invalid", ""),
         ({"value": 44.2, "precision": "mixed_float16"}, "", ""),  # not drawn, and listed with its reason
@@ -145,6 +146,7 @@ def _friend(summary: RunSummary, **changes: Any) -> ImportedResult:
 def test_an_import_is_answered_in_words(
     summary: RunSummary, changes: dict[str, Any], code: str, ratio: str
 ) -> None:
+    summary = replace(summary, verdict="valid")
     chart = bars(STANDARD, summary, imported=[_friend(summary, **changes)])
     answer = friend_answer(chart)
     given = {"ratio": ratio} if ratio else {}

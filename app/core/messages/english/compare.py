@@ -169,7 +169,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare_page.slot_not_ready": "No result yet",
     "compare_page.remove_result": "Remove imported result",
     "compare_page.removed": "Removed {name}",
-    "compare_page.run_to_see_place": "run this network to see your place",
+    "compare_page.run_to_see_place": "click to run this network and see your place",
     "compare_page.table": "Comparison",
     "table_form.bbcode": "BBCode for forums",
     "table_form.markdown": "Markdown",

@@ -9,10 +9,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
             " workloads)."
         ),
     ),
-    "studies.against_time": (
-        "An epoch takes {times:.2f}× as long as on a {baseline} in 2017.",
+    "studies.against_speed": (
+        "This computer is {times:.2f}× as fast as a {baseline} in 2017.",
         (
-            "An epoch takes {times:.2f}× as long as on a {baseline} in 2017 ({low:.2f} to {high:.2f}, {count}"
+            "This computer is {times:.2f}× as fast as a {baseline} in 2017 ({low:.2f} to {high:.2f}, {count}"
             " workloads)."
         ),
     ),
@@ -34,7 +34,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.chart_epochs": "Loss by epoch",
     "studies.chart_loss": "Loss",
     "studies.chart_relative_cost": "Cost",
-    "studies.chart_relative_time": "Time",
+    "studies.chart_relative_speed": "Speed",
     "studies.chart_efficiency": "Efficiency",
     "studies.chart_speed": "Speed",
     "studies.chart_steps": "Step",
@@ -127,8 +127,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.reading_once": "Some configurations were measured only once. A second round shows which differences are due to chance.",
     "studies.reads_nothing": "Only the study {presets:, } reads folders, and only with the workload {workload}. Choose both, or specify no folders.",
     "studies.refused": "Not run: {points:, }. {reason}",
-    "studies.relative_cost": "Epoch cost relative to a Tesla K80 in 2017 (lower is better)",
-    "studies.relative_time": "Epoch time relative to a Tesla K80 in 2017 (lower is faster)",
+    "studies.relative_cost": "Epoch cost relative to a Tesla K80 in 2017 (lower is cheaper)",
+    "studies.relative_speed": "Speed relative to a Tesla K80 in 2017",
     "studies.rent_cheaper": "For {workload}, renting a {device} at {price:.2f} USD/h ({date}) is cheaper.",
     "studies.rent_dearer": "For {workload}, renting a {device} at {price:.2f} USD/h ({date}) isn't cheaper.",
     "studies.seconds": "Seconds of training",

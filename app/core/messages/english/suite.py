@@ -29,7 +29,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.suite_share": "Save a picture of a suite's score",
     "help.suite_show": "Show a suite's score and tests",
     "share.no_suite_result": "Suite {group_id} has no score yet.",
-    "suite.axis": "Points, {precision} (higher is better)",
+    "suite.axis": "Points, {precision} · longer is faster",
     "suite.badge": "{verdict} · {count} of {planned} tests",
     "suite.badge_because": "{badge}: {reason}",
     "suite.changed": (

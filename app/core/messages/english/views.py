@@ -17,7 +17,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "chart.engines_note": ("one round", "{count} rounds, alternating"),
     "chart.estimate": "Estimate and 95 % confidence interval over time",
     "chart.estimate_later": "The estimate appears here once some steps are timed.",
-    "chart.estimated": "{label}, estimated",
+    "chart.estimated": "Estimated speed",
     "chart.fastest_first": "{label}, fastest first",
     "chart.figures": "Metrics",
     "chart.hardware_over_time": "Hardware over time",

@@ -48,10 +48,10 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class RelativeRow:
-    """Time or cost of a workload relative to the baseline.
+    """Speed or cost of a workload relative to the baseline.
 
     Attributes:
-        values: Time or cost by device; the baseline's is 1.
+        values: Speed or cost by device; the baseline's is 1.
         own: Names of this computer's devices.
     """
 
@@ -76,12 +76,12 @@ def baseline_row(workload: str) -> PublishedRow | None:
 
 
 def relative_rows(result: StudyResult, costs: Costs, what: str) -> list[RelativeRow]:
-    """Return each workload's time or cost relative to the baseline, on this computer and published devices.
+    """Return each workload's speed or cost relative to the baseline, on this computer and published devices.
 
     Args:
         result: Study of workloads whose headline is in seconds per epoch.
         costs: The user's prices.
-        what: "time" or "cost", both per epoch.
+        what: "speed", or "cost" per epoch.
     """
     rows = []
     for workload in result.workloads:
@@ -97,6 +97,8 @@ def relative_rows(result: StudyResult, costs: Costs, what: str) -> list[Relative
             value = _published_value(row, what) if row.id.startswith(WOOLF_IDS) else None
             if value is not None:
                 values[published_name(row)] = value / whole
+        if what == "speed":
+            values = {name: 1 / times for name, times in values.items()}
         rows.append(RelativeRow(workload, values, frozenset(own)))
     return rows
 
@@ -112,7 +114,7 @@ def _own_values(result: StudyResult, workload: str, costs: Costs, what: str) -> 
     for point in result.done:
         if point.spec.workload == workload and point.value and point.metric == "seconds_per_epoch_s":
             cost = epoch_cost(point.value, costs.usd_per_hour)
-            value = point.value if what == "time" else cost
+            value = point.value if what == "speed" else cost
             if value is not None:
                 title = workload_title(point.spec.workload)
                 rest = [part for part in point.place if part != title]
@@ -127,7 +129,7 @@ def _own_values(result: StudyResult, workload: str, costs: Costs, what: str) -> 
 def _published_value(row: PublishedRow, what: str) -> float | None:
     if row.metric != "s_per_epoch":
         return None
-    return row.value if what == "time" else epoch_cost(row.value, row.price_usd_per_hour)
+    return row.value if what == "speed" else epoch_cost(row.value, row.price_usd_per_hour)
 
 
 def epoch_cost(epoch_s: float, usd_per_hour: float | None) -> float | None:
@@ -142,7 +144,7 @@ def own_device(point: Point) -> str:
 
 
 def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True) -> list[str]:
-    """Return sentences about times and costs relative to the baseline, the cost of an epoch, and renting.
+    """Return sentences about speeds and costs relative to the baseline, the cost of an epoch, and renting.
 
     Args:
         result: A study of costs.
@@ -152,7 +154,7 @@ def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True
     done = [point for point in result.done if point.metric == "seconds_per_epoch_s" and point.value]
     if not done:
         return []
-    lines = [*_against_baseline(result, costs, "time"), *_against_baseline(result, costs, "cost")]
+    lines = [*_against_baseline(result, costs, "speed"), *_against_baseline(result, costs, "cost")]
     devices = list(dict.fromkeys(map(own_device, done)))
     for device in devices:
         points = [point for point in done if own_device(point) == device]
@@ -185,7 +187,8 @@ def _device_findings(cheapest: Point, costs: Costs, *, with_advice: bool) -> lis
 
 def _against_baseline(result: StudyResult, costs: Costs, what: str) -> list[str]:
     """Compare this computer's fastest or cheapest device with the baseline, across all workloads."""
-    best = [min(row.values[name] for name in row.own) for row in relative_rows(result, costs, what)]
+    choose = max if what == "speed" else min
+    best = [choose(row.values[name] for name in row.own) for row in relative_rows(result, costs, what)]
     if not best:
         return []
     mean = statistics.geometric_mean(best)

@@ -308,7 +308,7 @@ def _shown_accuracy(epoch: Epoch) -> float | None:
 
 def _relative(result: StudyResult, costs: Costs) -> list[Figure]:
     charts = []
-    for what in ("time", "cost"):
+    for what in ("speed", "cost"):
         rows = relative_rows(result, costs, what)
         if not rows:
             continue
