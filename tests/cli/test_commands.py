@@ -311,7 +311,7 @@ def test_without_arguments_the_standard_workload_is_estimated(
     assert done.returncode == 0, done.stderr
     assert said("start.no_display").is_in(done.stdout.splitlines()[0])
     assert "s per epoch\nestimated from " in done.stdout
-    assert "× as fast as the i5-8250U" in done.stdout
+    assert "× the i5-8250U (2019)" in done.stdout
     assert "This computer" in done.stdout
     (run,) = runs(epochmark)
     assert (run["preset"], run["basis"], run["status"]) == ("quick", "estimate", "completed")

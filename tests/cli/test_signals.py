@@ -89,7 +89,7 @@ def test_a_storm_ends_a_plan_that_waits_for_hands(environment: dict[str, str]) -
 
 def test_ignored_interrupts_stay_ignored(epochmark: CommandLine, environment: dict[str, str]) -> None:
     process = subprocess.Popen(
-        ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command("run", "demo", "--json")],
+        ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command("run", "demo", "--epochs", "10", "--json")],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -162,7 +162,9 @@ def test_a_second_ctrl_c_ends_a_deaf_worker_at_once(environment: dict[str, str])
     assert not psutil.pid_exists(worker)
 
 
-@pytest.mark.parametrize("options", [("--epochs", "500"), ("--repeat", "50")], ids=["run", "plan"])
+@pytest.mark.parametrize(
+    "options", [("--epochs", "500"), ("--repeat", "50", "--epochs", "10")], ids=["run", "plan"]
+)
 def test_a_reader_that_closes_the_stream_cancels_what_is_measured(
     epochmark: CommandLine, environment: dict[str, str], options: tuple[str, ...]
 ) -> None:

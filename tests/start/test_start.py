@@ -30,7 +30,7 @@ def test_first_start_sets_up_and_passes_on_arguments_and_exit_code(
     assert done.returncode == 7, done.stderr
     report = json.loads(done.stdout)  # nothing else may be on stdout
     assert report["argv"] == ["7", "--json"]
-    assert report["started_as"].startswith(PYTHON_AS_TYPED)
+    assert report["started_as"].startswith((PYTHON_AS_TYPED, Path(sys.executable).name))
     assert str(project / "start.py") in report["started_as"]
     assert Path(report["python"]).parent.parent == project / ".venv"
     assert "Setting up Epochmark in .venv" in done.stderr

@@ -34,7 +34,6 @@ class EstimateChart(Plot):
         self.getViewBox().addItem(self.band)
         # Space for the right half of the last label.
         self.getPlotItem().layout.setContentsMargins(0, LABEL_PX // 2 + 2, RIGHT_MARGIN_PX, 0)
-        self.bounds = [self.add_line(BLUE, dashed=True), self.add_line(BLUE, dashed=True)]
         self.line = self.add_line(BLUE)
         self.shown: tuple[object, ...] = ()
         self._view = (0.0, 0.0)  # lower and upper end
@@ -56,8 +55,6 @@ class EstimateChart(Plot):
             self._look_at(value, low, high)
             value, low, high = self._in_view(value, low, high)
         self.line.show(value, smooth=not live)
-        for line, curve in zip(self.bounds, (low, high), strict=True):
-            line.show(curve, smooth=not live)
         self._fill(low, high)
         if value.last is None:
             self.set_range("y", 0.0, 1.0)

@@ -31,7 +31,7 @@ from app.gui.charts.training_charts import EpochChart, Legend, LossChart, Throug
 from app.gui.run.engine_table import EngineTable
 from app.gui.style.theme import Theme, tabular_font
 from app.gui.style.tokens import GAP_PX, LABEL_PX, TEXT_PX
-from app.gui.widgets.basics import Card, ClampedLabel, column, row
+from app.gui.widgets.basics import Card, ClampedLabel, Fold, column, row
 from app.gui.widgets.tables import set_up_items
 from workloads import CATALOGUE
 
@@ -94,6 +94,7 @@ class RunCharts(QWidget):
         )
         self.limit = ClampedLabel(lines=2, muted=False, kept=2)
         self._rate_card.body.addWidget(self.limit)
+        self.rate_fold = Fold(theme, sentence("chart.while_training"), self._rate_card)
         self.bars_card = _card(sentence("chart.against_known"), self.bars)
         self.scale = ClampedLabel(lines=3, size_px=LABEL_PX)
         self.bars_card.body.addWidget(self.scale)
@@ -104,13 +105,15 @@ class RunCharts(QWidget):
         self._figures_card = _card(sentence("chart.figures"), self.figures)
         self._figures_card.hide()
         # The ranking gets most of the right half, or all of it if there is no loss to show.
-        left = column(self.epochs_card, self._rate_card, spacing_px=2 * GAP_PX)
+        left = column(self.epochs_card, self.rate_fold, spacing_px=2 * GAP_PX)
         right = column(self.bars_card, self._loss_card, self._figures_card, spacing_px=2 * GAP_PX)
         for half in (left, right):
             half.setStretch(0, 5)
             half.setStretch(1, 4)
         left.setStretch(0, 4)
-        left.setStretch(1, 5)
+        self.rate_fold.button.toggled.connect(lambda is_open: left.setStretch(1, 5 if is_open else 0))
+        self.rate_fold.button.setChecked(True)
+        self.rate_fold.button.hide()
         right.setStretch(2, 4)
         right.addStretch()  # keeps the ranking no higher than the area, even if the rest scrolls
         halves = row(left, right, spacing_px=2 * GAP_PX)
@@ -238,7 +241,11 @@ class RunCharts(QWidget):
         if (trains, has_epochs, is_short) == self._kind:
             return
         self._kind = (trains, has_epochs, is_short)
-        self._rate_card.heading.setText(sentence("chart.while_training" if trains else "chart.while_measuring"))
+        heading = sentence("chart.while_training" if trains else "chart.while_measuring")
+        self._rate_card.heading.setText("" if is_short else heading)
+        self.rate_fold.button.setText(heading)
+        self.rate_fold.button.setVisible(is_short)
+        self.rate_fold.button.setChecked(not is_short)
         self._loss_card.setVisible(trains and not is_short)
         self.epochs_card.setVisible(has_epochs)
         self._figures_card.setVisible(not trains)

@@ -79,9 +79,7 @@ def test_it_survives_what_forums_do(run: Run, application_theme: Theme, tokens: 
         assert scanned(version) == [card.short_form]
     result = read_short_form(card.short_form)
     assert result.statistics.value == pytest.approx(run.summary.value, rel=1e-3)
-    code = short_code(result_of(run).digest or "")
-    assert code.replace("-", "") in card.short_form
-    assert code in card.footer
+    assert short_code(result_of(run).digest or "").replace("-", "") in card.short_form
 
 
 def test_other_networks_have_no_code(run: Run, application_theme: Theme) -> None:

@@ -13,7 +13,6 @@ from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.bar_list import AXIS_PX
-from app.gui.charts.training_charts import EpochChart
 from app.gui.run.share_dialog import ShareDialog
 from tests.core.storage.storing import in_database
 from tests.gui.driving import Driver, replay
@@ -194,8 +193,18 @@ def test_cut_epochs_are_never_called_epochs(driver: Driver) -> None:
     view = driver.view
     assert view.headline.unit.text() == "ms / step"
     texts = [child.text() for child in view.charts.findChildren(QLabel)]
-    assert said("chart.seconds_per_cut_epoch").is_in(texts)
-    assert said("chart.steps_each", whole="10", steps="5").is_in(texts)
-    assert not any("median" in text for text in texts)
-    chart: EpochChart = view.charts.epochs
-    assert len(chart.median.getData()[0]) == 0
+    assert said("chart.speed_by_epoch").is_in(texts)
+    assert said("chart.steps_each", whole="10", steps="5").is_in(view.charts.epochs_card.note.whole_text)
+
+
+def test_hardware_is_folded_after_quick_and_shown_after_other_runs(driver: Driver) -> None:
+    for preset, is_open in (("quick", False), ("sustained", True)):
+        events_of_run = as_preset(recorded_events(), preset)
+        run_id = in_database(driver.services.paths.database, store_recording, events_of_run)
+        driver.page.show_result(run_id)
+        driver.until(lambda run_id=run_id: driver.page.run is not None and driver.page.run.summary.id == run_id)
+        assert driver.view.charts.throughput.isVisible() == is_open
+        assert driver.view.charts.rate_fold.button.isVisible() != is_open
+        if not is_open:
+            driver.press(driver.view.charts.rate_fold.button)
+            assert driver.view.charts.throughput.isVisible()

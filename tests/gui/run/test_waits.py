@@ -52,7 +52,7 @@ def test_a_repeated_run_waits_for_other_programs_and_a_new_one_starts_at_once(
     bridge = driver.services.bridge
     driver.press(driver.page.again_button)
     wait = QuietWait(BUSY, 28.0)
-    driver.until(lambda: driver.view.headline.progress_text.whole_text == wait.text)
+    driver.until(lambda: driver.view.headline.unit.text() == wait.text)
     assert not driver.view.charts.isVisible()
     driver.press(driver.page.cancel_button)
     driver.until(lambda: not bridge.is_running)
