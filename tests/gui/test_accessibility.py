@@ -72,6 +72,7 @@ def test_a_run_can_be_heard_while_it_runs_and_afterwards(driver: Driver) -> None
         driver.page.show_result(run_id)
         driver.until(partial(is_shown, driver, run_id))
         assert faults(driver.window) == []
+        driver.view.charts.rate_fold.button.setChecked(True)
         shown = [type(chart).__name__ for chart in charts(driver.page) if chart.accessibleDescription()]
         assert {"ThroughputChart", "TelemetryChart", "BarList", "Legend"} <= set(shown)
 

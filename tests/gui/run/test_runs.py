@@ -14,6 +14,7 @@ from app.core.storage.past_runs import past_runs
 from app.gui.services.run_bridge import BusyError, RunBridge
 from tests.gui.driving import Driver
 from tests.saying import said
+from tests.sure import sure
 from tests.systems import FATAL
 from workloads.protocol import events
 
@@ -86,7 +87,7 @@ def test_cancel_keeps_what_was_measured(driver: Driver) -> None:
 @pytest.mark.slow
 def test_a_run_cancelled_before_its_first_step_leaves_nothing(driver: Driver) -> None:
     driver.begin_demo(step_s=30.0)
-    driver.until(lambda: bool(driver.stored()))
+    driver.until(lambda: sure(driver.services.bridge.state).progress.phase == "measure")
     assert driver.view.headline.value.text() == ""
     assert driver.view.headline.unit.text() != ""
     driver.press(driver.page.cancel_button)

@@ -256,7 +256,10 @@ class BenchmarkPage(QWidget):
         bridge = self._services.bridge
         if bridge.is_running or self.view is None:
             return
-        if group is None and run.summary.status == "cancelled" and not (run.run.steps or run.run.metrics):
+        steps_count = sum(len(steps.durations_s) for steps in run.run.steps)
+        # The first step also builds the network.
+        is_empty = steps_count <= 1 and run.summary.value is None and not run.run.metrics
+        if group is None and run.summary.status == "cancelled" and is_empty:
             self._services.query(lambda database: delete_runs(database, [run.summary.id]), lambda _: None)
             self._services.notify(sentence("run.cancelled_early"), "", "", None)
             self.choose()
