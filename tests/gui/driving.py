@@ -169,4 +169,4 @@ def slot_place(bar_list: BarList) -> QPoint:
     """Return the middle of the empty place in the Compare page's list."""
     count = len(bar_list.bars)
     row_px = min(ROW_PX, (bar_list.height() - AXIS_PX) / (count + 1))
-    return QPoint(300, round((count // 2 + 0.5) * row_px))
+    return QPoint(300, round((count + 0.5) * row_px))

@@ -135,7 +135,7 @@ class BarList(QWidget):
         self._bars = (
             tuple(shortlist(self._all, self._fitting())) if self._fitting() < len(self._all) else self._all
         )
-        target = {bar_key(bar): float(self._row_of(number)) for number, bar in enumerate(self._bars)}
+        target = {bar_key(bar): float(number) for number, bar in enumerate(self._bars)}
         if self._at is not None and self._at >= len(self._bars):
             self._at = None
         if target != self._to:
@@ -189,7 +189,7 @@ class BarList(QWidget):
         if self._bars:
             paint_grid(painter, rows, scale, look, tokens)
         if self._slot:
-            slot = QRectF(0, self._slot_row * height, width, height)
+            slot = QRectF(0, len(self._bars) * height, width, height)  # below, because it has no place yet
             paint_slot(painter, slot, *self._slot, look=look, tokens=tokens)
         for number, bar in enumerate(self._bars):
             rect = QRectF(0, self._rows.get(bar_key(bar), number) * height, self._width, height)
@@ -204,7 +204,7 @@ class BarList(QWidget):
             end = paint_bar(painter, room, bar, share=share, texts=texts, ground=ground, look=look, tokens=tokens)
             self._paint_remarks(painter, rect, bar, width if self._detailed else end)
         if (ranked := ranked_count(self._bars)) is not None:
-            top = QPointF(0, self._row_of(ranked) * height)
+            top = QPointF(0, ranked * height)
             paint_divide(painter, top, width, tokens)
         if self.hasFocus():
             self._paint_focus(painter)
@@ -247,7 +247,7 @@ class BarList(QWidget):
         now = self._at if self._at is not None else (-1 if step > 0 else len(self._bars))
         self._point(min(max(now + step, 0), len(self._bars) - 1))
         if self._at is not None:
-            place = QPoint(self.width() // 3, round((self._row_of(self._at) + 0.5) * self._row_px()))
+            place = QPoint(self.width() // 3, round((self._at + 0.5) * self._row_px()))
             QToolTip.showText(self.mapToGlobal(place), _tip(self._bars[self._at]), self)
 
     def event(self, event: QEvent) -> bool:
@@ -267,14 +267,6 @@ class BarList(QWidget):
     @property
     def _width(self) -> int:
         return self.width() - 2 * PAD_PX
-
-    @property
-    def _slot_row(self) -> int:
-        """The row of the slot: the middle one, because the place of this computer isn't known yet."""
-        return len(self._bars) // 2
-
-    def _row_of(self, number: int) -> int:
-        return number + (self._slot is not None and number >= self._slot_row)
 
     def _count(self) -> int:
         return len(self._bars) + (1 if self._slot else 0)
@@ -382,11 +374,11 @@ class BarList(QWidget):
         painter.drawRoundedRect(ring.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
 
     def _is_slot(self, place: QPoint) -> bool:
-        return self._slot is not None and self._slot_opens and place.y() // self._row_px() == self._slot_row
+        return self._slot is not None and self._slot_opens and place.y() // self._row_px() == len(self._bars)
 
     def _bar_at(self, place: QPoint) -> int | None:
         row = int(place.y() // self._row_px())
-        return next((number for number in range(len(self._bars)) if self._row_of(number) == row), None)
+        return row if 0 <= row < len(self._bars) else None
 
     def _point(self, number: int | None) -> None:
         if number != self._at:
