@@ -1,18 +1,19 @@
 """Stored runs with one broken cell, and what must hold then: every other run is listed, shown and exported."""
 
 import csv
+import dataclasses
 import io
 import json
 import random
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from app.core.analysis.compare import bars
 from app.core.analysis.series import series_of
 from app.core.analysis.trend import trend_of
 from app.core.errors import AppError
-from app.core.records import Plan, PlanPlace
+from app.core.records import Plan, PlanPlace, RunSummary
 from app.core.redaction.private_texts import table_private_texts
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.json_document import json_lines
@@ -29,6 +30,7 @@ from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, loa
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import judge
 from tests.core.result_file.results import golden, golden_of
+from tests.core.storage.storing import PARTS, set_fields
 from tests.telemetry import telemetry_of
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -37,12 +39,9 @@ from workloads.protocol.machine import Machine
 WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
 SPEC = WORKLOAD.default_spec(epochs=3)
 BROKEN = 2
-TABLES = (
-    *("runs", "epochs", "step_blocks", "samples", "metrics", "warnings"),
-    *("machines", "machine_parts", "groups", "imported_results"),
-)
+TABLES = ("epochs", "step_blocks", "samples", "metrics", "warnings", "plans", "imported")
 # Where nothing is broken: keys, and a mark that hides a run on purpose.
-_LEFT_ALONE = {"run_id", "id", "deleted_at", "idx", "seq", "key"}
+_LEFT_ALONE = {"run_id", "id", "uid", "idx", "seq", "key", "workload"}
 NASTY: tuple[object, ...] = (
     *(-1, 0, 1, 2**31, 2**63 - 1, -(2**63)),
     *(0.0, -1.5, 1e-320, 1e308, float("inf"), float("-inf")),
@@ -137,7 +136,9 @@ def _events(machine: Machine, seed: int) -> Iterator[events.Event]:
 
 
 def cells(database: Database) -> list[tuple[str, str]]:
-    return [
+    fields = [("runs", field.name) for field in dataclasses.fields(RunSummary) if field.name not in ("id", "uid")]
+    fields += [("runs", name) for name in (*PARTS, "plan_id", "plan_number", "owner", "machine_key", "record")]
+    return fields + [
         (table, row["name"])
         for table in TABLES
         for row in database.connection.execute(f"PRAGMA table_info({table})")
@@ -149,10 +150,8 @@ def break_cell(database: Database, table: str, column: str, value: object) -> bo
     """Write a value into what belongs to one run; False if the table's own rules refuse it."""
     where = {
         "runs": f"id = {BROKEN}",
-        "machines": f"id = (SELECT machine_id FROM runs WHERE id = {BROKEN})",
-        "machine_parts": f"id = (SELECT machine_parts_id FROM runs WHERE id = {BROKEN})",
-        "groups": "id = 1",
-        "imported_results": "id = 1",
+        "plans": "id = 1",
+        "imported": "id = 1",
     }.get(table, f"run_id = {BROKEN}")
     connection = database.connection
     connection.execute("PRAGMA foreign_keys = OFF")
@@ -161,7 +160,10 @@ def break_cell(database: Database, table: str, column: str, value: object) -> bo
     else:
         sql = f"UPDATE {table} SET {column} = ? WHERE {where}"
     try:
-        connection.execute(sql, (value,))
+        if table == "runs":
+            set_fields(connection, where, **{column: value})
+        else:
+            connection.execute(sql, (value,))
     except Exception:  # noqa: BLE001 - NOT NULL, UNIQUE: it cannot be broken so
         return False
     finally:
@@ -184,7 +186,7 @@ def view(database: Database) -> dict[int, dict[str, Any]]:
         run = load_run(database, run_id)
         series_of(run)
         told[run_id] = {
-            "summary": asdict(summary),
+            "summary": summary.as_dict(),
             "verdict": judge(run).level,
             "text": result_text(JudgedRun(run)),
             "json": exported[run_id],

@@ -40,6 +40,7 @@ from app.gui.style.tokens import DARK, LIGHT
 from tests.camera import THEMES, Photographer
 from tests.conftest import pretend_installed
 from tests.core.result_file.results import golden
+from tests.core.storage.storing import set_fields
 from tests.core.verdict.records import quiet_run
 from tests.gui.driving import replay
 from tests.recording import as_preset, asked, store_recording, until_epoch
@@ -262,9 +263,9 @@ def store_ab(database: Database, recorded: Sequence[events.AnyEvent]) -> int:
     for planned in plan.runs():
         run_id = store_recording(database, recorded)
         assert planned.side is not None
-        sql = "UPDATE runs SET group_id = ?, side = ?, plan_number = ?, value = value * ? WHERE id = ?"
         factor = factors[planned.side].pop(0)
-        database.connection.execute(sql, (group_id, planned.side, planned.number, factor, run_id))
+        place = {"plan_id": group_id, "plan_number": planned.number, "side": planned.side}
+        set_fields(database, f"id = {run_id}", value=lambda value, factor=factor: value * factor, **place)
     return group_id
 
 

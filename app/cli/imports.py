@@ -16,8 +16,8 @@ from app.core.messages import Message, message, sentence, text
 from app.core.metrics import headline_kind
 from app.core.paths import Paths
 from app.core.plain_text import one_line
-from app.core.result_file.canonical import canonical, short_code
-from app.core.result_file.short_form import MARK
+from app.core.result_file.canonical import canonical
+from app.core.result_file.short_form import has_mark
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results, load_result, remove_result
 from app.core.titles import verdict_title
@@ -28,7 +28,7 @@ _COLUMNS = (
     Column("column.workload"),
     Column("column.result", is_right=True),
     Column("column.verdict", ink=verdict_ink),
-    Column("column.code", order=2),
+    Column("column.uid", order=2),
     Column("column.file", least=12, order=3),
     Column("column.imported", order=1),
 )
@@ -58,7 +58,7 @@ def import_(options: argparse.Namespace, paths: Paths) -> int:
 def _import(options: argparse.Namespace, paths: Paths) -> int:
     taken = refused = 0
     # A short form can't be mistaken for a path.
-    codes = [str(path) for path in options.files if str(path).upper().startswith(f"{MARK}:")]
+    codes = [str(path) for path in options.files if has_mark(str(path).upper())]
     files = [path for path in options.files if str(path) not in codes]
     with Database(paths.database) as database:
         typed = (import_text(database, code) for code in codes)
@@ -111,7 +111,8 @@ def _list(options: argparse.Namespace, paths: Paths) -> int:
     with Database(paths.database) as database:
         results = list_results(database)
     if options.json:
-        say_json(json.dumps([asdict(result) for result in results], indent=2))
+        plain = [asdict(result) | {"summary": result.summary.as_dict()} for result in results]
+        say_json(json.dumps(plain, indent=2))
         return 0
     if not results:
         say(sentence("imports.none"))
@@ -123,7 +124,7 @@ def _list(options: argparse.Namespace, paths: Paths) -> int:
             result.summary.workload,
             f"{value_text(result.summary)} {headline_kind(result.summary.metric).short_unit}",
             verdict_title(result.summary.verdict),
-            short_code(result.digest),
+            result.uid,
             result.source,
             result.imported_at[:10],
         )

@@ -4,7 +4,7 @@ import argparse
 import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +93,7 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
         return _list_imported(options, paths)
     with _open(paths) as database:
         if options.json:
-            say_json_list(asdict(run) for run in list_runs(database, limit=options.limit))
+            say_json_list(run.as_dict() for run in list_runs(database, limit=options.limit))
             return 0
         runs = list(list_runs(database, limit=options.limit))
         places = group_places(database, runs)
@@ -111,11 +111,16 @@ def _list_imported(options: argparse.Namespace, paths: Paths) -> int:
     runs = [replace(each.summary, id=each.id) for each in imported]
     if options.json:
         more = (
-            {"imported_at": each.imported_at, "digest": each.digest, "source": each.source}
+            {
+                "imported_at": each.imported_at,
+                "digest": each.digest,
+                "source": each.source,
+                "plan_uid": each.plan_uid,
+            }
             | {"provenance": sentence("compare.imported_log" if each.is_log else "compare.imported_result")}
             for each in imported
         )
-        rows = [asdict(run) | each for run, each in zip(runs, more, strict=True)]
+        rows = [run.as_dict() | each for run, each in zip(runs, more, strict=True)]
         say_json(json.dumps(rows, indent=2))
         return 0
     if not runs:

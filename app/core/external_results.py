@@ -14,6 +14,8 @@ class ImportedResult:
     """An imported, unverified result from another computer.
 
     Attributes:
+        uid: Name of the run, the same in all its files and pictures.
+        plan_uid: Name of its plan; None if it is alone.
         imported_at: Time of the import as ISO 8601 in UTC.
         digest: SHA-256 of the result's canonical form.
         label: Name of the computer.
@@ -22,6 +24,8 @@ class ImportedResult:
     """
 
     id: int
+    uid: str
+    plan_uid: str | None
     imported_at: str
     digest: str
     label: str

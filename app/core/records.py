@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from app.core.messages import text
+from app.core.uids import Uid
 from workloads.protocol.events import Count, Dataset, Environment, Epoch, Model, Steps, TelemetryEvent, Text, Warn
 from workloads.protocol.machine import Machine
 from workloads.protocol.messages import Message
@@ -89,7 +91,7 @@ class RunSummary(Headline):
 
     id: Count
     started_at: Text
-    finished_at: Text | None
+    finished_at: Text | None = None
     status: Text  # running, completed, cancelled, failed, interrupted; or DAMAGED
     workload: Text
     workload_version: Count
@@ -98,29 +100,29 @@ class RunSummary(Headline):
     metric: Text  # metric of `value`: a workloads.workload.HeadlineKey
     epochs: Positive
     epochs_done: Count
-    steps: Positive | None
+    steps: Positive | None = None
     steps_per_epoch: Positive
     samples_per_epoch: Count
     batch_size: Positive
     precision: Text
     jit: bool
-    threads: Positive | None
+    threads: Positive | None = None
     seed: Count
-    data_source: Text | None
+    data_source: Text | None = None
     engine: Text
-    engine_version: Text | None
-    device: Text | None
-    device_name: Text | None
-    cpu_name: Text | None
-    physical_cores: Count | None
-    logical_cores: Count | None
-    memory_bytes: Count | None
-    os_name: Text | None
-    virtual_machine: bool | None
+    engine_version: Text | None = None
+    device: Text | None = None
+    device_name: Text | None = None
+    cpu_name: Text | None = None
+    physical_cores: Count | None = None
+    logical_cores: Count | None = None
+    memory_bytes: Count | None = None
+    os_name: Text | None = None
+    virtual_machine: bool | None = None
     app_version: Text
-    error_code: Text | None
-    error_message: Text | None
-    comment: Text | None  # the user's name or comment
+    error_code: Text | None = None
+    error_said: Message | None = None  # why the run failed
+    comment: Text | None = None  # the user's name or comment
     verdict: Text | None = None  # valid, caution or invalid; None while running and in old records
     reasons: Text | None = None  # codes of app.core.verdict.rules, worst first, separated by spaces
     group_id: Count | None = None  # group of repetitions, an A/B test or another plan
@@ -137,11 +139,15 @@ class RunSummary(Headline):
     power_default_w: Amount | None = None  # the GPU's default limit or the CPU's rated power
     on_battery: bool | None = None  # during any part of the timed steps; None without a battery
     work_per_j: Amount | None = None  # per joule of the device used; the unit is in app.core.analysis.power
+    uid: Uid | None = None  # name in every file and picture; None for results of earlier versions
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields for export, in the order of RUN_FIELDS."""
+        return {name: getattr(self, name) for name in RUN_FIELDS}
 
     @property
-    def row(self) -> tuple[Any, ...]:
-        """The values in the order of RUN_COLUMNS."""
-        return tuple(getattr(self, name) for name in RUN_COLUMNS)
+    def error_message(self) -> str | None:
+        return None if self.error_said is None else text(self.error_said)
 
     @property
     def device_count(self) -> int:
@@ -174,19 +180,11 @@ class RunSummary(Headline):
             return None
 
 
-# Fields of RunSummary in the order of rows. Spreadsheets rely on this order, so new columns go at the end.
-RUN_COLUMNS = (
-    *("id", "started_at", "finished_at", "status", "workload", "workload_version", "variant", "preset", "metric"),
-    *("value", "seconds_per_epoch_s", "basis", "first_epoch_s", "minimum_s", "maximum_s", "spread_pct"),
-    *("step_median_s", "epochs", "epochs_done", "steps", "steps_per_epoch", "samples_per_epoch", "batch_size"),
-    *("precision", "jit", "threads", "seed", "data_source", "engine", "engine_version", "device", "device_name"),
-    *("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "virtual_machine", "app_version"),
-    *("error_code", "error_message", "comment", "verdict", "reasons", "value_low", "value_high"),
-    *("confidence_pct", "value_mean", "warmup_steps", "interruptions", "interruptions_s", "sustained_pct"),
-    *("group_id", "side", "cpu_energy_j", "cpu_energy_per_epoch_j", "gpu_energy_j", "gpu_energy_per_epoch_j"),
-    *("gpu_energy_basis", "settings", "cpu_power_w", "gpu_power_w", "power_limit_w", "power_default_w"),
-    *("on_battery", "work_per_j"),
-)
+_own = [field.name for field in fields(RunSummary) if field.name not in HEADLINE_FIELDS]
+_own[_own.index("error_said")] = "error_message"
+_start = _own.index("metric") + 1
+# Fields of RunSummary in the order of spreadsheets: what was run, how fast, and on what.
+RUN_FIELDS = (*_own[:_start], *HEADLINE_FIELDS, *_own[_start:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +261,7 @@ class Run:
     environment: Environment | None
     dataset: Dataset | None
     model: Model | None
-    error_said: Message | None = None  # why the run failed; None if it didn't, and in old records
+    plan_uid: str | None = None  # of the plan that the run belongs to
     epochs: tuple[Epoch, ...]
     steps: tuple[Steps, ...]
     metrics: dict[str, float | None]
@@ -274,6 +272,8 @@ class Run:
     damage: tuple[str, ...] = ()  # unreadable parts of the record, as clauses
     # Contents of a damaged record by table, excluding fields that may contain folder names.
     raw: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    # Fields of another version, by part of the record ("summary", "spec", "environment" …).
+    unknown: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 Side = Literal["A", "B"]
@@ -457,6 +457,7 @@ class Group:
     id: int
     created_at: str
     plan: Plan
+    uid: str = ""
     runs: tuple[RunSummary, ...]
     numbers: Mapping[int, int] = field(default_factory=dict)
     begun: int | None = None

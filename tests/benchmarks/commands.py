@@ -16,6 +16,7 @@ from app.core.storage.database import Database
 from app.core.storage.queries import Query, find_ids
 from app.core.storage.recording import RunWriter, begin_run
 from tests.conftest import command
+from tests.core.storage.storing import COLUMNS, NEW_UID
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -105,13 +106,17 @@ def fill(home: Path, runs: int, epochs: int) -> None:
         writer.finish("completed", None)
         connection = database.connection
         for table, key in (("runs", "id"), ("epochs", "run_id")):
-            names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-            others = ", ".join(name for name in names if name != key)
+            names = (
+                COLUMNS if table == "runs" else [row[1] for row in connection.execute("PRAGMA table_info(epochs)")]
+            )
+            others = ", ".join(name for name in names if name not in (key, "uid"))
+            chosen = f"{NEW_UID}, {others}" if table == "runs" else others
+            into = f"uid, {others}" if table == "runs" else others
             numbers = (
                 f"WITH RECURSIVE n(i) AS (SELECT {run_id + 1} UNION ALL SELECT i + 1 FROM n WHERE i < {runs})"
             )
-            copies = f"SELECT i, {others} FROM n, {table} WHERE {key} = {run_id}"
-            connection.execute(f"{numbers} INSERT INTO {table} ({key}, {others}) {copies}")
+            copies = f"SELECT i, {chosen} FROM n, {table} WHERE {key} = {run_id}"
+            connection.execute(f"{numbers} INSERT INTO {table} ({key}, {into}) {copies}")
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ from app.gui.style.theme import Theme
 from tests.benchmarks.commands import fill
 from tests.benchmarks.long_runs import store_long_run
 from tests.conftest import command
+from tests.core.storage.storing import NEW_UID
 from tests.recording import recorded_events, store_recording
 from tests.sure import sure
 from workloads import CATALOGUE
@@ -304,10 +305,10 @@ def group(bench: Bench, runs: int) -> None:
     )
     with Database(bench.paths.database) as database, database.transaction() as connection:
         numbers = f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {runs // 10})"
-        made = "SELECT i, '2026-01-01T10:00:00Z', 'repeat', ? FROM n"
-        sql = f"{numbers} INSERT INTO groups (id, created_at, kind, plan) {made}"
+        made = f"SELECT i, {NEW_UID}, '2026-01-01T10:00:00Z', 'repeat', ? FROM n"
+        sql = f"{numbers} INSERT INTO plans (id, uid, created_at, kind, plan) {made}"
         connection.execute(sql, (plan,))
-        connection.execute(f"UPDATE runs SET group_id = 1 + (id % {runs // 10}) WHERE id > {runs // 10}")
+        connection.execute(f"UPDATE runs SET plan_id = 1 + (id % {runs // 10}) WHERE id > {runs // 10}")
 
 
 def charts(bench: Bench, updates: int = 3_000) -> None:

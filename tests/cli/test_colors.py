@@ -11,6 +11,7 @@ from app.core.messages import sentence
 from app.core.paths import default_paths
 from app.core.storage.database import Database
 from tests.cli.commands import on_a_terminal, posix_only
+from tests.core.storage.storing import set_fields
 from tests.recording import recorded_events, store_recording
 
 BOLD, MUTED, GREEN, YELLOW, RED, OFF = (f"\x1b[{code}m" for code in (1, 2, 32, 33, 31, 0))
@@ -23,8 +24,7 @@ def one_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("one") / "runs"
     with Database(path) as database:
         store_recording(database, recorded_events())
-        with database.transaction() as connection:
-            connection.execute("UPDATE runs SET verdict = 'caution'")
+        set_fields(database, verdict="caution")
     return path
 
 
@@ -115,8 +115,8 @@ def test_a_pipe_is_not_coloured_unless_asked_for(shown: Shown) -> None:
 
 
 def test_outsiders_cannot_colour_their_names(shown: Shown) -> None:
-    with Database(default_paths().database) as database, database.transaction() as connection:
-        connection.execute("UPDATE runs SET workload = ?, status = ?", (f"{GREEN}valid{OFF}", f"{RED}x"))
+    with Database(default_paths().database) as database:
+        set_fields(database, workload=f"{GREEN}valid{OFF}", status=f"{RED}x")
     listed = shown("--color", "always", "results", "list")
     assert GREEN not in listed
     assert RED not in listed

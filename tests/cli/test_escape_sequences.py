@@ -5,15 +5,18 @@ import json
 import os
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from app.core.logs import set_up_logging
 from app.core.paths import default_paths
+from app.core.records import RunSummary
 from app.core.storage.database import Database
 from tests.cli.commands import on_a_terminal
 from tests.conftest import ROOT, CommandLine
+from tests.core.storage.storing import set_fields
 
 NASTY = "\x1b]52;c;cm0=\x07 \x9b2J \x1bP1q\x1b\\ \u202egnp\u202c \u200b\u2066 \x7f\x08\u2028 fake\rRun 9\nRun 8"
 
@@ -31,32 +34,17 @@ AB = ("ab", "demo", "--epochs", "1", "--set", "step_s=0", "--pairs", "1", "--a",
 
 def soil(database: Database) -> None:
     """Put the nasty text into every stored text, but for what says which record it is."""
-    kept = {
-        "spec",
-        "environment",
-        "dataset",
-        "model",
-        "deleted_at",
-        "metric",
-        "basis",
-        "owner",
-        "side",
-        "workload",
-    }
+    kept = {"metric", "basis", "side", "workload", "uid"}
+    names = [field.name for field in fields(RunSummary) if "str" in str(field.type) and field.name not in kept]
+    said = {"code": "verdict.as_stored", "arguments": {"text": NASTY}}
+    machine = {"cpu_name": NASTY, "os_name": NASTY}
     with database.transaction() as connection:
-        table = connection.execute("PRAGMA table_info(runs)").fetchall()
-        names = [row[1] for row in table if row[2] == "TEXT" and row[1] not in kept]
-        connection.execute(f"UPDATE runs SET {', '.join(f'{name} = :text' for name in names)}", {"text": NASTY})
-        said = json.dumps({"code": "verdict.as_stored", "arguments": {"text": NASTY}})
-        connection.execute("INSERT INTO warnings (run_id, seq, code, said) VALUES (1, 99, 'nasty', ?)", (said,))
-        for table_name, column in (("machines", "machine"), ("machine_parts", "parts")):
-            for number, text in connection.execute(f"SELECT id, {column} FROM {table_name}").fetchall():
-                machine = json.loads(text) | {"cpu_name": NASTY, "os_name": NASTY}
-                values = (json.dumps(machine), number)
-                connection.execute(f"UPDATE {table_name} SET {column} = ? WHERE id = ?", values)
-        plan = json.loads(connection.execute("SELECT plan FROM groups").fetchone()[0])
+        set_fields(connection, error_said=said, machine=machine, **dict.fromkeys(names, NASTY))
+        sql = "INSERT INTO warnings (run_id, seq, code, said) VALUES (1, 99, 'nasty', ?)"
+        connection.execute(sql, (json.dumps(said),))
+        plan = json.loads(connection.execute("SELECT plan FROM plans").fetchone()[0])
         plan |= {"label_a": NASTY, "label_b": NASTY}
-        connection.execute("UPDATE groups SET plan = ?, created_at = ?", (json.dumps(plan), NASTY))
+        connection.execute("UPDATE plans SET plan = ?, created_at = ?", (json.dumps(plan), NASTY))
 
 
 def test_stored_texts_are_shown_as_escapes(epochmark: CommandLine, environment: dict[str, str]) -> None:

@@ -15,6 +15,7 @@ from app.core.report.run_texts import engine_line, machine_line
 from app.core.storage.database import Database
 from app.core.titles import cores_title
 from tests.conftest import HINT, CommandLine
+from tests.core.storage.storing import set_fields
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.engines.registry import NO_ENGINE
@@ -80,9 +81,8 @@ def make_standard_run(epochmark: CommandLine, environment: dict[str, str], **cha
     """Store a run of the standard workload without running it: a demo run that is changed."""
     epochmark("run", "demo", "--epochs", "2", "--quiet")
     values = {"workload": "cifar10_keras_cnn", "samples_per_epoch": 50_000, "verdict": "valid"} | changes
-    columns = ", ".join(f"{name} = ?" for name in values)
-    with Database(default_paths(environment).database) as database, database.transaction() as connection:
-        connection.execute(f"UPDATE runs SET {columns} WHERE id = (SELECT max(id) FROM runs)", [*values.values()])
+    with Database(default_paths(environment).database) as database:
+        set_fields(database, "id = (SELECT max(id) FROM runs)", **values)
 
 
 def test_compare_has_the_sentence_against_the_baseline_in_json_too(
@@ -133,8 +133,8 @@ def test_a_machine_that_another_version_stored_is_shown(
     epochmark: CommandLine, environment: dict[str, str], stored: str, words: str
 ) -> None:
     epochmark("run", "demo", "--epochs", "1", "--quiet")
-    with Database(default_paths(environment).database) as database, database.transaction() as connection:
-        connection.execute("UPDATE machine_parts SET parts = ?", (stored,))
+    with Database(default_paths(environment).database) as database:
+        set_fields(database, machine=json.loads(stored))
     done = epochmark("results", "show", "1")
     assert (done.returncode, done.stderr) == (0, "")
     assert words in done.stdout
@@ -196,7 +196,7 @@ def test_the_engine_is_written_in_one_way(epochmark: CommandLine) -> None:
 def test_unreadable_parts_of_a_record_are_named(epochmark: CommandLine, environment: dict[str, str]) -> None:
     epochmark("run", "demo", "--epochs", "2", "--quiet")
     with Database(default_paths(environment).database) as database, database.transaction() as connection:
-        connection.execute("UPDATE runs SET environment = '{'")
+        set_fields(connection, environment="{")
         connection.execute("UPDATE step_blocks SET durations_s = 'no list'")
     shown = epochmark("results", "show", "1")
     assert shown.returncode == 0, shown.stderr

@@ -19,6 +19,7 @@ from app.core.storage.database import Database
 from tests.cli.commands import ended, on_a_terminal, posix_only, runs, sentence_of
 from tests.cli.devices import device
 from tests.conftest import ROOT, CommandLine, command
+from tests.core.storage.storing import set_fields
 from tests.core.verdict.test_preflight import MACHINE, QUIET
 from tests.saying import said
 from tests.systems import needs_qt
@@ -79,8 +80,8 @@ def test_output_for_programs_is_utf_8_whatever_the_terminals_encoding(
     epochmark: CommandLine, environment: dict[str, str], encoding: str
 ) -> None:
     epochmark("run", "demo", "--epochs", "1", "--quiet")
-    with Database(default_paths(environment).database) as database, database.transaction() as connection:
-        connection.execute("UPDATE runs SET error_said = 'Zürich × 東京'")
+    with Database(default_paths(environment).database) as database:
+        set_fields(database, comment="Zürich × 東京")
     surroundings = environment | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
     assert "Zürich × 東京" in ended(surroundings, "results", "export", "--all").stdout
     code = "from app.cli import main; main(['workloads', '--json']); print('東京')"

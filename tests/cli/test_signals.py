@@ -14,6 +14,7 @@ from app.core.storage.database import Database
 from tests.cli.commands import posix_only, read_until, runs, start, waiting_bytes
 from tests.cli.storms import drain, send_storm
 from tests.conftest import ROOT, CommandLine, command
+from tests.core.storage.storing import make_many
 from tests.saying import said
 from tests.sure import sure
 from tests.waiting import wait_until
@@ -106,10 +107,8 @@ def test_one_signal_ends_a_verb_that_is_stuck_in_its_output(
     epochmark: CommandLine, environment: dict[str, str], number: int, code: int
 ) -> None:
     epochmark("run", "demo", "--epochs", "1", "--quiet")
-    with Database(default_paths(environment).database) as database, database.transaction() as connection:
-        columns = ", ".join(row[1] for row in connection.execute("PRAGMA table_info(runs)") if row[1] != "id")
-        for _ in range(8):
-            connection.execute(f"INSERT INTO runs ({columns}) SELECT {columns} FROM runs")
+    with Database(default_paths(environment).database) as database:
+        make_many(database, 1, 256)
     process = start(environment, "results", "export", "--format", "json")
     assert process.stdout is not None
     descriptor = process.stdout.fileno()

@@ -57,7 +57,7 @@ def summary() -> RunSummary:
         virtual_machine=False,
         app_version="0.1.0",
         error_code=None,
-        error_message=None,
+        error_said=None,
         comment=None,
     )
 

@@ -1,6 +1,5 @@
 """A run setting is one row: form, option, key of an A/B, label, record and comparison are made from it."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -20,7 +19,7 @@ from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.core.storage.runs import load_run
 from app.core.titles import differing
-from tests.core.storage.storing import store
+from tests.core.storage.storing import set_fields, store
 from tests.saying import said
 from workloads import CATALOGUE, settings
 from workloads.protocol.errors import WorkloadError
@@ -105,8 +104,8 @@ def test_the_sides_of_an_ab_may_differ_in_it(paths: Paths, monkeypatch: pytest.M
 
 def test_the_record_keeps_it_and_comparison_knows_it(stored: Stored, database: Database) -> None:
     usual, off = stored(), stored("--autotune", "off")
-    spec = json.loads(database.connection.execute("SELECT spec FROM runs WHERE id = ?", (off.id,)).fetchone()[0])
-    assert (usual.settings, off.settings, spec["settings"]) == ("", "autotune=off", {"autotune": False})
+    spec = load_run(database, off.id).spec
+    assert (usual.settings, off.settings, spec.settings) == ("", "autotune=off", {"autotune": False})
     assert said("compare.other_setting", theirs="without Autotune", mine="Autotune automatic").is_all_of(
         run_refusal(usual, off)
     )
@@ -159,7 +158,7 @@ def test_expected_times_are_those_of_runs_with_the_same_value(
 @pytest.mark.parametrize("cell", ["autotune=banana", "future=1", "n/a"])
 def test_what_another_version_knows_never_counts_as_usual(stored: Stored, database: Database, cell: str) -> None:
     usual, other = stored(), stored()
-    database.connection.execute("UPDATE runs SET settings = ? WHERE id = ?", (cell, other.id))
+    set_fields(database, f"id = {other.id}", settings=cell)
     other = load_run(database, other.id).summary
     assert run_refusal(usual, other)
     assert run_refusal(other, other) is None

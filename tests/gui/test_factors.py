@@ -27,7 +27,7 @@ from app.gui.charts.bars import value_texts
 from app.gui.pages.compare.page import ComparePage
 from app.gui.run.headline import HeadlineCard
 from app.gui.services.bundle import Services
-from tests.core.storage.storing import store
+from tests.core.storage.storing import set_fields, store
 from tests.gui.driving import added
 from tests.saying import said
 from tests.sure import sure
@@ -93,7 +93,7 @@ def test_an_invalid_result_has_no_factor(stored_run: Run, paths: Paths, compared
     with pytest.raises(UsageError, match=said("baseline.unknown").pattern):
         find_baseline(drawn, you.name, STANDARD)
     with Database(paths.database) as database:
-        database.connection.execute("UPDATE runs SET verdict = 'invalid'")
+        set_fields(database, verdict="invalid")
     assert "4.8×" not in compared()
     times = {bar["name"]: bar["times_baseline"] for bar in json.loads(compared(json=True))["bars"]}
     assert times[you.name] is None
@@ -118,7 +118,7 @@ def test_the_page_that_compares_has_the_year(services: Services, qtbot: QtBot) -
 def test_the_terminal_ranks_by_efficiency(stored_run: Run, paths: Paths, compared: Compared) -> None:
     assert compared(efficiency=True).strip() == sentence("cli.no_energy", workload=STANDARD)
     with Database(paths.database) as database:
-        database.connection.execute("UPDATE runs SET work_per_j = 12.5")
+        set_fields(database, work_per_j=12.5)
     assert headline_kind("examples_per_j").label_within in compared(efficiency=True)
     (bar,) = json.loads(compared(efficiency=True, json=True))["bars"]
     assert (bar["run_id"], bar["metric"], bar["value"]) == (stored_run.summary.id, "examples_per_j", 12.5)

@@ -27,12 +27,12 @@ def provenance(bar: Bar) -> list[tuple[str, str]]:
 
 
 def _imported_provenance(result: ImportedResult, bar: Bar, value: str) -> list[tuple[str, str]]:
-    date, code = result.imported_at[:10], f"{result.digest[:4]}-{result.digest[4:8]}".upper()
+    date = result.imported_at[:10]
     started = result.summary.started_at.replace("T", " ").removesuffix("Z")
     return [
         ("provenance.from", sentence("provenance.imported", number=result.id, date=date, source=result.source)),
         ("provenance.measured", " · ".join(part for part in (value, started) if part)),
-        ("heading.code", code),
+        ("heading.uid", result.uid),
         ("provenance.conditions", " · ".join(bar.remarks)),
         ("provenance.to_remove", sentence("provenance.remove_imported", number=result.id)),
     ]

@@ -11,6 +11,7 @@ from pathlib import Path
 from app.core.errors import UsageError
 from app.core.exchange.file_import import read_code, read_results, read_text
 from app.core.messages import message, sentence
+from app.core.result_file.canonical import UnfitError
 from app.core.result_file.record import Result
 from app.core.storage.database import Database
 from app.core.storage.imported_results import Added, add_results
@@ -69,7 +70,10 @@ def import_text(database: Database, text: str) -> Outcome:
         results = read_text(text)
     except UsageError as error:
         return Outcome(Path(source), refusal=error)
-    return Outcome(Path(source), add_results(database, results, source))
+    try:
+        return Outcome(Path(source), add_results(database, results, source))
+    except UnfitError as error:
+        return Outcome(Path(source), refusal=UsageError(message("exchange.text_refused", problem=error.problem)))
 
 
 def _import(database: Database, path: Path, scan: Scan | None) -> Outcome:
@@ -77,7 +81,11 @@ def _import(database: Database, path: Path, scan: Scan | None) -> Outcome:
         results = _read(path, scan)
     except UsageError as error:
         return Outcome(path, refusal=error)
-    return Outcome(path, add_results(database, results, path.name))
+    try:
+        return Outcome(path, add_results(database, results, path.name))
+    except UnfitError as error:
+        refusal = UsageError(message("exchange.refused", path=str(path), problem=error.problem))
+        return Outcome(path, refusal=refusal)
 
 
 def _read(path: Path, scan: Scan | None) -> tuple[Result, ...]:

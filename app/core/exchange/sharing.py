@@ -198,7 +198,7 @@ def _group_without(group: Group, hidden: Collection[str]) -> Group:
 
 def _csv(rows: Sequence[RunSummary]) -> str:
     # The error message of a failed run may contain folder names, and isn't part of a result.
-    shown = (replace(row, error_code=None, error_message=None) for row in rows)
+    shown = (replace(row, error_code=None, error_said=None) for row in rows)
     return "".join(csv_of(shown))
 
 

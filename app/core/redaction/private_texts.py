@@ -15,7 +15,7 @@ from app.core.paths import default_paths
 from app.core.redaction.names import Pattern, private_names
 from app.core.settings import load_settings
 from app.core.storage.database import Database
-from app.core.storage.row_decoding import read_spec
+from app.core.storage.documents import read_spec
 from workloads import CATALOGUE
 from workloads.protocol.parameters import folders_of
 from workloads.protocol.spec import RunSpec, spec_as_dict
@@ -71,7 +71,10 @@ def table_private_texts(database: Database) -> dict[str, str]:
         for workload in CATALOGUE.values()
         if any(parameter.kind == "folders" for parameter in workload.parameters)
     ]
-    sql = "SELECT spec FROM runs WHERE error_said IS NOT NULL AND workload IN (SELECT value FROM json_each(?))"
+    sql = (
+        "SELECT json_extract(record, '$.spec') FROM runs WHERE json_valid(record)"
+        " AND json_extract(summary, '$.error_code') IS NOT NULL AND workload IN (SELECT value FROM json_each(?))"
+    )
     with database.complaints():
         rows = database.connection.execute(sql, (json.dumps(choosing),)).fetchall()
     return chosen_texts(read_spec(row[0], []) for row in rows) | private_texts()
@@ -109,6 +112,15 @@ def expressions(private: Mapping[str, str]) -> dict[str, str]:
 def own_names(spec: RunSpec) -> dict[str, str]:
     """Return expressions for what the other computers of a run mustn't see of this one."""
     return expressions(chosen_texts([spec]) | private_texts())
+
+
+def hidden(value: Any, private: Mapping[str, str]) -> Any:
+    """Replace private strings in all texts of plain JSON types."""
+    if isinstance(value, dict):
+        return {name: hidden(part, private) for name, part in value.items()}
+    if isinstance(value, list):
+        return [hidden(part, private) for part in value]
+    return hide(value, private) if isinstance(value, str) else value
 
 
 def hide(text: str | None, private: Mapping[str, str]) -> str | None:

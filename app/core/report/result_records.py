@@ -71,6 +71,8 @@ def _plain(run: Run, private: Mapping[str, str]) -> dict[str, Any]:
         level, reasons = verdict.level, [each.code for each in verdict.reasons if each.level != "fact"]
     epochs = run.epochs if len(run.epochs) == summary.epochs_done <= EPOCHS_LIMIT else ()
     return {
+        "uid": summary.uid,
+        "plan_uid": run.plan_uid,
         "app_version": summary.app_version,
         "status": summary.status,
         "started_at": summary.started_at or None,  # "" if the date is excluded

@@ -71,11 +71,6 @@ def without_durations(result: Result) -> Result:
     return msgspec.structs.replace(result, steps=msgspec.structs.replace(result.steps, durations_s=None))
 
 
-def short_code(digest: str) -> str:
-    """Return the first digits of a digest in readable form, such as "7F3A-91C2"."""
-    return f"{digest[:4]}-{digest[4:8]}".upper()
-
-
 def file_bytes(results: Sequence[Result]) -> bytes:
     whole = ResultFile(format=FORMAT, format_version=FORMAT_VERSION, results=tuple(results))
     return canonical(whole) + b"\n"
@@ -93,7 +88,7 @@ def check(result: Result, *, with_digest: bool = True) -> None:
         if result.digest is None:
             raise UnfitError("exchange.no_digest")
         if result.digest != digest_of(result):
-            raise UnfitError("exchange.other_digest", digits=short_code(result.digest))
+            raise UnfitError("exchange.other_digest", digits=result.digest[:8])
 
 
 def _texts(plain: Any, place: str) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The record of a result file, format 2: everything about a result that is shared with other people.
+"""The record of a result file, format 3: everything about a result that is shared with other people.
 
 It is separate from the app's own records because those may change, whereas the meaning of this record never does.
 New fields must default to None, which isn't written, so that digests of older files remain valid. New fields also
@@ -9,8 +9,10 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
+from app.core.uids import Uid
+
 FORMAT: Final = "epochmark-result"
-FORMAT_VERSION: Final = 2
+FORMAT_VERSION: Final = 3
 # Maximum for one file. Even the picture of a long study contains far fewer.
 RESULTS_LIMIT = 10_000
 # Maximums for one result. Larger amounts are omitted; `epochs_done` and `steps.count` contain the actual numbers.
@@ -232,11 +234,15 @@ class Result(ResultSection, frozen=True, kw_only=True):
     """A run.
 
     Attributes:
+        uid: Name of the run, the same in all its files, pictures and QR codes; None before format 3.
+        plan_uid: Name of the plan that the run belongs to; None if it is alone.
         telemetry: Ranges of values by name, which includes the unit, such as "cpu_pct" or "gpu_power_w".
         comment: The user's name for the run, which the digest doesn't cover.
         digest: SHA-256 of the canonical form; None until it is computed.
     """
 
+    uid: Uid | None = None
+    plan_uid: Uid | None = None
     app_version: Line
     status: Status
     started_at: Moment | None = None
@@ -258,5 +264,5 @@ class ResultFile(ResultSection, frozen=True, kw_only=True):
     """A file with one or more results."""
 
     format: Literal["epochmark-result"]
-    format_version: Literal[1, 2]
+    format_version: Literal[1, 2, 3]
     results: Annotated[tuple[Result, ...], msgspec.Meta(min_length=1, max_length=RESULTS_LIMIT)]

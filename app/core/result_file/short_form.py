@@ -4,31 +4,32 @@ Only the characters of QR codes' alphanumeric mode (ISO/IEC 18004) are used: dig
 $%*+-./:. An underscore is written as "-", which doesn't occur in identifiers; all other characters are written as
 spaces. The fields, separated by ":", are: mark, workload, its version, preset, batch size, precision, metric,
 value, ends of the interval (empty if unknown), verdict, engine, its version, device, names of the processor and
-graphics card, first digits of the digest, and a checksum of the whole (CRC-16/XMODEM). Several short forms are
+graphics card, uid, and a checksum of the whole (CRC-16/XMODEM). Several short forms are
 separated by spaces.
 """
 
 import binascii
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
 
 from app.core.errors import UsageError
 from app.core.messages import message
-from app.core.result_file.canonical import check, sealed, short_code
+from app.core.result_file.canonical import check, sealed
+from app.core.result_file.identity import uid_of
 from app.core.result_file.record import Environment, Machine, Result, Spec, Statistics, Verdict
+from app.core.uids import derived_uid
 from workloads import CATALOGUE
 from workloads.protocol import typed
 from workloads.workload import Workload
 
-MARK = "EPOCHMARK1"
-# App version of results from a short form, which doesn't contain it. For a suite's short form, the first digits of
-# the form's SHA-256 are appended, because they identify the results that belong together.
-UNKNOWN_VERSION = "?"
-SUITE_VERSION = f"{UNKNOWN_VERSION} suite "
+MARK = "EPOCHMARK2"
+# Short forms of earlier versions have the first digits of the digest in place of the uid.
+OLD_MARK = "EPOCHMARK1"
+UNKNOWN_VERSION = "?"  # app version of results from a short form, which doesn't contain it
 # Errors of `checked` for fields that make no sense.
 FIELD_ERRORS = (ValueError, KeyError, OverflowError, msgspec.ValidationError)
 LENGTH_LIMIT = 300
@@ -39,13 +40,9 @@ _BETWEEN = " "
 _LONGEST = RESULTS_LIMIT * (LENGTH_LIMIT + 1)
 # Identified by the number of fields, because a name may also contain the mark.
 _FORMS = re.compile(rf"(?:^| )(?P<form>(?:[^:]*:){{{_FIELDS}}}[^: ]*)(?= |$)")
-_NAMES = slice(14, 16)  # indexes of processor and graphics card
-_VALUES = slice(7, 10)  # of the value and its interval
 DIGITS, ROUNDED_BY = 6, 5.1e-4  # codes of earlier versions have four digits
 _NAME_LIMIT = 28
-# Values of a suite have at least so many digits, which differ by at most this share from the whole result's.
-SUITE_DIGITS = 6
-SUITE_ROUNDED_BY = 5.1 * 10.0**-SUITE_DIGITS
+SUITE_DIGITS, SUITE_ROUNDED_BY = 6, 5.1e-6  # values of a suite have at least so many digits
 _LETTERS = re.compile(r"[^0-9A-Z $%*+\-./]")
 _METRICS = {
     "seconds_per_epoch_s": "SE",
@@ -80,7 +77,7 @@ def short_form(result: Result) -> str:
         *(*map(_number, (numbers.value, *ends)), level, result.environment.engine),
         *(result.environment.engine_version or "", written_device(result.environment.device)),
         *(written_name(machine.cpu_name), written_name(machine.device_name)),
-        short_code(result.digest or "").replace("-", ""),
+        uid_of(result),
     )
     return with_checksum(parts)
 
@@ -101,7 +98,7 @@ def read_short_forms(typed: str) -> tuple[Result, ...]:
     """
     words = " ".join(typed[:_LONGEST].upper().split())
     is_too_long = len(typed) > _LONGEST or words.count(":") > RESULTS_LIMIT * _FIELDS
-    if is_too_long and words.startswith(f"{MARK}:"):
+    if is_too_long and has_mark(words):
         raise UsageError(message("short_form.too_many", limit=RESULTS_LIMIT))
     forms = [match["form"] for match in _FORMS.finditer(words)]
     if len(forms) < 2 or _BETWEEN.join(forms) != words:
@@ -117,7 +114,7 @@ def read_short_form(typed: str) -> Result:
             version doesn't support.
     """
     text = normalized(typed)
-    if not text.startswith(f"{MARK}:"):
+    if not has_mark(text):
         raise UsageError(message("short_form.not_one", mark=MARK))
     parts = fields_of(text, LENGTH_LIMIT)
     if len(parts) != _FIELDS:
@@ -126,6 +123,11 @@ def read_short_form(typed: str) -> Result:
         return checked(_result(parts))
     except FIELD_ERRORS as error:
         raise UsageError(message("short_form.unknown_part")) from error
+
+
+def has_mark(text: str) -> bool:
+    """Return whether a text in capitals begins like a short form."""
+    return text.startswith((f"{MARK}:", f"{OLD_MARK}:"))
 
 
 def normalized(typed: str) -> str:
@@ -166,57 +168,7 @@ def checked(result: Result) -> Result:
 
 def is_of_code(app_version: str) -> bool:
     """Return whether a result's app version shows that it was parsed from a short form."""
-    return app_version.startswith(UNKNOWN_VERSION)
-
-
-def are_same(ours: Sequence[float | None], theirs: Sequence[float | None]) -> bool:
-    """Return whether values agree to four digits, the precision of codes from earlier versions."""
-    return all(
-        one == other if one is None or other is None else math.isclose(one, other, rel_tol=ROUNDED_BY)
-        for one, other in zip(ours, theirs, strict=True)
-    )
-
-
-def may_be(whole: Result, code: Result) -> bool:
-    """Return whether `code`, a result parsed from a short form, may be the same result as `whole`.
-
-    Names of components may be missing from one of them, provided that an interval identifies the run.
-    """
-    theirs, ours = (short_form(each).split(":")[: _NAMES.stop] for each in (code, whole))
-    if len(theirs) != len(ours) or len(ours) < _NAMES.stop:
-        return False
-    numbers = [[float(text) if text else None for text in form[_VALUES]] for form in (ours, theirs)]
-    for form in (theirs, ours):
-        del form[_VALUES]
-    start = _NAMES.start - 3
-    if theirs[:start] != ours[:start] or not are_same(*numbers):
-        return False
-    names = list(zip(theirs[start:], ours[start:], strict=True))
-    has_interval = code.statistics.low is not None
-    return all(one == other or (has_interval and not (one and other)) for one, other in names)
-
-
-def is_run_of(whole: Result, code: Result) -> bool:
-    """Return whether `code`, a result parsed from a suite's short form, may be the same run as `whole`.
-
-    Names of components may be missing from one of them.
-    """
-    if not math.isclose(whole.statistics.value, code.statistics.value, rel_tol=SUITE_ROUNDED_BY):
-        return False
-    theirs, ours = map(_run_of, (code, whole))
-    names = zip(theirs[-2:], ours[-2:], strict=True)
-    return theirs[:-2] == ours[:-2] and all(one == other or not (one and other) for one, other in names)
-
-
-def _run_of(result: Result) -> tuple[object, ...]:
-    """Return the values that identify a test of a suite; the names of the components come last."""
-    spec, environment, machine = result.spec, result.environment, result.machine
-    return (
-        *(spec.workload, spec.workload_version, spec.preset, spec.batch_size, spec.precision, spec.jit),
-        *(spec.variant, spec.settings, spec.threads, result.statistics.metric, environment.engine),
-        *(_written(environment.engine_version or ""), environment.device),
-        *(_written(written_name(name)) for name in (machine.cpu_name, machine.device_name)),
-    )
+    return app_version == UNKNOWN_VERSION
 
 
 def _result(parts: list[str]) -> Result:
@@ -232,6 +184,7 @@ def _result(parts: list[str]) -> Result:
     )
     precision, compiled, _ = parts[5].partition(_COMPILED)
     return Result(
+        uid=derived_uid(parts[16]) if parts[0] == OLD_MARK else parts[16].lower(),
         app_version=UNKNOWN_VERSION,
         status="completed",
         spec=usual_spec(

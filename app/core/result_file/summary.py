@@ -7,8 +7,6 @@ import msgspec
 from app.core.records import RunSummary
 from app.core.result_file.record import Result
 
-# Fields of a row that results don't contain.
-_NOTHING = dict.fromkeys(("error_code", "error_message"))
 # Fields of a headline that have other names in result files.
 NAMES = {"value_low": "low", "value_high": "high", "value_mean": "mean"}
 _FROM_FILE = {name: field for field, name in NAMES.items()}
@@ -21,10 +19,11 @@ def summary_of(result: Result) -> RunSummary:
     values: dict[str, Any] = {}
     for part in (result.spec, result.machine, result.statistics):
         values |= {_FROM_FILE.get(name, name): value for name, value in msgspec.structs.asdict(part).items()}
-    values = {name: value for name, value in values.items() if name not in _NOT_IN_ROWS} | _NOTHING
+    values = {name: value for name, value in values.items() if name not in _NOT_IN_ROWS}
     texts = {name: values[name] or "" for name in ("variant", "settings")}
     return RunSummary(
         id=0,
+        uid=result.uid,
         started_at=result.started_at or "",
         finished_at=result.finished_at,
         status=result.status,

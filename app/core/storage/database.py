@@ -17,6 +17,7 @@ from app.core.locks import acquire
 from app.core.messages import Message, message, sentence
 from app.core.paths import make_folder
 from app.core.storage.journal import code_of, is_refusal, leave_wal, set_mode, supports
+from app.core.storage.migration import OLD_FORMAT, migrate
 from app.core.storage.schema import APPLICATION_ID, FORMAT, SCHEMA
 
 BUSY_TIMEOUT_S = 5.0
@@ -31,11 +32,6 @@ _log = logging.getLogger(__name__)
 
 class DatabaseError(AppError):
     """The database can't be used at the moment. The caller keeps any data that hasn't been written."""
-
-
-def storable(value: object) -> object:
-    """Return a value that SQLite accepts. Invalid Unicode in a string, such as a file name, becomes "?"."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 class Database:
@@ -195,6 +191,8 @@ class Database:
             connection.text_factory = lambda text: text.decode("utf-8", "replace")
             version = _checked_version(connection, self.path)
             set_mode(connection, self.path)
+            if version == OLD_FORMAT:
+                migrate(connection)
             connection.execute("PRAGMA foreign_keys = ON")
             # Otherwise deleted contents could still be read from the file. Only some builds of SQLite enable this
             # by default.
@@ -238,7 +236,7 @@ def _is_sound(path: Path) -> bool:
         with contextlib.closing(sqlite3.connect(path)) as connection:
             answer = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             version = connection.execute("PRAGMA user_version").fetchone()[0]
-            return bool(answer == "ok" and version == FORMAT)
+            return bool(answer == "ok" and version in (FORMAT, OLD_FORMAT))
     except (sqlite3.Error, UnicodeDecodeError):
         return False
 
@@ -261,11 +259,11 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
         return 0
     if owner != APPLICATION_ID:
         raise DatabaseError(message("database.of_another_program", path=str(path)), message("folders.move_away"))
-    if version != FORMAT:
+    if version not in (FORMAT, OLD_FORMAT):
         code, advice = ("too_new", "database.update") if version > FORMAT else ("too_old", "folders.move_away")
         said = message(f"database.{code}", path=str(path), version=version, known_version=FORMAT)
         raise DatabaseError(said, message(advice))
-    return FORMAT
+    return version
 
 
 def _look_through(connection: sqlite3.Connection, path: Path) -> None:

@@ -12,8 +12,9 @@ from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.records import Group, Plan, RunSummary
 from app.core.storage.database import Database
-from app.core.storage.row_decoding import read_object
+from app.core.storage.documents import as_json, read_object
 from app.core.storage.runs import list_runs
+from app.core.uids import new_uid
 from workloads.protocol import typed
 from workloads.protocol.spec import RunSpec
 from workloads.protocol.stored import decode_leniently
@@ -22,8 +23,8 @@ from workloads.protocol.stored import decode_leniently
 def begin_group(database: Database, plan: Plan) -> int:
     """Store a new group without runs, and return its id."""
     with database.transaction() as connection:
-        sql = "INSERT INTO groups (created_at, kind, plan) VALUES (?, ?, ?)"
-        cursor = connection.execute(sql, (now_text(), plan.kind, json.dumps(msgspec.to_builtins(plan))))
+        sql = "INSERT INTO plans (uid, created_at, kind, plan) VALUES (?, ?, ?, ?)"
+        cursor = connection.execute(sql, (new_uid(), now_text(), plan.kind, as_json(plan)))
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 
@@ -31,8 +32,8 @@ def begin_group(database: Database, plan: Plan) -> int:
 def list_groups(database: Database, kind: str | None = None, limit: int | None = None) -> list[Group]:
     """Return the groups that have runs, newest first."""
     sql = (
-        "SELECT * FROM groups"
-        " WHERE id IN (SELECT group_id FROM runs WHERE group_id IS NOT NULL AND deleted_at IS NULL)"
+        "SELECT * FROM plans"
+        " WHERE id IN (SELECT plan_id FROM runs WHERE plan_id IS NOT NULL AND deleted_at IS NULL)"
         " AND (:kind IS NULL OR kind = :kind) ORDER BY id DESC LIMIT :limit"
     )
     with database.complaints():
@@ -42,7 +43,10 @@ def list_groups(database: Database, kind: str | None = None, limit: int | None =
 
 def specs_of(database: Database, run_ids: Sequence[int]) -> dict[int, RunSpec]:
     """Return the requested specs of runs, by run id. Missing and unreadable specs are omitted."""
-    sql = "SELECT id, spec FROM runs WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
+    sql = (
+        "SELECT id, json_extract(record, '$.spec') FROM runs"
+        " WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
+    )
     specs = {}
     with database.complaints():
         for run_id, text in database.connection.execute(sql, (json.dumps(list(run_ids)),)):
@@ -72,7 +76,7 @@ def load_group(database: Database, group_id: int) -> Group:
 def load_groups(database: Database, group_ids: Sequence[int]) -> list[Group]:
     """Return groups with their existing runs. Ids without a group are ignored."""
     with database.complaints():
-        sql = "SELECT * FROM groups WHERE id IN (SELECT value FROM json_each(?))"
+        sql = "SELECT * FROM plans WHERE id IN (SELECT value FROM json_each(?))"
         rows = database.connection.execute(sql, (json.dumps(list(group_ids)),)).fetchall()
     return _with_runs(database, rows)
 
@@ -86,7 +90,7 @@ def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, st
     ids = sorted({run.group_id for run in grouped if run.group_id is not None})
     plans = {}
     with database.complaints():
-        sql = "SELECT id, kind, plan FROM groups WHERE id IN (SELECT value FROM json_each(?))"
+        sql = "SELECT id, kind, plan FROM plans WHERE id IN (SELECT value FROM json_each(?))"
         for row in database.connection.execute(sql, (json.dumps(ids),)):
             plans[row["id"]] = _read_plan(row)
     numbers = _numbers(database, ids)
@@ -126,9 +130,7 @@ def _read_plan(row: Mapping[str, Any]) -> Plan:
 def _numbers(database: Database, group_ids: Sequence[int]) -> dict[int, dict[int, int]]:
     """Return runs' numbers in their plans, by group id and run id. Runs without a number get their position."""
     numbers: dict[int, dict[int, int]] = {group_id: {} for group_id in group_ids}
-    sql = (
-        "SELECT id, group_id, plan_number FROM runs WHERE group_id IN (SELECT value FROM json_each(?)) ORDER BY id"
-    )
+    sql = "SELECT id, plan_id, plan_number FROM runs WHERE plan_id IN (SELECT value FROM json_each(?)) ORDER BY id"
     with database.complaints():
         for run_id, group_id, number in database.connection.execute(sql, (json.dumps(list(group_ids)),)):
             members = numbers.setdefault(group_id, {})
@@ -146,6 +148,7 @@ def _with_runs(database: Database, rows: Sequence[Any]) -> list[Group]:
         groups.append(
             Group(
                 id=row["id"],
+                uid=str(row["uid"]),
                 created_at=str(row["created_at"]),
                 plan=_read_plan(row),
                 runs=tuple(runs[run_id] for run_id in members),

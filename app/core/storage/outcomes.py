@@ -1,17 +1,15 @@
 """Stores the outcomes of runs, with a summary unless computing it fails, and recovers abandoned runs."""
 
-# ruff: noqa: S608 - SQL is built from our own column names, never from values
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict
-
-import msgspec
 
 from app.core.analysis.headline import headline_of, measured_of
 from app.core.clock import now_text
 from app.core.errors import AppError, UsageError
 from app.core.messages import Message, message
-from app.core.storage.database import Database, storable
+from app.core.storage.database import Database
+from app.core.storage.documents import change
 from app.core.storage.owners import is_owned
 from app.core.storage.runs import load_run, near_peak
 from app.core.verdict.context import evidence_of, shared_part_of
@@ -49,12 +47,11 @@ def end_run(database: Database, run_id: int, status: str, error: events.Error | 
             "status": status,
             "finished_at": now_text(),
             "error_code": error.code if error else NOT_SUMMARISED,
-            "error_said": _json(said),
-            "error_traceback": error.traceback if error else None,
+            "error_said": said,
             "verdict": "invalid",
             "reasons": NOT_SUMMARISED,
         }
-        _update(database, run_id, values)
+        _store(database, run_id, values, error)
 
 
 def _store_outcome(database: Database, run_id: int, status: str, error: events.Error | None) -> None:
@@ -67,11 +64,10 @@ def _store_outcome(database: Database, run_id: int, status: str, error: events.E
         "status": status,
         "finished_at": now_text(),
         "error_code": error.code if error else None,
-        "error_said": _json(stored_message(error)) if error else None,
-        "error_traceback": error.traceback if error else None,
+        "error_said": stored_message(error) if error else None,
         **asdict(headline),
     }
-    _update(database, run_id, values)
+    _store(database, run_id, values, error)
 
 
 def recover_runs(database: Database) -> list[int]:
@@ -82,12 +78,10 @@ def recover_runs(database: Database) -> list[int]:
     Runs are processed separately. If a run can't be ended now, the attempt is repeated at the next start.
     """
     with database.complaints():
-        rows = database.connection.execute(
-            "SELECT id, owner, owner_pid, owner_started_s FROM runs WHERE status = 'running'"
-        ).fetchall()
+        rows = database.connection.execute("SELECT id, owner FROM runs WHERE status = 'running'").fetchall()
     ended = []
-    for run_id, owner, pid, started_s in rows:
-        if is_owned(database.path, owner, pid, started_s):
+    for run_id, owner in rows:
+        if is_owned(database.path, owner):
             continue
         if not _is_running(database, run_id):
             continue  # the owner has just ended the run
@@ -130,7 +124,7 @@ def store_verdict(database: Database, run_id: int) -> None:
     verdict = judge(run)
     codes = " ".join(reason.code for reason in verdict.reasons if reason.level != "fact")
     consumed = energy_columns(run) | power_columns(run)
-    _update(database, run_id, {"verdict": verdict.level, "reasons": codes or None, **consumed})
+    _store(database, run_id, {"verdict": verdict.level, "reasons": codes or None, **consumed})
 
 
 def stored_message(event: events.Error | events.Warn) -> Message:
@@ -138,11 +132,10 @@ def stored_message(event: events.Error | events.Warn) -> Message:
     return event.said or message("verdict.as_stored", text=event.message)
 
 
-def _json(said: Message) -> str:
-    return msgspec.json.encode(said).decode()
-
-
-def _update(database: Database, run_id: int, values: Mapping[str, object]) -> None:
-    columns = ", ".join(f"{name} = ?" for name in values)
+def _store(
+    database: Database, run_id: int, values: Mapping[str, object], error: events.Error | None = None
+) -> None:
     with database.transaction() as connection:
-        connection.execute(f"UPDATE runs SET {columns} WHERE id = ?", (*map(storable, values.values()), run_id))
+        connection.execute(*change("summary", run_id, values))
+        if error is not None and error.traceback is not None:
+            connection.execute(*change("record", run_id, {"error_traceback": error.traceback}))

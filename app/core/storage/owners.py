@@ -9,24 +9,35 @@ import re
 import secrets
 from pathlib import Path
 
+import msgspec
 import psutil
 
 from app.core.errors import AppError, UsageError
 from app.core.locks import Hold, acquire, is_held
 from app.core.messages import message
 from app.core.paths import make_folder
+from workloads.protocol import typed
 
 _TOKEN = re.compile(r"[0-9a-f]{16}\Z")
 _log = logging.getLogger(__name__)
 
 
-class Ownership:
-    """The lock of a run or plan.
+class Owner(msgspec.Struct, frozen=True):
+    """The owner as stored with a run.
 
     Attributes:
-        token: Token to store with the run; None if the folder doesn't support locks, in which case process ID and
-            start time identify the owner.
+        token: Token of the run's lock; None if the folder doesn't support locks.
+        pid: ID of the owner's process, used if there is no token.
+        started_s: Start time of that process, in seconds since 1970.
     """
+
+    token: str | None = None
+    pid: int = 0
+    started_s: float = 0.0
+
+
+class Ownership:
+    """The lock of a run or plan. `token` is that of `Owner`."""
 
     def __init__(self, token: str | None, path: Path, hold: Hold | None) -> None:
         self.token = token
@@ -72,25 +83,27 @@ def own_group(database: Path, group_id: int) -> Ownership:
     return Ownership(None, path, hold)
 
 
-def is_owned(database: Path, token: object, pid: object, started_s: object) -> bool:
-    """Return whether a run has an owner, based on the values stored with the run.
+def this_process(token: str | None) -> Owner:
+    process = psutil.Process()
+    return Owner(token, process.pid, process.create_time())
 
-    Args:
-        database: The run's database.
-        token: Token of the run's lock; None if locks weren't supported.
-        pid: ID of the owner's process, used if there is no token.
-        started_s: Start time of that process, in seconds since 1970.
-    """
-    if token is None:
-        return _is_alive(pid, started_s)
-    if not isinstance(token, str) or not _TOKEN.match(token):
+
+def is_owned(database: Path, stored: object) -> bool:
+    """Return whether a run of this database has an owner, given the JSON that is stored with it."""
+    try:
+        owner = typed.decode(stored, Owner) if isinstance(stored, str) else Owner()
+    except msgspec.DecodeError:
         return False
-    path = _path(database, token)
+    if owner.token is None:
+        return _is_alive(owner)
+    if not _TOKEN.match(owner.token):
+        return False
+    path = _path(database, owner.token)
     try:
         held = is_held(path)
     except AppError as error:
         _log.info("The owner of a run could not be determined: %s", error)
-        return _is_alive(pid, started_s)
+        return _is_alive(owner)
     if not held:
         _forget(path)
     return held
@@ -105,11 +118,11 @@ def _forget(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _is_alive(pid: object, started_s: object) -> bool:
+def _is_alive(owner: Owner) -> bool:
     """Return whether the process is running and its ID hasn't been reused."""
-    if not isinstance(pid, int) or not isinstance(started_s, int | float) or not 0 < pid < 2**31:
+    if not 0 < owner.pid < 2**31:
         return False
     try:
-        return bool(abs(psutil.Process(pid).create_time() - started_s) < 2)
+        return bool(abs(psutil.Process(owner.pid).create_time() - owner.started_s) < 2)
     except psutil.Error:
         return False

@@ -12,16 +12,16 @@ from app.core.storage.runs import ids_text
 
 PAST_RUNS = 500
 
-# Record and path of each condition. A file may contain other types instead of strings.
+# JSON and path of each condition. A file may contain other types instead of strings.
 _PLACES = {
-    "gpu_driver": ("machine", "$.gpus[0].driver"),
-    "kernel": ("machine", "$.kernel"),
-    "bios_version": ("machine", "$.bios_version"),
+    "gpu_driver": ("record", "$.machine.gpus[0].driver"),
+    "kernel": ("record", "$.machine.kernel"),
+    "bios_version": ("record", "$.machine.bios_version"),
     "power_plan": ("telemetry", "$.power_plan"),
 }
 _TEXTS = ", ".join(
-    f"CASE json_type({record}, '{path}') WHEN 'text' THEN json_extract({record}, '{path}') END AS {name}"
-    for name, (record, path) in _PLACES.items()
+    f"CASE json_type({document}, '{path}') WHEN 'text' THEN json_extract({document}, '{path}') END AS {name}"
+    for name, (document, path) in _PLACES.items()
 )
 _TEXT_LIMIT = 60
 
@@ -29,13 +29,10 @@ _TEXT_LIMIT = 60
 _FACTS = f"""
     SELECT id, {_TEXTS}, json_type(telemetry, '$.on_battery') AS on_battery
     FROM (
-        SELECT runs.id,
-            CASE WHEN json_valid(coalesce(parts, machine)) THEN coalesce(parts, machine) END AS machine,
+        SELECT id, CASE WHEN json_valid(record) THEN record END AS record,
             (SELECT CASE WHEN json_valid(telemetry) THEN telemetry END FROM samples WHERE run_id = runs.id LIMIT 1)
                 AS telemetry
-        FROM runs LEFT JOIN machines ON machines.id = machine_id
-            LEFT JOIN machine_parts ON machine_parts.id = machine_parts_id
-        WHERE runs.id IN (SELECT value FROM json_each(?))
+        FROM runs WHERE id IN (SELECT value FROM json_each(?))
     )
 """
 

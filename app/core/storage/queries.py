@@ -14,7 +14,8 @@ from app.core.errors import UsageError
 from app.core.messages import message
 from app.core.records import RunSummary
 from app.core.storage.database import Database
-from app.core.storage.runs import check_removable, ids_text, list_runs, machine_text, missing_runs
+from app.core.storage.documents import as_json, change, machine_key
+from app.core.storage.runs import check_removable, ids_text, list_runs, missing_runs
 from app.core.titles import workload_title
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -41,9 +42,6 @@ SORT_KEYS = (
 _CHOSEN = "id IN (SELECT value FROM json_each(?))"
 # Named explicitly, because SQLite would otherwise read whole rows to avoid sorting, which is slower.
 _LISTED = "runs INDEXED BY runs_listed"
-# Invalid JSON, which would abort the whole query, is replaced by NULL.
-_SOUND = "CASE WHEN json_valid(machine) THEN machine END"
-_CPU_NAMES = f"SELECT id, json_extract({_SOUND}, '$.cpu_name') AS cpu_name FROM machines"
 # The most precise of the newest runs predicts the next one. Older runs may no longer be representative.
 _RECENT_RUNS = 20
 # At least a year, because shorter numbers would match most runs.
@@ -98,9 +96,7 @@ def find_ids(database: Database, query: Query) -> list[int]:
     words = set(query.text.casefold().split())
     conditions = ["deleted_at IS NULL"]
     conditions += ["id IN (SELECT value FROM json_each(:ids))"] if words else []
-    # Materialised, so that the JSON of each computer is parsed only once rather than for each run.
-    parts = f"WITH parts AS MATERIALIZED ({_CPU_NAMES})"
-    sql = f"{parts} SELECT id FROM {_LISTED} WHERE {' AND '.join(conditions)} ORDER BY {order}"
+    sql = f"SELECT id FROM {_LISTED} WHERE {' AND '.join(conditions)} ORDER BY {order}"
     with database.complaints():
         ids = ids_text(_ids_with(database.connection, words) if words else [])
         cursor = database.connection.cursor()
@@ -137,10 +133,11 @@ def set_comment(database: Database, run_id: int, comment: str | None) -> None:
     # Control characters, line and paragraph separators, and lone surrogates, which can't be written to files.
     if any(unicodedata.category(char) in ("Cc", "Zl", "Zp", "Cs") for char in text):
         raise UsageError(message("runs.bad_comment"))
-    sql = f"UPDATE runs SET comment = ? WHERE deleted_at IS NULL AND {_CHOSEN}"
     with database.transaction() as connection:
-        if not connection.execute(sql, (text or None, ids_text([run_id]))).rowcount:
+        sql = f"SELECT 1 FROM runs WHERE deleted_at IS NULL AND {_CHOSEN}"
+        if connection.execute(sql, (ids_text([run_id]),)).fetchone() is None:
             raise missing_runs([run_id])
+        connection.execute(*change("summary", run_id, {"comment": text or None}))
 
 
 def trash_runs(database: Database, ids: Sequence[int]) -> None:
@@ -200,19 +197,12 @@ def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> 
     workload = CATALOGUE[spec.workload]
     if workload.fixed_duration_s is not None:
         return workload.fixed_duration_s
-    asked = spec_as_dict(spec)
-    values = {
-        "machine": machine_text(machine),
-        "workload": workload.id,
+    plain = spec_as_dict(spec)
+    values = {name: plain[name] for name in _SAME_SPEC} | {
+        "machine_key": machine_key(machine),
         "workload_version": workload.version,
-        "batch_size": spec.batch_size,
-        "precision": spec.precision,
-        "engine": spec.engine,
-        "jit": spec.jit,
-        "threads": spec.threads,
-        "device": spec.device,
         "settings": recorded_text(spec),
-        "parameters": json.dumps(asked["parameters"]),
+        "parameters": as_json(plain["parameters"]),
         "recent": _RECENT_RUNS,
     }
     with database.complaints():
@@ -229,19 +219,25 @@ def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> 
     return float(step_s * spec.epochs * steps + workload.after_steps_s(step_s / spec.batch_size))
 
 
-# Compares the requested device and parameters; those that were used are in other columns.
+# Compares the requested device and parameters; those that were used are in the summary.
+_SAME_SPEC = ("workload", "engine", "device", "batch_size", "precision", "jit", "threads")
 _COMPARABLE = """
     SELECT CASE WHEN seconds_per_epoch_s BETWEEN 0 AND 1e12 THEN seconds_per_epoch_s END,
         CASE WHEN step_median_s BETWEEN 0 AND 1e12 THEN step_median_s END
     FROM (
-        SELECT id, basis, seconds_per_epoch_s, step_median_s FROM runs
-        WHERE workload = :workload AND status = 'completed' AND value IS NOT NULL
-            AND deleted_at IS NULL AND machine_id = (SELECT id FROM machines WHERE machine = :machine)
-            AND workload_version = :workload_version AND batch_size = :batch_size AND precision = :precision
-            AND jit = :jit AND threads IS :threads AND settings = :settings AND CASE WHEN json_valid(spec) THEN
-                coalesce(json_extract(spec, '$.engine'), 'tensorflow') = :engine END
-            AND CASE WHEN json_valid(spec) THEN json_extract(spec, '$.device') = :device
-                AND json_extract(spec, '$.parameters') = json(:parameters) END
+        SELECT id, json_extract(summary, '$.basis') AS basis,
+            json_extract(summary, '$.seconds_per_epoch_s') AS seconds_per_epoch_s,
+            json_extract(summary, '$.step_median_s') AS step_median_s
+        FROM runs
+        WHERE workload = :workload AND status = 'completed' AND value IS NOT NULL AND deleted_at IS NULL
+            AND machine_key = :machine_key AND batch_size = :batch_size
+            AND json_extract(summary, '$.workload_version') = :workload_version
+            AND json_extract(summary, '$.precision') = :precision
+            AND json_extract(summary, '$.jit') = :jit AND json_extract(summary, '$.threads') IS :threads
+            AND json_extract(summary, '$.settings') = :settings
+            AND coalesce(json_extract(record, '$.spec.engine'), 'tensorflow') = :engine
+            AND json_extract(record, '$.spec.device') = :device
+            AND json_extract(record, '$.spec.parameters') = json(:parameters)
         ORDER BY id DESC LIMIT :recent
     )
     ORDER BY CASE basis WHEN 'later_epochs' THEN 1 WHEN 'estimate' THEN 2 ELSE 3 END, id DESC LIMIT 1
@@ -252,8 +248,8 @@ def _grouped(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[list[i
     """Return the rows of a history, and its groups. A run whose group isn't stored has its own row."""
     # The index contains both columns. Reading whole rows would take longer than the rest of the query.
     sql = (
-        "SELECT id, -group_id FROM runs INDEXED BY runs_by_group"
-        " WHERE group_id IS NOT NULL AND group_id IN (SELECT id FROM groups WHERE id > 0)"
+        "SELECT id, -plan_id FROM runs INDEXED BY runs_by_plan"
+        " WHERE plan_id IS NOT NULL AND plan_id IN (SELECT id FROM plans WHERE id > 0)"
     )
     cursor = connection.cursor()
     cursor.row_factory = None  # plain tuples are faster
@@ -273,22 +269,21 @@ def _order(query: Query) -> str:
         raise UsageError(unknown, message("runs.sort_keys", keys=SORT_KEYS))
     key = query.sort
     if key == "device":
-        key = "coalesce(device_name, (SELECT cpu_name FROM parts WHERE parts.id = machine_id))"
+        key = "coalesce(device_name, cpu_name)"
     direction = "DESC" if query.descending else "ASC"
     return f"{key} COLLATE NOCASE {direction} NULLS LAST, id {direction}"
 
 
 def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
     """Return the ids of runs that match all words. Strings that many runs share are searched only once."""
-    cpu_names = dict(connection.execute(_CPU_NAMES).fetchall())
     sql = f"SELECT id, comment FROM {_LISTED} WHERE comment IS NOT NULL"
     comments = {row[0]: str(row[1]).casefold() for row in connection.execute(sql)}
-    shared = "workload, preset, status, data_source, engine, device_name, machine_id"
+    shared = "workload, preset, status, data_source, engine, device_name, cpu_name"
     sql = f"SELECT json_group_array(id), {shared} FROM {_LISTED} WHERE deleted_at IS NULL GROUP BY {shared}"
     of_day, judged = cache(partial(_ids_of_day, connection)), cache(partial(_ids_judged, connection))
     ids_with_all: list[int] = []
-    for ids, workload, *texts, machine_id in connection.execute(sql):
-        texts += [workload, _title(workload), cpu_names.get(machine_id)]
+    for ids, workload, *texts in connection.execute(sql):
+        texts += [workload, _title(workload)]
         text = "\n".join(str(part) for part in texts if part is not None).casefold()
         missing = [word for word in words if word not in text]
         numbers: list[int] = json.loads(ids)

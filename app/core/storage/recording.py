@@ -1,7 +1,6 @@
 """Stores new runs and writes their events as they arrive."""
 
 # ruff: noqa: S608 - SQL is built from our own column names, never from values
-import json
 import logging
 import sqlite3
 import time
@@ -10,16 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import psutil
 
 import app
 from app.core.clock import now_text
 from app.core.files import write_new
 from app.core.messages import Message, message
-from app.core.records import PlanPlace
-from app.core.storage.database import Database, DatabaseError, storable
+from app.core.records import PlanPlace, RunSummary
+from app.core.storage.database import Database, DatabaseError
+from app.core.storage.documents import MACHINE_FIELDS, as_json, change, machine_key, storable, summary_text
 from app.core.storage.outcomes import end_run, stored_message
-from app.core.storage.runs import machine_text
+from app.core.storage.owners import this_process
+from app.core.uids import new_uid
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec, spec_as_dict
@@ -27,6 +27,8 @@ from workloads.settings import recorded_text
 from workloads.workload import Workload
 
 FLUSH_INTERVAL_S = 1.0
+# What the summary of a run takes from the engine.
+_OF_ENVIRONMENT = ("engine", "engine_version", "device", "device_name", "precision", "jit")
 _log = logging.getLogger(__name__)
 
 
@@ -53,51 +55,46 @@ def begin_run(
         place: Position in a plan; None for a single run.
         owner: Token of the lock that is held until the run ends; None if there is none.
     """
-    machine_json, parts_json = machine_text(machine), json.dumps(msgspec.to_builtins(machine), sort_keys=True)
-    values = _first_values(spec, workload) | {"owner": owner}
-    if place is not None:
-        values |= {"group_id": place.group_id, "side": place.side, "plan_number": place.number}
+    summary = RunSummary(
+        id=0,
+        started_at=now_text(),
+        status="running",
+        workload=workload.id,
+        workload_version=workload.version,
+        preset=spec.preset,
+        variant=workload.variant(spec),
+        metric=workload.metric,
+        batch_size=spec.batch_size,
+        epochs=spec.epochs,
+        epochs_done=0,
+        steps=spec.steps,
+        steps_per_epoch=workload.steps_per_epoch(spec),
+        samples_per_epoch=workload.samples_per_epoch,
+        precision=spec.precision,
+        jit=spec.jit,
+        threads=spec.threads,
+        seed=spec.seed,
+        engine=spec.engine,
+        settings=recorded_text(spec),
+        app_version=app.__version__,
+        side=place.side if place is not None else None,
+        **{name: getattr(machine, name) for name in MACHINE_FIELDS},
+    )
+    values = {
+        "uid": new_uid(),
+        "plan_id": place.group_id if place is not None else None,
+        "plan_number": place.number if place is not None else None,
+        "owner": as_json(this_process(owner)),
+        "machine_key": machine_key(machine),
+        "summary": summary_text(summary),
+        "record": as_json({"spec": spec_as_dict(spec), "machine": machine}),
+    }
     with database.transaction() as connection:
-        connection.execute("INSERT OR IGNORE INTO machines (machine) VALUES (?)", (machine_json,))
-        values["machine_id"] = connection.execute(
-            "SELECT id FROM machines WHERE machine = ?", (machine_json,)
-        ).fetchone()[0]
-        connection.execute("INSERT OR IGNORE INTO machine_parts (parts) VALUES (?)", (parts_json,))
-        parts_row = connection.execute("SELECT id FROM machine_parts WHERE parts = ?", (parts_json,))
-        values["machine_parts_id"] = parts_row.fetchone()[0]
         cursor = connection.execute(*_insert("runs", values))
         if place is not None:  # stored, because deleted rows can't be counted later
-            connection.execute("UPDATE groups SET begun = begun + 1 WHERE id = ?", (place.group_id,))
+            connection.execute("UPDATE plans SET begun = begun + 1 WHERE id = ?", (place.group_id,))
     assert cursor.lastrowid is not None
     return cursor.lastrowid
-
-
-def _first_values(spec: RunSpec, workload: Workload) -> dict[str, Any]:
-    process = psutil.Process()
-    return {
-        "started_at": now_text(),
-        "status": "running",
-        "workload": workload.id,
-        "workload_version": workload.version,
-        "preset": spec.preset,
-        "variant": workload.variant(spec),
-        "metric": workload.metric,
-        "batch_size": spec.batch_size,
-        "epochs": spec.epochs,
-        "steps": spec.steps,
-        "steps_per_epoch": workload.steps_per_epoch(spec),
-        "samples_per_epoch": workload.samples_per_epoch,
-        "precision": spec.precision,
-        "jit": spec.jit,
-        "threads": spec.threads,
-        "seed": spec.seed,
-        "engine": spec.engine,
-        "settings": recorded_text(spec),
-        "app_version": app.__version__,
-        "owner_pid": process.pid,
-        "owner_started_s": process.create_time(),
-        "spec": json.dumps(spec_as_dict(spec)),
-    }
 
 
 class RunWriter:
@@ -195,38 +192,31 @@ class RunWriter:
                 fields = _plain(event, "seq", "type", "index")
                 yield _insert("epochs", {"run_id": run_id, "idx": event.index, **fields}, "OR IGNORE")
                 # Incremented instead of counting, because a run may have a hundred thousand epochs.
-                yield "UPDATE runs SET epochs_done = epochs_done + changes() WHERE id = ?", (run_id,)
+                yield (
+                    "UPDATE runs SET summary = json_set(summary, '$.epochs_done', epochs_done + changes())"
+                    " WHERE id = ?",
+                    (run_id,),
+                )
             case events.Steps() if event.durations_s:
                 fields = _plain(event, "type", "durations_s")
-                durations = _json(event.durations_s)
+                durations = as_json(event.durations_s)
                 yield _insert("step_blocks", {"run_id": run_id, "durations_s": durations, **fields})
             case events.TelemetryEvent():
-                values = {"run_id": run_id, "t_s": event.t_s, "telemetry": _json(event.telemetry)}
+                values = {"run_id": run_id, "t_s": event.t_s, "telemetry": as_json(event.telemetry)}
                 yield _insert("samples", values)
             case events.Metric():
                 yield _insert("metrics", {"run_id": run_id, "key": event.key, "value": event.value}, "OR REPLACE")
             case events.Warn():
                 values = {"run_id": run_id, "seq": event.seq, "code": event.code}
-                yield _insert("warnings", values | {"said": _json(stored_message(event))})
+                yield _insert("warnings", values | {"said": as_json(stored_message(event))})
             case events.Environment():
-                values = _plain(event, "type", "seq", "t_s")
-                yield self._update(
-                    environment=_json(values),
-                    engine=event.engine,
-                    engine_version=event.engine_version,
-                    device=event.device,
-                    device_name=event.device_name,
-                    precision=event.precision,
-                    jit=event.jit,
-                )
+                yield change("record", run_id, {"environment": _plain(event, "type", "seq", "t_s")})
+                yield change("summary", run_id, {name: getattr(event, name) for name in _OF_ENVIRONMENT})
             case events.Dataset():
-                yield self._update(dataset=_json(_plain(event, "type", "seq", "t_s")), data_source=event.source)
+                yield change("record", run_id, {"dataset": _plain(event, "type", "seq", "t_s")})
+                yield change("summary", run_id, {"data_source": event.source})
             case events.Model():
-                yield self._update(model=_json(_plain(event, "type", "seq", "t_s")))
-
-    def _update(self, **values: Any) -> tuple[str, Sequence[Any]]:
-        columns = ", ".join(f"{name} = ?" for name in values)
-        return f"UPDATE runs SET {columns} WHERE id = ?", (*map(storable, values.values()), self._run_id)
+                yield change("record", run_id, {"model": _plain(event, "type", "seq", "t_s")})
 
 
 def _gone(run_id: int, database: Database) -> RunGoneError:
@@ -246,7 +236,3 @@ def _insert(table: str, values: dict[str, Any], how: str = "") -> tuple[str, Seq
 def _plain(event: events.Event, *without: str) -> dict[str, Any]:
     plain: dict[str, Any] = msgspec.to_builtins(event)
     return {name: value for name, value in plain.items() if name not in without}
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()

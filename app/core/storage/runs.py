@@ -10,72 +10,74 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from app.core.analysis.credibility import published_peak
 from app.core.analysis.headline import half_interval_pct, headline_step_s
 from app.core.errors import UsageError
 from app.core.messages import message
-from app.core.records import RUN_COLUMNS, EpochColumns, Exchange, PeakShare, Run, RunSummary
-from app.core.storage import row_decoding
+from app.core.records import EpochColumns, Exchange, PeakShare, Run, RunSummary
+from app.core.storage import documents
 from app.core.storage.database import Database
 from app.core.verdict.conditions import DISTURBANCES
 from workloads import CATALOGUE
-from workloads.protocol.events import Model
+from workloads.protocol.events import Dataset, Environment, Model
 from workloads.protocol.machine import Machine
+from workloads.protocol.spec import RunSpec
 
 _log = logging.getLogger(__name__)
 NAMED_RUNS = 10
-_MACHINE_FIELDS = ("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "virtual_machine")
-# Must not change, because a computer's records are found by the values of these fields.
-_MACHINE_STAYS = (
-    *("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "architecture"),
-    *("python_version", "virtual_machine", "virtualization"),
-)
-_GPU_STAYS = ("name", "vendor", "memory_bytes", "driver", "compute_capability", "source")
-# Column names that differ from the field names.
-_COLUMNS = {"error_message": "error_said"}
 _EPOCH_FIELDS = {
     field.name: field.name.removeprefix("epoch_").replace("durations_s", "duration_s")
     for field in dataclasses.fields(EpochColumns)
 }
 # Characters that don't occur in valid numbers but do occur in None, nan, inf, strings, bytes or large exponents.
 _ODD = re.compile(r"[a-df-z'A-DF-Z]|e\+3")
-# Columns whose cells may contain folder names in a form that can't be detected, or details of the process.
-_UNSAID = ("spec", "owner", "owner_pid", "owner_started_s", "error_traceback")
+# Parts of a record that may contain folder names in a form that can't be detected, or identify the computer.
+_UNSAID = ("spec", "machine", "error_traceback")
+# By part of a record, how it is called in messages.
+_EVENTS = {
+    "environment": (Environment, "the engine"),
+    "dataset": (Dataset, "the data set"),
+    "model": (Model, "the network"),
+}
+_SUMMARY = "SELECT id, uid, plan_id, summary FROM runs WHERE deleted_at IS NULL"
 
 
 def list_runs(
-    database: Database, *, limit: int | None = None, ids: Sequence[int] | None = None
+    database: Database, *, limit: int | None = None, ids: Sequence[int] | None = None, oldest_first: bool = False
 ) -> Iterator[RunSummary]:
-    """Yield stored runs one at a time, newest first, excluding those in the trash."""
-    sql, values = _select(ids, limit=limit)
+    """Yield stored runs one at a time, newest first by default, excluding those in the trash."""
+    chosen = "" if ids is None else " AND id IN (SELECT value FROM json_each(:ids))"
+    sql = f"{_SUMMARY}{chosen} ORDER BY id {'ASC' if oldest_first else 'DESC'} LIMIT :limit"
+    values = {"ids": ids_text(ids or ()), "limit": -1 if limit is None else limit}
     with database.complaints():
-        for row in database.connection.execute(sql, values):
-            yield row_decoding.read_summary(tuple(row))
+        cursor = database.connection.cursor()
+        cursor.row_factory = None  # plain tuples are faster
+        for row in cursor.execute(sql, values):
+            yield documents.read_summary(*row)
 
 
-def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield plain rows in the order of RUN_COLUMNS and then EpochColumns, oldest first.
-
-    If no ids are given, all runs are included.
-    """
-    sql, values = _select(ids or None, oldest_first=True)
+def rows_for_export(
+    database: Database, ids: Sequence[int] = ()
+) -> Iterator[tuple[RunSummary, Sequence[str | None]]]:
+    """Yield runs and the cells of their EpochColumns, oldest first. If no ids are given, all runs are included."""
     chosen = " WHERE run_id IN (SELECT value FROM json_each(?))" if ids else ""
     columns = ", ".join(_EPOCH_FIELDS.values())
     without = (None,) * len(_EPOCH_FIELDS)
     with database.complaints():
         # Both queries follow the order of their tables, so that nothing is sorted or held in memory.
-        epochs, runs = database.connection.cursor(), database.connection.cursor()
-        epochs.row_factory = runs.row_factory = None  # plain tuples are faster
-        epochs.execute(f"SELECT run_id, {columns} FROM epochs{chosen} ORDER BY run_id, idx", values)
+        epochs = database.connection.cursor()
+        epochs.row_factory = None  # plain tuples are faster
+        sql = f"SELECT run_id, {columns} FROM epochs{chosen} ORDER BY run_id, idx"
+        epochs.execute(sql, (ids_text(ids),) if ids else ())
         groups = itertools.groupby(epochs, key=operator.itemgetter(0))
         number, group = next(groups, (None, ()))
-        for row in runs.execute(sql, values):
-            while number is not None and number < row[0]:  # epochs of a run in the trash
+        for run in list_runs(database, ids=ids or None, oldest_first=True):
+            while number is not None and number < run.id:  # epochs of a run in the trash
                 number, group = next(groups, (None, ()))
-            _, *cells = zip(*group, strict=True) if number == row[0] else ((), *without)
-            yield (*row_decoding.read_row(row), *(cell and _exact(cell) for cell in cells))
+            cells: Sequence[Sequence[object] | None] = without
+            if number == run.id:
+                _, *cells = zip(*group, strict=True)
+            yield run, [None if cell is None else _exact(cell) for cell in cells]
 
 
 def _exact(values: Sequence[object]) -> str:
@@ -102,47 +104,53 @@ def load_run(database: Database, run_id: int, *, with_peak: bool = True) -> Run:
     Raises:
         UsageError: The run doesn't exist.
     """
-    sql, values = _select([run_id])
     connection = database.connection
     with database.snapshot():
-        listed = connection.execute(sql, values).fetchone()
-        if listed is None:
+        row = connection.execute(f"{_SUMMARY} AND id = ?", (run_id,)).fetchone()
+        if row is None:
             raise missing_runs([run_id])
-        row = connection.execute(
-            "SELECT runs.*, coalesce(parts, machine) AS machine FROM runs"
-            " LEFT JOIN machines ON machines.id = machine_id"
-            " LEFT JOIN machine_parts ON machine_parts.id = machine_parts_id WHERE runs.id = ?",
-            (run_id,),
-        ).fetchone()
         damage: list[str] = []
-        summary = row_decoding.read_summary(tuple(listed), damage)
-        model = row_decoding.read_event(row["model"], row_decoding.MODEL, "the network", damage)
+        summary = documents.read_summary(row["id"], row["uid"], row["plan_id"], row["summary"], damage)
+        sql = "SELECT record, plans.uid FROM runs LEFT JOIN plans ON plans.id = plan_id WHERE runs.id = ?"
+        record, plan_uid = connection.execute(sql, (run_id,)).fetchone()
+        record = documents.read_object(record, dict[str, Any], "its record", damage) or {}
+        parts: dict[str, Any] = {
+            name: documents.read_event(record.get(name), kind, label, damage)
+            for name, (kind, label) in _EVENTS.items()
+        }
+        rows = {table: documents.stored_rows(connection, table, run_id) for table in documents.TABLES}
         run = Run(
             summary=summary,
-            spec=row_decoding.read_spec(row["spec"], damage),
-            machine=row_decoding.read_machine(row["machine"], damage),
-            environment=row_decoding.read_event(
-                row["environment"], row_decoding.ENVIRONMENT, "the engine", damage
-            ),
-            dataset=row_decoding.read_event(row["dataset"], row_decoding.DATASET, "the data set", damage),
-            model=model,
-            error_said=row_decoding.read_message(row["error_said"]),
-            epochs=row_decoding.read_epochs(row_decoding.stored_rows(connection, "epochs", run_id), damage),
-            steps=tuple(
-                row_decoding.iter_steps(row_decoding.stored_rows(connection, "step_blocks", run_id), damage)
-            ),
-            metrics=row_decoding.read_metrics(row_decoding.stored_rows(connection, "metrics", run_id), damage),
-            warnings=row_decoding.read_warnings(row_decoding.stored_rows(connection, "warnings", run_id), damage),
-            telemetry=row_decoding.read_telemetry_rows(
-                row_decoding.stored_rows(connection, "samples", run_id), damage
-            ),
-            exchange=exchange(database, summary, model) if with_peak else None,
+            spec=documents.read_spec(record.get("spec"), damage),
+            machine=documents.read_machine(record.get("machine"), damage),
+            **parts,
+            plan_uid=plan_uid,
+            epochs=documents.read_epochs(rows["epochs"], damage),
+            steps=tuple(documents.iter_steps(rows["step_blocks"], damage)),
+            metrics=documents.read_metrics(rows["metrics"], damage),
+            warnings=documents.read_warnings(rows["warnings"], damage),
+            telemetry=documents.read_telemetry_rows(rows["samples"], damage),
+            exchange=exchange(database, summary, parts["model"]) if with_peak else None,
+            unknown=_unknown(row["summary"], record),
         )
         if with_peak:
             run = dataclasses.replace(run, peak=peak_share(database, run))
         if damage:
-            run = dataclasses.replace(run, damage=tuple(damage), raw=_raw_rows(database, run_id))
+            run = dataclasses.replace(run, damage=tuple(damage), raw=_raw_rows(database, run_id, record))
     return run
+
+
+def _unknown(summary: object, record: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the fields that another version has added to a run, by part of its documents."""
+    kinds = {name: kind for name, (kind, _) in _EVENTS.items()} | {"spec": RunSpec, "machine": Machine}
+    parts = {name: (record.get(name), kind) for name, kind in kinds.items()}
+    parts["summary"] = documents.read_object(summary, dict[str, Any], "", []), RunSummary
+    unknown = {
+        name: documents.unknown_parts(plain, kind)
+        for name, (plain, kind) in parts.items()
+        if isinstance(plain, dict)
+    }
+    return {name: fields for name, fields in unknown.items() if fields}
 
 
 def load_runs(database: Database, ids: Iterable[int]) -> Iterator[Run]:
@@ -156,11 +164,13 @@ def load_runs(database: Database, ids: Iterable[int]) -> Iterator[Run]:
             yield run
 
 
-def _raw_rows(database: Database, run_id: int) -> dict[str, list[dict[str, Any]]]:
-    row = database.connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
-    tables = {"runs": [{name: row[name] for name in row.keys() if name not in _UNSAID}]}  # noqa: SIM118 - no dict
-    for table in row_decoding.TABLES:
-        tables[table] = list(row_decoding.stored_rows(database.connection, table, run_id))
+def _raw_rows(database: Database, run_id: int, record: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    sql = "SELECT id, uid, plan_id, plan_number, summary FROM runs WHERE id = ?"
+    row = dict(database.connection.execute(sql, (run_id,)).fetchone())
+    said = {name: json.dumps(part) for name, part in record.items() if name not in _UNSAID}
+    tables = {"runs": [row | said]}
+    for table in documents.TABLES:
+        tables[table] = list(documents.stored_rows(database.connection, table, run_id))
     return tables
 
 
@@ -194,40 +204,6 @@ def ids_text(ids: Sequence[int]) -> str:
     return json.dumps(list(ids))
 
 
-def machine_text(machine: Machine) -> str:
-    """Return the stored identity of a computer: JSON with the values that don't change between runs."""
-    plain: dict[str, Any] = msgspec.to_builtins(machine)
-    stays = {name: plain[name] for name in _MACHINE_STAYS}
-    stays["gpus"] = [
-        {name: gpu[name] for name in _GPU_STAYS} for gpu in plain["gpus"] if gpu["source"] in ("nvml", "gputil")
-    ]
-    return json.dumps(stays, sort_keys=True)
-
-
-def _select(
-    ids: Sequence[int] | None, *, limit: int | None = None, oldest_first: bool = False
-) -> tuple[str, list[Any]]:
-    columns = [
-        f"{'parts' if name in _MACHINE_FIELDS else 'runs'}.{_COLUMNS.get(name, name)}" for name in RUN_COLUMNS
-    ]
-    # Invalid JSON, which would abort the whole query, is replaced by NULL.
-    sound = "CASE WHEN json_valid(machine) THEN machine END"
-    extracted = ", ".join(f"json_extract({sound}, '$.{name}') AS {name}" for name in _MACHINE_FIELDS)
-    # Materialised, so that the JSON of each computer is parsed only once rather than for each run.
-    parts = f"WITH parts AS MATERIALIZED (SELECT id, {extracted} FROM machines)"
-    conditions = ["runs.deleted_at IS NULL"]
-    values: list[Any] = []
-    if ids is not None:
-        conditions.append("runs.id IN (SELECT value FROM json_each(?))")
-        values.append(ids_text(ids))
-    order = f" ORDER BY runs.id {'ASC' if oldest_first else 'DESC'}"
-    if limit is not None:
-        order += " LIMIT ?"
-        values.append(limit)
-    joined = "runs LEFT JOIN parts ON parts.id = runs.machine_id"
-    return f"{parts} SELECT {', '.join(columns)} FROM {joined} WHERE {' AND '.join(conditions)}{order}", values
-
-
 # Gradients are float32 in all engines and with all precisions.
 _BYTES_PER_GRADIENT = 4
 
@@ -246,7 +222,8 @@ def peak_share(database: Database, run: Run) -> PeakShare | None:
     summary, workload = run.summary, CATALOGUE.get(run.summary.workload)
     has_convolutions = workload is None or workload.counts_images
     is_other = has_convolutions and _mixes_formats(run)
-    peak, high, reasons = _best(database, summary, "matmul") if not is_other else (None, None, None)
+    best = _best(database, summary, "matmul") if not is_other else None
+    peak, high, reasons = (best.value, best.value_high, best.reasons) if best is not None else (None, None, None)
     is_disturbed = not DISTURBANCES.isdisjoint((reasons or "").split())
     half_pct = half_interval_pct(summary.metric, summary.value, summary.value_low, summary.value_high)
     published = published_peak(summary.device_name, summary.precision)
@@ -282,43 +259,49 @@ def exchange(database: Database, run: RunSummary, model: Model | None) -> Exchan
     """
     if model is None or not run.step_median_s or run.device_count == 1:
         return None
+    best = _best(database, run, "all_reduce")
     return Exchange(
         gradients_bytes=_BYTES_PER_GRADIENT * model.parameters_count,
         devices=run.device_count,
         step_s=run.step_median_s,
-        bytes_per_s=_best(database, run, "all_reduce")[0],
+        bytes_per_s=None if best is None else best.value,
     )
 
 
-def _best(database: Database, run: RunSummary, workload: str) -> tuple[float | None, float | None, str | None]:
-    """Return the best recent headline of a hardware test, the upper end of its interval, and its reasons."""
+def _best(database: Database, run: RunSummary, workload: str) -> RunSummary | None:
+    """Return the best recent run of a hardware test under a run's conditions; None if there is none."""
     with database.complaints():
         row = database.connection.execute(_BEST, (run.id, workload)).fetchone()
-    return tuple(row) if row else (None, None, None)
+    return documents.read_summary(*row) if row else None
 
 
 # The number of threads must be the same, because it changes the peak. The best of several runs is used, because
 # other load only lowers the measured peak. Shortened runs are excluded. Sums must have used the same devices.
 _BEST = """
-    SELECT value, value_high, reasons FROM (
-    SELECT peak.value, peak.value_high, peak.reasons
-    FROM runs AS peak JOIN runs AS run ON run.machine_id = peak.machine_id
+    SELECT id, uid, plan_id, summary FROM (
+    SELECT peak.id, peak.uid, peak.plan_id, peak.summary, peak.value
+    FROM runs AS peak JOIN runs AS run ON run.machine_key = peak.machine_key
     WHERE run.id = ? AND peak.workload = ? AND peak.status = 'completed'
         AND peak.value BETWEEN 1e-300 AND 1e300
-        AND peak.deleted_at IS NULL AND peak.device IS run.device AND peak.device_name IS run.device_name
-        AND peak.engine = run.engine AND peak.precision = run.precision AND peak.threads IS run.threads
-        AND (peak.workload != 'matmul' OR peak.precision != 'float32'
-            OR iif(json_valid(peak.environment), json_extract(peak.environment, '$.tf32'), NULL)
-            IS iif(json_valid(run.environment), json_extract(run.environment, '$.tf32'), NULL))
-        AND (peak.workload = 'matmul' OR peak.settings IS run.settings) AND peak.steps >= 20
+        AND peak.deleted_at IS NULL AND peak.device_name IS run.device_name AND peak.engine = run.engine
+        AND json_extract(peak.summary, '$.device') IS json_extract(run.summary, '$.device')
+        AND json_extract(peak.summary, '$.precision') = json_extract(run.summary, '$.precision')
+        AND json_extract(peak.summary, '$.threads') IS json_extract(run.summary, '$.threads')
+        AND (peak.workload != 'matmul' OR json_extract(peak.summary, '$.precision') != 'float32'
+            OR json_extract(peak.record, '$.environment.tf32') IS json_extract(run.record, '$.environment.tf32'))
+        AND (peak.workload = 'matmul'
+            OR json_extract(peak.summary, '$.settings') IS json_extract(run.summary, '$.settings'))
+        AND json_extract(peak.summary, '$.steps') >= 20
     ORDER BY peak.id DESC LIMIT 10) ORDER BY value DESC LIMIT 1
 """
 
 # A run's median step may be half as long as its mean step.
 _NEAR_PEAK = """
-    SELECT run.id FROM runs AS peak JOIN runs AS run ON run.machine_id = peak.machine_id
+    SELECT run.id FROM runs AS peak JOIN runs AS run ON run.machine_key = peak.machine_key
     WHERE peak.id = ? AND peak.workload = 'matmul' AND peak.status = 'completed' AND run.status != 'running'
-        AND run.deleted_at IS NULL AND run.device IS peak.device AND run.precision = peak.precision
-        AND iif(json_valid(run.model), json_extract(run.model, '$.flops_per_example'), NULL) * run.batch_size
-        > 0.4 * peak.value * run.step_median_s
+        AND run.deleted_at IS NULL
+        AND json_extract(run.summary, '$.device') IS json_extract(peak.summary, '$.device')
+        AND json_extract(run.summary, '$.precision') = json_extract(peak.summary, '$.precision')
+        AND json_extract(run.record, '$.model.flops_per_example') * run.batch_size
+        > 0.4 * peak.value * json_extract(run.summary, '$.step_median_s')
 """

@@ -90,9 +90,9 @@ def _damaged(evidence: Evidence) -> Message | None:
 
 def _not_summarised(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
-    if run.error_code != "not_summarised" or not run.error_message:
+    if run.error_code != "not_summarised" or run.error_said is None:
         return None
-    return evidence.run.error_said or message("verdict.as_stored", text=run.error_message)
+    return run.error_said
 
 
 def _not_completed(evidence: Evidence) -> Message | None:

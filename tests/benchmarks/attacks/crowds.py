@@ -113,7 +113,7 @@ def imports(folder: Path, chance: random.Random, number: int) -> list[str]:
     ]
     found = _at_once(folder, chance, chosen)
     with Database(default_paths({"EPOCHMARK_HOME": str(folder / "home")}).database) as database:
-        (count,) = database.connection.execute("SELECT count(*) FROM imported_results").fetchone()
+        (count,) = database.connection.execute("SELECT count(*) FROM imported").fetchone()
     return found + ([] if count == len(results) else [f"{count} of {len(results)} results are there"])
 
 

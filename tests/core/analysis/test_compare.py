@@ -143,7 +143,10 @@ def test_own_runs_are_drawn_together_like_for_like(
 
 
 def imported(summary: RunSummary) -> ImportedResult:
-    return ImportedResult(5, "2026-11-23T00:00:00Z", "67d0963f", run_name(summary), "x.png", summary)
+    names = {"digest": "67d0963f", "label": run_name(summary), "source": "x.png"}
+    return ImportedResult(
+        id=5, uid="abcdefghij", plan_uid=None, imported_at="2026-11-23T00:00:00Z", summary=summary, **names
+    )
 
 
 @pytest.mark.parametrize("with_run", [True, False])

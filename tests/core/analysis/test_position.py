@@ -129,7 +129,11 @@ def test_what_can_not_be_ranked_is_sorted_among_the_others(summary: RunSummary) 
 
 
 def _friend(summary: RunSummary, **changes: Any) -> ImportedResult:
-    return ImportedResult(3, "2026-11-28T10:00:00Z", "", "Ben", "ben.png", replace(summary, **changes))
+    names = {"digest": "", "label": "Ben", "source": "ben.png"}
+    theirs = replace(summary, **changes)
+    return ImportedResult(
+        id=3, uid="abcdefghij", plan_uid=None, imported_at="2026-11-28T10:00:00Z", summary=theirs, **names
+    )
 
 
 @pytest.mark.parametrize(

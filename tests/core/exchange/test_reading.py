@@ -22,6 +22,7 @@ from app.core.storage.runs import all_ids
 from tests.broken import make_results
 from tests.core.exchange.test_png_embed import PLAIN
 from tests.core.result_file.results import GOLDEN, results
+from tests.core.storage.storing import set_fields
 from tests.saying import has_at_its_core, said
 from workloads.protocol.machine import Machine
 
@@ -52,7 +53,7 @@ def database(tmp_path: Path, machine: Machine) -> Iterable[Database]:
         make_results(opened, machine)
         names = ("=1+1", "'=1+1", "''@x", "-", "+a", "'quoted'", 'x;"y",\tz')
         for run_id, name in zip(all_ids(opened), names, strict=False):
-            opened.connection.execute("UPDATE runs SET comment = ? WHERE id = ?", (name, run_id))
+            set_fields(opened, f"id = {run_id}", comment=name)
         yield opened
 
 

@@ -17,17 +17,19 @@ from app.core.records import Group, Plan, PlanPlace, Run, Side
 from app.core.report.card import ShareCard
 from app.core.report.forum_texts import in_form
 from app.core.report.result_records import result_of
-from app.core.result_file.canonical import decode, short_code
-from app.core.result_file.short_form import may_be, read_short_forms
+from app.core.result_file.canonical import decode
+from app.core.result_file.short_form import MARK, read_short_forms
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
 from app.core.storage.queries import set_comment
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
 from tests.core.plans.asking import ORDERS
+from tests.core.storage.storing import set_fields
 from tests.recording import as_preset, asked, recorded_events, store_recording
 from tests.sure import sure
 from workloads.protocol.machine import Gpu
+from workloads.protocol.messages import Message
 
 # What each field says in the recorded run.
 SAYS = {"cpu": "EPYC", "cores": "visible_cpus", "memory": "24 GB", "system": "Debian", "comment": "under the desk"}
@@ -108,11 +110,11 @@ def test_picture_and_file_leave_out_the_same(run: Run, names: tuple[str, ...]) -
     assert result_of(run_without(JudgedRun(run), names).run).machine == without(result_of(run), names).machine
 
 
-def test_the_code_has_the_digits_of_its_file(database: Database, run: Run) -> None:
+def test_the_code_has_the_uid_of_its_file(database: Database, run: Run) -> None:
     for hidden in ((), ("cpu",), ("date", "telemetry")):
         parts = shared_result(database, JudgedRun(run), hidden=hidden)
         (result,) = decode(parts.enclosed)
-        assert short_code(result.digest or "").replace("-", "") in parts.card.short_form
+        assert f":{sure(result.uid).upper()}:" in parts.card.short_form
 
 
 TEXT = "≈ 51.8 s * per_epoch\nMachine: <b>[i]AMD</b> `x` #1 @all\n- a list\n1. one\n"
@@ -140,7 +142,7 @@ def test_the_row_comes_back_from_a_spreadsheet(database: Database, run: Run) -> 
 
 
 def test_a_result_that_no_file_can_hold_still_has_a_picture(database: Database, run: Run) -> None:
-    database.connection.execute("UPDATE runs SET precision = 'very fine'")
+    set_fields(database, precision="very fine")
     parts = shared_result(database, JudgedRun(load_run(database, run.summary.id)))
     assert parts.fields == ()
     assert list(itertools.islice(parts.text.splitlines(), 1))
@@ -168,13 +170,14 @@ def test_what_is_left_out_is_left_out_of_every_run_of_a_group(database: Database
     wholes = decode(parts.enclosed)
     for code in read_short_forms(parts.card.short_form):
         assert code.machine.cpu_name == "AMD EPYC"
-        assert any(may_be(whole, code) for whole in wholes), "of the typical run, which is in the file"
+        assert code.uid in {whole.uid for whole in wholes}, "of the typical run, which is in the file"
     assert {code.machine.cpu_name for code in read_short_forms(bare.card.short_form)} == {None}
     assert len(decode(bare.enclosed)) == len(bare.row.splitlines()) - 1 == 2
 
 
 def test_why_a_run_failed_stays_here(database: Database, run: Run) -> None:
-    failed = replace(run, summary=replace(run.summary, error_message="/mnt/nas-of-marvin is full"))
+    said = Message("database.disk_full", {"path": "/mnt/nas-of-marvin"})
+    failed = replace(run, summary=replace(run.summary, error_said=said))
     assert "marvin" not in shared_result(database, JudgedRun(failed)).row
 
 
@@ -186,12 +189,10 @@ def stored_group(database: Database, kind: str, changes: Sequence[dict[str, Any]
     group_id = begin_group(database, Plan(kind=kind, specs=specs, rounds=times, order=ORDERS.get(kind, "in_turn")))
     for planned in load_group(database, group_id).plan.runs():
         run_id = store_recording(database, recorded, place=PlanPlace(group_id, planned.number, planned.side))
-        columns: dict[str, Any] = {"engine": planned.spec.engine, "jit": planned.spec.jit}
-        columns |= {"threads": planned.spec.threads}
-        sets = ", ".join(f"{name} = ?" for name in columns)
         factor = 1 + 0.01 * (planned.number - 1)
-        amounts = ", ".join(f"{name} = {name} * {factor}" for name in ("value", "value_low", "value_high"))
-        database.connection.execute(f"UPDATE runs SET {sets}, {amounts} WHERE id = ?", (*columns.values(), run_id))
+        slower = dict.fromkeys(("value", "value_low", "value_high"), lambda value, by=factor: value * by)
+        software = {name: getattr(planned.spec, name) for name in ("engine", "jit", "threads")}
+        set_fields(database, f"id = {run_id}", **software, **slower)
     return load_group(database, group_id)
 
 
@@ -211,7 +212,7 @@ def test_an_ab_has_the_typical_runs_of_both_sides_in_its_code(database: Database
     again = shared_result(database, JudgedRun(load_run(database, group.runs[0].id)), group)
     assert again.card.short_form == card.short_form
     wholes = decode(again.enclosed)
-    assert all(any(may_be(whole, code) for whole in wholes) for code in (a, b))
+    assert {a.uid, b.uid} <= {whole.uid for whole in wholes}
 
 
 @pytest.mark.parametrize(("changes", "count"), [(({}, {"threads": 1}), 1), (({"threads": 2}, {"threads": 1}), 0)])
@@ -219,7 +220,7 @@ def test_a_side_that_no_code_can_tell_is_not_in_it(
     database: Database, changes: Sequence[dict[str, Any]], count: int
 ) -> None:
     card = card_of_group(database, stored_group(database, "ab", changes, times=1))
-    assert card.short_form.count("EPOCHMARK1:") == count
+    assert card.short_form.count(f"{MARK}:") == count
 
 
 def test_several_engines_have_one_run_of_each_in_their_code_the_fastest_first(database: Database) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import app
 from app.core.messages import sentence
 from app.core.paths import Paths
-from app.core.records import RUN_COLUMNS, EpochColumns, Run, RunSummary
+from app.core.records import RUN_FIELDS, EpochColumns, Run, RunSummary
 from app.core.redaction.private_texts import chosen_folders, hide, private_texts, table_private_texts
 from app.core.report.formats.csv_table import CSV_COLUMNS, CsvStyle, csv_lines
 from app.core.report.formats.export_format import FORMAT_VERSION
@@ -38,6 +38,7 @@ from tests.telemetry import telemetry_of
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import UNKNOWN_MACHINE, Machine
+from workloads.protocol.messages import Message
 from workloads.protocol.spec import RunSpec, spec_as_dict
 
 EPOCHS = EpochColumns(
@@ -53,8 +54,12 @@ PRIVATE = {"/home/anna": "~", "/anna": "/user", "\\anna": "\\user"}
 
 
 def read_back(*summaries: RunSummary, private: dict[str, str] | None = None) -> list[dict[str, str]]:
-    rows = (summary.row + astuple(EPOCHS) for summary in summaries)
+    rows = ((summary, astuple(EPOCHS)) for summary in summaries)
     return list(csv.DictReader(io.StringIO("".join(csv_lines(rows, private)), newline="")))
+
+
+def as_stored(text: str) -> Message:
+    return Message("verdict.as_stored", {"text": text})
 
 
 def a_run(summary: RunSummary, **changes: Any) -> Run:
@@ -75,18 +80,19 @@ def a_run(summary: RunSummary, **changes: Any) -> Run:
 
 
 def test_the_columns_are_the_fields_of_the_records_in_their_order(summary: RunSummary) -> None:
-    assert sorted(RUN_COLUMNS) == sorted(field.name for field in fields(RunSummary))
-    assert list(CSV_COLUMNS) == ["format_version", *RUN_COLUMNS, *(field.name for field in fields(EpochColumns))]
+    names = {field.name for field in fields(RunSummary)} - {"error_said"} | {"error_message"}
+    assert sorted(RUN_FIELDS) == sorted(names)
+    assert list(CSV_COLUMNS) == ["format_version", *RUN_FIELDS, *(field.name for field in fields(EpochColumns))]
     assert list(read_back(summary)[0]) == list(CSV_COLUMNS)
 
 
 def test_a_row_says_what_the_run_says(summary: RunSummary) -> None:
     (row,) = read_back(summary)
     assert row["format_version"] == str(FORMAT_VERSION)
-    for field in fields(RunSummary):
-        value = getattr(summary, field.name)
+    for name in RUN_FIELDS:
+        value = getattr(summary, name)
         expected = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-        assert row[field.name] == expected, field.name
+        assert row[name] == expected, name
     assert (row["epoch_durations_s"], row["epoch_loss"], row["epoch_val_loss"]) == ("68.9 66.3", "1.5 -0.25", "")
 
 
@@ -126,7 +132,8 @@ def test_no_runs_are_a_heading_alone() -> None:
 @pytest.mark.parametrize("column", ["cpu_name", "device_name", "os_name", "error_message", "workload", "comment"])
 def test_text_that_a_spreadsheet_would_run_is_neutralised(summary: RunSummary, column: str, start: str) -> None:
     text = f'{start}HYPERLINK("http://x")'
-    (row,) = read_back(replace(summary, **{column: text}))  # type: ignore[arg-type]
+    change: dict[str, Any] = {"error_said": as_stored(text)} if column == "error_message" else {column: text}
+    (row,) = read_back(replace(summary, **change))
     assert row[column][0] == "'"
     assert row[column].endswith('HYPERLINK("http://x")')
 
@@ -138,7 +145,7 @@ def test_negative_numbers_stay_numbers(summary: RunSummary) -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
 def test_any_text_comes_back_from_a_csv_reader(summary: RunSummary, text: str) -> None:
-    first, second = read_back(replace(summary, cpu_name=text, error_message=text), summary, private={})
+    first, second = read_back(replace(summary, cpu_name=text, error_said=as_stored(text)), summary, private={})
     marked = "'" + text if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text
     for cell in (first["cpu_name"], first["error_message"]):
         assert cell == marked.replace("\r\n", "\n").replace("\r", "\n")
@@ -147,7 +154,7 @@ def test_any_text_comes_back_from_a_csv_reader(summary: RunSummary, text: str) -
 
 @pytest.mark.slow
 def test_csv_is_made_piece_by_piece_in_flat_memory(summary: RunSummary) -> None:
-    values = summary.row + astuple(EPOCHS)
+    values = (summary, astuple(EPOCHS))
     tracemalloc.start()
     try:
         sizes = [len(piece) for piece in csv_lines((values for _ in range(10_000)), {})]
@@ -179,7 +186,7 @@ def test_json_holds_the_version_and_all_raw_durations(summary: RunSummary) -> No
     assert (document["format_version"], document["app_version"]) == (FORMAT_VERSION, app.__version__)
     first, second = document["runs"]
     assert (first["id"], second["id"]) == (7, 8)
-    assert {field.name for field in fields(RunSummary)} <= set(first)
+    assert set(RUN_FIELDS) <= set(first)
     assert first["epoch_records"] == [
         {"t_s": 80.0, "index": 0, "duration_s": 68.9, "train_s": 68.1, "validation_s": None, "steps": None}
         | {"loss": 1.5, "accuracy": None, "val_loss": None, "val_accuracy": None}
@@ -219,16 +226,18 @@ def test_json_never_contains_nan(summary: RunSummary) -> None:
         list(json_lines([a_run(summary, metrics={"loss": float("nan")})], {}))
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"])))
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
 def test_any_text_comes_back_from_a_json_reader(summary: RunSummary, text: str) -> None:
-    document = json.loads("".join(json_lines([a_run(replace(summary, cpu_name=text, error_message=text))], {})))
+    document = json.loads(
+        "".join(json_lines([a_run(replace(summary, cpu_name=text, error_said=as_stored(text)))], {}))
+    )
     assert document["runs"][0]["cpu_name"] == document["runs"][0]["error_message"] == text
 
 
 def test_home_and_user_are_hidden_in_both_formats(summary: RunSummary, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "home", lambda: Path("/home/anna"))
     message = "/home/anna/data: full; then /media/anna and D:\\Users\\anna\\x and '/home/anna'."
-    run = a_run(replace(summary, error_message=message))
+    run = a_run(replace(summary, error_said=as_stored(message)))
     hidden = "~/data: full; then /media/user and D:\\Users\\user\\x and '~'."
     assert read_back(run.summary)[0]["error_message"] == hidden
     assert run_as_dict(run)["error_message"] == hidden
@@ -244,7 +253,7 @@ def test_the_programs_and_epochmarks_own_folders_are_hidden(
     monkeypatch.setattr(app, "__file__", str(tmp_path / "venv" / "site" / "app" / "__init__.py"))
     monkeypatch.setenv("EPOCHMARK_HOME", str(tmp_path / "kept"))
     places = ("venv/site/workloads/x.py", "venv/bin", "python/os.py", "kept/data/runs", "kept/cache/logs", "other")
-    run = a_run(replace(summary, error_message=" ".join(str(tmp_path / place) for place in places)))
+    run = a_run(replace(summary, error_said=as_stored(" ".join(str(tmp_path / place) for place in places))))
     hidden = "<program>/workloads/x.py <python>/bin <python>/os.py <epochmark>/runs <epochmark>/logs ~/other"
     for message in (read_back(run.summary)[0]["error_message"], run_as_dict(run)["error_message"]):
         assert message.replace("\\", "/") == hidden

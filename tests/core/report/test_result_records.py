@@ -3,7 +3,6 @@
 import json
 import os
 import platform
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,12 @@ from app.core.report.export import format_of
 from app.core.report.formats.result_document import enclosed_file, result_file, results_of
 from app.core.report.result_records import result_of
 from app.core.report.share import share_card
-from app.core.result_file.canonical import decode, short_code
+from app.core.result_file.canonical import decode
 from app.core.result_file.record import EPOCHS_LIMIT, STEPS_LIMIT
 from app.core.storage.database import Database
 from app.core.verdict.judged_run import JudgedRun
 from tests.broken import make_results
+from tests.core.storage.storing import set_fields
 from tests.saying import Saying, said
 from tests.sure import sure
 from tests.telemetry import telemetry_of
@@ -34,7 +34,7 @@ def changed(run: Run, **changes: Any) -> Run:
 
 
 def result_code(run: Run) -> str:
-    return short_code(result_of(run).digest or "")
+    return sure(result_of(run).digest)
 
 
 def test_the_record_has_the_numbers_of_the_run(stored_run: Run) -> None:
@@ -64,10 +64,8 @@ def test_very_many_steps_and_epochs_are_left_out_and_counted(stored_run: Run) ->
     assert (result.statistics.epochs_done, result.epochs) == (EPOCHS_LIMIT + 1, None)
 
 
-def test_the_code_has_the_digits_of_the_digest_whatever_the_run_is_called(stored_run: Run) -> None:
+def test_the_digest_is_of_the_result_whatever_the_run_is_called(stored_run: Run) -> None:
     code = result_code(stored_run)
-    assert re.fullmatch("[0-9A-F]{4}-[0-9A-F]{4}", code)
-    assert (result_of(stored_run).digest or "").startswith(code.replace("-", "").lower())
     assert result_code(changed(stored_run, id=99, comment="other")) == code
     for other in (
         changed(stored_run, value=66.4),
@@ -141,7 +139,7 @@ def test_hidden_characters_in_names_become_visible(stored_run: Run) -> None:
 
 def test_an_export_has_the_runs_with_results_and_steps_that_fit(database: Database, machine: Machine) -> None:
     ids = make_results(database, machine)
-    database.connection.execute("UPDATE runs SET value = NULL WHERE id = ?", (ids[1],))
+    set_fields(database, f"id = {ids[1]}", value=None)
     stored = results_of(database, [])
     assert len(stored) == len(ids) - 1, "one has no result"
     assert decode(result_file(database, [])) == tuple(stored)
@@ -152,7 +150,7 @@ def test_an_export_has_the_runs_with_results_and_steps_that_fit(database: Databa
     assert not any(shown[1:])
     assert [each.digest for each in few] == [each.digest for each in stored]
     assert decode(enclosed_file(database, ids)) == tuple(stored)
-    database.connection.execute("UPDATE runs SET value = NULL")
+    set_fields(database, value=None)
     with pytest.raises(UsageError, match=said("result_file.no_results").pattern):
         results_of(database, [])
     assert enclosed_file(database, ids) == b""

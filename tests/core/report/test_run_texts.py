@@ -28,8 +28,8 @@ from app.core.report.run_texts import (
     verdict_line,
 )
 from app.core.storage.database import Database
+from app.core.storage.documents import read_machine
 from app.core.storage.recording import RunWriter, begin_run
-from app.core.storage.row_decoding import read_machine
 from app.core.storage.runs import load_run
 from app.core.titles import cores_title, level_title
 from app.core.verdict.bottleneck import bottleneck_text

@@ -1,6 +1,7 @@
 """Results of any content that a file can have, for tests of what leaves and what comes back."""
 
 import statistics
+import string
 from typing import Any
 
 import msgspec
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from app.core.plain_text import one_line
 from app.core.result_file.canonical import decode, sealed, steps_hash
+from app.core.result_file.identity import uid_of
 from app.core.result_file.record import Epoch, Gpu, Range, Result, StepBlock, Steps
 from tests.conftest import ROOT
 
@@ -16,6 +18,11 @@ GOLDEN = ROOT / "tests" / "data" / "results" / "format_1.epochmark.json"
 
 def golden() -> tuple[Result, ...]:
     return decode(GOLDEN.read_bytes())
+
+
+def named() -> tuple[Result, ...]:
+    """Return the golden results as today's version would have written them: each with its uid."""
+    return tuple(sealed(msgspec.structs.replace(each, uid=uid_of(each))) for each in golden())
 
 
 def golden_of(name: str, seconds_s: float) -> Result:
@@ -97,5 +104,6 @@ def results(draw: Any) -> Result:
             steps=draw(st.none() | st.builds(_steps, DURATIONS, st.booleans())),
             telemetry=telemetry,
             comment=draw(st.none() | LINES),
+            uid=draw(st.none() | st.text(string.ascii_lowercase, min_size=10, max_size=10)),
         )
     )

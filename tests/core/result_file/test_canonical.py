@@ -20,10 +20,9 @@ from app.core.result_file.canonical import (
     decode,
     digest_of,
     file_bytes,
-    sealed,
-    short_code,
     without_durations,
 )
+from app.core.result_file.identity import uid_of
 from app.core.result_file.record import FORMAT_VERSION, Result, ResultFile, ResultSection
 from app.core.result_file.summary import summary_of
 from tests.conftest import ROOT
@@ -56,7 +55,7 @@ def test_a_row_has_all_that_the_result_says(number: int) -> None:
     assert (row.value, row.engine) == (result.statistics.value, result.environment.engine)
     assert (row.cpu_name, row.device, row.verdict) == ("AMD EPYC", "cpu", result.verdict and result.verdict.level)
     missing = [each.name for each in fields(RunSummary) if getattr(row, each.name) is None]
-    assert {"error_code", "error_message", "group_id", "side"} <= set(missing)
+    assert {"error_code", "error_said", "group_id", "side"} <= set(missing)
 
 
 def changed(change: Callable[[dict[str, Any]], None], *, seal: bool = True) -> bytes:
@@ -134,7 +133,7 @@ def test_a_change_shows_in_the_digest() -> None:
     honest = golden()[2]
     with pytest.raises(UnfitError) as refusal:
         decode(changed(put("spec", "batch_size", value=64), seal=False))
-    other = message("exchange.other_digest", digits=short_code(honest.digest or ""))
+    other = message("exchange.other_digest", digits=sure(honest.digest)[:8])
     assert refusal.value.problem == message("exchange.in_result", number=3, problem=other)
 
 
@@ -144,8 +143,8 @@ def test_a_change_shows_in_the_digest() -> None:
         (b"", said("exchange.not_json", reason="Input data was truncated")),
         (b"{}", said("exchange.not_json", reason="Object missing required field `format`")),
         (
-            b'{"format": "epochmark-result", "format_version": 3, "results": []}',
-            said("exchange.unknown_version", version="3"),
+            b'{"format": "epochmark-result", "format_version": 4, "results": []}',
+            said("exchange.unknown_version", version="4"),
         ),
         (
             b'{"format": "epochmark-result", "format_version": 1, "results": []}',
@@ -166,24 +165,24 @@ def test_what_is_no_result_file_is_refused(content: bytes, wanted: Saying) -> No
     assert wanted.is_in(text(refusal.value.problem))
 
 
-def test_the_code_has_eight_digits_in_two_groups() -> None:
-    assert short_code(sealed(golden()[0]).digest or "") == "AC55-85EB"
-
-
 GOLDEN = ROOT / "tests" / "data" / "results"
-SCHEMA = ROOT / "resources" / "result-format" / "epochmark-result-2.schema.json"
+SCHEMA = ROOT / "resources" / "result-format" / "epochmark-result-3.schema.json"
 # Digests of the files' results, which were published: they must stay true.
-CODES = {"format_1": ["AC55-85EB", "D49C-39E8", "67D0-963F", "700D-2314"], "format_2": ["0B6C-249D"]}
+DIGESTS = {
+    "format_1": ["ac5585eb", "d49c39e8", "67d0963f", "700d2314"],
+    "format_2": ["0b6c249d"],
+    "format_3": ["91bf554d"],
+}
 
 
 def test_every_version_has_its_file() -> None:
-    assert len(list(GOLDEN.iterdir())) == FORMAT_VERSION == len(CODES)
+    assert len(list(GOLDEN.iterdir())) == FORMAT_VERSION == len(DIGESTS)
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.iterdir()), ids=lambda path: path.name.partition(".")[0])
 def test_a_file_of_each_version_is_read_and_keeps_its_digests(path: Path) -> None:
     results = decode(path.read_bytes())
-    assert [short_code(digest_of(result)) for result in results] == CODES[path.name.partition(".")[0]]
+    assert [digest_of(result)[:8] for result in results] == DIGESTS[path.name.partition(".")[0]]
     number = path.name.partition(".")[0].removeprefix("format_").encode()
     newest = str(FORMAT_VERSION).encode()
     assert (
@@ -209,6 +208,11 @@ def test_what_the_file_of_format_2_adds() -> None:
     (card,) = sure(result.machine.gpus)
     assert (card.power_limit_w, card.power_default_w) == (115.0, 370.0)
     assert (card.power_min_w, card.power_max_w) == (100.0, 390.0)
+
+
+def test_what_the_file_of_format_3_adds() -> None:
+    (result,) = decode((GOLDEN / "format_3.epochmark.json").read_bytes())
+    assert (result.uid, result.plan_uid, uid_of(result)) == ("abcdefghij", "klmnopqrst", "abcdefghij")
 
 
 def test_the_shipped_schema_is_that_of_the_record() -> None:

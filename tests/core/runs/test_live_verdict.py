@@ -19,7 +19,7 @@ from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import load_run
-from tests.core.storage.storing import begin
+from tests.core.storage.storing import begin, set_fields
 from tests.sure import sure
 from tests.telemetry import telemetry_of
 from workloads import CATALOGUE
@@ -201,7 +201,7 @@ def test_the_verdict_is_sent_every_ten_seconds_if_it_changes(database: Database,
 
 def test_a_live_verdict_does_not_look_up_the_peak(database: Database, machine: Machine) -> None:
     run = Watched(database, machine)
-    database.connection.execute("UPDATE runs SET step_median_s = 0.1")
+    set_fields(database, step_median_s=0.1)
     writer = RunWriter(database, sure(run.state.summary).id)
     writer.add(events.Model(parameters_count=1, flops_per_example=1_000_000))
     asked: list[str] = []

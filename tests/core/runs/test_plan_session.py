@@ -210,7 +210,6 @@ def test_a_database_problem_ends_the_plan_and_is_reported(paths: Paths, machine:
     def end(planned: PlannedRun, summary: RunSummary) -> None:
         with Database(paths.database) as database:
             database.connection.execute("PRAGMA user_version = 99")
-            database.connection.execute("UPDATE format SET version = 99")
 
     plan = Plan(kind="repeat", specs=(demo(),), rounds=3)
     session = run_plan(plan, Runner(paths, machine), diary.callbacks(on_run_ended=end))

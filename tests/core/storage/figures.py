@@ -39,7 +39,7 @@ from tests.recording import as_preset, recorded_events, store_recording
 DATABASES = ROOT / "tests" / "data" / "databases"
 EXPECTED = DATABASES / "figures.json.gz"
 # When it was summarised, and by which version of the program, are no figures of a run.
-_WHEN = ("started_at", "finished_at", "app_version")
+_WHEN = ("started_at", "finished_at", "app_version", "uid")
 TRACES = ROOT / "tests" / "data" / "traces"
 
 
@@ -89,7 +89,7 @@ def traces() -> Any:
 
 def of_run(run: Run) -> dict[str, Any]:
     """Numbers, codes and stored texts of a run; no sentence that is made when it is shown."""
-    summary = dataclasses.asdict(run.summary)
+    summary = run.summary.as_dict()
     summary = {name: value for name, value in summary.items() if name not in _WHEN}
     series = series_of(run)
     verdict = judge(run)

@@ -1,15 +1,22 @@
 """What tests of stored runs share: storing them as a session does, but without running anything."""
 
+import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from app.core.storage.database import Database
+from app.core.storage.documents import change
 from app.core.storage.recording import RunWriter, begin_run
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
+# What is no field of a document.
+COLUMNS = ("id", "uid", "plan_id", "plan_number", "deleted_at", "owner", "machine_key", "summary", "record")
+PARTS = ("spec", "machine", "environment", "dataset", "model")
+NEW_UID = "lower(hex(randomblob(5)))"
 Arguments = ParamSpec("Arguments")
 Outcome = TypeVar("Outcome")
 
@@ -65,16 +72,28 @@ def store(
     writer = RunWriter(database, run_id)
     add_epochs(writer, *durations_s)
     writer.finish(status, None)
-    for name, value in (columns or {}).items():
-        database.connection.execute(f"UPDATE runs SET {name} = ? WHERE id = ?", (value, run_id))
+    set_fields(database, f"id = {run_id}", **(columns or {}))
     return run_id
+
+
+def set_fields(database: Database | sqlite3.Connection, where: str = "TRUE", /, **fields: Any) -> None:
+    """Set fields of stored runs, in whichever document or column they are. A function gets the value before."""
+    connection = database.connection if isinstance(database, Database) else database
+    for run_id, summary in connection.execute(f"SELECT id, summary FROM runs WHERE {where}").fetchall():
+        before = json.loads(summary)
+        for name, value in sorted(fields.items(), key=lambda field: field[0] == "id"):
+            new = value(before[name]) if callable(value) else value
+            column = "plan_id" if name == "group_id" else name
+            if column in COLUMNS:
+                connection.execute(f"UPDATE runs SET {column} = ? WHERE id = ?", (new, run_id))
+            else:
+                connection.execute(*change("record" if name in PARTS else "summary", run_id, {name: new}))
 
 
 def make_many(database: Database, run_id: int, count: int) -> list[int]:
     """Copy a run, without its epochs, until there are `count` runs; returns all numbers."""
-    columns = [row[1] for row in database.connection.execute("PRAGMA table_info(runs)") if row[1] != "id"]
-    names = ", ".join(columns)
+    names = ", ".join(set(COLUMNS) - {"id", "uid"})
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
-    sql = f"{numbers} INSERT INTO runs ({names}) SELECT {names} FROM n, runs WHERE id = ?"
+    sql = f"{numbers} INSERT INTO runs (uid, {names}) SELECT {NEW_UID}, {names} FROM n, runs WHERE id = ?"
     database.connection.execute(sql, (count - 1, run_id))
     return [row[0] for row in database.connection.execute("SELECT id FROM runs ORDER BY id")]

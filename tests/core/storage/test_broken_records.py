@@ -17,11 +17,12 @@ from app.core.report.run_texts import result_text
 from app.core.storage import outcomes
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
+from app.core.storage.queries import set_comment
 from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import delete_runs, list_runs, load_run, load_runs, rows_for_export
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import judge
-from tests.core.storage.storing import begin, measured, record, store
+from tests.core.storage.storing import begin, measured, record, set_fields, store
 from tests.saying import said
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -43,24 +44,13 @@ def test_a_run_of_very_many_epochs_has_a_headline_and_hides_nothing(
 @pytest.mark.parametrize(
     "owner",
     [
-        {"owner_pid": -5},
-        {"owner_pid": "text"},
-        {"owner_pid": 2**62},
-        {"owner_pid": 0},
-        {"owner_started_s": "text"},
-        {"owner_started_s": 9e999},
-        {"owner": "../../etc/passwd"},
-        {"owner": b"\xff"},
-        {"owner": "0123456789abcdef"},
+        *('{"pid": -5}', '{"pid": "text"}', '{"pid": 4611686018427387904}', "{}", "{", None, b"\xff"),
+        *('{"pid": 1, "started_s": "text"}', '{"token": "../../etc/passwd"}', '{"token": "0123456789abcdef"}'),
     ],
-    ids=str,
 )
-def test_a_run_without_owner_is_recovered(database: Database, machine: Machine, owner: dict[str, object]) -> None:
+def test_a_run_without_owner_is_recovered(database: Database, machine: Machine, owner: object) -> None:
     run_id = begin(database, machine)
-    for name, value in owner.items():
-        database.connection.execute(f"UPDATE runs SET {name} = ? WHERE id = ?", (value, run_id))
-    if "owner_started_s" in owner:
-        database.connection.execute("UPDATE runs SET owner_pid = 1")
+    set_fields(database, owner=owner)
     assert recover_runs(database) == [run_id]
     assert [run.status for run in list_runs(database)] == ["interrupted"]
 
@@ -83,7 +73,7 @@ def test_a_record_that_cannot_be_summarised_is_stored_with_a_code(
     database: Database, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken, sound = begin(database, machine), begin(database, machine)
-    database.connection.execute("UPDATE runs SET owner_pid = -1")
+    set_fields(database, owner="{}")
 
     asked: list[Measured] = []
 
@@ -108,19 +98,19 @@ def test_unreadable_parts_are_named_and_exported_as_stored(database: Database, m
     run_id = store(database, machine, 3.0, 2.0, 2.0)
     connection = database.connection
     connection.execute("UPDATE epochs SET loss = 'half of it' WHERE idx = 1")
-    connection.execute("UPDATE runs SET environment = '{\"engine\": ', spread_pct = 'much', comment = x'ff'")
+    set_fields(database, environment='{"engine": ', spread_pct="much", comment=7)
     (summary,) = list_runs(database)
     run = load_run(database, run_id)
     exported = json.loads("".join(json_lines(load_runs(database, [run_id]), {})))["runs"][0]
     table = "".join(csv_lines(rows_for_export(database), table_private_texts(database)))
     assert (summary.status, summary.error_code, summary.verdict) == ("damaged", "damaged_record", "invalid")
-    assert said("note.damaged", parts="its row (spread_pct, comment)").is_all_of(summary.error_message)
+    assert said("note.damaged", parts="its summary (spread_pct, comment)").is_all_of(summary.error_message)
     assert summary.value == 2.0
-    assert run.damage == ("its row (spread_pct, comment)", "the engine", "1 of 3 epochs")
+    assert run.damage == ("its summary (spread_pct, comment)", "the engine", "1 of 3 epochs")
     assert [epoch.index for epoch in run.epochs] == [0, 2]
     assert judge(run).reasons[0].code == "damaged_record"
     assert exported["damage"] == list(run.damage)
-    assert exported["raw"]["runs"][0]["environment"] == '{"engine": '
+    assert exported["raw"]["runs"][0]["environment"] == '"{\\"engine\\": "'
     assert exported["raw"]["epochs"][1]["loss"] == "half of it"
     assert "damaged_record" in table
 
@@ -137,7 +127,7 @@ def test_what_is_not_a_number_is_unknown_and_does_not_stop_an_export(database: D
 
 def test_damage_leaves_nothing_private_in_an_export(database: Database, machine: Machine) -> None:
     run_id = store(database, machine, 3.0, 2.0)
-    database.connection.execute('UPDATE runs SET spec = \'{"parameters": "/home/me/secret\'')
+    set_fields(database, spec='{"parameters": "/home/me/secret')
     text = "".join(json_lines(load_runs(database, [run_id]), {}))
     assert "secret" not in text
     assert json.loads(text)["runs"][0]["damage"] == ["what was asked"]
@@ -178,9 +168,9 @@ def test_a_run_whose_file_was_replaced_says_where_it_is(paths: Paths, machine: M
 
 
 def test_a_value_that_a_spec_cannot_have_is_damage(database: Database, machine: Machine) -> None:
-    spec = '{"workload": "mnist_mlp", "jit": "yes", "engine": 7, "settings": {"a": 1, "b": []}, "newer": {}}'
+    spec = {"workload": "mnist_mlp", "jit": "yes", "engine": 7, "settings": {"a": 1, "b": []}, "newer": {}}
     run_id = store(database, machine, 3.0, 2.0)
-    database.connection.execute("UPDATE runs SET spec = ?", (spec,))
+    set_fields(database, spec=spec)
     exported = json.loads("".join(json_lines(load_runs(database, [run_id]), {})))["runs"][0]
     assert exported["damage"] == ["what was asked (engine, jit, settings)"]
     assert exported["spec"]["workload"] == "mnist_mlp"
@@ -197,17 +187,28 @@ def test_a_stored_message_without_its_sentence_or_arguments_is_shown_plainly(
     assert [reason.text for reason in reasons if reason.code == "slow"] == [code]
 
 
-@pytest.mark.parametrize("cell", ["As it came.", '{"code":1}', b"\xff"])
-def test_an_error_that_is_no_message_is_shown_as_it_is_and_costs_nothing_else(
-    database: Database, machine: Machine, cell: str | bytes
+@pytest.mark.parametrize("cell", ["As it came.", {"code": 1}])
+def test_an_error_that_is_no_message_costs_nothing_else(
+    database: Database, machine: Machine, cell: object
 ) -> None:
     run_id = store(database, machine, 3.0, 2.0)
-    database.connection.execute("UPDATE runs SET error_said = ?", (cell,))
+    set_fields(database, error_said=cell)
     (listed,) = list_runs(database)
-    assert (listed.id, listed.value) == (run_id, 2.0)
-    if isinstance(cell, str):
-        assert listed.error_message == cell
-    else:
-        assert (listed.status, listed.error_code) == ("damaged", "damaged_record")
+    assert (listed.id, listed.value, listed.error_code) == (run_id, 2.0, "damaged_record")
     (row,) = csv.DictReader(io.StringIO("".join(csv_lines(rows_for_export(database)))))
     assert row["value"] == "2.0"
+
+
+def test_what_a_newer_version_stored_survives_a_change_and_is_exported(
+    database: Database, machine: Machine
+) -> None:
+    run_id = store(database, machine, 3.0, 2.0)
+    fan = {"fan_pct": 41.5, "note": "in /home/anna/x"}
+    set_fields(database, **fan)
+    (environment,) = database.connection.execute("SELECT json_extract(record, '$.spec') FROM runs").fetchone()
+    set_fields(database, spec=json.loads(environment) | {"newer": [1]})
+    set_comment(database, run_id, "a name")
+    run = load_run(database, run_id)
+    assert (run.summary.comment, run.damage) == ("a name", ())
+    exported = json.loads("".join(json_lines([run], {"/home/anna": "~"})))["runs"][0]
+    assert (exported["fan_pct"], exported["note"], exported["spec"]["newer"]) == (41.5, "in ~/x", [1])

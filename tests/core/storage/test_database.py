@@ -12,12 +12,15 @@ import pytest
 from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.storage.database import Database, DatabaseError
+from app.core.storage.migration import OLD_FORMAT
 from app.core.storage.runs import list_runs
 from app.core.storage.schema import FORMAT
 from tests.conftest import ROOT
 from tests.core.storage import figures
 from tests.saying import said
 from tests.sure import sure
+
+ADD_PLAN = "INSERT INTO plans (uid, created_at, kind, plan) VALUES (?, '2026-11-29', 'repeat', ?)"
 
 
 def test_a_new_file_has_the_newest_format_and_survives_a_crash(database: Database) -> None:
@@ -47,9 +50,7 @@ def test_a_torn_file_or_one_that_is_no_database_is_set_aside_and_replaced(
 
 def test_damage_found_later_is_reported_in_a_sentence(paths: Paths) -> None:
     with Database(paths.database) as database, database.transaction() as connection:
-        connection.executemany(
-            "INSERT INTO machines (machine) VALUES (?)", [(f"{number}" * 3000,) for number in range(50)]
-        )
+        connection.executemany(ADD_PLAN, [(f"{number}", f"{number}" * 3000) for number in range(50)])
     content = bytearray(paths.database.read_bytes())
     content[-40_000:] = b"\xff" * 40_000
     paths.database.write_bytes(content)
@@ -58,14 +59,13 @@ def test_damage_found_later_is_reported_in_a_sentence(paths: Paths) -> None:
         pytest.raises(DatabaseError, match=said("database.damaged").pattern) as refused,
         database.complaints(),
     ):
-        database.connection.execute("SELECT max(length(machine)) FROM machines").fetchone()
+        database.connection.execute("SELECT max(length(plan)) FROM plans").fetchone()
     assert said("database.try_again_to_repair").is_all_of(refused.value.advice_text)
 
 
 def test_a_newer_file_is_refused_and_left_alone(paths: Paths) -> None:
     with Database(paths.database) as database:
         database.connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
-        database.connection.execute("UPDATE format SET version = version + 1")
     before = paths.database.read_bytes()
     with pytest.raises(DatabaseError, match=said("database.too_new").pattern) as refused:
         Database(paths.database)
@@ -91,19 +91,19 @@ def test_a_locked_file_is_reported_in_a_sentence_and_nothing_is_half_written(pat
         assert said("database.close_other_program").is_all_of(refused.value.advice_text)
         first.connection.execute("ROLLBACK")
         with second.transaction() as connection:
-            connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
-        assert first.connection.execute("SELECT count(*) FROM machines").fetchone()[0] == 1
+            connection.execute(ADD_PLAN, ("a", "{}"))
+        assert first.connection.execute("SELECT count(*) FROM plans").fetchone()[0] == 1
 
 
 def test_a_transaction_is_all_or_nothing(database: Database) -> None:
     def write_and_fail(database: Database) -> None:
         with database.transaction() as connection:
-            connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
+            connection.execute(ADD_PLAN, ("a", "{}"))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         write_and_fail(database)
-    assert database.connection.execute("SELECT count(*) FROM machines").fetchone()[0] == 0
+    assert database.connection.execute("SELECT count(*) FROM plans").fetchone()[0] == 0
 
 
 def test_a_full_disk_is_reported_in_a_sentence(database: Database) -> None:
@@ -113,7 +113,7 @@ def test_a_full_disk_is_reported_in_a_sentence(database: Database) -> None:
         pytest.raises(DatabaseError, match=said("database.disk_full").pattern),
         database.transaction() as connection,
     ):
-        connection.execute("INSERT INTO machines (machine) VALUES (?)", ("x" * 100_000,))
+        connection.execute(ADD_PLAN, ("a", "x" * 100_000))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
@@ -147,15 +147,15 @@ def test_a_read_only_file_is_reported_in_a_sentence(database: Database) -> None:
     database.connection.execute("PRAGMA query_only = ON")
     refusal = pytest.raises(DatabaseError, match=said("database.no_access").pattern)
     with refusal as refused, database.transaction() as connection:
-        connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
+        connection.execute(ADD_PLAN, ("a", "{}"))
     assert said("database.check_permissions").is_all_of(refused.value.advice_text)
 
 
 def test_a_file_of_a_trial_version_is_refused_and_left_alone(paths: Paths) -> None:
     with Database(paths.database) as database:
-        database.connection.execute(f"PRAGMA user_version = {FORMAT - 1}")
+        database.connection.execute(f"PRAGMA user_version = {OLD_FORMAT - 1}")
     before = paths.database.read_bytes()
-    with pytest.raises(DatabaseError, match=said("database.too_old", version=str(FORMAT - 1)).pattern):
+    with pytest.raises(DatabaseError, match=said("database.too_old", version=str(OLD_FORMAT - 1)).pattern):
         Database(paths.database)
     assert paths.database.read_bytes() == before
 

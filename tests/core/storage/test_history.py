@@ -1,5 +1,6 @@
 """The history: groups as rows, what was stored of them, and what surrounded a run."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -26,7 +27,7 @@ from app.core.storage.queries import (
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import delete_runs, list_runs
 from tests.conftest import MACHINE
-from tests.core.storage.storing import store
+from tests.core.storage.storing import set_fields, store
 from tests.saying import said
 from tests.telemetry import telemetry_of
 from workloads import CATALOGUE
@@ -53,7 +54,7 @@ def grouped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
             )
             store(database, MACHINE, 1.0, workload=workload, status=status, columns=columns)
         database.connection.execute("PRAGMA foreign_keys = OFF")
-        database.connection.execute("UPDATE runs SET group_id = 99 WHERE id = 2")
+        database.connection.execute("UPDATE runs SET plan_id = 99 WHERE id = 2")
         yield database
 
 
@@ -119,11 +120,10 @@ def test_what_surrounded_a_run_is_read(database: Database) -> None:
     assert (new.run.id, new.gpu_driver, new.kernel, new.power_plan, new.on_battery) == (second, *[None] * 4)
 
 
-@pytest.mark.parametrize("broken", ["{", "null", "[]", '{"gpus": 3, "kernel": [1]}', '{"gpus": [{"driver": 5}]}'])
+@pytest.mark.parametrize("broken", ["null", "[]", '{"gpus": 3, "kernel": [1]}', '{"gpus": [{"driver": 5}]}'])
 def test_broken_surroundings_are_unknown(database: Database, broken: str) -> None:
     run_id = store(database, MACHINE, 2.0, 2.0)
-    database.connection.execute("UPDATE machines SET machine = ?", (broken,))
-    database.connection.execute("UPDATE machine_parts SET parts = ?", (broken,))
+    set_fields(database, machine=json.loads(broken))
     sql = "INSERT INTO samples VALUES (?, 1.0, ?)"
     database.connection.execute(sql, (run_id, '{"power_plan": {}, "on_battery": 7}'))
     (past,) = past_runs(database, WORKLOAD)
@@ -139,7 +139,7 @@ def add(database: Database, machine: Machine, group_id: int, *sides: Side | None
         begin_run(database, spec, DEMO, machine, place=PlanPlace(group_id, number, side))
         for number, side in enumerate(sides, 1)
     ]
-    database.connection.execute("UPDATE runs SET status = 'completed'")
+    set_fields(database, status="completed")
     return ids
 
 
@@ -164,7 +164,7 @@ def test_a_group_is_loaded_as_it_was_stored(database: Database, machine: Machine
 def test_the_readable_part_of_another_versions_plan_is_kept(database: Database, machine: Machine) -> None:
     group_id = begin_group(database, Plan(kind="sweep", specs=(DEMO.default_spec(),), rounds=2))
     (run_id,) = add(database, machine, group_id, None)
-    sql = "UPDATE groups SET plan = json_set(plan, '$.axis', 'batch', '$.specs[0].axis', 1, '$.rounds', -1)"
+    sql = "UPDATE plans SET plan = json_set(plan, '$.axis', 'batch', '$.specs[0].axis', 1, '$.rounds', -1)"
     database.connection.execute(sql)
     group = load_group(database, group_id)
     assert (group.kind, group.workload, group.planned, group.numbers) == ("sweep", "demo", 1, {run_id: 1})
@@ -180,7 +180,7 @@ def test_which_run_of_the_plan_each_is_stays_known(database: Database, machine: 
         for number in (3, 2)
     )
     assert load_group(database, group_id).numbers == {first: 3, second: 2}
-    database.connection.execute("UPDATE runs SET status = 'completed'")
+    set_fields(database, status="completed")
     trash_runs(database, [first])
     assert load_group(database, group_id).numbers == {second: 2}
     for broken in (None, 0, -1, "three", 2.5):

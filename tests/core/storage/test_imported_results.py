@@ -18,26 +18,20 @@ from app.core.plans.suite.stored import list_suites
 from app.core.records import RunSummary
 from app.core.report.export import FORMATS
 from app.core.report.formats.result_document import results_of
-from app.core.result_file.canonical import sealed, without_durations
+from app.core.result_file.canonical import UnfitError, sealed, without_durations
+from app.core.result_file.identity import uid_of
 from app.core.result_file.record import Result
 from app.core.result_file.short_form import read_short_form, short_form
 from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
-from app.core.storage.imported_results import (
-    IMPORTED_AGAIN,
-    OWN_AGAIN,
-    add_results,
-    list_results,
-    load_result,
-    remove_result,
-)
+from app.core.storage.imported_results import add_results, list_results, load_result, remove_result
 from app.core.storage.past_runs import past_runs
-from app.core.storage.queries import Query, expected_duration_s, find_history, find_ids, own_runs
+from app.core.storage.queries import Query, expected_duration_s, find_history, find_ids, own_runs, trash_runs
 from app.core.storage.runs import all_ids, load_run, peak_share
 from app.core.titles import level_title
 from tests.broken import make_results
-from tests.core.result_file.results import golden
+from tests.core.result_file.results import golden, named
 from tests.recording import as_preset, recorded_events, store_recording
 from tests.saying import said
 from workloads.protocol.machine import Machine
@@ -64,27 +58,28 @@ def test_results_are_stored_listed_and_removed(database: Database) -> None:
             refused(database, 3)
 
 
+def changed(result: Result, **sections: dict[str, Any]) -> Result:
+    """Return a result with other values in some of its sections, and a digest that fits."""
+    parts = {name: msgspec.structs.replace(getattr(result, name), **values) for name, values in sections.items()}
+    return sealed(msgspec.structs.replace(result, **parts))
+
+
 def test_what_comes_again_is_recognised_also_in_another_form(database: Database) -> None:
-    again = without_durations(golden()[2])
+    again = without_durations(named()[2])
     poorer = sealed(msgspec.structs.replace(again, steps=None, telemetry=None, epochs=None))
-    undated = sealed(msgspec.structs.replace(again, started_at=None, finished_at=None))
-    assert add_results(database, [golden()[2]], "a").imported == (1,)
-    assert add_results(database, [again, poorer], "b").duplicates == (1, 1)
-    assert add_results(database, [undated], "c").duplicates == (1,), "all digits of the headline tell"
+    undated = sealed(msgspec.structs.replace(again, started_at=None, finished_at=None, comment="Another name"))
+    code = read_short_form(short_form(again))
+    assert add_results(database, [named()[2]], "a").imported == (1,)
+    assert add_results(database, [again, poorer, undated], "b").duplicates == (1,)
+    assert add_results(database, [code], "c").duplicates == (1,)
 
 
-def whole_and_code(**changes: float | None) -> tuple[Result, Result]:
-    """Return a result, and what its code tells; with other statistics."""
-    result = golden()[2]
-    numbers = msgspec.structs.replace(result.statistics, low=2.2, high=2.35, confidence_pct=95.0, **changes)
-    whole = sealed(msgspec.structs.replace(result, epochs=None, statistics=numbers))
-    return whole, read_short_form(short_form(whole))
-
-
-def test_a_file_takes_the_place_of_what_its_code_told(database: Database) -> None:
-    whole, code = whole_and_code()
+@pytest.mark.parametrize("left_out", [None, "cpu", "date"])
+def test_a_file_takes_the_place_of_what_its_code_told(database: Database, left_out: str | None) -> None:
+    whole = named()[2]
+    code = read_short_form(short_form(whole if left_out is None else without(whole, [left_out])))
     assert add_results(database, [code], "typed").imported == (1,)
-    assert add_results(database, [golden()[1]], "another").imported == (2,)
+    assert add_results(database, [named()[1]], "another").imported == (2,)
     added = add_results(database, [whole], "whole.json")
     assert (added.imported, added.upgraded) == ((), (1,))
     assert load_result(database, 1) == without_durations(whole)
@@ -93,41 +88,65 @@ def test_a_file_takes_the_place_of_what_its_code_told(database: Database) -> Non
     assert len(list_results(database)) == 2
 
 
-@pytest.mark.parametrize("left_out", ["cpu", "date"])
-def test_a_code_of_a_result_without_some_fields_is_the_same(database: Database, left_out: str) -> None:
-    whole, _ = whole_and_code()
-    code = read_short_form(short_form(without(whole, [left_out])))
-    assert add_results(database, [code], "typed").imported == (1,)
-    assert add_results(database, [whole], "whole").upgraded == (1,)
+def test_files_of_earlier_versions_are_known_by_their_digest(database: Database) -> None:
+    assert add_results(database, golden(), "old.json").imported == (1, 2, 3, 4)
+    assert add_results(database, golden(), "copy.json").duplicates == (1, 2, 3, 4)
+    assert [each.uid for each in list_results(database)] == [uid_of(each) for each in reversed(golden())]
 
 
 @pytest.mark.parametrize(
-    "changes",
+    "sections",
     [
-        {"value": 2.281},
-        {"low": 2.19},
-        {"high": None, "low": None, "confidence_pct": None},
-        {"cpu_name": "Another CPU"},
+        {"statistics": {"value": 2.281}},
+        {"statistics": {"low": 2.19}},
+        {"machine": {"cpu_name": "Another CPU"}},
+        {"spec": {"batch_size": 64}},
     ],
+    ids=str,
 )
-def test_another_run_or_computer_is_not_what_a_code_told(database: Database, changes: dict[str, Any]) -> None:
-    whole, code = whole_and_code()
-    part = "machine" if "cpu_name" in changes else "statistics"
-    changed = {part: msgspec.structs.replace(getattr(whole, part), **changes)}
-    other_run = sealed(msgspec.structs.replace(whole, **changed, started_at="2026-11-01T00:00:00Z"))
-    add_results(database, [code], "typed")
-    assert add_results(database, [other_run], "other").imported == (2,)
+def test_the_same_uid_with_other_content_is_refused(
+    database: Database, sections: dict[str, dict[str, Any]]
+) -> None:
+    first = msgspec.structs.replace(named()[2], epochs=None)
+    whole = changed(first, statistics={"low": 2.2, "high": 2.35, "confidence_pct": 95.0})
+    other_one = changed(whole, **sections)
+    code = read_short_form(short_form(whole))
+    add_results(database, [whole], "first")
+    with pytest.raises(UnfitError) as refused:
+        add_results(database, [named()[1], other_one], "second")
+    assert refused.value.problem.code == "exchange.other_content"
+    assert refused.value.problem.arguments["uid"] == whole.uid
+    assert [each.source for each in list_results(database)] == ["first"], "nothing of the file is taken"
+    if "value" in sections.get("statistics", {}) or "spec" in sections:
+        with pytest.raises(UnfitError):
+            add_results(database, [read_short_form(short_form(other_one))], "typed")
     assert add_results(database, [code], "typed").duplicates == (1,)
 
 
-def test_the_code_of_an_own_run_is_recognised(database: Database) -> None:
+def test_one_file_can_not_say_two_things_of_a_run(database: Database) -> None:
+    whole = sealed(msgspec.structs.replace(named()[2], epochs=None))
+    with pytest.raises(UnfitError):
+        add_results(database, [whole, changed(whole, statistics={"value": 2.281})], "both")
+    assert list_results(database) == []
+
+
+def test_own_runs_are_recognised_in_every_form(database: Database) -> None:
     run_id = store_recording(database, as_preset(recorded_events(), "quick"))
     (result,) = results_of(database, [run_id])
     code = read_short_form(short_form(result))
-    assert code.statistics.low is not None
-    assert add_results(database, [code], "typed").own_runs == (run_id,)
-    database.connection.execute("UPDATE runs SET value_low = value_low * 0.99")
-    assert add_results(database, [code], "typed").imported == (1,)
+    undated = sealed(msgspec.structs.replace(result, started_at=None, finished_at=None))
+    old = sealed(msgspec.structs.replace(result, uid=None))  # as a version without uids wrote it
+    for form in (result, code, undated, old):
+        assert add_results(database, [form], "mine").own_runs == (run_id,)
+    for form in (
+        changed(result, statistics={"value": result.statistics.value * 1.01}),
+        changed(code, spec={"batch_size": 7}),
+    ):
+        with pytest.raises(UnfitError):
+            add_results(database, [form], "forged")
+    assert list_results(database) == []
+    trash_runs(database, [run_id])
+    assert add_results(database, [result], "mine").imported == (1,)
 
 
 def test_own_runs_that_come_back_stay_own(database: Database, machine: Machine) -> None:
@@ -142,7 +161,7 @@ def test_own_runs_that_come_back_stay_own(database: Database, machine: Machine) 
 @pytest.mark.slow
 def test_nothing_of_them_is_among_the_users_own(database: Database, machine: Machine) -> None:
     make_results(database, machine)
-    database.connection.execute("DELETE FROM imported_results")
+    database.connection.execute("DELETE FROM imported")
 
     # A run on the computer of the file with the peak, so that nothing but its place keeps it apart.
     mine = store_recording(database, as_preset(recorded_events(), "quick"))
@@ -176,13 +195,15 @@ def test_nothing_of_them_is_among_the_users_own(database: Database, machine: Mac
 
 def test_a_broken_row_hides_no_other(database: Database) -> None:
     add_results(database, golden(), "x")
-    for number, document in ((1, "{"), (2, b"\xff"), (3, '{"app_version": "\u202e"}')):
-        database.connection.execute("UPDATE imported_results SET document = ? WHERE id = ?", (document, number))
+    for number, document in ((1, "{}"), (2, "[7]"), (3, '{"app_version": "\u202e"}')):
+        database.connection.execute("UPDATE imported SET document = ? WHERE id = ?", (document, number))
     assert [result.id for result in list_results(database)] == [4]
 
 
 def imported(result: Result, number: int = 5) -> ImportedResult:
-    return ImportedResult(number, "2026-11-23T00:00:00Z", result.digest or "", "EPYC", "x.png", summary_of(result))
+    names = {"uid": uid_of(result), "digest": result.digest or "", "label": "EPYC", "source": "x.png"}
+    moment = "2026-11-23T00:00:00Z"
+    return ImportedResult(id=number, plan_uid=None, imported_at=moment, summary=summary_of(result), **names)
 
 
 def drawn(run: RunSummary | None, *results: Result) -> list[Bar]:
@@ -204,7 +225,7 @@ def test_a_bar_says_that_it_is_imported_and_under_which_conditions(mine: RunSumm
     assert rows[sentence("provenance.from")] == sentence(
         "provenance.imported", number="5", source="x.png", date="2026-11-23"
     )
-    assert rows[sentence("heading.code")] == "67D0-963F"
+    assert rows[sentence("heading.uid")] == uid_of(other())
     assert drawn(None, other())[0].remarks[:2] == bar.remarks[:2]
 
 
@@ -223,33 +244,3 @@ def test_two_of_one_name_have_their_numbers_and_neither_counts_in_the_rank(mine:
     assert {bar.name for bar in two} == names
     with_them = bars("mnist_mlp", mine, imported=[imported(other())])
     assert position(mine, chart=with_them) == position(mine)
-
-
-def test_results_that_are_much_alike_are_not_all_compared_with_each_other(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole, alike = golden()[2], []
-    for number in range(200):
-        value = whole.statistics.value * (1 + number * 1e-7)
-        statistics = msgspec.structs.replace(whole.statistics, value=value)
-        undated = {"started_at": None, "finished_at": None, "statistics": statistics}
-        alike.append(sealed(msgspec.structs.replace(whole, **undated)))
-    read: list[object] = []
-    decode = msgspec.json.decode
-
-    def counting(document: Any, **how: Any) -> Any:
-        read.append(document)
-        return decode(document, **how)
-
-    monkeypatch.setattr(msgspec.json, "decode", counting)
-    assert len(add_results(database, alike, "alike.json").imported) == 200
-    assert len(read) <= 2 * len(alike), "each pair would be 19,900"
-
-
-@pytest.mark.parametrize("query", [OWN_AGAIN, IMPORTED_AGAIN])
-def test_what_comes_back_is_found_without_reading_all_of_a_workload(database: Database, query: str) -> None:
-    asked = dict.fromkeys(("workload", "value", "date", "is_exact", "digest"))
-    steps = [row[3] for row in database.connection.execute(f"EXPLAIN QUERY PLAN {query}", asked)]
-    reads = [step for step in steps if step.startswith(("SEARCH", "SCAN"))]
-    assert len(reads) == query.count("SELECT")
-    assert all("value=?" in step or "digest=?" in step for step in reads)

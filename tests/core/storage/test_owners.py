@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from app.core.storage.outcomes import recover_runs
 from app.core.storage.runs import list_runs
 from tests.cli.commands import posix_only, read_until, runs, sentence_of, start
 from tests.conftest import CommandLine
+from tests.core.storage.storing import set_fields
 from tests.saying import said
 
 
@@ -28,22 +30,23 @@ def opened(environment: dict[str, str]) -> Iterator[Database]:
 
 @posix_only
 @pytest.mark.parametrize(
-    "columns",
+    "changes",
     [
         # The clock was set by an hour, so that the start time is another one than was noted.
-        "owner_started_s = owner_started_s - 3600",
+        {"started_s": time.time() - 3600},
         # Another container: its process numbers mean nothing here.
-        "owner_pid = 4194303, owner_started_s = 1",
+        {"pid": 4194303, "started_s": 1.0},
     ],
 )
 def test_a_live_run_is_not_mistaken_for_a_dead_one(
-    epochmark: CommandLine, environment: dict[str, str], columns: str
+    epochmark: CommandLine, environment: dict[str, str], changes: dict[str, float]
 ) -> None:
     process = start(environment, "run", "demo", "--json", "--epochs", "500")
     run_id = read_until(process, "run")["run_id"]
     read_until(process, "epoch")
     with opened(environment) as database:
-        database.connection.execute(f"UPDATE runs SET {columns}")
+        (owner,) = database.connection.execute("SELECT owner FROM runs").fetchone()
+        set_fields(database, owner=json.dumps(json.loads(owner) | changes))
     assert [run["status"] for run in runs(epochmark)] == ["running"]
     refused = epochmark("results", "delete", str(run_id))
     assert refused.returncode == 2

@@ -13,7 +13,7 @@ from app.core.storage.outcomes import store_verdict
 from app.core.storage.runs import load_run
 from app.core.verdict.notes import peak_share as peak_text
 from app.core.verdict.rules import judge
-from tests.core.storage.storing import measured, record
+from tests.core.storage.storing import measured, record, set_fields
 from tests.sure import sure
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -22,8 +22,7 @@ ENVIRONMENT = events.Environment(engine="tensorflow", device="cpu", precision="f
 
 
 def change(database: Database, run_id: int, columns: dict[str, Any]) -> None:
-    for name, value in columns.items():
-        database.connection.execute(f"UPDATE runs SET {name} = ? WHERE id = ?", (value, run_id))
+    set_fields(database, f"id = {run_id}", **columns)
 
 
 def store_run(database: Database, machine: Machine, **columns: Any) -> int:
@@ -182,7 +181,7 @@ def as_json(value: Any) -> str:
 
 def test_a_peak_with_tensorfloat_is_none_for_a_run_without(database: Database, machine: Machine) -> None:
     run_id = store_run(database, machine)
-    store_peak(database, machine, 4e9, environment=as_json(msgspec.structs.replace(ENVIRONMENT, tf32=True)))
+    store_peak(database, machine, 4e9, environment=msgspec.structs.replace(ENVIRONMENT, tf32=True))
     assert share_of(database, run_id).peak_flop_per_s is None
 
 

@@ -27,7 +27,7 @@ from app.core.storage.queries import (
 )
 from app.core.storage.runs import list_runs, load_run
 from app.core.titles import workload_title
-from tests.core.storage.storing import store
+from tests.core.storage.storing import set_fields, store
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -111,7 +111,7 @@ def test_a_word_is_found_in_each_text_of_a_run(
     database: Database, machine: Machine, column: str, value: object, text: str
 ) -> None:
     store(database, machine, 90, 60)
-    database.connection.execute(f"UPDATE runs SET {column} = ? WHERE id = ?", (value, store(database, machine)))
+    set_fields(database, f"id = {store(database, machine)}", **{column: value})
     assert len(find_ids(database, Query())) == 2
     assert find_ids(database, Query(text)) == [4711 if column == "id" else 2]
 
@@ -220,8 +220,8 @@ def test_an_unknown_sort_key_is_refused(database: Database, key: str) -> None:
 
 def test_an_unreadable_machine_is_searched_as_far_as_possible(database: Database, machine: Machine) -> None:
     run_id = store(database, machine)
-    for stored in ("{}", '{"cpu_name": null}', '{"cpu_name": 7}', '{"cpu_name": {}}'):
-        database.connection.execute("UPDATE machines SET machine = ?", (stored,))
+    for stored in (None, 7, [1]):
+        set_fields(database, cpu_name=stored)
         assert find_ids(database, Query("completed", sort="device")) == [run_id]
 
 
@@ -326,7 +326,7 @@ def test_a_run_that_differs_says_nothing_about_the_next(
 
 def test_a_record_from_before_there_were_engines_is_tensorflows(database: Database, machine: Machine) -> None:
     store(database, machine, 90, 60)
-    database.connection.execute("UPDATE runs SET spec = json_remove(spec, '$.engine')")
+    database.connection.execute("UPDATE runs SET record = json_remove(record, '$.spec.engine')")
     assert expected_duration_s(database, spec(), machine) == 600
     assert expected_duration_s(database, spec(engine="other"), machine) is None
 

@@ -1,5 +1,4 @@
 import dataclasses
-import json
 import os
 import sqlite3
 from collections.abc import Callable
@@ -11,13 +10,15 @@ import pytest
 from app.core.errors import UsageError
 from app.core.messages import message, text
 from app.core.paths import Paths
-from app.core.records import DAMAGED, RUN_COLUMNS, EpochColumns, RunSummary
+from app.core.records import DAMAGED, EpochColumns, RunSummary
 from app.core.storage.database import Database, DatabaseError
+from app.core.storage.documents import as_json, machine_key
 from app.core.storage.outcomes import recover_runs
+from app.core.storage.owners import Owner
 from app.core.storage.queries import Query, find_ids, own_runs, purge_trash, restore_runs, set_comment, trash_runs
 from app.core.storage.recording import RunWriter
-from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, machine_text, rows_for_export
-from tests.core.storage.storing import add_epochs, begin, make_many, measured, record, store
+from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, rows_for_export
+from tests.core.storage.storing import add_epochs, begin, make_many, measured, record, set_fields, store
 from tests.saying import said
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu, Machine
@@ -41,7 +42,7 @@ def test_warnings_and_errors_are_stored_as_messages(database: Database, machine:
         (text(silent), silent),
         ("As it came.", message("verdict.as_stored", text="As it came.")),
     ]
-    assert (run.summary.error_message, run.error_said) == (text(crashed), crashed)
+    assert (run.summary.error_message, run.summary.error_said) == (text(crashed), crashed)
 
 
 def test_a_short_run_has_no_epoch_time(database: Database, machine: Machine) -> None:
@@ -107,10 +108,10 @@ def test_what_could_not_be_written_is_written_later(paths: Paths, machine: Machi
 def test_a_run_without_process_is_interrupted_and_keeps_its_epochs(database: Database, machine: Machine) -> None:
     gone, mine, reused = (begin(database, machine) for _ in range(3))
     add_epochs(RunWriter(database, gone), 90, 60)
-    database.connection.execute("UPDATE runs SET owner_pid = 2000000000 WHERE id = ?", (gone,))
+    set_fields(database, f"id = {gone}", owner=as_json(Owner(pid=2_000_000_000)))
     # The same number, but a process that began at another time.
     started_s = psutil.Process(os.getpid()).create_time() - 1000
-    database.connection.execute("UPDATE runs SET owner_started_s = ? WHERE id = ?", (started_s, reused))
+    set_fields(database, f"id = {reused}", owner=as_json(Owner(pid=os.getpid(), started_s=started_s)))
     assert sorted(recover_runs(database)) == [gone, reused]
     assert load_run(database, mine).summary.status == "running"
     summary = load_run(database, gone).summary
@@ -145,8 +146,9 @@ def test_a_running_run_is_not_deleted(database: Database, machine: Machine) -> N
 
 
 def exported(database: Database, *ids: int) -> list[dict[str, Any]]:
-    names = [*RUN_COLUMNS, *(field.name for field in dataclasses.fields(EpochColumns))]
-    return [dict(zip(names, row, strict=True)) for row in rows_for_export(database, list(ids))]
+    names = [field.name for field in dataclasses.fields(EpochColumns)]
+    rows = rows_for_export(database, list(ids))
+    return [run.as_dict() | dict(zip(names, cells, strict=True)) for run, cells in rows]
 
 
 def test_rows_for_export_are_complete_and_in_the_order_of_the_fields(database: Database, machine: Machine) -> None:
@@ -197,7 +199,7 @@ def test_changing_facts_do_not_make_another_machine(database: Database, machine:
         dataclasses.replace(machine, gpus=(docked, Gpu("Intel UHD", "intel", source="sysfs")), file_system="ext4"),
     ]
     runs = [load_run(database, begin(database, each)) for each in machines]
-    rows = database.connection.execute("SELECT count(DISTINCT machine_id) FROM runs").fetchone()
+    rows = database.connection.execute("SELECT count(DISTINCT machine_key) FROM runs").fetchone()
     assert rows[0] == 1
     assert [run.machine.file_system for run in runs] == [None, "ext4"], "each run has what was found for it"
     assert [len(run.machine.gpus) for run in runs] == [1, 2]
@@ -205,12 +207,8 @@ def test_changing_facts_do_not_make_another_machine(database: Database, machine:
 
 def test_machines_are_found_again_by_what_earlier_versions_stored(machine: Machine) -> None:
     card = Gpu("NVIDIA GeForce RTX 4070", "nvidia", 12_000_000_000, "580.65.06", "8.9")
-    told = json.loads(machine_text(dataclasses.replace(machine, gpus=(card,), l3_bytes=1, kernel="6.1.0")))
-    assert set(told) == {
-        *("architecture", "cpu_name", "gpus", "logical_cores", "memory_bytes", "os_name", "physical_cores"),
-        *("python_version", "virtual_machine", "virtualization"),
-    }
-    assert set(told["gpus"][0]) == {"compute_capability", "driver", "memory_bytes", "name", "source", "vendor"}
+    key = machine_key(dataclasses.replace(machine, gpus=(card,), l3_bytes=1, kernel="6.1.0"))
+    assert key == "f63c4c37246f1be8b398ddf5498822a7"
 
 
 def test_a_run_in_the_trash_is_nowhere_to_be_seen(database: Database, machine: Machine) -> None:
@@ -221,7 +219,7 @@ def test_a_run_in_the_trash_is_nowhere_to_be_seen(database: Database, machine: M
     assert find_ids(database, Query("first")) == find_ids(database, Query("2")) == []
     assert [run.id for run in list_runs(database)] == [kept]
     assert list(list_runs(database, ids=[gone])) == []
-    assert [row[0] for row in rows_for_export(database, [gone, kept])] == [kept]
+    assert [run.id for run, _ in rows_for_export(database, [gone, kept])] == [kept]
     assert [run.id for run in own_runs(database, "cifar10_keras_cnn", 9)] == [kept]
     acts: list[Callable[[], object]] = [
         lambda: load_run(database, gone),

@@ -38,6 +38,7 @@ from tests.recording import recorded_run
 from tests.saying import said
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
+from workloads.protocol.messages import Message
 
 
 class Requests(QObject):
@@ -106,7 +107,8 @@ def test_each_ending_has_its_words_and_its_tone(
 
 
 def test_a_failure_says_what_to_do_before_any_other_reason(card: HeadlineCard, run: Run) -> None:
-    failed = replace(run.summary, status="failed", error_code="out_of_memory", error_message="It was too much.")
+    said = Message("verdict.as_stored", {"text": "It was too much."})
+    failed = replace(run.summary, status="failed", error_code="out_of_memory", error_said=said)
     card.show_stored(JudgedRun(replace(run, summary=failed)))
     advice = error_advice("out_of_memory", "tensorflow")
     assert card.message.whole_text == f"It was too much. {advice}"

@@ -8,6 +8,7 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication, QFileDialog
 
+from app.core.exchange.file_import import read_results
 from app.core.exchange.sharing import shared_report
 from app.core.messages import sentence
 from app.core.paths import Paths, default_paths
@@ -24,7 +25,7 @@ from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.services.picture_code import scan_file
 from app.gui.style.tokens import DARK
-from tests.core.storage.storing import in_database
+from tests.core.storage.storing import in_database, set_fields
 from tests.gui.driving import Driver
 from tests.recording import as_preset, recorded_events, store_recording
 from tests.saying import said
@@ -110,6 +111,8 @@ def test_an_own_result_opens_and_results_in_the_sidebar_closes_it(
     driver: Driver, paths: Paths, theirs: Path
 ) -> None:
     mine = in_database(paths.database, store_recording, as_preset(recorded_events(), "quick"))
+    (result,) = read_results(theirs / "result.png")
+    in_database(paths.database, set_fields, uid=result.uid)
     drop(driver, theirs / "forum.jpg")
     driver.until(lambda: said("imports_page.no_new").is_in(driver.message))
     driver.press(driver.window.banner.button)
@@ -249,9 +252,7 @@ def test_compare_asks_for_files_too(
 
 def test_after_an_import_it_says_who_is_faster(driver: Driver, paths: Paths, theirs: Path) -> None:
     own = in_database(paths.database, store_recording, recorded_events())
-    with Database(paths.database) as database, database.transaction() as connection:
-        connection.execute(
-            "UPDATE runs SET value = 100.0, value_low = 99.0, value_high = 101.0 WHERE id = ?", (own,)
-        )
+    with Database(paths.database) as database:
+        set_fields(database, f"id = {own}", value=100.0, value_low=99.0, value_high=101.0)
     drop(driver, theirs / "result.png")
     driver.until(lambda: said("compare.friend_faster", ratio="≈ 1.9×").is_in(driver.message))

@@ -201,7 +201,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.no_place": "Can't write to {path}. It's a folder, or its folder doesn't exist.",
     "cli.only_csv": "{options:, } work only with --format csv.",
     "cli.result_to_file": "--output needs a file name here, not -.",
-    "column.code": "checksum",
+    "column.uid": "result ID",
     "column.field": "field",
     "column.file": "file",
 }

@@ -36,6 +36,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "exchange.not_removable": "“{name}” can't be excluded from a result.",
     "exchange.not_unpacked": "its result is damaged",
     "exchange.not_utf8": "it isn't UTF-8 text",
+    "exchange.other_content": "you already have result {uid} with other content ({place})",
     "exchange.other_count": "{place} should have {count:,} entries",
     "exchange.other_digest": "its checksum {digits} is wrong, so it was damaged or modified",
     "exchange.other_packing": "its result uses an unknown compression method",

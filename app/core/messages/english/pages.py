@@ -121,7 +121,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "hardware_page.view": "View",
     "heading.batch": "Batch",
     "heading.cautions": "Cautions",
-    "heading.code": "Checksum",
+    "heading.uid": "Result ID",
     "heading.computer": "Computer",
     "heading.field": "Field",
     "heading.file": "File",

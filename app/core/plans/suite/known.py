@@ -1,4 +1,4 @@
-"""Reads other computers' scores from imported files that contain all tests of a suite."""
+"""Reads other computers' scores from imported plans that contain all tests of a suite."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from app.core.plans.suite.score import is_wide, mean_of_parts, scored_part
 from app.core.plans.suite.uncertainty import Score
 from app.core.records import RunSummary
 from app.core.storage.database import Database
-from app.core.storage.imported_results import results_of_whole_files
+from app.core.storage.imported_results import results_of_plans
 from workloads import CATALOGUE
 from workloads.settings import recorded_text
 
@@ -37,7 +37,7 @@ class KnownScore:
 
 
 def imported_scores(database: Database) -> list[KnownScore]:
-    """Return the scores from imported files that contain all tests of a suite for one computer and engine.
+    """Return the scores from imported plans that contain all tests of a suite for one computer and engine.
 
     Scores of newer suites come first.
     """
@@ -46,20 +46,14 @@ def imported_scores(database: Database) -> list[KnownScore]:
 
 
 def _scores(database: Database, definition: Definition) -> list[KnownScore]:
-    scores = []
-    for results in _files(results_of_whole_files(database, [part.workload for part in definition.parts])):
-        score = _score(definition, results)
-        scores += [score] if score is not None else []
-    return scores
-
-
-def _files(results: Sequence[ImportedResult]) -> list[list[ImportedResult]]:
-    files: dict[tuple[object, ...], list[ImportedResult]] = {}
-    for each in results:
+    plans: dict[tuple[str | None, ...], list[ImportedResult]] = {}
+    for each in results_of_plans(database, [part.workload for part in definition.parts]):
         run = each.summary
-        computer = (run.cpu_name, run.device, run.device_name, run.engine, run.engine_version)
-        files.setdefault((each.source, each.imported_at, each.label, *computer), []).append(each)
-    return list(files.values())
+        # QR codes contain only capital letters.
+        software = (run.device, run.engine, (run.engine_version or "").casefold())
+        plans.setdefault((each.plan_uid, *software), []).append(each)
+    scores = (_score(definition, results) for results in plans.values())
+    return [score for score in scores if score is not None]
 
 
 def _score(definition: Definition, results: Sequence[ImportedResult]) -> KnownScore | None:

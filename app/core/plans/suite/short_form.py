@@ -1,12 +1,11 @@
 """Compact text form of a suite, for the QR code of its picture. See `result_file.short_form` for the characters.
 
-The fields, separated by ":", are: mark, SUITE, number of the suite, engine, its version, device, names of the
-processor and graphics card, a field for each test in the order of the definition, and the checksum. The field of a
-test is the letter of its verdict, followed by the result of each round, separated by "/". Results have
-SUITE_DIGITS digits, or more if rounding would otherwise change the points that the picture shows.
+The fields, separated by ":", are: mark, SUITE, number of the suite, uid of the plan, engine, its version, device,
+names of the processor and graphics card, a field for each test in the order of the definition, and the checksum.
+The field of a test is the letter of its verdict, followed by the result of each round, separated by "/". Results
+have SUITE_DIGITS digits, or more if rounding would otherwise change the points that the picture shows.
 """
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -21,8 +20,9 @@ from app.core.result_file.short_form import (
     FIELD_ERRORS,
     LETTERS_LIMIT,
     MARK,
+    OLD_MARK,
     SUITE_DIGITS,
-    SUITE_VERSION,
+    UNKNOWN_VERSION,
     checked,
     fields_of,
     normalized,
@@ -35,17 +35,18 @@ from app.core.result_file.short_form import (
     written_number,
     wrong_letter,
 )
+from app.core.uids import derived_uid
 from workloads import CATALOGUE
 from workloads.protocol import typed
 from workloads.settings import recorded_text
 
 KIND = "SUITE"
-_BEGINNING, _BETWEEN = f"{MARK}:{KIND}:", "/"
+_BEGINNINGS, _BETWEEN = tuple(f"{mark}:{KIND}:" for mark in (MARK, OLD_MARK)), "/"
 _ALL_DIGITS = 17  # identify every float
-_NUMBER, _PARTS = 2, 8  # indexes of the suite's number and of the first test
+_NUMBER, _UID, _PARTS = 2, 3, 9  # indexes of the suite's number, of the plan's uid and of the first test
 _LEVELS = {"valid": "V", "caution": "C"}
 _LOWEST, _HIGHEST = 1e-12, 1e24  # of a result, so that points are finite
-_NUMBER_DIGITS, _ID_DIGITS = 6, 16
+_NUMBER_DIGITS = 6
 
 
 def suite_form(result: SuiteResult) -> str:
@@ -54,14 +55,15 @@ def suite_form(result: SuiteResult) -> str:
     Only a score above 0 from runs with the settings of the definition has a short form. The demo has none.
     """
     total, run = result.total, result.example
-    is_scored = total is not None and total.points > 0 and result.definition.number != DEMO.number
+    is_stored = bool(result.group.uid) and result.definition.number != DEMO.number
+    is_scored = is_stored and total is not None and total.points > 0
     if not is_scored or total is None or run is None or not all(map(_is_usual, result.parts)):
         return ""
     if len({(each.engine, each.device) for each in result.runs}) > 1:
         return ""
     names = (written_name(run.cpu_name), written_name(run.device_name))
     software = (run.engine, run.engine_version or "", written_device(run.device))
-    head = (MARK, KIND, str(result.definition.number), *software, *names)
+    head = (MARK, KIND, str(result.definition.number), result.group.uid, *software, *names)
     for digits in range(SUITE_DIGITS, _ALL_DIGITS + 1):
         if points_text(_points(result.parts, digits)) == points_text(total.points):
             form = with_checksum((*head, *(_field(each, digits) for each in result.parts)))
@@ -71,18 +73,17 @@ def suite_form(result: SuiteResult) -> str:
 
 def is_suite_form(typed: str) -> bool:
     """Return whether a typed or scanned text begins like the short form of a suite."""
-    return normalized(typed).startswith(_BEGINNING)
+    return normalized(typed).startswith(_BEGINNINGS)
 
 
 def has_suite_form(typed: str) -> bool:
-    return _BEGINNING in normalized(typed)
+    return any(beginning in normalized(typed) for beginning in _BEGINNINGS)
 
 
 def read_suite_form(typed: str) -> tuple[Result, ...]:
     """Parse a typed or scanned short form of a suite into the results of its runs.
 
-    The results have no intervals. Their seed is the number of the round, and their app version identifies the
-    short form.
+    The results have no intervals. Their seed is the number of the round.
 
     Raises:
         UsageError: The text isn't the short form of a suite, contains a wrong character or other short forms, or
@@ -92,14 +93,16 @@ def read_suite_form(typed: str) -> tuple[Result, ...]:
     try:
         fields = fields_of(text, LETTERS_LIMIT)
     except UsageError:
-        if text.count(f" {MARK}:"):
+        if text.count(f" {MARK}:") or text.count(f" {OLD_MARK}:"):
             raise UsageError(message("short_form.suite_alone")) from None
         raise
-    if fields[:_NUMBER] != [MARK, KIND] or len(fields) <= _NUMBER:
+    if fields[0] == OLD_MARK:  # had no uid
+        fields.insert(_UID, derived_uid(text).upper())
+    if fields[1] != KIND or len(fields) <= _UID:
         raise wrong_letter()
     definition = _definition(fields[_NUMBER])
     try:
-        return tuple(_results(definition, fields, f"{SUITE_VERSION}{_id(text)}"))
+        return tuple(_results(definition, fields))
     except FIELD_ERRORS as error:
         raise UsageError(message("short_form.unknown_part")) from error
 
@@ -133,14 +136,11 @@ def _definition(number: str) -> Definition:
     return definition
 
 
-def _id(text: str) -> str:
-    return hashlib.sha256(text.encode("ascii")).hexdigest()[:_ID_DIGITS]
-
-
-def _results(definition: Definition, fields: Sequence[str], version: str) -> Iterator[Result]:
+def _results(definition: Definition, fields: Sequence[str]) -> Iterator[Result]:
     """Yield the result of each run. Raises one of FIELD_ERRORS if a field is invalid."""
     levels = {letter: level for level, letter in _LEVELS.items()}
-    engine, engine_version, device, cpu_name, device_name = fields[_NUMBER + 1 : _PARTS]
+    plan_uid = fields[_UID].lower()
+    engine, engine_version, device, cpu_name, device_name = fields[_UID + 1 : _PARTS]
     environment = Environment(
         engine=read_token(engine), engine_version=engine_version or None, device=read_device(device)
     )
@@ -153,7 +153,9 @@ def _results(definition: Definition, fields: Sequence[str], version: str) -> Ite
             if not _LOWEST <= value < _HIGHEST:  # also rejects NaN
                 raise ValueError("no amount")
             result = Result(
-                app_version=version,
+                uid=derived_uid(plan_uid, part.workload, part.batch_size, part.precision, number),
+                plan_uid=plan_uid,
+                app_version=UNKNOWN_VERSION,
                 status="completed",
                 spec=_spec(part, environment, number),
                 environment=environment,

@@ -2,31 +2,32 @@
 
 import csv
 import io
+import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from app.core.files import closing
-from app.core.records import RUN_COLUMNS, EpochColumns, RunSummary
+from app.core.records import RUN_FIELDS, EpochColumns, RunSummary
 from app.core.redaction.private_texts import hide, private_texts, table_private_texts
 from app.core.report.formats.export_format import FORMAT_VERSION, ExportFormat, PlanTable
 from app.core.storage.database import Database
 from app.core.storage.runs import rows_for_export
 
-CSV_COLUMNS = ("format_version", *RUN_COLUMNS, *(field.name for field in fields(EpochColumns)))
-_KINDS = {field.name: str(field.type) for field in fields(RunSummary)}
+CSV_COLUMNS = ("format_version", *RUN_FIELDS, *(field.name for field in fields(EpochColumns)))
+_KINDS = {field.name: str(field.type) for field in fields(RunSummary)} | {"error_message": "str"}
 _TEXT_COLUMNS = [
-    index for index, name in enumerate(RUN_COLUMNS) if "str" in _KINDS[name] and not name.endswith("_at")
+    index for index, name in enumerate(RUN_FIELDS) if "str" in _KINDS[name] and not name.endswith("_at")
 ]
+_BOOLEANS = [index for index, name in enumerate(RUN_FIELDS) if "bool" in _KINDS[name]]
+_values = operator.attrgetter(*RUN_FIELDS)
 # Spreadsheets run cells with such a beginning as formulas (OWASP, CSV injection). If a value already begins with
 # our mark, another one is added, so that removing one mark always restores the value.
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 _MARK = "'"
 _BYTE_ORDER_MARK = "\ufeff"
-_BOOLEANS = [index for index, name in enumerate(RUN_COLUMNS) if "bool" in _KINDS[name]]
-_EPOCH_COLUMNS = [index for index, name in enumerate(CSV_COLUMNS[1:]) if name.startswith("epoch_")]
-_MESSAGE = RUN_COLUMNS.index("error_message")
+_MESSAGE = RUN_FIELDS.index("error_message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,32 +55,35 @@ def guarded(text: str) -> str:
 
 
 def csv_lines(
-    rows: Iterable[tuple[Any, ...]], private: Mapping[str, str] | None = None, style: CsvStyle = PLAIN
+    rows: Iterable[tuple[RunSummary, Sequence[str | None]]],
+    private: Mapping[str, str] | None = None,
+    style: CsvStyle = PLAIN,
 ) -> Iterator[str]:
     """Yield CSV text piece by piece, with constant memory use for any number of runs.
 
     Args:
-        rows: Values of RUN_COLUMNS, followed by values of EpochColumns, as returned by runs.rows_for_export.
+        rows: Runs and the cells of EpochColumns, as returned by runs.rows_for_export.
         private: Strings to replace in messages; None for the private texts of this user and computer.
         style: Options for spreadsheet programs.
     """
     private = private_texts() if private is None else private
-    return csv_rows(CSV_COLUMNS, (_cells(row, private, style) for row in rows), style)
+    return csv_rows(CSV_COLUMNS, (_cells(run, epochs, private, style) for run, epochs in rows), style)
 
 
-def _cells(row: Sequence[Any], private: Mapping[str, str], style: CsvStyle) -> Sequence[Any]:
-    values = list(row)
+def _cells(
+    run: RunSummary, epochs: Sequence[str | None], private: Mapping[str, str], style: CsvStyle
+) -> Sequence[Any]:
+    values = [*_values(run)]
     for index in _TEXT_COLUMNS:
-        values[index] = guarded(values[index]) if values[index] else values[index]
+        values[index] = values[index] and guarded(values[index])
     for index in _BOOLEANS:
         if values[index] is not None:
             values[index] = "true" if values[index] else "false"
-    if values[_MESSAGE]:
+    if run.error_said is not None:
         values[_MESSAGE] = hide(values[_MESSAGE], private)
     if style.has_comma:
-        for index in _EPOCH_COLUMNS:
-            values[index] = values[index].replace(".", ",") if values[index] else values[index]
-    return (FORMAT_VERSION, *values)
+        epochs = [cell and cell.replace(".", ",") for cell in epochs]
+    return (FORMAT_VERSION, *values, *epochs)
 
 
 def csv_rows(heads: Sequence[str], rows: Iterable[Sequence[Any]], style: CsvStyle = PLAIN) -> Iterator[str]:

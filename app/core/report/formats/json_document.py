@@ -10,7 +10,7 @@ import msgspec
 import app
 from app.core.files import closing
 from app.core.records import Run
-from app.core.redaction.private_texts import chosen_texts, hide, private_texts, without_folders
+from app.core.redaction.private_texts import chosen_texts, hidden, hide, private_texts, without_folders
 from app.core.report.formats.export_format import FORMAT_VERSION, ExportFormat, PlanTable
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids, load_runs
@@ -50,7 +50,7 @@ def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str,
 
 def _without_steps(run: Run, private: Mapping[str, str] | None) -> dict[str, Any]:
     private = chosen_texts([run.spec]) | dict(private_texts() if private is None else private)
-    plain: dict[str, Any] = msgspec.to_builtins(run.summary)
+    plain = run.summary.as_dict()
     plain["error_message"] = hide(run.summary.error_message, private)
     plain["spec"] = without_folders(run.spec)
     # The machine ID is omitted, because it would permanently link all files of one computer.
@@ -65,6 +65,8 @@ def _without_steps(run: Run, private: Mapping[str, str] | None) -> dict[str, Any
     ]
     plain["warnings"] = [{"code": event.code, "message": hide(event.message, private)} for event in run.warnings]
     plain["telemetry"] = [{"t_s": event.t_s, **msgspec.to_builtins(event.telemetry)} for event in run.telemetry]
+    for part, fields in run.unknown.items():  # of a newer version
+        (plain if part == "summary" else plain[part] or {}).update(hidden(fields, private))
     if run.damage:
         plain["damage"] = list(run.damage)
         plain["raw"] = {

@@ -13,7 +13,6 @@ from app.core.clock import local_time
 from app.core.exchange.preview import leaves, preview
 from app.core.external_results import ImportedResult
 from app.core.messages import sentence
-from app.core.result_file.canonical import short_code
 from app.core.result_file.record import Result
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results, load_result
@@ -38,7 +37,7 @@ _COLUMNS = (
     Column("heading.result", 160, is_number=True),
     Column("heading.verdict", 72),
     Column("heading.software", 144),
-    Column("heading.code", 104),
+    Column("heading.uid", 104),
     Column("heading.imported", 152),
     Column("heading.file"),
 )
@@ -225,7 +224,7 @@ class ImportedDetail(QWidget):
         self.place.setText(sentence("imports_page.imported_as", number=result.id, name=result.label))
         origin = sentence("imports_page.origin", file=result.source, at=local_time(result.imported_at))
         rows = [(field.label, field.text) for field in preview(whole)]
-        rows += [(sentence("heading.code"), short_code(result.digest)), (sentence("heading.source"), origin)]
+        rows += [(sentence("heading.uid"), result.uid), (sentence("heading.source"), origin)]
         headings = [sentence(code) for code in ("heading.field", "heading.value")]
         self.words.show_texts(headings, rows, numbers=range(0))
         self.leaf_rows.show_texts(leaves(whole))
@@ -239,7 +238,7 @@ def _texts(result: ImportedResult) -> tuple[str, ...]:
         cell_text(summary, "value"),
         verdict_title(summary.verdict),
         engine_name(summary.engine, summary.engine_version),
-        short_code(result.digest),
+        result.uid,
         local_time(result.imported_at),
         result.source,
     )

@@ -11,6 +11,7 @@ from app.core.records import Plan, PlanPlace
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.core.storage.recording import RunWriter, begin_run
+from tests.core.storage.storing import set_fields
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -61,7 +62,6 @@ def store_point(
         values |= {"value": outcome, "value_low": 0.98 * outcome, "value_high": 1.02 * outcome}
         values |= {"confidence_pct": 95.0}
         values |= {"step_median_s": outcome / math.ceil((workload.samples_per_epoch or 1_000) / spec.batch_size)}
-    for name, value in values.items():
-        stored = value(spec) if callable(value) else value
-        database.connection.execute(f"UPDATE runs SET {name} = ? WHERE id = ?", (stored, run_id))
+    fields = {name: value(spec) if callable(value) else value for name, value in values.items()}
+    set_fields(database, f"id = {run_id}", **fields)
     return run_id

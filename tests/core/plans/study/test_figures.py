@@ -22,6 +22,7 @@ from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.gui.charts.figure_scale import value_axis, x_axis
 from tests.core.plans.study.storing_studies import Store
+from tests.core.storage.storing import set_fields
 from tests.saying import said
 from tests.sure import only
 from workloads import CATALOGUE
@@ -116,8 +117,7 @@ def test_a_study_without_a_result_has_no_picture(runner: Runner, stored: Store) 
 
 def test_formulas_in_names_are_not_run(runner: Runner, stored: Store, database: Database) -> None:
     result = stored(plan_preset("batch", runner), lambda _: "crashed")
-    with database.transaction() as connection:
-        connection.execute("UPDATE runs SET error_said = '=cmd()'")
+    set_fields(database, error_said={"code": "verdict.as_stored", "arguments": {"text": "=cmd()"}})
     lines = "".join(plan_lines(StudyReport(load_study(database, result.group.id)).export(), "csv"))
     assert "'=cmd()" in lines
     assert ",=cmd()" not in lines

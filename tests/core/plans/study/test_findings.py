@@ -26,6 +26,7 @@ from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from tests.conftest import pretend_installed
 from tests.core.plans.study.storing_studies import Outcome, Store, store_study
+from tests.core.storage.storing import set_fields
 from tests.saying import said
 from tests.sure import only, sure
 from workloads import CATALOGUE
@@ -87,8 +88,7 @@ def test_a_batch_that_spills_does_not_fit(database: Database, machine: Machine, 
     assert said("studies.batch_best", batch="1,024").is_in(findings(result)[0])
     for run in result.group.runs:
         if run.batch_size >= 512:
-            reasons = ("other_load memory_spilled", run.id)
-            database.connection.execute("UPDATE runs SET reasons = ? WHERE id = ?", reasons)
+            set_fields(database, f"id = {run.id}", reasons="other_load memory_spilled")
     lines = findings(load_study(database, result.group.id))
     assert said("studies.batch_best", batch="256").is_in(lines[0])
     assert said("studies.batch_fits", fits="256", full="512").is_in(lines)
@@ -134,9 +134,8 @@ def power_study(stored: Store, with_card: Runner, database: Database, speeds: di
     result = stored(plan, outcome, device="gpu:0", device_name="NVIDIA GeForce RTX 3090")
     for planned, run in zip(plan.runs(), sorted(result.group.runs, key=lambda run: run.id), strict=True):
         limit_w = int(planned.spec.settings["power_limit_w"])
-        values = (SPEEDS[limit_w][1], limit_w, 370.0, run.id)
-        sql = "UPDATE runs SET work_per_j = ?, power_limit_w = ?, power_default_w = ? WHERE id = ?"
-        database.connection.execute(sql, values)
+        limits = {"power_limit_w": limit_w, "power_default_w": 370.0}
+        set_fields(database, f"id = {run.id}", work_per_j=SPEEDS[limit_w][1], **limits)
     return load_study(database, result.group.id)
 
 

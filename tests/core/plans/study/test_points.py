@@ -161,7 +161,7 @@ def test_other_groups_and_damaged_plans_are_no_studies(stored: Store, database: 
     good = stored(plan_preset("batch", runner), seconds)
     bad = stored(plan_preset("batch", runner), seconds)
     with database.transaction() as connection:
-        connection.execute("UPDATE groups SET plan = 'nonsense' WHERE id = ?", (bad.group.id,))
+        connection.execute("UPDATE plans SET plan = 'nonsense' WHERE id = ?", (bad.group.id,))
     assert [each.group.id for each in list_studies(database)] == [good.group.id]
     with pytest.raises(UsageError, match=said("studies.no_study", group_id=bad.group.id).pattern):
         load_study(database, bad.group.id)

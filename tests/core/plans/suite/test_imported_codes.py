@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 
 from app.core.exchange.importing import Outcome, import_text
@@ -14,21 +13,17 @@ from app.core.plans.suite.short_form import suite_form
 from app.core.plans.suite.stored import load_suite
 from app.core.records import Plan, Suite
 from app.core.report.formats.result_document import results_of
-from app.core.result_file.canonical import sealed
-from app.core.result_file.short_form import short_form
+from app.core.result_file.short_form import is_of_code, short_form
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
-from app.core.storage.imported_results import add_results, list_results, remove_result
+from app.core.storage.imported_results import list_results, remove_result
+from app.core.storage.runs import delete_runs
 from tests.core.plans.suite.conftest import Send, Store
+from tests.core.storage.storing import set_fields
+from tests.saying import said
 from tests.sure import sure
 
 SPEEDS = {part.workload: 1.0123456789 + number / 7 for number, part in enumerate(SUITE_1.parts)}
-PLACES = {
-    "value": "statistics",
-    "cpu_name": "machine",
-    "engine_version": "environment",
-    "device": "environment",
-}
 CARD = {"device": "gpu:0", "device_name": "NVIDIA GeForce RTX 5070", "settings": "tf32=off"}
 
 
@@ -41,9 +36,8 @@ def result(store: Store, request: pytest.FixtureRequest, database: Database) -> 
     plan = Plan(kind="suite", specs=specs, rounds=2, suite=Suite(number=1))
     columns: dict[str, Any] = CARD if on_card else {}
     group_id = store(plan, SPEEDS, engine_version="2.21.0", data_source="synthetic", **columns).group.id
-    database.connection.execute(
-        "UPDATE runs SET value = value * 1.01, value_low = value_low * 1.01, value_high = value_high * 1.01"
-        " WHERE id > 8"
+    set_fields(
+        database, "id > 8", **dict.fromkeys(("value", "value_low", "value_high"), lambda value: value * 1.01)
     )
     return load_suite(database, group_id)
 
@@ -95,10 +89,11 @@ def test_after_the_file_the_code_is_nothing_new(elsewhere: Database, result: Sui
 
 def test_ones_own_suite_is_recognised(database: Database, result: SuiteResult) -> None:
     added = type_in(database, result).added
-    assert (added.imported, list(added.own_runs)) == ((), sorted(ids(result)))
+    assert (added.imported, sorted(added.own_runs)) == ((), sorted(ids(result)))
     assert imported_scores(database) == []
-    database.connection.execute("UPDATE runs SET value = value * 1.001 WHERE workload = 'matmul'")
-    assert len(type_in(database, result).added.imported) == 16, "another suite, of which one test differs"
+    delete_runs(database, ids(result)[:1])
+    added = type_in(database, result).added
+    assert (added.imported, sorted(added.own_runs)) == ((), sorted(ids(result)[1:]))
 
 
 @pytest.mark.parametrize("first", ["file", "code"])
@@ -111,23 +106,23 @@ def test_a_suite_of_which_a_result_was_removed_is_still_one(
         type_in(elsewhere, result)
     remove_result(elsewhere, list_results(elsewhere)[0].id)
     added = type_in(elsewhere, result).added
-    if first == "file":
-        assert len(added.duplicates) == 15
-    else:
-        assert len(added.upgraded) == len(list_results(elsewhere)) == 16
+    assert len(added.duplicates) == 15
+    if first == "code":
+        assert (len(added.imported), len(list_results(elsewhere))) == (1, 16)
         remove_result(elsewhere, list_results(elsewhere)[0].id)
         send(ids(result), "suite.json")
         assert [each.source for each in list_results(elsewhere)] == ["suite.json"] * 16
     assert len(imported_scores(elsewhere)) == 1
 
 
-def test_the_code_after_the_second_round_takes_the_place_of_the_first_ones(
+def test_the_code_after_the_second_round_adds_to_the_first_ones(
     database: Database, elsewhere: Database, result: SuiteResult
 ) -> None:
-    database.connection.execute("UPDATE runs SET status = 'interrupted' WHERE id > 8")
+    set_fields(database, "id > 8", status="interrupted")
     after_one = load_suite(database, result.group.id)
     assert len(type_in(elsewhere, after_one).added.imported) == 8
-    assert len(type_in(elsewhere, result).added.upgraded) == 16
+    added = type_in(elsewhere, result).added
+    assert (len(added.duplicates), len(added.imported)) == (8, 8)
     assert only_score(elsewhere).score.points == pytest.approx(sure(result.total).points, rel=1e-5)
     assert len(type_in(elsewhere, after_one).added.duplicates) == 8
 
@@ -139,38 +134,27 @@ def test_a_single_run_that_came_before_neither_spoils_the_score_nor_stays_twice(
     if short_form(whole):
         import_text(elsewhere, short_form(whole))
     send(ids(result)[3:4], "run.json")
-    assert len(type_in(elsewhere, result).added.imported) == 16
+    type_in(elsewhere, result)
     assert only_score(elsewhere).score.points == pytest.approx(sure(result.total).points, rel=1e-5)
     send(ids(result), "suite.json")
-    assert [each.source for each in list_results(elsewhere)] == ["suite.json"] * 16
+    assert len(list_results(elsewhere)) == 16
+    assert not any(is_of_code(each.summary.app_version) for each in list_results(elsewhere))
     assert only_score(elsewhere).score == result.total
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"value": 1.0001}, {"cpu_name": "Another"}, {"engine_version": "2.20.0"}, {"device": "gpu:1"}],
-    ids=lambda each: next(iter(each)),
-)
-def test_another_computer_or_another_result_is_another_suite(
-    database: Database, elsewhere: Database, result: SuiteResult, changes: dict[str, Any]
+@pytest.mark.parametrize("first", ["file", "code"])
+def test_another_result_of_the_same_plan_is_refused(
+    database: Database, elsewhere: Database, result: SuiteResult, send: Send, first: str
 ) -> None:
-    type_in(elsewhere, result)
-    others = []
-    for each in results_of(database, ids(result)):
-        value = each.statistics.value * changes.get("value", 1)
-        sections = {"statistics": {"value": value}, "machine": {}, "environment": {}}
-        for section, names in (("machine", ("cpu_name",)), ("environment", ("engine_version", "device"))):
-            sections[section] = {name: changes[name] for name in names if name in changes}
-        parts = {
-            section: msgspec.structs.replace(getattr(each, section), **fields)
-            for section, fields in sections.items()
-        }
-        others.append(sealed(msgspec.structs.replace(each, **parts)))
-    assert len(add_results(elsewhere, others, "others.json").imported) == 16
-    assert len(list_results(elsewhere)) == 32
-    elsewhere.connection.execute("DELETE FROM imported_results")
-    add_results(elsewhere, others, "others.json")
-    assert len(type_in(elsewhere, result).added.imported) == 16
+    if first == "file":
+        send(ids(result), "suite.json")
+    else:
+        type_in(elsewhere, result)
+    set_fields(database, value=lambda value: value * 1.0001)
+    outcome = import_text(elsewhere, suite_form(load_suite(database, result.group.id)))
+    assert outcome.refusal is not None
+    assert said("exchange.other_content").is_in(str(outcome.refusal))
+    assert len(list_results(elsewhere)) == 16
 
 
 def test_rounds_that_are_the_same_are_still_two(elsewhere: Database, plan: Plan, store: Store, send: Send) -> None:
@@ -185,7 +169,8 @@ def test_one_run_of_a_suite_does_not_take_its_place(elsewhere: Database, result:
     type_in(elsewhere, result)
     send(ids(result)[:1], "run.json")
     send(ids(result)[1:8], "seven.json")
-    assert len(list_results(elsewhere)) == 24
+    assert [each.source for each in list_results(elsewhere)][-8:] == [*["seven.json"] * 7, "run.json"]
+    assert len(list_results(elsewhere)) == 16
     assert only_score(elsewhere).score.points == pytest.approx(sure(result.total).points, rel=1e-5)
 
 

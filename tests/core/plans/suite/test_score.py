@@ -32,14 +32,16 @@ from app.core.storage.groups import specs_of
 from app.core.titles import workload_title
 from tests.core.plans.study.storing_studies import store_point
 from tests.core.plans.suite.conftest import Send, Store
+from tests.core.storage.storing import set_fields
 from tests.saying import Saying, said
 from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
-SLOWER_ROUND = """UPDATE runs
-                  SET value = value * 1.05, value_low = value_low * 1.05, value_high = value_high * 1.05
-                  WHERE id > 8 AND metric LIKE 'seconds%'"""
+
+def slow_the_second_round(database: Database) -> None:
+    where = "id > 8 AND json_extract(summary, '$.metric') LIKE 'seconds%'"
+    set_fields(database, where, **dict.fromkeys(("value", "value_low", "value_high"), lambda value: value * 1.05))
 
 
 @pytest.fixture
@@ -119,9 +121,7 @@ def test_a_part_that_failed_gives_no_score_and_is_run_again(
 
 def test_an_invalid_part_gives_no_points_and_is_run_again(database: Database, plan: Plan, store: Store) -> None:
     group_id = store(plan).group.id
-    database.connection.execute(
-        "UPDATE runs SET verdict = 'invalid', reasons = 'suspended' WHERE workload = 'mnist_mlp'"
-    )
+    set_fields(database, "workload = 'mnist_mlp'", verdict="invalid", reasons="suspended")
     result = load_suite(database, group_id)
     assert result.total is None
     assert [each.spec.workload for each in result.left] == ["mnist_mlp"] * 2
@@ -134,9 +134,7 @@ def test_an_invalid_part_gives_no_points_and_is_run_again(database: Database, pl
 
 def test_the_verdict_is_the_worst_of_the_parts_and_names_it(database: Database, plan: Plan, store: Store) -> None:
     group_id = store(plan).group.id
-    database.connection.execute(
-        "UPDATE runs SET verdict = 'caution', reasons = 'other_load' WHERE workload = 'matmul'"
-    )
+    set_fields(database, "workload = 'matmul'", verdict="caution", reasons="other_load")
     result = load_suite(database, group_id)
     assert result.verdict == "caution"
     reason = sentence("plain.other_load")
@@ -150,7 +148,7 @@ def test_a_score_with_a_wide_interval_is_no_better_than_a_caution(
 ) -> None:
     group_id = store(plan).group.id
     assert load_suite(database, group_id).verdict == "valid"
-    database.connection.execute(SLOWER_ROUND)
+    slow_the_second_round(database)
     result = load_suite(database, group_id)
     assert (result.verdict, result.is_wide) == ("caution", True)
     assert {part.verdict for part in result.parts} == {"valid"}
@@ -172,7 +170,7 @@ def test_a_run_in_another_unit_or_of_another_version_or_invalid_has_no_points(
     database: Database, plan: Plan, store: Store, column: str, value: object
 ) -> None:
     group_id = store(plan).group.id
-    database.connection.execute(f"UPDATE runs SET {column} = ? WHERE workload = 'mnist_mlp'", (value,))
+    set_fields(database, "workload = 'mnist_mlp'", **{column: value})
     assert load_suite(database, group_id).total is None
 
 
@@ -204,7 +202,7 @@ def test_the_list_leaves_out_suites_of_other_versions_and_damaged_ones(
     database: Database, plan: Plan, store: Store, number: object
 ) -> None:
     first, second = store(plan).group.id, store(plan).group.id
-    sql = "UPDATE groups SET plan = json_set(plan, '$.suite.number', ?) WHERE id = ?"
+    sql = "UPDATE plans SET plan = json_set(plan, '$.suite.number', ?) WHERE id = ?"
     database.connection.execute(sql, (number, first))
     with pytest.raises(UsageError):
         load_suite(database, first)
@@ -245,9 +243,9 @@ def test_one_part_that_names_the_shared_host_speaks_for_all_on_its_cpus(
     database: Database, plan: Plan, store: Store, device: str, is_narrower: bool
 ) -> None:
     uncertain = store(plan, reasons="interval_wide", verdict="caution", device=device)
-    database.connection.execute("UPDATE runs SET value = value * 1.05 WHERE id > 8")
+    set_fields(database, "id > 8", value=lambda value: value * 1.05)
     before = sure(load_suite(database, uncertain.group.id).mean("prediction"))
-    database.connection.execute("UPDATE runs SET reasons = 'shared_host' WHERE workload = 'matmul'")
+    set_fields(database, "workload = 'matmul'", reasons="shared_host")
     after = sure(load_suite(database, uncertain.group.id).mean("prediction"))
     assert (sure(after.high) < sure(before.high)) == is_narrower
 
@@ -279,7 +277,7 @@ def test_a_wide_score_is_a_caution_elsewhere_too(
     database: Database, elsewhere: Database, plan: Plan, store: Store, send: Send
 ) -> None:
     group_id = store(plan, engine_version="2.21.0", data_source="synthetic").group.id
-    database.connection.execute(SLOWER_ROUND)
+    slow_the_second_round(database)
     result = load_suite(database, group_id)
     assert (result.is_wide, result.verdict) == (True, "caution")
     assert {part.verdict for part in result.parts} == {"valid"}
@@ -305,13 +303,15 @@ def test_scores_of_an_older_suite_stay_when_a_newer_one_comes(
     assert [each.definition.number for each in list_suites(database)] == [1]
 
 
-def test_seven_parts_are_no_score_nor_are_eight_of_two_files(
+def test_seven_parts_are_no_score_nor_are_eight_of_two_plans(
     elsewhere: Database, plan: Plan, store: Store, send: Send
 ) -> None:
-    ids = [run.id for run in store(plan, data_source="synthetic").runs]
-    send(ids[:14], "seven.json")
-    send(ids[14:], "one.json")
+    first, second = ([run.id for run in store(plan, data_source="synthetic").runs] for _ in range(2))
+    send(first[:14], "seven.json")
+    send(second[14:], "one.json")
     assert imported_scores(elsewhere) == []
+    send(first[14:], "the eighth.json")
+    assert len(imported_scores(elsewhere)) == 1
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_a_part_that_was_run_otherwise_is_none(
     database: Database, elsewhere: Database, plan: Plan, store: Store, send: Send, column: str, value: object
 ) -> None:
     result = store(plan, data_source="synthetic", engine_version="2.21.0")
-    database.connection.execute(f"UPDATE runs SET {column} = ? WHERE workload = 'resnet_56'", (value,))
+    set_fields(database, "workload = 'resnet_56'", **{column: value})
     send([run.id for run in result.runs], "suite.json")
     assert imported_scores(elsewhere) == []
 

@@ -58,7 +58,7 @@ def suite(speeds: list[tuple[float, ...]], **columns: Any) -> SuiteResult:
         values = [part.reference * speed if is_rate else part.reference / speed for speed in rounds]
         runs = [replace(base, **like, value=value, value_low=None, value_high=None) for value in values]
         parts.append(sure(scored_part(part, runs, len(runs))))
-    group = Group(id=1, created_at="", plan=Plan(kind="suite", specs=()), runs=())
+    group = Group(id=1, uid="abcdefghij", created_at="", plan=Plan(kind="suite", specs=()), runs=())
     return SuiteResult(group, SUITE_1, tuple(parts))
 
 
@@ -86,7 +86,7 @@ def test_the_points_are_those_of_the_picture(
     form = suite_form(result)
     assert set(form) <= ALPHANUMERIC
     assert len(form) <= LETTERS_LIMIT
-    database.connection.execute("DELETE FROM imported_results")
+    database.connection.execute("DELETE FROM imported")
     outcome = import_text(database, form)
     assert outcome.count == len(result.runs)
     (score,) = imported_scores(database)
@@ -108,7 +108,8 @@ def suite_of(results: tuple[Any, ...]) -> SuiteResult:
         sure(scored_part(part, [run for run in runs if run.workload == part.workload], SUITE_1.rounds))
         for part in SUITE_1.parts
     ]
-    return replace(even(), parts=tuple(parts))
+    plan_uid = sure(results[0].plan_uid)
+    return replace(even(), parts=tuple(parts), group=replace(even().group, uid=plan_uid))
 
 
 @pytest.mark.parametrize("columns", [{}, CARD], ids=["cpu", "card"])
@@ -215,7 +216,7 @@ WRONG, ALONE, UNKNOWN = "short_form.wrong_letter", "short_form.suite_alone", "sh
         (SUITE_TEXT.replace("CPU", "CPÜ"), WRONG),
         (SUITE_TEXT + "1" * 10_000, WRONG),
         (f"{MARK}:{KIND}:1:" + "A:" * 5_000, WRONG),
-        (with_field(6, "A" * 290), WRONG),
+        (with_field(7, "A" * 290), WRONG),
         (f"{SUITE_TEXT} {SUITE_TEXT}", ALONE),
         (f"{SUITE_TEXT} {RUN_TEXT}", ALONE),
         (f"{RUN_TEXT}\n{SUITE_TEXT}", ALONE),
@@ -223,14 +224,15 @@ WRONG, ALONE, UNKNOWN = "short_form.wrong_letter", "short_form.suite_alone", "sh
         (f"{SUITE_TEXT} " * 100, ALONE),
         *((with_field(2, number), "short_form.other_suite") for number in ("2", "0", "999999")),
         *((with_field(2, number), UNKNOWN) for number in ("", "-1", "NAN", "1.5", "9" * 50)),
-        *((with_field(3, engine), UNKNOWN) for engine in ("", "A B", "X" * 100)),
-        *((with_field(5, device), UNKNOWN) for device in ("$", "A B")),
-        *((with_field(8, value), UNKNOWN) for value in ("", "V", "VNAN", "VINF", "V1E999", "V" + "9" * 40, "V0")),
+        *((with_field(3, uid), UNKNOWN) for uid in ("", "ABC", "ABCDEFGHI1")),
+        *((with_field(4, engine), UNKNOWN) for engine in ("", "A B", "X" * 100)),
+        *((with_field(6, device), UNKNOWN) for device in ("$", "A B")),
+        *((with_field(9, value), UNKNOWN) for value in ("", "V", "VNAN", "VINF", "V1E999", "V" + "9" * 40, "V0")),
         *(
-            (with_field(8, value), UNKNOWN)
+            (with_field(9, value), UNKNOWN)
             for value in ("V-1", "V1E-300", "V1/", "V1/2/3", "I45", "45", "VX", "V1/NAN")
         ),
-        (with_field(8, "V1:V2"), UNKNOWN),
+        (with_field(9, "V1:V2"), UNKNOWN),
     ],
     ids=lambda each: each[:40] if isinstance(each, str) else "",
 )

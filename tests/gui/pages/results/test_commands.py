@@ -20,7 +20,7 @@ from app.core.titles import workload_title
 from app.gui.pages.compare.page import ComparePage
 from app.gui.pages.results.page import ResultsPage
 from app.gui.run.share_dialog import ShareDialog
-from tests.core.storage.storing import store
+from tests.core.storage.storing import set_fields, store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, found, press_key, save_to, select, type_comment
 from tests.gui.run.test_runs import NO, YES, answer
@@ -243,9 +243,7 @@ def test_run_again_fills_the_setup_and_starts_the_same_run(driver: Driver) -> No
 def test_run_again_says_why_it_can_not(driver: Driver, page: ResultsPage, machine: Machine) -> None:
     with Database(driver.services.paths.database) as database:
         gone = store(database, machine, 1.0, 1.0)
-        database.connection.execute(
-            "UPDATE runs SET spec = json_set(spec, '$.workload', 'gone') WHERE id = ?", (gone,)
-        )
+        set_fields(database, f"id = {gone}", spec={"workload": "gone"})
         damaged = store(database, machine, 1.0, 1.0, columns={"spec": "[1,"})
         card = store(database, machine, 1.0, 1.0, device="gpu:7")
         real = store(database, machine, 1.0, 1.0, data="real")

@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from app.core.messages import sentence
 from app.core.records import Plan
 from app.core.report.card import ShareCard
+from app.core.result_file.short_form import MARK
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.core.titles import workload_title
@@ -18,7 +19,7 @@ from app.gui.pages.results.group_detail import GroupDetail
 from app.gui.pages.results.page import ResultsPage
 from app.gui.run import share_picture
 from app.gui.style.tokens import Tokens
-from tests.core.storage.storing import in_database, store
+from tests.core.storage.storing import in_database, set_fields, store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, found, press_key, save_to
 from tests.saying import said
@@ -68,7 +69,7 @@ def page(driver: Driver, machine: Machine) -> ResultsPage:
             30.5,
         )
         store(database, machine, 61.0, 60.0, 60.0)
-        database.connection.execute("UPDATE runs SET verdict = 'caution' WHERE id = 4")
+        set_fields(database, "id = 4", verdict="caution")
     return driver.open_results()
 
 
@@ -270,7 +271,7 @@ def test_every_kind_of_group_has_a_picture(
 
     def paint(card: ShareCard, _: Tokens) -> QImage:
         drawn.append((card.headline, card.badge))
-        codes.append(card.short_form.count("EPOCHMARK1:"))
+        codes.append(card.short_form.count(f"{MARK}:"))
         return QImage(1, 1, QImage.Format.Format_RGB32)
 
     monkeypatch.setattr(share_picture, "paint_share_picture", paint)

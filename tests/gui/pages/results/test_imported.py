@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtWidgets import QHeaderView
 
 from app.core.messages import sentence
+from app.core.result_file.identity import uid_of
 from app.core.storage.database import Database
 from app.core.storage.imported_results import add_results, list_results
 from app.gui.pages.results.page import ResultsPage
@@ -65,7 +66,7 @@ def test_without_any_there_is_nothing_to_choose(driver: Driver, page: ResultsPag
     page.refresh()
     driver.until(page.filters.source.isVisible)
     with Database(driver.services.paths.database) as database:
-        database.connection.execute("DELETE FROM imported_results")
+        database.connection.execute("DELETE FROM imported")
     page.refresh()
     driver.until(lambda: not page.filters.source.isVisible())
     in_database(driver.services.paths.database, add_results, golden(), "lab.json")
@@ -75,7 +76,7 @@ def test_without_any_there_is_nothing_to_choose(driver: Driver, page: ResultsPag
 
 def test_filters_hold_for_them_too(driver: Driver, page: ResultsPage) -> None:
     choose(driver, page, "imported")
-    page.filters.search.setText("67d0 lab")
+    page.filters.search.setText(f"{uid_of(golden()[2])[:6]} lab")
     driver.until(lambda: shown(page) == ["mnist_mlp"])
     page.filters.search.setText("nowhere")
     driver.until(lambda: shown(page) == [] and page.imported.nothing.isVisible())
@@ -96,7 +97,7 @@ def test_one_is_shown_with_all_that_is_kept_and_removed(driver: Driver, page: Re
     ]
     words = dict(zip(cells[::2], cells[1::2], strict=True))
     assert words["CPU"] == "AMD EPYC"
-    assert words[sentence("heading.code")] == "67D0-963F"
+    assert words[sentence("heading.uid")] == uid_of(golden()[2])
     assert said("imports_page.origin", file="lab.json").begins(words[sentence("heading.source")])
     fields = {texts[0]: texts[1] for texts in detail.leaf_rows.texts}
     result = golden()[2]
@@ -118,7 +119,7 @@ def test_what_is_imported_meanwhile_appears(driver: Driver, page: ResultsPage) -
     driver.until(lambda: len(shown(page)) == 4)
     with Database(driver.services.paths.database) as database:
         for result in list_results(database):
-            database.connection.execute("DELETE FROM imported_results WHERE id = ?", (result.id,))
+            database.connection.execute("DELETE FROM imported WHERE id = ?", (result.id,))
     driver.window.imports.changed.emit("mnist_mlp")
     driver.until(lambda: shown(page) == [])
 

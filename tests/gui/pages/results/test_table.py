@@ -29,7 +29,7 @@ from app.gui.pages.results.columns import ALWAYS, COLUMNS, COMMENT, DEFAULT, KEY
 from app.gui.pages.results.model import RunsModel
 from app.gui.pages.results.page import ResultsPage
 from app.gui.pages.results.table import RunsTable
-from tests.core.storage.storing import in_database, store
+from tests.core.storage.storing import in_database, set_fields, store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, found, press_key, select, store_another, type_comment
 from tests.saying import said
@@ -138,7 +138,7 @@ def open_with(driver: Driver, machine: Machine, *workloads: str) -> ResultsPage:
         for workload in workloads:
             columns = {"verdict": "caution", "preset": "sustained"}
             run_id = store(database, machine, 61.0, 60.0, workload=workload, columns=columns)
-            database.connection.execute("UPDATE runs SET value = 8888.8, basis = 'estimate'")
+            set_fields(database, value=8888.8, basis="estimate")
             set_comment(database, run_id, "a name that is much too long for any column " * 4)
     return driver.open_results()
 

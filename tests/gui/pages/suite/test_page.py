@@ -22,6 +22,7 @@ from app.gui.charts import figure
 from app.gui.pages.suite.page import SuitePage
 from app.gui.run.plan_page import PlanPage
 from tests.core.plans.study.storing_studies import Outcome, store_point
+from tests.core.storage.storing import set_fields
 from tests.gui.clipped import steering
 from tests.gui.driving import Driver
 from tests.saying import said
@@ -122,7 +123,7 @@ def test_a_device_whose_name_turns_texts_around_or_never_ends_is_shown_safely(
 def test_a_friends_score_stands_beside_ones_own(driver: Driver, machine: Machine, tmp_path: Path) -> None:
     theirs, file = store(driver, machine), tmp_path / "friend.json"
     with Database(driver.services.paths.database) as database:
-        database.connection.execute("UPDATE runs SET data_source = 'synthetic'")
+        set_fields(database, data_source="synthetic")
         file.write_bytes(enclosed_file(database, [run.id for run in load_suite(database, theirs).runs]))
         database.connection.execute("DELETE FROM runs")
         (outcome,) = import_files(database, [file])

@@ -1,9 +1,11 @@
-"""Decodes stored rows. Unreadable parts are omitted and reported; they don't affect other rows."""
+"""Reads and writes stored documents and rows. Unreadable parts are omitted and reported."""
 
 import dataclasses
+import hashlib
+import json
 import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
@@ -11,7 +13,7 @@ import msgspec
 
 from app.core.messages import Message, sentence
 from app.core.messages import text as text_of
-from app.core.records import DAMAGED, RUN_COLUMNS, RunSummary
+from app.core.records import DAMAGED, RunSummary
 from app.core.verdict.notes import damaged
 from workloads.protocol import events, typed
 from workloads.protocol.machine import UNKNOWN_MACHINE, Machine
@@ -22,11 +24,19 @@ from workloads.protocol.telemetry import Telemetry
 DAMAGED_CODE = "damaged_record"
 # Tables with the details of a run, and the columns that define their order.
 TABLES = {"epochs": "idx", "step_blocks": "seq", "metrics": "key", "warnings": "seq", "samples": "rowid"}
-_ERROR = RUN_COLUMNS.index("error_message")
+# Fields of a summary that are columns, because they never change or aren't of the run alone.
+_IN_COLUMNS = ("id", "uid", "group_id")
 # Replacements for unreadable values of required fields. Other fields become 0 or "n/a".
 _STAND_INS = {"epochs": 1, "steps_per_epoch": 1, "batch_size": 1, "jit": False, "metric": "seconds_per_epoch_s"}
+# Fields of a summary that come from the computer's record.
+MACHINE_FIELDS = ("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "virtual_machine")
+# Must not change, because a computer's runs are found by the values of these fields.
+_MACHINE_STAYS = (
+    *("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "architecture"),
+    *("python_version", "virtual_machine", "virtualization"),
+)
+_GPU_STAYS = ("name", "vendor", "memory_bytes", "driver", "compute_capability", "source")
 _INFINITE = (math.inf, -math.inf)
-_BOOLEANS = ("jit", "virtual_machine", "on_battery")
 _Record = TypeVar("_Record")
 _UNKNOWN = dataclasses.asdict(UNKNOWN_MACHINE)
 
@@ -38,14 +48,50 @@ class _Parameters(msgspec.Struct):
     parameters: dict[str, bool | int | float | str] = {}
 
 
-# Types of the cells that contain an event.
-ENVIRONMENT, DATASET, MODEL = events.Environment, events.Dataset, events.Model
-
-
 class _WithGpus(msgspec.Struct):
     """The part of a computer's record or telemetry that must be valid. The rest is checked where it is used."""
 
     gpus: list[dict[str, Any]] = []
+
+
+def storable(value: Any) -> Any:
+    """Return plain values with invalid Unicode in their texts, as in a file name, replaced by "?"."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {storable(name): storable(part) for name, part in value.items()}
+    return [storable(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def as_json(value: object) -> str:
+    return msgspec.json.encode(storable(msgspec.to_builtins(value))).decode()
+
+
+def summary_text(summary: RunSummary) -> str:
+    """Return the document of a summary. None is omitted, and what columns contain."""
+    plain: dict[str, Any] = msgspec.to_builtins(summary)
+    return as_json({name: plain[name] for name in plain if plain[name] is not None and name not in _IN_COLUMNS})
+
+
+def change(document: str, run_id: int, values: Mapping[str, object]) -> tuple[str, Sequence[Any]]:
+    """Return the statement that sets fields of a run's "summary" or "record". Other fields stay, known or not."""
+    paths = "".join(f", '$.{name}', json(?)" for name in values)
+    sql = f"UPDATE runs SET {document} = json_set({document}{paths}) WHERE id = ?"  # noqa: S608 - our own names
+    return sql, (*map(as_json, values.values()), run_id)
+
+
+def machine_key(machine: Machine) -> str:
+    """Return the identity of a computer: the digest of the values that don't change between runs."""
+    plain: dict[str, Any] = msgspec.to_builtins(machine)
+    stays = {name: plain[name] for name in _MACHINE_STAYS}
+    stays["gpus"] = [
+        {name: gpu[name] for name in _GPU_STAYS} for gpu in plain["gpus"] if gpu["source"] in ("nvml", "gputil")
+    ]
+    return key_of(json.dumps(stays, sort_keys=True))
+
+
+def key_of(machine: str) -> str:
+    return hashlib.sha256(machine.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def stored_rows(connection: sqlite3.Connection, table: str, run_id: int) -> Iterator[dict[str, Any]]:
@@ -57,74 +103,72 @@ def stored_rows(connection: sqlite3.Connection, table: str, run_id: int) -> Iter
         yield values
 
 
-def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSummary:
-    """Convert the row of a run to a record. The values may be of any type.
+def read_summary(
+    run_id: int, uid: object, plan_id: object, document: object, damage: list[str] | None = None
+) -> RunSummary:
+    """Return a run's summary from its columns. They may contain anything.
 
     Args:
-        row: Values in the order of RUN_COLUMNS, with the JSON of the message as `error_message`.
+        run_id: The run's id.
+        uid: Cell of the uid.
+        plan_id: Cell of the plan's id.
+        document: Cell of the summary.
         damage: List to which a clause is added for each unreadable part; None to discard the clauses. If there are
             unreadable parts, the record has the status "damaged", an error that lists them, and the verdict
             "invalid".
     """
-    values: dict[str, Any] = dict(zip(RUN_COLUMNS, row, strict=True))
-    values["error_message"] = _error_text(values["error_message"])
-    for name in _BOOLEANS:
-        if values[name] in (0, 1):
-            values[name] = bool(values[name])
+    text = document if isinstance(document, str) else ""
+    group_id = "null" if plan_id is None else plan_id
+    # Parsed at once with the columns, which is faster than adding them later.
     try:
-        return typed.convert(values, RunSummary)
-    except msgspec.ValidationError:
+        summary: RunSummary = _decoder().decode(f'{{"id":{run_id},"uid":"{uid}","group_id":{group_id},{text[1:]}')
+        return summary
+    except (msgspec.DecodeError, RecursionError, ValueError):  # ValueError: invalid Unicode
         pass
-    broken = [name for name, kind in _types().items() if not _fits(values[name], kind)]
+    parts: list[str] = []
+    plain = read_object(text, dict[str, Any], "", []) or {}
+    plain |= {"id": run_id, "uid": uid, "group_id": plan_id}
+    broken = [name for name, kind in _types().items() if not _fits(plain.get(name, _default(name)), kind)]
     for name in broken:
         optional = _fits(None, _types()[name])
-        values[name] = None if optional else _STAND_INS.get(name, 0 if _fits(0, _types()[name]) else "n/a")
-    part = f"its row ({', '.join(broken)})"
+        plain[name] = None if optional else _STAND_INS.get(name, 0 if _fits(0, _types()[name]) else "n/a")
+    parts.append(f"its summary ({', '.join(broken)})" if broken else "its summary")
     if damage is not None:
-        damage.append(part)
+        damage += parts
     return dataclasses.replace(
-        RunSummary(**values),
+        typed.convert(plain, RunSummary),
         status=DAMAGED,
         error_code=DAMAGED_CODE,
-        error_message=text_of(damaged([part])),
+        error_said=damaged(parts),
         verdict="invalid",
         reasons=DAMAGED_CODE,
     )
 
 
-def read_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the row of a run for export.
-
-    For speed, the row of a readable run without an error is returned unchanged.
-    """
-    try:
-        if row[_ERROR] is not None:
-            row = (*row[:_ERROR], _error_text(row[_ERROR]), *row[_ERROR + 1 :])
-        typed.convert(row, _row_type())
-    except msgspec.ValidationError:
-        summary = read_summary(row)
-        return summary.row
-    return row
+def _default(name: str) -> object:
+    """Return the value of a field that a document lacks; for a required one, a value of the wrong type."""
+    default = next(field.default for field in dataclasses.fields(RunSummary) if field.name == name)
+    return object() if default is dataclasses.MISSING else default
 
 
-def _error_text(cell: Any) -> Any:
-    """Return the sentence of a stored message. Other values are returned unchanged."""
-    said = read_message(cell)
-    return cell if said is None else text_of(said)
+def unknown_parts(plain: Mapping[str, Any], kind: Any) -> dict[str, Any]:
+    """Return the fields of a document that this version doesn't know."""
+    names = {*get_type_hints(kind), *_IN_COLUMNS}
+    return {name: value for name, value in plain.items() if name not in names}
 
 
-def read_event(text: object, kind: type[_Record], label: str, damage: list[str]) -> _Record | None:
-    """Parse a JSON cell as an event of the given type; None if it is empty or unreadable."""
-    plain = read_object(text, kind, label, damage)
-    return None if plain is None else typed.convert(plain, kind)
+def read_event(plain: object, kind: type[_Record], label: str, damage: list[str]) -> _Record | None:
+    """Convert a part of a record to an event; None if it is missing or unreadable."""
+    parts = read_object(plain, kind, label, damage)
+    return None if parts is None else typed.convert(parts, kind)
 
 
-def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict[str, Any] | None:
-    """Parse a JSON cell as a dictionary that matches `shape`; None if it is empty or unreadable."""
-    if text is None or text == "":
+def read_object(part: object, shape: Any, label: str, damage: list[str]) -> dict[str, Any] | None:
+    """Return JSON text or plain values as a dictionary that matches `shape`; None if empty or unreadable."""
+    if part is None or part == "":
         return None
     try:
-        plain: dict[str, Any] = typed.decode(_text(text), dict[str, Any])
+        plain = part if isinstance(part, dict) else typed.decode(_text(part), dict[str, Any])
         typed.convert(plain, shape)
     except (msgspec.DecodeError, TypeError):
         damage.append(label)
@@ -132,19 +176,19 @@ def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict
     return plain
 
 
-def read_spec(text: object, damage: list[str]) -> RunSpec:
+def read_spec(part: object, damage: list[str]) -> RunSpec:
     """Return the readable parts of a requested spec; if there are none, a spec without a workload."""
-    plain = read_object(text, _Parameters, "what was asked", damage) or {}
+    plain = read_object(part, _Parameters, "what was asked", damage) or {}
     if names := unknown_fields(plain, RunSpec):
         damage.append(f"what was asked ({', '.join(names)})")
     return decode_leniently(plain, RunSpec, workload="")
 
 
-def read_machine(text: object, damage: list[str]) -> Machine:
+def read_machine(part: object, damage: list[str]) -> Machine:
     """Return the readable parts of a computer's record."""
-    if text is None:  # the row is missing
+    if part is None:
         damage.append("the machine")
-    plain = read_object(text, _WithGpus, "the machine", damage) or {}
+    plain = read_object(part, _WithGpus, "the machine", damage) or {}
     gpus = [{"name": sentence("result.unknown_gpu"), "vendor": "unknown"} | gpu for gpu in plain.get("gpus", ())]
     return decode_leniently(plain | {"gpus": gpus}, Machine, **_UNKNOWN)
 
@@ -189,14 +233,6 @@ def read_warnings(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple
         return _convert({**row, "said": said, "message": text_of(said)}, events.Warn)
 
     return tuple(_read(rows, warning, "warnings", damage))
-
-
-def read_message(cell: object) -> Message | None:
-    """Return a stored message; None if there is none or it can't be read."""
-    try:
-        return None if cell is None else typed.decode(_text(cell), Message)
-    except (msgspec.DecodeError, TypeError):
-        return None
 
 
 def read_metrics(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> dict[str, float | None]:
@@ -244,7 +280,5 @@ def _types() -> dict[str, Any]:
 
 
 @cache
-def _row_type() -> type[msgspec.Struct]:
-    # SQLite has no booleans. A class is used because msgspec would inspect any other type again on each call.
-    kinds = [(name, int | None if name in _BOOLEANS else _types()[name]) for name in RUN_COLUMNS]
-    return msgspec.defstruct("_Row", kinds, array_like=True)
+def _decoder() -> Any:
+    return typed.decoder(RunSummary)
