@@ -203,8 +203,13 @@ def test_real_reviews_become_the_numbers_of_keras(tmp_path: Path) -> None:
 
 
 def test_the_checksum_is_of_the_reviews_one_a_line_in_the_order_of_their_numbers(tmp_path: Path) -> None:
-    few = {name.replace("/2_", "/10_"): content for name, content in MEMBERS.items()}
-    found = imdb.load(store(imdb, tmp_path, pack(tmp_path / FILE, dict(reversed(few.items())))))
+    numbers = (2, 9, 10)  # as text, they have another order
+    members = {
+        f"aclImdb/{place}/{number}_1.txt": text.encode()
+        for place, texts in TEXTS.items()
+        for number, text in zip(numbers, texts, strict=True)
+    }
+    found = imdb.load(store(imdb, tmp_path, pack(tmp_path / FILE, dict(reversed(members.items())))))
     lines = (
         "Bad, bad film.\nIt's a bad film\nso boring\n"
         "A GOOD film!\ngood 'good' good\nDas war schön …\n"

@@ -95,6 +95,7 @@ def test_another_text_is_refused(book: bytes, tmp_path: Path) -> None:
         book.replace(b"z", b"Y"),
         book[:-1] + b"@",
         book[:-2] + "é".encode(),
+        book.replace(b"a", "é".encode(), 1),
     ):
         with pytest.raises(UnofficialFileError, match=r"nietzsche\.txt"):
             stored(raw, tmp_path)
