@@ -111,8 +111,7 @@ def members(archive: Path, pattern: re.Pattern[str]) -> Iterator[tuple[re.Match[
     """Yield the files in a verified .tar.gz archive whose whole names match a pattern."""
     with tarfile.open(archive, "r|gz") as tar:
         for member in tar:
-            match, content = pattern.fullmatch(member.name), tar.extractfile(member)
-            if match and content:
+            if (match := pattern.fullmatch(member.name)) and (content := tar.extractfile(member)):
                 yield match, content.read()
 
 
