@@ -6,7 +6,7 @@ import sys
 from dataclasses import asdict
 
 from app.cli.layout import Column
-from app.cli.text import LiveLine, complain, in_line, say, say_json, say_table
+from app.cli.text import LiveLine, complain, say, say_json, say_table
 from app.core.datasets.install import (
     InstalledDataset,
     fetch_dataset,
@@ -14,7 +14,6 @@ from app.core.datasets.install import (
     list_datasets,
     remove_dataset,
 )
-from app.core.datasets.own_files import named
 from app.core.formats import format_file_size
 from app.core.messages import sentence
 from app.core.paths import Paths
@@ -76,11 +75,9 @@ def import_(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def remove(options: argparse.Namespace, paths: Paths) -> int:
-    removal = remove_dataset(paths, options.dataset, _Waiting(options.dataset))
-    code = "cli.dataset_removed" if removal.was_there else "cli.dataset_was_not_installed"
+    was_there = remove_dataset(paths, options.dataset, _Waiting(options.dataset))
+    code = "cli.dataset_removed" if was_there else "cli.dataset_was_not_installed"
     say(sentence(code, dataset=options.dataset))
-    if removal.kept:
-        say(sentence("cli.dataset_kept", folder=in_line(str(removal.folder)), names=named(removal.kept)))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Writes users' files safely: completely or not at all. Links are followed, and pipes are supported."""
+"""Reads regular files, and writes users' files completely or not at all. Links are followed."""
 
 import contextlib
 import errno
@@ -32,6 +32,25 @@ PATIENCE_S = 10.0
 _FILE_PATIENCE_S = 0.5
 _NAMES_AT_MOST = 10_000
 _BLOCK_BYTES = 1 << 16
+
+
+def read_regular(path: Path, limit_bytes: int) -> bytes:
+    """Read a regular file without ever blocking. Links are followed.
+
+    Raises:
+        OSError: The file can't be read, isn't a regular file, or exceeds the limit.
+    """
+
+    def open_at_once(name: str, flags: int) -> int:
+        return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+
+    _check_regular(path.stat(), path, limit_bytes)  # check first, because opening a device may have side effects
+    with open(path, "rb", opener=open_at_once) as file:
+        _check_regular(os.fstat(file.fileno()), path, limit_bytes)
+        content = file.read(limit_bytes + 1)
+    if len(content) > limit_bytes:
+        raise _too_large(path)
+    return content
 
 
 def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
@@ -120,6 +139,17 @@ def closing(source: Iterator[Row]) -> Iterator[Iterator[Row]]:
     finally:
         if isinstance(source, Generator):
             source.close()
+
+
+def _check_regular(status: os.stat_result, path: Path, limit_bytes: int) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    if status.st_size > limit_bytes:
+        raise _too_large(path)
+
+
+def _too_large(path: Path) -> OSError:
+    return OSError(errno.EFBIG, "it is too large", str(path))
 
 
 def _own_descriptor(path: Path) -> int | None:

@@ -11,10 +11,9 @@ from typing import Annotated, Literal
 import msgspec
 
 from app.core.errors import AppError
-from app.core.files import write_whole
+from app.core.files import read_regular, write_whole
 from app.core.messages import message, sentence
 from app.core.plain_text import one_line
-from workloads.datasets.regular_file import read_regular
 from workloads.protocol import typed
 
 _SIZE_LIMIT_BYTES = 1 << 20

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tests.archives import store
 from tests.mnist_digits import as_many_as_mnist
 from workloads.datasets import cifar10, fashion_mnist, mnist, nietzsche
 from workloads.datasets.source import Arrays, aligned_floats
@@ -26,12 +27,11 @@ def use_real_data(fashion: Path) -> None:
         fashion: The four files of Fashion-MNIST, packed.
     """
     with tempfile.TemporaryDirectory() as folder:
-        fashion_mnist.install({path.name: path for path in fashion.iterdir()}, Path(folder))
-        clothes = fashion_mnist.load(Path(folder))
-    fashion_mnist.load = lambda folder: clothes
-    mnist.load = lambda folder: as_many_as_mnist()
-    cifar10.load = lambda folder, *, scale=255.0: _coloured(clothes, scale)
-    nietzsche.load = lambda folder: _prose()
+        clothes = fashion_mnist.load(store(fashion_mnist, Path(folder), *fashion.iterdir()))
+    fashion_mnist.load = lambda file: clothes
+    mnist.load = lambda file: as_many_as_mnist()
+    cifar10.load = lambda file, *, scale=255.0: _coloured(clothes, scale)
+    nietzsche.load = lambda file: _prose()
 
 
 def _coloured(clothes: Arrays, scale: float) -> Arrays:

@@ -5,9 +5,13 @@ The files are identified by their unpacked contents, because Debian's package co
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from workloads.datasets import idx
-from workloads.datasets.source import Arrays, DatasetSource, SourceFile, stored
+from workloads.datasets import mnist
+from workloads.datasets.source import Arrays, DatasetSource, SourceFile
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _BASE = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
 _SIZES_BYTES = {
@@ -29,24 +33,22 @@ SOURCE = DatasetSource(
     citation="Xiao, Rasul and Vollgraf, Fashion-MNIST, 2017",
     licence="MIT",
 )
-STORED = stored(map(idx.stored_name, idx.SHAPES))
 _TWIN = 12
-is_installed = idx.is_installed
 
 
-def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Unpack and check the four files.
-
-    Raises:
-        HostileArchiveError: A file isn't the official one.
-    """
-    idx.install(files, folder, CONTENTS)
-
-
-def load(folder: Path | None) -> Arrays:
-    """Return float32 images in 0..1 of shape (n, 28, 28, 1) and int32 labels.
+def convert(files: Mapping[str, Path]) -> "dict[str, NDArray[Any]]":
+    """Return the images as bytes of shape (n, 28, 28), and the labels.
 
     Raises:
-        MissingDataError: The installed files can't be used.
+        UnofficialFileError: A file has other contents.
     """
-    return idx.load(folder, SOURCE.title, _TWIN)
+    return mnist.convert_idx(files, CONTENTS)
+
+
+def load(file: Path | None) -> Arrays:
+    """Return float32 images in 0..1 of shape (n, 28, 28, 1) and int32 labels; without a file, the twin's.
+
+    Raises:
+        DamagedDataError: The stored file can't be used.
+    """
+    return mnist.load_idx(file, _TWIN)

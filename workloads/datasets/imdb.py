@@ -7,16 +7,14 @@ a word's id is its frequency rank in the training reviews plus 3.
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from workloads.datasets import source, twins
-from workloads.datasets.archives import Limits, tar_members
-from workloads.datasets.source import DatasetSource, HostileArchiveError, MissingDataError, SourceFile
-from workloads.protocol.messages import message
+from workloads.datasets import twins
+from workloads.datasets.source import DatasetSource, Origin, SourceFile, members, stored
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,15 +34,10 @@ SOURCE = DatasetSource(
     citation="Maas et al., Learning Word Vectors for Sentiment Analysis, 2011",
     licence="none stated; research use with citation",
 )
-REVIEWS_PER_FILE = 12_500
 SPLITS, LABELS = ("train", "test"), ("neg", "pos")  # a label is an index into LABELS
-FILES = tuple(f"{split}-{label}.txt" for split in SPLITS for label in LABELS)
-STORED = source.stored(FILES)
 START, UNKNOWN, FIRST_WORD = 1, 2, 4
-MAX_REVIEW_BYTES = 1 << 17
-# These also cover the archive's 50,000 unlabelled reviews and tables of word counts.
-LIMITS = Limits(members=150_000, member_bytes=1 << 28, total_bytes=1 << 30)
-_MEMBER = re.compile(r"aclImdb/(train|test)/(neg|pos)/(\d{1,9})_(\d{1,2})\.txt", re.ASCII)
+_REVIEWS_PER_SPLIT = 25_000
+_MEMBER = re.compile(r"aclImdb/(train|test)/(neg|pos)/(\d+)_\d+\.txt", re.ASCII)
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _ORDER = 31
 
@@ -66,68 +59,48 @@ class Reviews:
     test_labels: "NDArray[np.int32]"
     words: int
     vocabulary: int
-    source: source.Origin
+    source: Origin
     checksum: str
 
 
-def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Store the labelled reviews in one file per split and label, one review per line, ordered by review number.
+def convert(files: Mapping[str, Path]) -> "dict[str, NDArray[Any]]":
+    """Return the labelled reviews as ids of all words, shuffled.
 
-    Raises:
-        HostileArchiveError: The archive isn't a tar.gz or exceeds the limits, or a review is duplicated, missing,
-            too long, not a regular file or not UTF-8 text.
+    The checksum is of the reviews in one text per split and label, one review per line, ordered by review number.
     """
-    by_file: dict[str, dict[str, str]] = {name: {} for name in FILES}
-    with tar_members(files[SOURCE.files[0].name], SOURCE.title, LIMITS) as members:
-        for member in members:
-            if match := _MEMBER.fullmatch(member.name):
-                reviews = by_file[f"{match[1]}-{match[2]}.txt"]
-                if match[3] in reviews:
-                    place = f"{match[1]}/{match[2]}"
-                    raise HostileArchiveError(message("archive.review_twice", review=match[3], place=place))
-                try:
-                    text = members.read(member, MAX_REVIEW_BYTES).decode("utf-8")
-                except UnicodeDecodeError as error:
-                    said = message("archive.not_utf8", file=member.name, position=error.start)
-                    raise HostileArchiveError(said) from error
-                reviews[match[3]] = " ".join(text.replace("<br />", " ").split())
-    for name, reviews in by_file.items():
-        if len(reviews) != REVIEWS_PER_FILE:
-            place = name.removesuffix(".txt").replace("-", "/")
-            arguments = {"found": len(reviews), "place": place, "expected": REVIEWS_PER_FILE}
-            raise HostileArchiveError(message("archive.reviews", **arguments))
-        lines = [reviews[number] for number in sorted(reviews, key=lambda number: (int(number), number))]
-        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
-    source.write_checksum(folder, FILES)
+    import numpy as np
+
+    by_place: dict[str, dict[int, str]] = {f"{split}/{label}": {} for split in SPLITS for label in LABELS}
+    for match, content in members(files[SOURCE.files[0].name], _MEMBER):
+        text = content.decode().replace("<br />", " ")
+        by_place[f"{match[1]}/{match[2]}"][int(match[3])] = " ".join(text.split())
+    texts = [[reviews[number] for number in sorted(reviews)] for reviews in by_place.values()]
+    digest = hashlib.sha256("".join(f"{review}\n" for reviews in texts for review in reviews).encode())
+    counts = Counter(chain.from_iterable(map(words_of, chain(texts[0], texts[1]))))
+    ranked = sorted(counts, key=lambda word: (-counts[word], word))
+    numbers = {word: number for number, word in enumerate(ranked, start=FIRST_WORD)}
+    arrays: dict[str, NDArray[Any]] = {"checksum": np.array(digest.hexdigest())}
+    for number, split in enumerate(SPLITS):
+        parts = _numbered(texts[2 * number : 2 * number + 2], numbers, number)
+        arrays |= zip((f"{split}_ids", f"{split}_offsets", f"{split}_labels"), parts, strict=True)
+    return arrays
 
 
-def is_installed(folder: Path) -> bool:
-    return source.are_there(folder, FILES)
-
-
-def load(folder: Path | None, *, words: int = 20_000) -> Reviews:
-    """Return the shuffled reviews; if `folder` is None, the synthetic twin's.
+def load(file: Path | None, *, words: int = 20_000) -> Reviews:
+    """Return the shuffled reviews; if `file` is None, the synthetic twin's.
 
     Args:
-        folder: Folder of the real reviews; None for the twin.
+        file: The stored file; None for the twin.
         words: This id and all higher ids are replaced by 2.
 
     Raises:
-        MissingDataError: A file is missing or modified.
+        DamagedDataError: The stored file can't be used.
     """
-    if folder is not None:
-        return _real(folder, words)
-    digest = hashlib.sha256()
-    splits: list[_Split] = []
-    for split in range(2):
-        ids, offsets, labels = _twin_split(split, 2 * REVIEWS_PER_FILE)
-        for part in (ids.data, offsets.data, labels.data):
-            digest.update(part)
+    origin: Origin = "real" if file else "synthetic"
+    splits, checksum = _read(file) if file else _twin()
+    for ids, _, _ in splits:
         ids[ids >= words] = UNKNOWN
-        splits.append((ids, offsets, labels))
-    return Reviews(
-        *splits[0], *splits[1], words=words, vocabulary=words, source="synthetic", checksum=digest.hexdigest()
-    )
+    return Reviews(*splits[0], *splits[1], words=words, vocabulary=words, source=origin, checksum=checksum)
 
 
 def padded(ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]", length: int) -> "NDArray[np.int32]":
@@ -221,27 +194,15 @@ def _appended(
     return joined, offsets + behind
 
 
-def _real(folder: Path, words: int) -> Reviews:
-    raw = [source.read_installed(folder, name, SOURCE.title) for name in FILES]
-    digest = hashlib.sha256(b"".join(raw)).hexdigest()
-    source.check_unchanged(folder, digest, SOURCE.title)
-    texts = [_lines(name, content) for name, content in zip(FILES, raw, strict=True)]
-    counts = Counter(chain.from_iterable(map(words_of, chain(texts[0], texts[1]))))
-    ranked = sorted(counts, key=lambda word: (-counts[word], word))[: max(0, words - FIRST_WORD)]
-    numbers = {word: number for number, word in enumerate(ranked, start=FIRST_WORD)}
-    splits = [_numbered(texts[2 * split : 2 * split + 2], numbers, split) for split in range(2)]
-    return Reviews(*splits[0], *splits[1], words=words, vocabulary=words, source="real", checksum=digest)
+_Split: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]"  # ids, offsets, labels
 
 
-def _lines(name: str, content: bytes) -> list[str]:
-    lines = content.decode("utf-8", errors="replace").split("\n")[:-1]
-    if len(lines) != REVIEWS_PER_FILE:
-        arguments = {"file": name, "title": SOURCE.title, "found": len(lines), "expected": REVIEWS_PER_FILE}
-        raise MissingDataError(message("installed.lines", **arguments))
-    return lines
-
-
-_Split: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]"
+def _read(file: Path) -> tuple[list[_Split], str]:
+    with stored(file) as arrays:
+        splits: list[_Split] = [
+            (arrays[f"{split}_ids"], arrays[f"{split}_offsets"], arrays[f"{split}_labels"]) for split in SPLITS
+        ]
+        return splits, str(arrays["checksum"])
 
 
 def _numbered(texts: Sequence[list[str]], numbers: Mapping[str, int], split: int) -> _Split:
@@ -260,17 +221,10 @@ def _numbered(texts: Sequence[list[str]], numbers: Mapping[str, int], split: int
 
     flat = np.fromiter(ids(), np.int32)
     labels = (order >= len(texts[0])).astype(np.int32)
-    return flat, _offsets(lengths), labels
-
-
-def _offsets(lengths: "Iterable[int] | NDArray[np.int64]") -> "NDArray[np.int64]":
-    import numpy as np
-
-    return np.concatenate([[0], np.cumsum(np.fromiter(lengths, np.int64))])
+    return flat, np.cumsum([0, *lengths], dtype=np.int64), labels
 
 
 WORDS = 30_000  # more than any study uses
-START, FIRST_WORD = 1, 4
 _RECIPE = 32
 _PHRASES = 1 << 17
 _TELLING = 8  # one phrase in this many reveals the label
@@ -278,7 +232,16 @@ _OPINIONS = 64  # number of word pairs that reveal the label
 _FIRST_OPINION = 300  # frequency rank of the first of them
 
 
-def _twin_split(split: int, count: int) -> "tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]":
+def _twin() -> tuple[list[_Split], str]:
+    digest = hashlib.sha256()
+    splits = [_twin_split(number, _REVIEWS_PER_SPLIT) for number in range(len(SPLITS))]
+    for split in splits:
+        for part in split:
+            digest.update(part.data)
+    return splits, digest.hexdigest()
+
+
+def _twin_split(split: int, count: int) -> _Split:
     """Return ids, offsets and labels of `count` reviews, half of them positive."""
     import numpy as np
 

@@ -8,11 +8,10 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from workloads.datasets import source, twins
-from workloads.datasets.source import DatasetSource, HostileArchiveError, MissingDataError, SourceFile
-from workloads.protocol.messages import message
+from workloads.datasets import twins
+from workloads.datasets.source import DatasetSource, Origin, SourceFile, UnofficialFileError, stored
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +28,6 @@ SOURCE = DatasetSource(
     citation="Nietzsche, Beyond Good and Evil, as used by the text generation example of Keras",
     licence="public domain",
 )
-STORED = source.stored([FILE])
 _RECIPE = 21
 _RARE = "!\"'()-0123456789:;=?[]_äæéë"
 _VOCABULARY = 512
@@ -42,49 +40,37 @@ class Text:
 
     ids: "NDArray[np.uint8]"
     symbols: str
-    source: source.Origin
+    source: Origin
     checksum: str
 
 
-def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Check and store the text.
+def convert(files: Mapping[str, Path]) -> "dict[str, NDArray[Any]]":
+    """Return the text in lower case as character ids, and the characters.
 
     Raises:
-        HostileArchiveError: The file isn't the expected text.
+        UnofficialFileError: The file isn't the expected text.
     """
-    path = files[FILE]
-    if (found_bytes := path.stat().st_size) != FILE_BYTES:
-        raise HostileArchiveError(message("archive.size", size_bytes=found_bytes, expected_bytes=FILE_BYTES))
-    raw = path.read_bytes()
-    try:
-        _characters(raw)
-    except source.UnfitError as error:
-        raise HostileArchiveError(error.message) from error
-    (folder / FILE).write_bytes(raw)
-    source.write_checksum(folder, [FILE])
+    import numpy as np
+
+    raw = files[FILE].read_bytes()
+    text = raw.decode("utf-8", errors="replace").lower()
+    if (len(raw), len(text), len(set(text))) != (FILE_BYTES, CHARACTERS, SYMBOLS):
+        raise UnofficialFileError(FILE)
+    ids, symbols = _numbers(text)
+    return {"ids": ids, "symbols": np.array(symbols), "checksum": np.array(hashlib.sha256(raw).hexdigest())}
 
 
-def is_installed(folder: Path) -> bool:
-    """Return whether the checksum file and the text exist, and the text has the right size."""
-    return source.are_there(folder, [FILE], FILE_BYTES)
-
-
-def load(folder: Path | None) -> Text:
-    """Return the text; if `folder` is None, a synthetic twin with the same number of characters and symbols.
+def load(file: Path | None) -> Text:
+    """Return the text; if `file` is None, a synthetic twin with the same number of characters and symbols.
 
     Raises:
-        MissingDataError: The text is missing or modified.
+        DamagedDataError: The stored file can't be used.
     """
-    if folder is None:
-        raw = _twin().encode()
-    else:
-        raw = source.read_installed(folder, FILE, SOURCE.title)
-        source.check_unchanged(folder, hashlib.sha256(raw).hexdigest(), SOURCE.title)
-    try:
-        ids, symbols = _numbers(_characters(raw))
-    except source.UnfitError as error:
-        raise MissingDataError(message("installed.unusable", file=FILE, reason=error.message)) from error
-    return Text(ids, symbols, "real" if folder else "synthetic", hashlib.sha256(raw).hexdigest())
+    if file is None:
+        text = _twin()
+        return Text(*_numbers(text), "synthetic", hashlib.sha256(text.encode()).hexdigest())
+    with stored(file) as arrays:
+        return Text(arrays["ids"], str(arrays["symbols"]), "real", str(arrays["checksum"]))
 
 
 def windows(
@@ -97,19 +83,6 @@ def windows(
         return np.empty((0, length), ids.dtype), np.empty(0, ids.dtype)
     pieces = np.lib.stride_tricks.sliding_window_view(ids, length)[:-1:stride]
     return np.ascontiguousarray(pieces), np.ascontiguousarray(ids[length::stride])
-
-
-def _characters(raw: bytes) -> str:
-    """Return the text in lower case. Raises UnfitError if it isn't the expected text."""
-    try:
-        text = raw.decode("utf-8").lower()
-    except UnicodeDecodeError as error:
-        raise source.UnfitError(message("text.not_utf8", position=error.start)) from error
-    symbols = len(set(text))
-    if (len(text), symbols) != (CHARACTERS, SYMBOLS):
-        arguments = {"found": len(text), "kinds": symbols, "expected": CHARACTERS, "expected_kinds": SYMBOLS}
-        raise source.UnfitError(message("text.characters", **arguments))
-    return text
 
 
 def _numbers(text: str) -> "tuple[NDArray[np.uint8], str]":

@@ -4,12 +4,13 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from workloads.datasets import source, twins
-from workloads.datasets.source import DatasetSource, HostileArchiveError, MissingDataError, SourceFile
-from workloads.protocol.messages import message
+from workloads.datasets import twins
+from workloads.datasets.source import DatasetSource, Origin, SourceFile, UnofficialFileError, stored
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +32,6 @@ MD5 = dict(
 LINES = dict(zip(FILES, (42_068, 3_370, 3_761), strict=True))
 TOKENS = dict(zip(FILES, (929_589, 73_760, 82_430), strict=True))  # including one end-of-sentence token per line
 VOCABULARY = 10_000
-MAX_FILE_BYTES = 16 << 20
 END = "<eos>"
 SOURCE = DatasetSource(
     id="ptb",
@@ -40,9 +40,9 @@ SOURCE = DatasetSource(
     citation="Marcus et al., Building a Large Annotated Corpus of English, 1993; prepared by Mikolov, 2010",
     licence="LDC99T42, not free",
 )
-STORED = source.stored(FILES)
 _RECIPE = 41
 _PHRASES = 20_000
+_md5 = partial(hashlib.md5, usedforsecurity=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,90 +59,55 @@ class Words:
     sentences: "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]"
     vocabulary: int
     end: int
-    source: source.Origin
+    source: Origin
     checksum: str
 
 
-def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Check and store the three text files.
+def convert(files: Mapping[str, Path]) -> "dict[str, NDArray[Any]]":
+    """Return the three texts as word ids, the offsets of their sentences, and the id that ends a sentence.
 
     Raises:
-        HostileArchiveError: A file isn't the expected one.
+        UnofficialFileError: A file isn't the expected one.
     """
-    for name in FILES:
-        if (size_bytes := files[name].stat().st_size) > MAX_FILE_BYTES:
-            arguments = {"file": name, "size_bytes": size_bytes, "limit_bytes": MAX_FILE_BYTES}
-            raise HostileArchiveError(message("archive.file_too_large", **arguments))
-        raw = files[name].read_bytes()
-        try:
-            sentences = _sentences(raw)
-        except UnicodeDecodeError as error:
-            raise HostileArchiveError(message("archive.not_utf8", file=name, position=error.start)) from error
-        if len(sentences) != LINES[name]:
-            said = message("archive.lines", file=name, found=len(sentences), expected=LINES[name])
-            raise HostileArchiveError(said)
-        digest = hashlib.md5(raw, usedforsecurity=False).hexdigest()
-        if digest != MD5[name]:
-            said = message("archive.other_text", file=name, found=digest[:16], expected=MD5[name][:16])
-            raise HostileArchiveError(said)
-        (folder / name).write_bytes(raw)
-    source.write_checksum(folder, FILES)
-
-
-def is_installed(folder: Path) -> bool:
-    """Return whether the three text files and their checksum file exist."""
-    return source.are_there(folder, FILES)
-
-
-def load(folder: Path | None) -> Words:
-    """Return the three texts; if `folder` is None, a synthetic twin of the same size.
-
-    Raises:
-        MissingDataError: A text is missing or modified.
-    """
-    return _twin() if folder is None else _real(folder)
-
-
-def _sentences(raw: bytes) -> list[list[str]]:
-    return [line.split() for line in raw.decode("utf-8").removesuffix("\n").split("\n")]
-
-
-def _real(folder: Path) -> Words:
     import numpy as np
 
-    raw = [source.read_installed(folder, name, SOURCE.title) for name in FILES]
-    digest = hashlib.sha256(b"".join(raw)).hexdigest()
-    source.check_unchanged(folder, digest, SOURCE.title)
-    try:
-        texts = [_sentences(content) for content in raw]
-    except UnicodeDecodeError as error:
-        raise MissingDataError(message("installed.not_utf8", title=SOURCE.title)) from error
-    counts = Counter(word for sentence in texts[0] for word in (*sentence, END))
+    texts, whole = [], hashlib.sha256()
+    for name in FILES:
+        with files[name].open("rb") as file:
+            if hashlib.file_digest(file, _md5).hexdigest() != MD5[name]:
+                raise UnofficialFileError(name)
+        raw = files[name].read_bytes()
+        whole.update(raw)
+        texts.append([[*line.split(), END] for line in raw.decode().removesuffix("\n").split("\n")])
+    counts = Counter(chain.from_iterable(texts[0]))
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
     numbers = {word: number for number, word in enumerate(ranked)}
-    ids, offsets = [], []
-    for name, text in zip(FILES, texts, strict=True):
-        try:
-            flat = [numbers[word] for sentence in text for word in (*sentence, END)]
-        except KeyError as error:
-            arguments = {"file": name, "title": SOURCE.title, "word": str(error.args[0]), "other": FILES[0]}
-            raise MissingDataError(message("installed.unknown_word", **arguments)) from error
-        ids.append(np.array(flat, np.int32))
-        offsets.append(np.cumsum([0, *(len(sentence) + 1 for sentence in text)], dtype=np.int64))
-    lengths = [len(part) for part in ids]
-    if (lengths, len(ranked)) != ([*TOKENS.values()], VOCABULARY):
-        said = message("installed.other_words", title=SOURCE.title, lengths=lengths, kinds=len(ranked))
-        raise MissingDataError(said)
-    return Words(
-        train=ids[0],
-        valid=ids[1],
-        test=ids[2],
-        sentences=(offsets[0], offsets[1], offsets[2]),
-        vocabulary=VOCABULARY,
-        end=numbers[END],
-        source="real",
-        checksum=digest,
-    )
+    arrays = {"end": np.array(numbers[END]), "checksum": np.array(whole.hexdigest())}
+    for part, sentences in zip(PARTS, texts, strict=True):
+        arrays[part] = np.array([numbers[word] for word in chain.from_iterable(sentences)], np.int32)
+        arrays[f"{part}_sentences"] = np.cumsum([0, *map(len, sentences)], dtype=np.int64)
+    return arrays
+
+
+def load(file: Path | None) -> Words:
+    """Return the three texts; if `file` is None, a synthetic twin of the same size.
+
+    Raises:
+        DamagedDataError: The stored file can't be used.
+    """
+    if file is None:
+        return _twin()
+    with stored(file) as arrays:
+        return Words(
+            train=arrays["train"],
+            valid=arrays["valid"],
+            test=arrays["test"],
+            sentences=(arrays["train_sentences"], arrays["valid_sentences"], arrays["test_sentences"]),
+            vocabulary=VOCABULARY,
+            end=int(arrays["end"]),
+            source="real",
+            checksum=str(arrays["checksum"]),
+        )
 
 
 def _twin() -> Words:

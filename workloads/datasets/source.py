@@ -1,50 +1,33 @@
-"""Definitions shared by the data sets: sources, arrays, errors, and checks of installed files."""
+"""Definitions shared by the data sets: official sources, the stored file, archives and arrays."""
 
-import hashlib
+import contextlib
 import math
-from collections.abc import Iterable, Mapping
+import re
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
-
-from workloads.datasets.regular_file import read_regular
-from workloads.protocol.messages import Message, message
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 Origin: TypeAlias = Literal["real", "synthetic"]
-_CHUNK_BYTES = 1 << 20
 _ALIGNMENT_BYTES = 64  # TensorFlow needs this alignment to share an array's memory instead of copying it
-_CHECKSUM_FILE = "contents.sha256"
+_FORMAT = 1  # of the arrays that `convert` returns
+# What reading a damaged .npz file raises. Its members have checksums, so no damage to an array goes unnoticed.
+_DAMAGED = (OSError, EOFError, KeyError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)
 
 
-class MessageError(Exception):
-    """A problem with data, described by a clause.
-
-    Args:
-        message: The clause, which either completes "… was refused: " or names the file.
-    """
-
-    def __init__(self, message: Message) -> None:
-        super().__init__(f"{message.code} {message.arguments}")
-        self.message = message
+class UnofficialFileError(Exception):
+    """A file doesn't have the official contents. The argument is its official name."""
 
 
-class HostileArchiveError(MessageError):
-    """A file doesn't have the expected contents."""
-
-
-class MissingDataError(MessageError):
-    """Installed data can't be used."""
-
-
-class UnfitError(MessageError, ValueError):
-    """A file's contents aren't as expected.
-
-    The message is a clause whose subject is missing or "it".
-    """
+class DamagedDataError(Exception):
+    """The stored file of a data set can't be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +37,7 @@ class SourceFile:
     Attributes:
         url: Download address; None if the user must supply the file.
         size_bytes: None if not published.
-        sha256: None if not published or not meaningful. The data set then checks the contents itself.
+        sha256: None if not published or not meaningful. `convert` then checks the contents.
     """
 
     name: str
@@ -84,27 +67,32 @@ class DatasetSource:
         sizes = [file.size_bytes for file in self.files if file.size_bytes is not None]
         return sum(sizes) if len(sizes) == len(self.files) else None
 
+    def stored_in(self, folder: Path) -> Path:
+        """Return the path of the one file in which the data set is stored."""
+        return folder / f"{self.id}-epochmark-{_FORMAT}.npz"
 
-def stored(names: Iterable[str]) -> frozenset[str]:
-    """Return the names of the files of an installed data set, including its checksum file."""
-    return frozenset([*names, _CHECKSUM_FILE])
+    def is_stored_in(self, folder: Path) -> bool:
+        """Return whether the data set's file exists."""
+        try:
+            return self.stored_in(folder).is_file()
+        except OSError:  # the name is too long, or the folder isn't accessible
+            return False
 
 
 class Dataset(Protocol):
     """The interface of a data set's module."""
 
     SOURCE: DatasetSource
-    STORED: frozenset[str]
 
-    def install(self, files: Mapping[str, Path], folder: Path) -> None:
-        """Store the contents of the official files in a new folder. `files` maps their names to paths.
+    def convert(self, files: Mapping[str, Path]) -> "dict[str, NDArray[Any]]":
+        """Return the contents of the official files as arrays to store, including their checksum.
+
+        Args:
+            files: Paths of the official files by name. Their sizes and checksums have been verified.
 
         Raises:
-            HostileArchiveError: A file isn't the official one or has the wrong contents.
+            UnofficialFileError: A file without a published checksum has the wrong contents.
         """
-
-    def is_installed(self, folder: Path) -> bool:
-        """Return whether all files are installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +105,39 @@ class Arrays:
     y_test: "NDArray[Any]"
     source: Origin
     checksum: str
+
+
+def members(archive: Path, pattern: re.Pattern[str]) -> Iterator[tuple[re.Match[str], bytes]]:
+    """Yield the files in a verified .tar.gz archive whose whole names match a pattern."""
+    with tarfile.open(archive, "r|gz") as tar:
+        for member in tar:
+            if (match := pattern.fullmatch(member.name)) and (content := tar.extractfile(member)):
+                yield match, content.read()
+
+
+@contextlib.contextmanager
+def stored(file: Path) -> "Iterator[Mapping[str, NDArray[Any]]]":
+    """Open the stored file of a data set. Each array is read when it is used.
+
+    Raises:
+        DamagedDataError: The file can't be read or doesn't contain the arrays.
+    """
+    import numpy as np
+
+    try:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
+            yield arrays
+    except _DAMAGED as error:
+        raise DamagedDataError from error
+
+
+def scaled(images: "NDArray[Any]", scale: float) -> "NDArray[np.float32]":
+    """Return images as float32, divided by `scale`, in memory that an engine can use."""
+    import numpy as np
+
+    floats = aligned_floats(*images.shape)
+    np.divide(images, np.float32(scale), out=floats)
+    return floats
 
 
 def aligned_floats(*shape: int) -> "NDArray[np.float32]":
@@ -132,45 +153,3 @@ def aligned_floats(*shape: int) -> "NDArray[np.float32]":
 def is_aligned(array: "NDArray[Any]") -> bool:
     """Return whether an engine can use the array's memory without copying."""
     return array.flags.c_contiguous and array.ctypes.data % _ALIGNMENT_BYTES == 0
-
-
-def write_checksum(folder: Path, names: Iterable[str]) -> None:
-    """Write the combined SHA-256 of the installed files, so that `load` detects changes."""
-    digest = hashlib.sha256()
-    for name in names:
-        with (folder / name).open("rb") as file:
-            while chunk := file.read(_CHUNK_BYTES):
-                digest.update(chunk)
-    (folder / _CHECKSUM_FILE).write_text(digest.hexdigest() + "\n", encoding="ascii")
-
-
-def are_there(folder: Path, names: Iterable[str], size_bytes: int | None = None) -> bool:
-    """Return whether the files and their checksum file exist, and all files have this size, if one is given."""
-    try:
-        sizes = [(folder / name).stat().st_size for name in names]
-        return (folder / _CHECKSUM_FILE).is_file() and (size_bytes is None or set(sizes) == {size_bytes})
-    except OSError:
-        return False
-
-
-def check_unchanged(folder: Path, digest: str, title: str) -> None:
-    """Raise MissingDataError unless `digest`, the SHA-256 of the bytes read, matches the stored checksum."""
-    try:
-        noted = read_regular(folder / _CHECKSUM_FILE).decode("ascii", errors="replace").strip()
-    except OSError:
-        noted = None
-    if noted != digest:
-        raise MissingDataError(message("installed.changed", title=title))
-
-
-def read_installed(folder: Path, name: str, title: str) -> bytes:
-    """Return the contents of an installed file.
-
-    Raises:
-        MissingDataError: The file can't be read.
-    """
-    try:
-        return read_regular(folder / name)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise MissingDataError(message("installed.unreadable", file=name, title=title, reason=reason)) from error

@@ -108,6 +108,6 @@ class AlexNetR(DlBench):
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
         return gradient_descent(0.001, momentum=0.9)
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
         """Return the images with pixels from 0 to 255."""
-        return image_feed(cifar10.load(folder, scale=1), (32, 32, 3))
+        return image_feed(cifar10.load(file, scale=1), (32, 32, 3))

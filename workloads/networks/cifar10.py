@@ -61,9 +61,9 @@ class Cifar10KerasCnn(Training):
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
         return {"optimizer": "adam", "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
         """Return the images in 0..1, with the first 1,000 test images for validation after each epoch."""
-        arrays = cifar10.load(folder)
+        arrays = cifar10.load(file)
         validation = slice(0, self.validation_samples)
         return Feed(
             x=arrays.x_train,
@@ -133,9 +133,9 @@ class Cifar10Cnn(Training):
         optimizer = optimizers.RMSprop(rate, rho=0.9)
         return {"optimizer": optimizer, "loss": "categorical_crossentropy", "metrics": ["accuracy"]}
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
         """Return augmented batches. All test images, unaugmented, are used for validation after each epoch."""
-        arrays = cifar10.load(folder)
+        arrays = cifar10.load(file)
         return Feed(
             x=augmented_batches(arrays.x_train, one_hot(arrays.y_train), spec.batch_size, spec.seed),
             validation=(arrays.x_test, one_hot(arrays.y_test)),

@@ -106,12 +106,12 @@ class FcnR(DlBench):
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
         return {**gradient_descent(0.05, momentum=0.9, categorical=True), "metrics": ["accuracy"]}
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
         """Return flattened images. The test images are evaluated after each epoch.
 
         The time per batch doesn't include the evaluation.
         """
-        return image_feed(mnist.load(folder), (784,), categorical=True, validated=True)
+        return image_feed(mnist.load(file), (784,), categorical=True, validated=True)
 
 
 def _hidden_layers(spec: RunSpec) -> int:

@@ -73,7 +73,7 @@ class Flowers(Training):
 
         return [LearningRateScheduler(lambda epoch, _: learning_rate(epoch))]
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
         """Return pictures that are decoded, augmented, shuffled and batched on the fly."""
         engine, twin = engine_named(spec.engine), flower_twin.load(_SIDE_PX)
         jpegs = tuple(image_ops.encoded(picture, _QUALITY) for picture in twin.pictures)

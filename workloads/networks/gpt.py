@@ -117,7 +117,7 @@ class _Languini(_Language):
         adam = optimizers.Adam(6e-4, beta_1=0.9, beta_2=0.95, epsilon=1e-9)
         return {"optimizer": adam, "loss": losses.SparseCategoricalCrossentropy(from_logits=True)}
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
         """Return random tokens, with new ones for every step."""
         shape = (spec.batch_size, int(spec.parameters["sequence"]) + 1)
         vocabulary = int(spec.parameters["vocabulary"])
@@ -233,11 +233,11 @@ class NanoGptChar(_Language):
         adam.exclude_from_weight_decay(var_names=["gamma"])
         return {"optimizer": adam, "loss": losses.SparseCategoricalCrossentropy(from_logits=True)}
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
         """Return excerpts from random positions in the text."""
         import numpy as np
 
-        text = nietzsche.load(folder)
+        text = nietzsche.load(file)
         length = int(spec.parameters["sequence"]) + 1
         windows = np.lib.stride_tricks.sliding_window_view(text.ids, length)
 

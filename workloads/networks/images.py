@@ -72,7 +72,7 @@ class ConstantBatch(Training):
         """Convert the labels to the form that the network's loss requires."""
         return labels
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
         """Return a feed that repeats the batch forever."""
         import numpy as np
 

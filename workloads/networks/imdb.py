@@ -34,12 +34,12 @@ class _Imdb(Training):
 
         return {"optimizer": optimizers.Adam(0.001), "loss": "binary_crossentropy", "metrics": ["accuracy"]}
 
-    def reviews(self, folder: Path | None) -> imdb.Reviews:
-        return imdb.load(folder, words=_WORDS)
+    def reviews(self, file: Path | None) -> imdb.Reviews:
+        return imdb.load(file, words=_WORDS)
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
         """Return reviews of equal length. All test reviews are used for validation after each epoch."""
-        reviews = self.reviews(folder)
+        reviews = self.reviews(file)
         return Feed(
             x=imdb.padded(reviews.train_ids, reviews.train_offsets, self.length),
             y=reviews.train_labels,
@@ -93,9 +93,9 @@ class ImdbFastText(ImdbFastTextUnigram):
     proof = first_losses(200, 0.658, 0.730, real=(0.3, 0.75, OTHER_DATA), unlearned=0.693)
     memory_needs = measured_memory(tensorflow=(2100, 0.22), torch=(1900, 0), jax=(1200, 0))
 
-    def reviews(self, folder: Path | None) -> imdb.Reviews:
+    def reviews(self, file: Path | None) -> imdb.Reviews:
         """Return the reviews with word pairs, and store the vocabulary size for `build`."""
-        reviews = imdb.with_bigrams(super().reviews(folder))
+        reviews = imdb.with_bigrams(super().reviews(file))
         self.vocabulary = reviews.vocabulary
         return reviews
 

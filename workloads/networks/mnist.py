@@ -72,9 +72,9 @@ class MnistMlp(_Mnist):
         optimizer = optimizers.RMSprop(0.001, rho=0.9)
         return {"optimizer": optimizer, "loss": "categorical_crossentropy", "metrics": ["accuracy"]}
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
         """Return flattened images. All test images are used for validation after each epoch."""
-        return image_feed(mnist.load(folder), (784,), categorical=True, validated=True)
+        return image_feed(mnist.load(file), (784,), categorical=True, validated=True)
 
 
 class MnistCnn(_Mnist):
@@ -97,9 +97,9 @@ class MnistCnn(_Mnist):
         optimizer = optimizers.Adadelta(1.0, rho=0.95)
         return {"optimizer": optimizer, "loss": "categorical_crossentropy", "metrics": ["accuracy"]}
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
         """Return the images. All test images are used for validation after each epoch."""
-        return image_feed(mnist.load(folder), _SHAPE, categorical=True, validated=True)
+        return image_feed(mnist.load(file), _SHAPE, categorical=True, validated=True)
 
 
 class MnistCnnNoDropoutAdam(_Mnist):
@@ -126,9 +126,9 @@ class MnistCnnNoDropoutAdam(_Mnist):
         optimizer = optimizers.Adam(0.001)
         return {"optimizer": optimizer, "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
         """Return pipelines that cache, batch and prefetch. The training pipeline also shuffles."""
-        arrays, engine = mnist.load(folder), engine_named(spec.engine)
+        arrays, engine = mnist.load(file), engine_named(spec.engine)
         return Feed(
             x=engine.shuffled(arrays.x_train, arrays.y_train, spec.batch_size, spec.seed),
             validation=engine.in_order(arrays.x_test, arrays.y_test, spec.batch_size),
@@ -176,8 +176,8 @@ class FashionMnistCnn(_Mnist):
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
         return {"optimizer": "rmsprop", "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        return image_feed(fashion_mnist.load(folder), _SHAPE)
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
+        return image_feed(fashion_mnist.load(file), _SHAPE)
 
 
 def _digits_network(*, dropout: bool) -> Any:

@@ -56,9 +56,9 @@ class LstmTextGeneration(_Nietzsche):
 
         return {"optimizer": optimizers.RMSprop(0.01, rho=0.9), "loss": "categorical_crossentropy"}
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
         """Return the excerpts that the study's script creates, one-hot encoded with one byte per value: 457 MB."""
-        text = nietzsche.load(folder)
+        text = nietzsche.load(file)
         pieces, following = nietzsche.windows(text.ids, _LENGTH, 3)
         x = engine_named(spec.engine).one_hot(pieces, _SYMBOLS)
         return _feed(text, x, one_hot(following, _SYMBOLS), (_LENGTH, _SYMBOLS))
@@ -99,9 +99,9 @@ class TextGeneratorKeras(_Nietzsche):
         losses = ["categorical_crossentropy"] * 2
         return {"optimizer": optimizers.Adam(rate), "loss": losses, "loss_weights": [1.0, 0.2]}
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
         """Return the excerpts as character ids, with the same target for both heads."""
-        text = nietzsche.load(folder)
+        text = nietzsche.load(file)
         pieces, following = nietzsche.windows(text.ids, _LENGTH, 3)
         target = one_hot(following, _SYMBOLS)
         return _feed(text, pieces.astype("int32"), [target, target], (_LENGTH,))

@@ -81,9 +81,9 @@ class _PtbLstm(DlBench, Recurrent):
 
         return [Forget()]
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
         """Return the text as parallel streams, cut into chunks. Targets are shifted by one word."""
-        words = ptb.load(folder)
+        words = ptb.load(file)
         steps = self.steps_per_epoch(spec)
         stream_words = _TOKENS // spec.batch_size
         streams = words.train[: spec.batch_size * stream_words].reshape(spec.batch_size, stream_words)

@@ -93,9 +93,9 @@ class ResNet56(DlBench):
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
         return gradient_descent(0.01, momentum=0.9)
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
         """Return the images with pixels from 0 to 255."""
-        return image_feed(cifar10.load(folder, scale=1), (32, 32, 3))
+        return image_feed(cifar10.load(file, scale=1), (32, 32, 3))
 
 
 def resnet_50(regularizer: Any = None) -> Any:

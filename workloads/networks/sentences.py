@@ -64,9 +64,9 @@ class PtbLstmMxnet(Recurrent):
 
         return {"optimizer": optimizers.SGD(0.01, weight_decay=1e-5), "loss": sequence_loss}
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
         """Return batches of sentences of similar length, reshuffled each epoch."""
-        words = ptb.load(folder)
+        words = ptb.load(file)
         offsets, size = words.sentences[0], spec.batch_size
         batches = engine_named(spec.engine).generated(
             lambda: sentence_batches(words.train, offsets, size, spec.seed),

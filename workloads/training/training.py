@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from workloads.datasets import DATASETS
-from workloads.datasets.source import MissingDataError
+from workloads.datasets.source import DamagedDataError
 from workloads.engines.computers import compare
 from workloads.engines.registry import engine_named
 from workloads.engines.setup import check_gpu, report_memory, start_engine
@@ -57,11 +57,11 @@ class Training(Workload):
         """Return the arguments of `model.compile`: optimizer, loss, metrics."""
         raise NotImplementedError
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the real data from a folder; if `folder` is None, the synthetic twin.
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
+        """Return the real data from a stored file; if `file` is None, the synthetic twin.
 
         Raises:
-            MissingDataError: An installed file can't be used.
+            DamagedDataError: The stored file can't be used.
         """
         raise NotImplementedError
 
@@ -141,13 +141,13 @@ class Training(Workload):
 def prepare(workload: Training, job: Job, reporter: Reporter) -> Trainer:
     """Load the data, start the engine and build the network, reporting each phase. The model isn't compiled."""
     # Check for data before starting the engine, so that missing data is reported immediately.
-    folder = real_folder(workload, job, reporter)
+    file = real_file(workload, job)
     reporter.phase("import")
     engine = start_engine(job.spec, reporter)
     check_gpu(engine, workload.gpu_need(job.spec))
     reporter.engine_ready_s = time.perf_counter()
     reporter.phase("data")
-    feed = _load(workload, folder, job.spec)
+    feed = _load(workload, file, job.spec)
     reporter.send(
         events.Dataset(
             name=workload.dataset or "generated",
@@ -175,19 +175,16 @@ def build(workload: Training, spec: RunSpec, reporter: Reporter) -> Any:
     return model
 
 
-def real_folder(workload: Workload, job: Job, reporter: Reporter) -> Path | None:
-    """Return the folder of the real data, or None to use the synthetic twin."""
+def real_file(workload: Workload, job: Job) -> Path | None:
+    """Return the stored file of the real data, or None to use the synthetic twin."""
     name = workload.dataset
     if name is None:
         if job.spec.data == "real":
             raise WorkloadError("data_missing", message("data.none_real", workload=workload.id))
         return None
-    folder = Path(os.fsdecode(job.datasets_folder)) / name
-    if job.spec.data != "synthetic" and DATASETS[name].is_installed(folder):
-        return folder
-    if job.spec.data == "auto" and os.path.exists(folder):
-        said = message("warning.data_incomplete", dataset=name, command=_getting(name))
-        reporter.send(events.Warn(code="data_incomplete", said=said))
+    source, folder = DATASETS[name].SOURCE, Path(os.fsdecode(job.datasets_folder))
+    if job.spec.data != "synthetic" and source.is_stored_in(folder):
+        return source.stored_in(folder)
     if job.spec.data == "real":
         said = message("data.not_installed", dataset=name, command=_getting(name))
         raise WorkloadError("data_missing", said)
@@ -199,12 +196,12 @@ def _getting(name: str) -> str:
     return f"data fetch {name}" if DATASETS[name].SOURCE.fetchable else f"data import {name} FOLDER"
 
 
-def _load(workload: Training, folder: Path | None, spec: RunSpec) -> Feed:
+def _load(workload: Training, file: Path | None, spec: RunSpec) -> Feed:
     try:
-        return workload.load(folder, spec)
-    except MissingDataError as error:
+        return workload.load(file, spec)
+    except DamagedDataError as error:
         name = str(workload.dataset)
-        said = message("data.unusable", reason=error.message, dataset=name, command=_getting(name))
+        said = message("data.damaged", dataset=name, command=_getting(name))
         raise WorkloadError("data_missing", said) from error
 
 

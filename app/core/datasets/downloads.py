@@ -1,7 +1,6 @@
 """Downloads a file with progress, resumes after interruptions, and verifies the file."""
 
 import base64
-import errno
 import hashlib
 import os
 import stat
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from app.core.datasets.addresses import shown, split_login
 from app.core.errors import AppError, UsageError
-from app.core.files import patiently
+from app.core.files import NO_SPACE, patiently
 from app.core.messages import message
 from app.core.plain_text import one_line
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 1 << 18
 TIMEOUT_S = 30.0
 _REASON_LIMIT = 100
-_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 Progress = Callable[[int, int], None]  # bytes done, total bytes (0: unknown); may raise to cancel
 Check = Callable[[], None]
 
@@ -90,7 +88,7 @@ def download(
     except OSError as error:
         raise AppError(
             message("dataset.download_not_saved", path=one_line(str(part), 300), reason=error.strerror),
-            message("dataset.free_space_or_move_home" if error.errno in _NO_SPACE else "dataset.move_home"),
+            message("dataset.free_space_or_move_home" if error.errno in NO_SPACE else "dataset.move_home"),
         ) from error
 
 

@@ -1,26 +1,37 @@
-"""Downloads, imports, verifies, unpacks, lists and removes data sets."""
+"""Downloads, imports, verifies, converts, lists and removes data sets.
+
+A data set is stored in one file. The folder may be the user's and contain other files, so only files with the
+names used here are replaced or deleted.
+"""
 
 import contextlib
-import errno
+import os
+import secrets
 import stat
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from app.core import locks
 from app.core.datasets.downloads import Progress, WrongFileError, check_file, download
-from app.core.datasets.folder import DataFolder
 from app.core.errors import AppError, UsageError
+from app.core.files import NO_SPACE, patiently
 from app.core.messages import message
 from app.core.paths import Paths, check_datasets_folder, make_folder
 from app.core.plain_text import one_line
 from workloads.datasets import DATASETS
-from workloads.datasets.source import Dataset, DatasetSource, HostileArchiveError, SourceFile
+from workloads.datasets.source import Dataset, DatasetSource, SourceFile, UnofficialFileError
 from workloads.protocol.folders import is_folder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Waits = Callable[[], None]  # called repeatedly while another instance works on it; may raise to cancel
 _LOOK_EVERY_S = 0.2
-_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+_DRAFT = ".epochmark-draft"
+_ABANDONED_S = 3600.0  # another home's process, whose locks aren't visible here, may still be writing newer drafts
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,33 +48,13 @@ class InstalledDataset:
     licence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
-    """Result of removing a data set.
-
-    Attributes:
-        was_there: Whether an installation or a partial download existed.
-        folder: The data set's folder.
-        kept: Names of files in the folder that Epochmark didn't create; empty if the folder was removed.
-    """
-
-    was_there: bool
-    folder: Path
-    kept: tuple[str, ...]
-
-
-class _RefusedError(AppError):
-    """The files aren't the expected ones."""
-
-
 def list_datasets(paths: Paths) -> list[InstalledDataset]:
     """Return all supported data sets and whether they are installed."""
-    _put_back(paths)
     return [
         InstalledDataset(
             id=dataset_id,
             title=module.SOURCE.title,
-            installed=module.is_installed(paths.datasets / dataset_id),
+            installed=module.SOURCE.is_stored_in(paths.datasets),
             fetchable=module.SOURCE.fetchable,
             size_bytes=module.SOURCE.size_bytes,
             files=module.SOURCE.files,
@@ -81,7 +72,7 @@ def fetch_dataset(
     progress: Progress = lambda *_: None,
     waits: Waits = lambda: None,
 ) -> Path:
-    """Download, check and install a data set; return its folder.
+    """Download, check and convert a data set; return its file.
 
     Args:
         paths: The app's folders.
@@ -103,27 +94,25 @@ def fetch_dataset(
             message("dataset.import_own_copy", dataset=source.id, files=_names(source)),
         )
     check_datasets_folder(paths)
-    place = DataFolder(paths.datasets, module)
-    before = place.stamp()
+    stored = source.stored_in(paths.datasets)
+    before_ns = _written_ns(stored)
     with _alone(paths, source, waits):
-        if place.stamp() != before and module.is_installed(place.path):
-            return place.path
-        with _explained(source, place):
-            place.check_replaceable()  # before a download that may take minutes
+        if _written_ns(stored) not in {None, before_ns}:
+            return stored
         make_folder(paths.downloads)
         files = {file.name: _download_place(paths, source, file) for file in source.files}
         _download(source, files, url, progress)
         try:
-            _install(paths, place, source, files)
-        except _RefusedError:
+            _install(paths, module, files)
+        except WrongFileError:
             _delete(files.values())  # otherwise every attempt would reject them
             raise
         _delete(files.values())
-    return place.path
+    return stored
 
 
 def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = lambda: None) -> Path:
-    """Install a data set from official files on this computer, and return its folder. The files are kept.
+    """Convert official files on this computer, and return the data set's file. The official files are kept.
 
     Args:
         paths: The app's folders.
@@ -136,7 +125,6 @@ def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = 
     """
     module, source = _known(dataset_id)
     check_datasets_folder(paths)
-    place = DataFolder(paths.datasets, module)
     files = _find(source, places)
     for file in source.files:
         path = files[file.name]
@@ -150,12 +138,12 @@ def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = 
             reason = getattr(error, "strerror", None) or str(error)
             raise UsageError(message("files.unreadable", path=shown, reason=reason)) from error
     with _alone(paths, source, waits):
-        _install(paths, place, source, files)
-    return place.path
+        _install(paths, module, files)
+    return source.stored_in(paths.datasets)
 
 
-def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -> Removal:
-    """Delete an installed data set and its partial download, and nothing else.
+def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -> bool:
+    """Delete a data set's file and its partial download; return whether there were any.
 
     Args:
         paths: The app's folders.
@@ -163,24 +151,15 @@ def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -
         waits: Called while another instance of Epochmark is working on the data set.
 
     Raises:
-        UsageError: Epochmark didn't install the files in the folder; they are kept.
         AppError: The data set can't be deleted.
     """
-    module, source = _known(dataset_id)
+    _, source = _known(dataset_id)
     check_datasets_folder(paths)
-    place = DataFolder(paths.datasets, module)
-    targets = [_download_place(paths, source, file) for file in source.files]
-    with _alone(paths, source, waits), _explained(source, place, "files.not_removed", "dataset.make_writable"):
-        left = _delete([*targets, *(target.with_name(target.name + ".part") for target in targets)])
-        place.tidy()
-        content = place.remove()
-    if content.problem:
-        shown = one_line(str(place.path), 300)
-        raise UsageError(
-            message("dataset.folder_not_ours_kept", folder=shown, problem=content.problem),
-            message("dataset.delete_it_yourself"),
-        )
-    return Removal(was_there=left or content.own is not None, folder=place.path, kept=content.strangers)
+    downloads = [_download_place(paths, source, file) for file in source.files]
+    parts = [target.with_name(target.name + ".part") for target in downloads]
+    with _alone(paths, source, waits), _explained(paths, source, "files.not_removed", "dataset.make_writable"):
+        _delete_drafts(paths, source)
+        return _delete([*downloads, *parts, source.stored_in(paths.datasets)])
 
 
 def _known(dataset_id: str) -> tuple[Dataset, DatasetSource]:
@@ -196,7 +175,8 @@ def _known(dataset_id: str) -> tuple[Dataset, DatasetSource]:
 def _alone(paths: Paths, source: DatasetSource, waits: Waits) -> Iterator[None]:
     """Lock a data set and its downloads against other processes that use the same folders."""
     make_folder(paths.locks)
-    path = _lock_place(paths, source)
+    # The lock isn't next to the data, because that folder is the user's, and not every drive supports locks.
+    path = paths.locks / f"data-{source.id}.lock"
     hold = locks.acquire(path)
     while hold is None:
         waits()
@@ -205,27 +185,10 @@ def _alone(paths: Paths, source: DatasetSource, waits: Waits) -> Iterator[None]:
         yield
 
 
-def _lock_place(paths: Paths, source: DatasetSource) -> Path:
-    # The lock isn't next to the data, because that folder is the user's, and not every drive supports locks.
-    return paths.locks / f"data-{source.id}.lock"
-
-
-def _put_back(paths: Paths) -> None:
-    """Restore data sets after an interrupted replacement, unless another process is working on them."""
-    for module in DATASETS.values():
-        place = DataFolder(paths.datasets, module)
-        if place.is_cut_off() and paths.locks.is_dir():
-            with contextlib.suppress(AppError):
-                hold = locks.acquire(_lock_place(paths, module.SOURCE))
-                if hold is not None:
-                    with hold:
-                        place.tidy()
-
-
 @contextlib.contextmanager
 def _explained(
+    paths: Paths,
     source: DatasetSource,
-    place: DataFolder,
     failure: str = "files.not_installed",
     advice: str = "dataset.choose_other_folder",
 ) -> Iterator[None]:
@@ -233,10 +196,10 @@ def _explained(
     try:
         yield
     except OSError as error:
-        folder = one_line(str(place.path), 300)
+        folder = one_line(str(paths.datasets), 300)
         raise AppError(
             message(failure, title=source.title, folder=folder, reason=error.strerror),
-            message("dataset.free_space_or_choose_folder" if error.errno in _NO_SPACE else advice),
+            message("dataset.free_space_or_choose_folder" if error.errno in NO_SPACE else advice),
         ) from error
 
 
@@ -304,7 +267,7 @@ def _download_place(paths: Paths, source: DatasetSource, file: SourceFile) -> Pa
 
 
 def _delete(files: Iterable[Path]) -> bool:
-    """Delete downloaded files, but nothing else at these paths; return whether any existed."""
+    """Delete regular files, but nothing else at these paths; return whether any existed."""
     was_there = False
     for path in files:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
@@ -322,13 +285,47 @@ def _is_whole(path: Path, file: SourceFile) -> bool:
     return True
 
 
-def _install(paths: Paths, place: DataFolder, source: DatasetSource, files: Mapping[str, Path]) -> None:
+def _install(paths: Paths, module: Dataset, files: Mapping[str, Path]) -> None:
+    """Convert verified files, and store the result completely or not at all."""
+    source = module.SOURCE
     make_folder(paths.datasets)
     try:
-        with _explained(source, place):
-            place.tidy()
-            place.check_replaceable()
-            place.install(files)
-    except HostileArchiveError as error:
-        what = source.title if len(files) > 1 else one_line(str(files[source.files[0].name]), 300)
-        raise _RefusedError(message("dataset.refused", file=what, reason=error.message)) from error
+        with _explained(paths, source):
+            _delete_drafts(paths, source)
+            _store(source, paths.datasets, module.convert(files))
+    except UnofficialFileError as error:
+        name = str(error)
+        raise WrongFileError(
+            message("dataset.other_contents", file=one_line(str(files[name]), 300)),
+            message("dataset.use_official_file", file=name),
+        ) from error
+
+
+def _store(source: DatasetSource, folder: Path, arrays: "Mapping[str, NDArray[Any]]") -> None:
+    import numpy as np
+
+    draft = folder / f".{source.id}-{secrets.token_hex(4)}{_DRAFT}"
+    try:
+        with draft.open("xb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        patiently(lambda: draft.replace(source.stored_in(folder)))
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _delete_drafts(paths: Paths, source: DatasetSource) -> None:
+    """Delete drafts of killed processes."""
+    for draft in paths.datasets.glob(f".{source.id}-????????{_DRAFT}"):
+        with contextlib.suppress(OSError):  # another process has finished it
+            if time.time() - draft.lstat().st_mtime > _ABANDONED_S:
+                _delete([draft])
+
+
+def _written_ns(path: Path) -> int | None:
+    """Return when a file was written; None if there is no such file."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import msgspec
 
-from workloads.datasets.regular_file import read_regular
+from app.core.files import read_regular
 from workloads.protocol import typed
 
 FORMAT = 1

@@ -10,6 +10,7 @@ import msgspec
 
 from app.core.errors import UsageError
 from app.core.exchange.png_embed import SIGNATURE, extract
+from app.core.files import read_regular
 from app.core.messages import message, sentence
 from app.core.plans.suite.short_form import has_suite_form, is_suite_form, read_suite_form
 from app.core.report.formats.csv_table import CSV_COLUMNS
@@ -17,7 +18,6 @@ from app.core.report.run_table import COLUMNS
 from app.core.result_file.canonical import UnfitError, decode, decode_problem
 from app.core.result_file.record import FORMAT, Result
 from app.core.result_file.short_form import read_short_forms
-from workloads.datasets.regular_file import read_regular
 from workloads.protocol import typed
 
 SIZE_LIMIT_BYTES = 32_000_000

@@ -1,5 +1,6 @@
 """Several processes at one data set: one works, others wait, and a killed one harms and blocks nothing."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.core.datasets.downloads import DownloadError
-from app.core.datasets.install import fetch_dataset, import_dataset, list_datasets, remove_dataset
+from app.core.datasets.install import fetch_dataset, import_dataset
 from app.core.paths import Paths, default_paths, with_datasets_folder
 from tests.conftest import ROOT
 from tests.core.datasets.acts import acts_on
@@ -19,20 +20,21 @@ from tests.saying import said
 from tests.sure import sure
 from workloads.datasets import nietzsche
 
-Child = Callable[[str, Path], "subprocess.Popen[str]"]
+Child = Callable[[Path], "subprocess.Popen[str]"]
 
 
 @pytest.fixture
 def child(mine: Paths, text: Path) -> Iterator[Child]:
-    """Start a process, for a home of its own or this one, that installs the text into the same folder."""
+    """Start a process, for a home of its own or this one, that has written the new file but not yet renamed it."""
     started: list[subprocess.Popen[str]] = []
 
-    def start(what: str, home: Path) -> "subprocess.Popen[str]":
-        arguments = ["-m", "tests.core.datasets.data_child", what, str(home), str(mine.datasets), str(text)]
+    def start(home: Path) -> "subprocess.Popen[str]":
+        arguments = ["-m", "tests.core.datasets.data_child", str(home), str(mine.datasets), str(text)]
         process = subprocess.Popen(
             [sys.executable, *arguments], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         started.append(process)
+        assert sure(process.stdout).readline() == "written\n"
         return process
 
     yield start
@@ -41,71 +43,59 @@ def child(mine: Paths, text: Path) -> Iterator[Child]:
         process.communicate()
 
 
-def wait_for_unpacking(process: "subprocess.Popen[str]") -> None:
-    assert sure(process.stdout).readline() == "unpacking\n"
+def age(file: Path) -> None:
+    """Let a file be as old as one that no process is still writing."""
+    hours_ago_s = file.stat().st_mtime - 10_000
+    os.utime(file, (hours_ago_s, hours_ago_s))
 
 
 @pytest.mark.slow
-def test_what_a_killed_installation_left_is_cleaned_up(mine: Paths, text: Path, child: Child) -> None:
-    killed = child("stop", mine.data.parent)
-    wait_for_unpacking(killed)
-    (leftover,) = mine.datasets.iterdir()
-    assert leftover.name.endswith(".epochmark-new")
+@pytest.mark.parametrize("number", range(3), ids=["import", "fetch", "remove"])
+def test_a_killed_import_leaves_the_old_file_and_a_draft_that_is_deleted_later(
+    mine: Paths, text: Path, child: Child, number: int
+) -> None:
+    file = import_dataset(mine, "nietzsche", text)
+    before = file.stat()
+    killed = child(mine.data.parent)
     killed.kill()
     killed.wait()
-    folder = import_dataset(mine, "nietzsche", text, waits=pytest.fail)  # the lock is free again
-    assert list(mine.datasets.iterdir()) == [folder]
+    (draft,) = set(mine.datasets.iterdir()) - {file}
+    assert file.stat() == before
+    with serving() as server:
+        server.content = text.read_bytes()
+        act = acts_on(mine, "nietzsche", text, server.url, pytest.fail)[number]  # the lock is free again
+        act()
+        assert draft.exists(), "another process may still be writing it"
+        age(draft)
+        act()
+    assert set(mine.datasets.iterdir()) == (set() if number == 2 else {file})
 
 
 @pytest.mark.slow
-def test_a_killed_installation_is_cleaned_up_by_a_removal_too(mine: Paths, text: Path, child: Child) -> None:
-    killed = child("stop", mine.data.parent)
-    wait_for_unpacking(killed)
-    killed.kill()
-    killed.wait()
-    assert not remove_dataset(mine, "nietzsche").was_there
-    assert list(mine.datasets.iterdir()) == []
-
-
-@pytest.mark.slow
-def test_a_live_process_with_another_home_keeps_what_it_unpacks(
+def test_a_live_process_with_another_home_keeps_its_draft(
     mine: Paths, text: Path, child: Child, tmp_path: Path
 ) -> None:
-    other = child("stop", tmp_path / "other home")
-    wait_for_unpacking(other)
-    (fresh,) = mine.datasets.iterdir()
-    folder = import_dataset(mine, "nietzsche", text)
-    assert set(mine.datasets.iterdir()) == {folder, fresh}
+    other = child(tmp_path / "other home")
+    (draft,) = mine.datasets.iterdir()
+    file = import_dataset(mine, "nietzsche", text)
+    assert set(mine.datasets.iterdir()) == {file, draft}
     other.communicate("go on\n")
     assert other.returncode == 0
-    assert nietzsche.is_installed(folder)
-    assert list(mine.datasets.iterdir()) == [folder]
-
-
-@pytest.mark.slow
-def test_a_data_set_whose_replacement_was_cut_off_is_put_back(mine: Paths, text: Path, child: Child) -> None:
-    folder = import_dataset(mine, "nietzsche", text)
-    installed_at = (folder / "installed.json").stat().st_mtime_ns
-    assert child("end", mine.data.parent).wait() != 0
-    assert not folder.exists()
-    assert list_datasets(mine)[4].installed
-    assert (folder / "installed.json").stat().st_mtime_ns == installed_at
-    import_dataset(mine, "nietzsche", text)
-    assert list(mine.datasets.iterdir()) == [folder]
+    assert list(mine.datasets.iterdir()) == [file]
+    assert nietzsche.load(file).source == "real"
 
 
 @pytest.mark.slow
 def test_who_waits_goes_on_when_the_other_one_is_killed(mine: Paths, text: Path, child: Child) -> None:
-    other = child("stop", mine.data.parent)
-    wait_for_unpacking(other)
-    folder = import_dataset(mine, "nietzsche", text, waits=other.kill)
+    other = child(mine.data.parent)
+    file = import_dataset(mine, "nietzsche", text, waits=other.kill)
     assert other.wait() != 0
-    assert list(mine.datasets.iterdir()) == [folder]
+    assert nietzsche.load(file).source == "real"
 
 
 @pytest.mark.slow
 def test_waiting_can_be_given_up_at_once(mine: Paths, text: Path, child: Child) -> None:
-    wait_for_unpacking(child("stop", mine.data.parent))
+    child(mine.data.parent)
 
     def give_up() -> None:
         raise KeyboardInterrupt
@@ -151,9 +141,9 @@ def test_what_another_process_has_just_fetched_is_not_fetched_again(mine: Paths,
                 go_on.set()
 
         others = [pool.submit(fetch_dataset, mine, "nietzsche", server.url, never, wait) for _ in range(3)]
-        folders = {first.result(), *(other.result() for other in others)}
+        files = {first.result(), *(other.result() for other in others)}
     assert server.ranges == [None]
-    assert folders == set(mine.datasets.iterdir())
+    assert files == set(mine.datasets.iterdir())
     assert list(mine.downloads.iterdir()) == []
 
 
@@ -171,21 +161,19 @@ def test_who_waited_for_a_fetch_that_failed_goes_on_with_it(mine: Paths, text: P
         server.answer = answer
         first = pool.submit(fetch_dataset, mine, "nietzsche", server.url, lambda *_: begun.set())
         assert begun.wait(30)
-        folder = fetch_dataset(mine, "nietzsche", server.url, waits=break_off.set)
+        file = fetch_dataset(mine, "nietzsche", server.url, waits=break_off.set)
         with pytest.raises(DownloadError, match=said("dataset.download_incomplete", done_bytes="300,000").pattern):
             first.result()
     assert server.ranges == [None, "bytes=300000-"]
-    assert nietzsche.is_installed(folder)
+    assert nietzsche.load(file).source == "real"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there, no folder can be locked")
-def test_two_homes_that_share_a_folder_fetch_and_import_at_once(mine: Paths, text: Path, tmp_path: Path) -> None:
+def test_several_homes_that_share_a_folder_import_at_once(mine: Paths, text: Path, tmp_path: Path) -> None:
     homes = [default_paths({"EPOCHMARK_HOME": str(tmp_path / f"home{number}")}) for number in range(4)]
     for home in homes:
         home.create()
     sharing = [with_datasets_folder(home, str(mine.datasets)) for home in homes]
     with ThreadPoolExecutor(4) as pool:
-        folders = set(pool.map(lambda paths: import_dataset(paths, "nietzsche", text), sharing * 3))
-    assert folders == {mine.datasets / "nietzsche"}
-    assert nietzsche.is_installed(mine.datasets / "nietzsche")
-    assert list(mine.datasets.iterdir()) == [mine.datasets / "nietzsche"]
+        files = set(pool.map(lambda paths: import_dataset(paths, "nietzsche", text), sharing * 3))
+    assert files == set(mine.datasets.iterdir())
+    assert nietzsche.load(files.pop()).source == "real"

@@ -15,22 +15,20 @@ from app.core.paths import Paths
 from tests.archives import passing
 from tests.core.datasets.server import Handler, broken_after, resumable, serving
 from tests.saying import said
-from workloads.datasets import fashion_mnist, idx, mnist, ptb
+from workloads.datasets import fashion_mnist, mnist, ptb
 
-SMALL = {"train-images": (6, 28, 28), "train-labels": (6,), "t10k-images": (4, 28, 28), "t10k-labels": (4,)}
+SHAPES = dict(zip(mnist.FILES.values(), ((6, 28, 28), (6,), (4, 28, 28), (4,)), strict=True))
 
 
 @pytest.fixture
 def digits(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
     """Four small files that pass for MNIST's; Fashion-MNIST takes the same contents, however they are packed."""
-    shapes = {name: SMALL[name.partition("-idx")[0]] for name in idx.SHAPES}
     contents = {}
-    for number, (name, shape) in enumerate(shapes.items()):
+    for number, (name, shape) in enumerate(SHAPES.items()):
         mark = (0x0800 + len(shape), *shape)
         values = bytes([number]) * math.prod(shape)
         contents[name] = b"".join(part.to_bytes(4, "big") for part in mark) + values
     files = {name: gzip.compress(content) for name, content in contents.items()}
-    monkeypatch.setattr(idx, "SHAPES", shapes)
     monkeypatch.setattr(mnist, "SOURCE", passing(mnist.SOURCE, files))
     monkeypatch.setattr(fashion_mnist, "SOURCE", passing(fashion_mnist.SOURCE, files))
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
@@ -49,14 +47,13 @@ def test_several_files_are_fetched_in_turn_and_counted_together(paths: Paths, di
     told: list[tuple[int, int]] = []
     with serving() as server:
         server.files = digits
-        folder = fetch_dataset(paths, "mnist", f"{server.url}/mirror/", lambda *progress: told.append(progress))
+        file = fetch_dataset(paths, "mnist", f"{server.url}/mirror/", lambda *progress: told.append(progress))
     assert server.asked == list(digits)
-    assert mnist.is_installed(folder)
-    assert mnist.load(folder).x_train.shape == (6, 28, 28, 1)
+    assert mnist.load(file).x_train.shape == (6, 28, 28, 1)
     sizes = [len(content) for content in digits.values()]
     assert told == [(sum(sizes[: number + 1]), sum(sizes)) for number in range(4)]
     assert list(paths.downloads.iterdir()) == []
-    assert list(paths.datasets.iterdir()) == [folder]
+    assert list(paths.datasets.iterdir()) == [file]
 
 
 def test_a_break_in_the_third_file_keeps_the_first_two_and_resumes(paths: Paths, digits: dict[str, bytes]) -> None:
@@ -78,7 +75,7 @@ def test_a_break_in_the_third_file_keeps_the_first_two_and_resumes(paths: Paths,
         server.answer = resumable
         server.asked.clear()
         server.ranges.clear()
-        assert mnist.is_installed(fetch_dataset(paths, "mnist", server.url))
+        assert fetch_dataset(paths, "mnist", server.url).is_file()
     assert server.asked == list(digits)[2:]
     assert server.ranges == ["bytes=20-", None]
     assert list(paths.downloads.iterdir()) == []
@@ -94,7 +91,7 @@ def test_a_download_can_be_given_up_between_files(paths: Paths, digits: dict[str
         with pytest.raises(KeyboardInterrupt):
             fetch_dataset(paths, "mnist", server.url, stop)
     assert server.asked == ["train-images-idx3-ubyte.gz"]
-    assert remove_dataset(paths, "mnist").was_there
+    assert remove_dataset(paths, "mnist")
     assert list(paths.downloads.iterdir()) == []
 
 
@@ -102,14 +99,13 @@ def test_a_download_whose_contents_are_refused_is_not_kept(paths: Paths, digits:
     """No checksum of the packed files is known, so only their contents show it; the sizes are right."""
     name = list(digits)[3]
     spoilt = digits | {name: digits[name][:-8] + bytes(8)}
-    why = said("archive.in_file", file=name, reason=said("archive.damaged"))
     with serving() as server:
         server.files = spoilt
-        with pytest.raises(AppError, match=said("dataset.refused", file="Fashion-MNIST", reason=why).pattern):
+        with pytest.raises(AppError, match=said("dataset.other_contents", file=name).pattern):
             fetch_dataset(paths, "fashion_mnist", server.url)
         assert list(paths.downloads.iterdir()) == list(paths.datasets.iterdir()) == []
         server.files = digits
-        assert fashion_mnist.is_installed(fetch_dataset(paths, "fashion_mnist", server.url))
+        assert fetch_dataset(paths, "fashion_mnist", server.url).is_file()
 
 
 def test_files_are_imported_by_name_from_anywhere(paths: Paths, digits: dict[str, bytes], tmp_path: Path) -> None:
@@ -118,8 +114,8 @@ def test_files_are_imported_by_name_from_anywhere(paths: Paths, digits: dict[str
     there.mkdir()
     files[0] = files[0].rename(there / files[0].name)
     for places in (list(reversed(files)), [tmp_path / "here", there], [files[0], tmp_path / "here"]):
-        assert mnist.is_installed(import_dataset(paths, "mnist", *places))
-        assert remove_dataset(paths, "mnist").was_there
+        assert import_dataset(paths, "mnist", *places).is_file()
+        assert remove_dataset(paths, "mnist")
     assert all(file.exists() for file in files)
 
 
@@ -147,7 +143,7 @@ def test_fashion_mnist_may_be_packed_otherwise(paths: Paths, digits: dict[str, b
     write_all(tmp_path / "here", again)
     with pytest.raises(UsageError, match=said("dataset.wrong_size").pattern):
         import_dataset(paths, "mnist", tmp_path / "here")
-    assert fashion_mnist.is_installed(import_dataset(paths, "fashion_mnist", tmp_path / "here"))
+    assert import_dataset(paths, "fashion_mnist", tmp_path / "here").is_file()
 
 
 def test_penn_treebank_is_never_fetched_but_can_be_imported(
@@ -158,12 +154,11 @@ def test_penn_treebank_is_never_fetched_but_can_be_imported(
     assert server.asked == []
     assert said("dataset.import_own_copy", dataset="ptb").is_in(refused.value.advice_text or "")
     texts = dict.fromkeys(ptb.FILES, b" a b <unk> \n c \n")
-    monkeypatch.setattr(ptb, "LINES", dict.fromkeys(ptb.FILES, 2))
     files = write_all(tmp_path / "here", texts)
-    why = said("archive.other_text", file="ptb.train.txt")
-    with pytest.raises(AppError, match=said("dataset.refused", file="Penn Treebank", reason=why).pattern):
+    with pytest.raises(AppError, match=said("dataset.other_contents", file=files[0]).pattern) as wrong:
         import_dataset(paths, "ptb", tmp_path / "here")
+    assert said("dataset.use_official_file", file="ptb.train.txt").is_all_of(wrong.value.advice_text)
     assert list(paths.datasets.iterdir()) == []
     md5 = hashlib.md5(texts["ptb.test.txt"], usedforsecurity=False).hexdigest()
     monkeypatch.setattr(ptb, "MD5", dict.fromkeys(ptb.FILES, md5))
-    assert ptb.is_installed(import_dataset(paths, "ptb", *files))
+    assert ptb.load(import_dataset(paths, "ptb", *files)).train.tolist() == [2, 3, 1, 0, 4, 0]

@@ -266,7 +266,7 @@ def test_a_verdict_in_one_line() -> None:
         ("other_load", None, "short.other_load"),
         ("other_load", message("verdict.other_load"), "short.other_load"),
         ("gpu_not_used", None, "short.gpu_not_used"),
-        ("data_incomplete", None, "short.data_incomplete"),
+        ("leftovers", None, "short.leftovers"),
         ("of_another_version", None, None),
         ("{of_another} version", None, None),
     ],
@@ -329,10 +329,10 @@ def test_a_result_that_cannot_be_compared_has_no_rank(stored_run: Run, changes: 
 
 def test_a_text_has_each_caution_once_and_names_nobody(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "home", lambda: Path("/home/anna"))
-    warning = events.Warn(code="data_incomplete", message="The data in /home/anna/x\nis incomplete.")
+    warning = events.Warn(code="leftovers", message="Files in /home/anna/x\nwere in memory.")
     run = changed(stored_run, FIRST | {"status": "cancelled", "comment": "Anna's"}, warnings=(warning,))
     shown = result_text(JudgedRun(run))
-    causes = "; ".join(sentence(f"short.{code}") for code in ("cancelled", "first_epoch", "data_incomplete"))
+    causes = "; ".join(sentence(f"short.{code}") for code in ("cancelled", "first_epoch", "leftovers"))
     verdict = sentence("result.text_verdict_because", verdict="Caution", causes=causes)
     assert verdict in shown.splitlines()
     assert "anna" not in shown.casefold()

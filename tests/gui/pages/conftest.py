@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.archives import FILE, SIZE_BYTES, make_archive, passing
+from tests.archives import FILE, make_archive, passing
 from tests.core.datasets.server import Server, serving
 from workloads.datasets import cifar10
 
@@ -13,7 +13,6 @@ from workloads.datasets import cifar10
 @pytest.fixture
 def official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     archive = make_archive(tmp_path / "official.tar.gz")
-    monkeypatch.setattr(cifar10, "FILE_BYTES", SIZE_BYTES)
     monkeypatch.setattr(cifar10, "SOURCE", passing(cifar10.SOURCE, {FILE: archive.read_bytes()}))
     return archive
 

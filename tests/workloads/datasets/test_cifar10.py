@@ -1,19 +1,16 @@
 """CIFAR-10 as arrays: the synthetic twin is always the same, and real files are read pixel by pixel right."""
 
-import errno
-import io
-import os
+import hashlib
 from pathlib import Path
 
 import numpy as np  # noqa: TID253 - these tests are about arrays
 import pytest
 from numpy.typing import NDArray  # noqa: TID253 - as above
 
-from tests.workloads.datasets.refusals import refusing
+from tests.archives import FILE, pack, store
 from workloads import CATALOGUE
 from workloads.datasets import DATASETS, cifar10
-from workloads.datasets.source import Arrays, MissingDataError, aligned_floats, is_aligned
-from workloads.protocol.reporter import Emitter, Reporter
+from workloads.datasets.source import Arrays, aligned_floats, is_aligned
 from workloads.protocol.spec import Job
 from workloads.training import training
 
@@ -23,25 +20,6 @@ TWIN_SHA256 = "be0f7d31128d698843809ef200720c155916fd41da79e6f85c2dd7f0425b4507"
 @pytest.fixture(scope="module")
 def twin() -> Arrays:
     return cifar10.load(None)
-
-
-@pytest.fixture(scope="module")
-def records() -> NDArray[np.uint8]:
-    """A file's worth of records whose every byte shows its place: record, plane, row and column."""
-    number, plane, row, column = np.ogrid[:10_000, :3, :32, :32]
-    pixels = (number * 7 + plane * 100 + row * 32 + column).astype(np.uint8)
-    labels = (np.arange(10_000) % 10).astype(np.uint8)
-    return np.concatenate([labels[:, None], pixels.reshape(10_000, 3072)], axis=1)
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory, records: NDArray[np.uint8]) -> Path:
-    """Six full-size files; each is turned on by one record more, so that no two are the same."""
-    folder = tmp_path_factory.mktemp("cifar10")
-    for number, name in enumerate(cifar10.FILES):
-        np.roll(records, number, axis=0).tofile(folder / name)
-    cifar10.write_checksum(folder)
-    return folder
 
 
 @pytest.mark.slow
@@ -83,71 +61,28 @@ def test_the_twin_can_be_learnt_but_not_without_error(twin: Arrays) -> None:
     assert 0.5 < (nearest == twin.y_test[:1_000, 0]).mean() < 0.95
 
 
-@pytest.mark.slow
-def test_real_files_are_read_plane_by_plane_and_row_by_row(installed: Path, records: NDArray[np.uint8]) -> None:
-    found = cifar10.load(installed)
-    assert found.source == "real"
-    assert found.checksum != TWIN_SHA256
-    assert (found.x_train.shape, found.x_train.dtype.name) == ((50_000, 32, 32, 3), "float32")
-    for file in range(6):
-        images, labels = (found.x_train, found.y_train) if file < 5 else (found.x_test, found.y_test)
-        start = file * 10_000 if file < 5 else 0
-        for record, row, column in ((0, 0, 0), (1, 31, 0), (4_999, 5, 17), (9_999, 31, 31)):
-            raw = records[(record - file) % 10_000]
-            red, green, blue = (raw[1 + plane * 1024 + row * 32 + column] for plane in range(3))
-            expected = np.array([red, green, blue], np.float32) / np.float32(255)
-            assert images[start + record, row, column].tolist() == expected.tolist()
-            assert labels[start + record, 0] == raw[0]
-
-
-@pytest.mark.slow
-def test_all_values_of_the_real_files_arrive(installed: Path, records: NDArray[np.uint8]) -> None:
-    found = cifar10.load(installed)
-    planes = np.rint(found.x_test.transpose(0, 3, 1, 2) * 255).astype(np.uint8).reshape(10_000, 3072)
-    assert np.array_equal(planes, np.roll(records, 5, axis=0)[:, 1:])
-    assert found.x_test.min() == 0
-    assert found.x_test.max() == 1
-
-
-@pytest.mark.slow
-def test_a_data_set_is_installed_only_with_all_its_files(installed: Path, tmp_path: Path) -> None:
-    assert cifar10.is_installed(installed)
-    assert not cifar10.is_installed(tmp_path)
-    for name in cifar10.FILES:
-        (tmp_path / name).hardlink_to(installed / name)
-    assert not cifar10.is_installed(tmp_path), "the checksum is missing"
-    cifar10.write_checksum(tmp_path)
-    assert cifar10.is_installed(tmp_path)
-    (tmp_path / "test_batch.bin").unlink()
-    assert not cifar10.is_installed(tmp_path)
-    (tmp_path / "test_batch.bin").write_bytes(b"short")
-    assert not cifar10.is_installed(tmp_path)
-
-
-@pytest.mark.parametrize("label", [10, 255])
-def test_an_impossible_label_is_refused_with_the_files_name(
-    tmp_path: Path, records: NDArray[np.uint8], label: int
-) -> None:
-    wrong = records.copy()
-    wrong[9_999, 0] = label
-    wrong.tofile(tmp_path / "data_batch_1.bin")
-    with refusing(MissingDataError, "file=data_batch_1.bin .*idx.bad_label highest=9"):
-        cifar10.load(tmp_path)
-
-
-@pytest.mark.parametrize("change", [-1, 1, -30_730_000])
-def test_a_file_of_another_size_is_refused_with_its_name(
-    tmp_path: Path, records: NDArray[np.uint8], change: int
-) -> None:
-    raw = records.tobytes()
-    (tmp_path / "data_batch_1.bin").write_bytes(raw[:change] if change < 0 else raw + b"x")
-    with refusing(MissingDataError, f"other_size file=data_batch_1.bin .*size_bytes={len(raw) + change} "):
-        cifar10.load(tmp_path)
-
-
-def test_a_missing_file_is_refused_with_its_name(tmp_path: Path) -> None:
-    with refusing(MissingDataError, f"unreadable file=data_batch_1.bin .*reason={os.strerror(errno.ENOENT)}"):
-        cifar10.load(tmp_path)
+def test_real_files_are_read_file_by_file_plane_by_plane_and_row_by_row(tmp_path: Path) -> None:
+    """Three images a file, whose every byte shows its place: file, image, plane, row and column."""
+    file, image, plane, row, column = np.ogrid[:6, :3, :3, :32, :32]
+    pixels = (file * 60 + image * 20 + plane * 5 + row * 7 + column).astype(np.uint8)
+    labels = (np.arange(18) % 10).astype(np.uint8).reshape(6, 3, 1)
+    records = np.concatenate([labels, pixels.reshape(6, 3, 3072)], axis=2)
+    contents = {name: records[number].tobytes() for number, name in enumerate(cifar10.FILES)}
+    # As in the official archive, the files aren't in order.
+    members = {f"cifar-10-batches-bin/{name}": content for name, content in reversed(contents.items())}
+    stored = store(cifar10, tmp_path, pack(tmp_path / FILE, members | {"cifar-10-batches-bin/readme.html": b"x"}))
+    expected = pixels.transpose(0, 1, 3, 4, 2)
+    for scale in (1.0, 255.0):
+        found = cifar10.load(stored, scale=scale)
+        for images, numbers, part in (
+            (found.x_train, found.y_train, slice(5)),
+            (found.x_test, found.y_test, slice(5, 6)),
+        ):
+            assert np.array_equal(images, expected[part].reshape(-1, 32, 32, 3) / np.float32(scale))
+            assert np.array_equal(numbers, labels[part].reshape(-1, 1))
+            assert (images.dtype.name, numbers.dtype.name, is_aligned(images)) == ("float32", "int32", True)
+        whole = hashlib.sha256(b"".join(contents.values())).hexdigest()
+        assert (found.source, found.checksum) == ("real", whole)
 
 
 @pytest.mark.parametrize("shape", [(1,), (3, 5), (10, 32, 32, 3)])
@@ -164,7 +99,6 @@ def test_the_official_source_is_stated_in_full() -> None:
     (file,) = source.files
     assert (source.id, source.size_bytes, len(file.sha256 or "")) == ("cifar10", 170_052_171, 64)
     assert file.url == "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
-    assert cifar10.FILE_BYTES == 30_730_000
 
 
 def test_every_data_set_says_where_it_comes_from_and_under_which_licence() -> None:
@@ -181,32 +115,7 @@ def test_every_data_set_says_where_it_comes_from_and_under_which_licence() -> No
             assert file.size_bytes is not None or not source.fetchable
 
 
-@pytest.mark.long
-def test_pixels_are_divided_by_what_is_asked_for(installed: Path) -> None:
-    raw = cifar10.load(installed, scale=1)
-    assert (raw.x_test.max(), raw.x_test.dtype.name) == (255, "float32")
-    usual = cifar10.load(installed)
-    assert np.array_equal(raw.x_test[:100] / np.float32(255), usual.x_test[:100])
-    assert raw.checksum == usual.checksum
-
-
-@pytest.mark.slow
-def test_files_that_were_changed_are_not_called_real(installed: Path, tmp_path: Path) -> None:
-    for name in (*cifar10.FILES, "contents.sha256"):
-        (tmp_path / name).hardlink_to(installed / name)
-    assert cifar10.load(tmp_path).source == "real"
-    changed = bytearray((installed / "data_batch_3.bin").read_bytes())
-    changed[5_000_000] ^= 1
-    (tmp_path / "data_batch_3.bin").unlink()
-    (tmp_path / "data_batch_3.bin").write_bytes(changed)
-    assert cifar10.is_installed(tmp_path)
-    with refusing(MissingDataError, "installed.changed title=CIFAR-10"):
-        cifar10.load(tmp_path)
-
-
 def test_an_inaccessible_folder_holds_no_data() -> None:
     workload = CATALOGUE["cifar10_keras_cnn"]
-    stream = io.BytesIO()
     job = Job(spec=workload.default_spec(), datasets_folder=b"/" + b"x" * 300)
-    assert training.real_folder(workload, job, Reporter(Emitter(stream))) is None
-    assert stream.getvalue() == b""
+    assert training.real_file(workload, job) is None

@@ -1,7 +1,7 @@
 """Film reviews: the twin, real ones number by number, pairs of words, and archives that are something else."""
 
+import hashlib
 import random
-import tarfile
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -12,15 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray  # noqa: TID253 - as above
 
-from tests.archives import Change, adding, pack
-from tests.workloads.datasets.refusals import refusing
+from tests.archives import pack, store
 from workloads.datasets import imdb
 from workloads.datasets.imdb import Reviews
-from workloads.datasets.source import HostileArchiveError, MissingDataError
 
 TWIN_SHA256 = "2656396f2f1340b69e16f4dd3b59693d4ec7483498146ef69f8b37b8c6e240d9"
 FILE = imdb.SOURCE.files[0].name
-COUNT = 3
 TEXTS = {
     "train/neg": ["Bad, bad film.", "It's a bad film", "so<br /><br />boring"],
     "train/pos": ["A GOOD film!", "good\r\n'good' good", "Das war schön …"],
@@ -42,12 +39,6 @@ def twin() -> Reviews:
 @pytest.fixture(scope="module")
 def paired(twin: Reviews) -> Reviews:
     return imdb.with_bigrams(twin)
-
-
-@pytest.fixture
-def folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(imdb, "REVIEWS_PER_FILE", COUNT)
-    return folder
 
 
 def reviews_of(texts: Sequence[Sequence[int]], others: Sequence[Sequence[int]] = (), words: int = 10) -> Reviews:
@@ -179,10 +170,21 @@ def test_any_text_is_split_into_words_that_stay_themselves(text: str) -> None:
     assert sum(map(str.isalnum, text.lower())) == sum(len(word.replace("'", "")) for word in words)
 
 
-def test_real_reviews_become_the_numbers_of_keras(tmp_path: Path, folder: Path) -> None:
-    imdb.install({FILE: pack(tmp_path / "a.tar.gz", MEMBERS)}, folder)
-    assert imdb.is_installed(folder)
-    found = imdb.load(folder, words=9)
+OTHERS = (
+    "../escaped",
+    "other/aclImdb/train/pos/9_1.txt",
+    "aclImdb/train/unsup/0_0.txt",
+    "aclImdb/train/pos/../neg/9_1.txt",
+    "aclImdb/train/pos/readme.txt",
+    "aclImdb/train/pos/9_1.txt.gz",
+    "aclImdb/train/pos/٣_1.txt",
+)
+
+
+def test_real_reviews_become_the_numbers_of_keras(tmp_path: Path) -> None:
+    shuffled = list((MEMBERS | dict.fromkeys(OTHERS, b"other")).items())
+    random.Random(1).shuffle(shuffled)
+    found = imdb.load(store(imdb, tmp_path, pack(tmp_path / FILE, dict(shuffled))), words=9)
     # In the training reviews: good 4 times, bad 3, film 3, a 2; each other word once, of which "boring" is first.
     numbers = {"good": 4, "bad": 5, "film": 6, "a": 7, "boring": 8}
     for split, ids, offsets, labels in (
@@ -200,65 +202,18 @@ def test_real_reviews_become_the_numbers_of_keras(tmp_path: Path, folder: Path) 
     assert (found.source, found.words, found.vocabulary) == ("real", 9, 9)
 
 
-def test_reviews_are_stored_one_a_line_in_the_order_of_their_numbers(tmp_path: Path, folder: Path) -> None:
-    shuffled = list(MEMBERS.items())
-    random.Random(1).shuffle(shuffled)
-    imdb.install({FILE: pack(tmp_path / "a.tar.gz", dict(shuffled))}, folder)
-    stored = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.txt")}
-    assert stored == {
-        "train-neg.txt": "Bad, bad film.\nIt's a bad film\nso boring\n",
-        "train-pos.txt": "A GOOD film!\ngood 'good' good\nDas war schön …\n",
-        "test-neg.txt": "a bad idea\ndull dull dull\n\n",
-        "test-pos.txt": "schön good\na film\n4 out of 5\n",
+def test_the_checksum_is_of_the_reviews_one_a_line_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    numbers = (2, 9, 10)  # as text, they have another order
+    members = {
+        f"aclImdb/{place}/{number}_1.txt": text.encode()
+        for place, texts in TEXTS.items()
+        for number, text in zip(numbers, texts, strict=True)
     }
-
-
-def test_other_members_are_passed_over(tmp_path: Path, folder: Path) -> None:
-    names = ("../escaped", "/tmp/escaped", "other/aclImdb/train/pos/9_1.txt", "aclImdb/train/unsup/0_0.txt")
-    others = ("../neg/9_1.txt", "readme.txt", "9_1.txt.gz", "٣_1.txt")
-    extras = [adding(name) for name in (*names, *(f"aclImdb/train/pos/{name}" for name in others))]
-    extras.append(adding("aclImdb/imdb.vocab", kind=tarfile.SYMTYPE, link="/etc/passwd"))
-    extras.append(adding("aclImdb/train", kind=tarfile.DIRTYPE))
-    imdb.install({FILE: pack(tmp_path / "a.tar.gz", MEMBERS, *extras)}, folder)
-    assert {path.name for path in folder.iterdir()} == {*imdb.FILES, "contents.sha256"}
-
-
-FIRST, NEW = "aclImdb/train/neg/0_7.txt", "aclImdb/test/pos/9_1.txt"
-HOSTILE: dict[str, tuple[Change, str]] = {
-    "doubled": (adding(FIRST), "review_twice review=0 place=train/neg"),
-    "doubled with another mark": (
-        adding(FIRST.replace("7", "1")),
-        "review_twice review=0 place=train/neg",
-    ),
-    "one too many": (adding(NEW), "archive.reviews found=4 place=test/pos expected=3"),
-    "no text": (adding(NEW, b"sch\xf6n"), f"archive.not_utf8 file={NEW} position=3"),
-    "too long": (adding(NEW, b"x" * 131_073), "archive.file_too_large .*size_bytes=131073 limit_bytes=131072"),
-    "symlink": (adding(NEW, kind=tarfile.SYMTYPE, link="/etc/passwd"), f"archive.not_regular file={NEW}"),
-}
-
-
-@pytest.mark.parametrize(("change", "reason"), HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_archive_is_refused(tmp_path: Path, folder: Path, change: Change, reason: str) -> None:
-    archive = pack(tmp_path / "hostile.tar.gz", MEMBERS, change)
-    with refusing(HostileArchiveError, reason):
-        imdb.install({FILE: archive}, folder)
-    assert not imdb.is_installed(folder)
-
-
-def test_a_missing_review_is_refused(tmp_path: Path, folder: Path) -> None:
-    few = {name: content for name, content in MEMBERS.items() if name != FIRST}
-    with refusing(HostileArchiveError, "archive.reviews found=2 place=train/neg expected=3"):
-        imdb.install({FILE: pack(tmp_path / "few.tar.gz", few)}, folder)
-    assert not imdb.is_installed(folder)
-
-
-def test_reviews_that_were_changed_are_not_called_real(tmp_path: Path, folder: Path) -> None:
-    imdb.install({FILE: pack(tmp_path / "a.tar.gz", MEMBERS)}, folder)
-    content = (folder / "test-pos.txt").read_bytes()
-    (folder / "test-pos.txt").write_bytes(content.replace(b"good", b"bad!"))
-    with refusing(MissingDataError, "installed.changed title=IMDb reviews"):
-        imdb.load(folder)
-    (folder / "test-pos.txt").unlink()
-    assert not imdb.is_installed(folder)
-    with refusing(MissingDataError, "installed.unreadable file=test-pos.txt"):
-        imdb.load(folder)
+    found = imdb.load(store(imdb, tmp_path, pack(tmp_path / FILE, dict(reversed(members.items())))))
+    lines = (
+        "Bad, bad film.\nIt's a bad film\nso boring\n"
+        "A GOOD film!\ngood 'good' good\nDas war schön …\n"
+        "a bad idea\ndull dull dull\n\n"
+        "schön good\na film\n4 out of 5\n"
+    )
+    assert found.checksum == hashlib.sha256(lines.encode()).hexdigest()

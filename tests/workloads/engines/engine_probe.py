@@ -161,7 +161,7 @@ def train_all(engine: str, names: tuple[str, ...]) -> Iterator[Answer]:
             continue
         keras.backend.clear_session()
         usual, size = workload.load, 1 if is_large(workload) else 2
-        workload.load = lambda folder, spec, usual=usual: few_to_check(usual(folder, spec), spec.batch_size)  # type: ignore[method-assign, misc]
+        workload.load = lambda file, spec, usual=usual: few_to_check(usual(file, spec), spec.batch_size)  # type: ignore[method-assign, misc]
         steps = 2 if workload.id in WARMED_UP else size
         parameters = {} if engine == "torch" else shorten(workload)
         spec = workload.default_spec(

@@ -32,8 +32,8 @@ class SmallFcnR(FcnR):
         hidden = [layers.Dense(units, activation="sigmoid", **start) for units in UNITS]
         return Sequential([layers.Input((784,)), *hidden, layers.Dense(10, **start)])
 
-    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        feed = super().load(folder, spec)
+    def load(self, file: Path | None, spec: RunSpec) -> Feed:
+        feed = super().load(file, spec)
         x, y = feed.validation
         few = (x[:CHECKED], y[:CHECKED])
         return replace(feed, validation=few, test=few, validation_samples=CHECKED)

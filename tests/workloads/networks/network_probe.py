@@ -158,7 +158,7 @@ def real_digits(workload: Training) -> dict[str, Any]:
     import keras
 
     keras.utils.set_random_seed(1)
-    mnist.load = lambda folder: load_digits()
+    mnist.load = lambda file: load_digits()
     spec = workload.default_spec(batch_size=DIGITS_BATCH)
     model = workload.build(spec)
     model.compile(**workload.compile_options(spec))

@@ -48,10 +48,10 @@ def few_examples(workload: Training) -> None:
     """Train on the same 600 examples repeatedly."""
     usual = workload.load
 
-    def load(folder: Any, spec: RunSpec) -> Any:
+    def load(file: Any, spec: RunSpec) -> Any:
         import numpy as np
 
-        feed = usual(folder, spec)
+        feed = usual(file, spec)
         again = np.arange(feed.samples) % 600
         return replace(feed, x=np.asarray(feed.x)[again], y=np.asarray(feed.y)[again])
 
@@ -62,10 +62,10 @@ def few_in_stream(workload: Training) -> None:
     """Create a stream of batches from the same 600 examples."""
     usual = workload.load
 
-    def load(folder: Any, spec: RunSpec) -> Any:
-        few = mnist.load(folder)
+    def load(file: Any, spec: RunSpec) -> Any:
+        few = mnist.load(file)
         stream = engine_named(spec.engine).shuffled(few.x_train[:600], few.y_train[:600], spec.batch_size, 0)
-        return replace(usual(folder, spec), x=stream)
+        return replace(usual(file, spec), x=stream)
 
     workload.load = load  # type: ignore[method-assign]
 
@@ -217,10 +217,10 @@ def wrong_labels(workload: Training) -> None:
     """Learn the labels of other images."""
     usual = workload.load
 
-    def load(folder: Any, spec: RunSpec) -> Any:
+    def load(file: Any, spec: RunSpec) -> Any:
         import numpy as np
 
-        feed = usual(folder, spec)
+        feed = usual(file, spec)
         return replace(feed, y=np.random.default_rng(1).permutation(feed.y))
 
     workload.load = load  # type: ignore[method-assign]
@@ -324,7 +324,7 @@ def events_of(case: Case, engine: str) -> str:
     workload: Any = copy.copy(CATALOGUE[case.workload])
     usual = workload.load
     if engine != "tensorflow" or not case.real:
-        workload.load = lambda folder, spec: few_to_check(usual(folder, spec), 3)
+        workload.load = lambda file, spec: few_to_check(usual(file, spec), 3)
     case.cheat(workload)
     stream = io.BytesIO()
     # A cheat may end with an error; what it reported before is judged.
@@ -341,12 +341,12 @@ def main(engine: str, *names: str) -> None:
     twin, is_usual = cache(mnist.load), engine == "tensorflow"
     for name in sorted(names, key=list(CASES).index):
         case = CASES[name]
-        mnist.load = real if case.real and is_usual else (lambda folder: twin(None))
+        mnist.load = real if case.real and is_usual else (lambda file: twin(None))
         sys.stdout.write(json.dumps({"case": name, "events": events_of(case, engine)}) + "\n")
         sys.stdout.flush()
 
 
-def real(folder: Any) -> Any:
+def real(file: Any) -> Any:
     """Return real digits."""
     from tests.mnist_digits import as_many_as_mnist
 

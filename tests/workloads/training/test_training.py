@@ -1,11 +1,11 @@
 """The standard network with real TensorFlow in real workers, a few steps at a time."""
 
 import json
-import os
 import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np  # noqa: TID253 - for the arrays of a data set
 import psutil
 import pytest
 
@@ -17,6 +17,7 @@ from app.core.storage.runs import load_run
 from tests.conftest import CommandLine
 from tests.core.storage.storing import in_database
 from tests.saying import said
+from tests.sure import sure
 from tests.systems import IN_WINE
 from workloads import CATALOGUE
 from workloads.datasets import cifar10
@@ -123,19 +124,20 @@ def run_to_end(paths: Paths, machine: Machine, workload: Workload = WORKLOAD, **
 
 @pytest.mark.long
 def test_installed_data_is_used_and_settings_become_true(paths: Paths, machine: Machine) -> None:
-    folder = paths.datasets / "cifar10"
-    folder.mkdir(parents=True)
-    for name in cifar10.FILES:
-        # Labels cycle through the classes, pixels are noise: enough to see that files are read.
-        record = os.urandom(cifar10.RECORD_BYTES - 1)
-        (folder / name).write_bytes(b"".join(bytes([number % 10]) + record for number in range(10_000)))
-    cifar10.write_checksum(folder)
+    paths.datasets.mkdir(parents=True)
+    arrays: dict[str, Any] = {"checksum": np.array("ab" * 32)}
+    for part, count in (("train", 50_000), ("test", 10_000)):
+        # Labels cycle through the classes, pixels are noise: enough to see that the file is read.
+        arrays[f"x_{part}"] = np.random.default_rng(0).integers(0, 256, (count, 32, 32, 3), np.uint8)
+        arrays[f"y_{part}"] = (np.arange(count, dtype=np.uint8) % 10)[:, None]
+    np.savez(cifar10.SOURCE.stored_in(paths.datasets), allow_pickle=False, **arrays)
     settings = {"threads": 1, "jit": True, "precision": "mixed_bfloat16"}
     # A small network of the same data: on one thread, the standard one takes long to compile and to predict.
     small = CATALOGUE["alexnet_r"]
     run = run_to_end(paths, machine, workload=small, epochs=1, steps=2, batch_size=100, device="cpu", **settings)
     assert run.summary.status == "completed", run.summary.error_message
     assert run.summary.data_source == "real"
+    assert sure(run.dataset).checksum == "ab" * 32
     assert run.environment is not None
     asked = {"precision": "mixed_bfloat16", "jit": True, "intra_op_threads": 1, "device": "cpu"}
     assert {name: getattr(run.environment, name) for name in asked} == asked
@@ -156,6 +158,14 @@ def test_missing_real_data_is_reported_before_the_engine_is_loaded(paths: Paths,
     assert (run.summary.status, run.summary.error_code) == ("failed", "data_missing")
     assert "data fetch cifar10" in (run.summary.error_message or "")
     assert run.environment is None
+
+
+def test_damaged_data_is_reported_with_the_command_that_replaces_it(paths: Paths, machine: Machine) -> None:
+    paths.datasets.mkdir(parents=True)
+    cifar10.SOURCE.stored_in(paths.datasets).write_bytes(b"PK damaged")
+    summary = run_to_end(paths, machine, device="cpu").summary
+    assert (summary.status, summary.error_code) == ("failed", "data_missing")
+    assert said("data.damaged", dataset="cifar10", command="data fetch cifar10").is_in(summary.error_message or "")
 
 
 @pytest.mark.long

@@ -24,7 +24,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.data_synthetic": "synthetic data only",
     "cli.data_yours": "import required",
     "cli.dataset_installed": "Installed {dataset}.",
-    "cli.dataset_kept": "Kept {folder} because it contains other files: {names}.",
     "cli.dataset_removed": "Removed {dataset}.",
     "cli.dataset_was_not_installed": "{dataset} wasn't installed.",
     "cli.distributed_without_repeat": "--distributed can't be combined with --repeat.",

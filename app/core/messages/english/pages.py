@@ -186,9 +186,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "settings.data_auto": "Automatic",
     "settings.data_in_use": "Another task is downloading, importing or removing {title}.",
     "settings.data_installed": "Installed {title}",
-    "settings.data_removed_in_part": (
-        "Removed {title}, but kept {folder} because it contains other files: {names}."
-    ),
     "settings.data_sets_optional": ("1 data set, not needed", "{count} data sets, none needed"),
     "settings.default_folder": "Default folder",
     "settings.folder": "Folder",

@@ -78,7 +78,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "short.cpu_quota": "CPU limit",
     "short.cpus_hidden": "not all CPUs",
     "short.damaged_event": "damaged messages",
-    "short.data_incomplete": "incomplete data",
     "short.divided_cpu": "divided CPU, for testing only",
     "short.demo": "no training",
     "short.drift": "speed changed",

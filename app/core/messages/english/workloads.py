@@ -1,9 +1,9 @@
 """Workers and workloads: unsupported runs, errors, and facts about a run."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
+    "data.damaged": "The {dataset} data is damaged. Replace it with `{epochmark} {command}`, or use --data synthetic.",
     "data.none_real": "{workload} always uses generated data, as the study did. Choose --data synthetic.",
     "data.not_installed": "The real {dataset} data isn't installed. Use `{epochmark} {command}`, or --data synthetic.",
-    "data.unusable": "The data can't be used: {reason}. Remove it with `{epochmark} data remove {dataset}`, then run `{epochmark} {command}`.",
     "engine.broken": "The engine {engine} can't be imported ({reason}). Choose another one.",
     "engine.compiles_always": "{engine} always compiles steps with {compiler}. Leave compilation on.",
     "engine.float16_needs_gpu": "Without a GPU, {engine} and Keras compute mixed_float16 in float32. Choose mixed_bfloat16 or a GPU.",
@@ -64,7 +64,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "training.other_devices": "The network trained on {done} of {asked} devices.",
     "training.other_steps": "The run trained for {done:,} steps instead of {asked:,}.",
     "training.other_predictions": "The network made {done} of {asked} predictions.",
-    "warning.data_incomplete": "The {dataset} data is incomplete, so synthetic data is used. To repair the data set, use `{epochmark} {command}`.",
     "warning.leftovers": "The test files couldn't be removed ({reason}). Delete {folder}, or run the test there again.",
     "warning.loss_out_of_band": "The first epoch's loss of {loss:.4g} is outside the expected range ({low:g}–{high:g}). Training may have gone wrong.",
     "warning.page_cache_kept": "Files were probably read from memory because the system kept its file cache (folder {folders:, }).",

@@ -1,6 +1,5 @@
 """Data set settings: the folder and the installed data sets, with actions to import and remove them."""
 
-import contextlib
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -9,11 +8,9 @@ from PySide6.QtCore import QDir, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
-from app.core.datasets.install import InstalledDataset, Removal, import_dataset, list_datasets, remove_dataset
-from app.core.datasets.own_files import named
+from app.core.datasets.install import InstalledDataset, import_dataset, list_datasets, remove_dataset
 from app.core.errors import AppError
 from app.core.messages import message, sentence
-from app.core.plain_text import one_line
 from app.gui.pages.settings.parts import ask, open_dialog, open_folder, setting
 from app.gui.services.bundle import Services
 from app.gui.services.downloads import Download
@@ -144,7 +141,7 @@ class DataCard(Card):
         self.rows[dataset.id].show_busy(sentence("settings.removing"))
         self._services.tasks.start(
             lambda: remove_dataset(paths, dataset.id, partial(_give_up, dataset)),
-            lambda removal: self._on_changed(_removal_text(dataset, removal)),
+            lambda _: self._on_changed(sentence("settings.removed", title=dataset.title)),
             self._on_failed,
         )
 
@@ -230,20 +227,9 @@ def _give_up(dataset: InstalledDataset) -> None:
     raise AppError(message("settings.data_in_use", title=dataset.title), message("engines.wait_for_it"))
 
 
-def _removal_text(dataset: InstalledDataset, removal: Removal) -> str:
-    if not removal.kept:
-        return sentence("settings.removed", title=dataset.title)
-    folder, names = one_line(str(removal.folder), 300), named(removal.kept)
-    return sentence("settings.data_removed_in_part", title=dataset.title, folder=folder, names=names)
-
-
 def dataset_bytes(folder: Path, names: Sequence[str]) -> dict[str, int] | None:
-    """Return the size of each data set in a folder; None if the folder doesn't exist."""
+    """Return the size of each stored data set in a folder; None if the folder doesn't exist."""
     if not folder.is_dir():
         return None
-    sizes_bytes = dict.fromkeys(names, 0)
-    for name in names:
-        for path in (folder / name).rglob("*"):
-            with contextlib.suppress(OSError):  # the file was deleted
-                sizes_bytes[name] += path.lstat().st_size
-    return sizes_bytes
+    files = {name: DATASETS[name].SOURCE.stored_in(folder) for name in names}
+    return {name: file.stat().st_size for name, file in files.items() if file.is_file()}

@@ -38,6 +38,7 @@ from tests.gui.driving import Driver
 from tests.saying import said
 from tests.sure import only, sure
 from workloads import CATALOGUE, STANDARD
+from workloads.datasets import cifar10
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import ParameterValue, RunSpec
@@ -280,7 +281,7 @@ def test_the_data_is_fetched_when_its_button_is_pressed(driver: Driver, server: 
     driver.until(lambda: said("data_row.auto_real").is_all_of(row.choice.itemText(0)))
     row.choice.setCurrentIndex(row.choice.findData("real"))
     assert driver.page.setup.spec().data == "real"
-    assert (driver.services.paths.datasets / "cifar10").is_dir()
+    assert cifar10.SOURCE.is_stored_in(driver.services.paths.datasets)
     assert not row.get_button.isVisible()
 
 

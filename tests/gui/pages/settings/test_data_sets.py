@@ -7,8 +7,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.core import locks
-from app.core.datasets.install import import_dataset, list_datasets
-from app.core.messages import sentence
+from app.core.datasets.install import list_datasets
 from app.core.paths import Paths
 from app.gui.pages.settings.data_card import DataCard, DatasetLine
 from app.gui.services.bundle import Services
@@ -18,6 +17,7 @@ from tests.gui.conftest import Told
 from tests.gui.driving import Driver, added
 from tests.saying import said
 from tests.sure import sure
+from workloads.datasets import cifar10
 
 
 def line_of(driver: Driver) -> DatasetLine:
@@ -96,7 +96,7 @@ def test_a_download_waits_can_be_cancelled_and_resumes(driver: Driver, server: S
         driver.press(row.progress.cancel_button)
         driver.until(lambda: said("data_row.download_cancelled").is_in(driver.message))
         driver.until(row.get_button.isEnabled)
-        assert not (driver.services.paths.datasets / "cifar10").exists()
+        assert not cifar10.SOURCE.is_stored_in(driver.services.paths.datasets)
         driver.press(row.get_button)
         driver.until(lambda: said("data_row.waiting").begins(row.progress.text.whole_text))
     driver.until(lambda: said("data_row.now_installed").is_in(driver.message))
@@ -130,16 +130,3 @@ def test_an_import_and_a_removal_refuse_instead_of_waiting(
             qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
             assert said("settings.data_in_use", title="CIFAR-10").begins(told.messages[0][0])
             qtbot.waitUntil(row.import_action.isEnabled, timeout=10_000)
-
-
-def test_what_remains_of_a_removed_data_set_is_named(
-    card: DataCard, services: Services, official: Path, told: Told, qtbot: QtBot
-) -> None:
-    folder = import_dataset(services.paths, "cifar10", official)
-    (folder / "notes.txt").write_text("mine")
-    opened(card, qtbot)
-    card.remove(list_datasets(services.paths)[0])
-    qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
-    text = sentence("settings.data_removed_in_part", title="CIFAR-10", folder=folder, names="notes.txt")
-    assert told.messages == [(text, "")]
-    assert [path.name for path in folder.iterdir()] == ["notes.txt"]

@@ -20,7 +20,7 @@ from tests.gui.conftest import Told
 from tests.gui.driving import added
 from tests.gui.pages.settings.using import answer, pick, press
 from tests.saying import said
-from workloads.datasets import ptb
+from workloads.datasets import cifar10, ptb
 
 
 class Opener(QObject):
@@ -117,12 +117,12 @@ def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
     assert not row.import_action.isEnabled()
     press(row.remove_button)
     answer(page)
-    assert (services.paths.datasets / "cifar10").exists()
+    assert cifar10.SOURCE.is_stored_in(services.paths.datasets)
     qtbot.waitUntil(lambda: page.findChild(QMessageBox) is None, timeout=10_000)
     press(row.remove_button)
     with qtbot.waitSignal(page.folder_changed, timeout=10_000):
         answer(page, sentence("settings.remove_named", title="CIFAR-10"))
-    assert not (services.paths.datasets / "cifar10").exists()
+    assert not cifar10.SOURCE.is_stored_in(services.paths.datasets)
     qtbot.waitUntil(row.import_action.isEnabled, timeout=10_000)
 
 
@@ -137,7 +137,6 @@ def test_a_data_set_of_several_files_is_imported_from_files_chosen_together(
     texts = dict.fromkeys(ptb.FILES, b" a b \n")
     md5 = hashlib.md5(texts["ptb.test.txt"], usedforsecurity=False).hexdigest()
     monkeypatch.setattr(ptb, "MD5", dict.fromkeys(ptb.FILES, md5))
-    monkeypatch.setattr(ptb, "LINES", dict.fromkeys(ptb.FILES, 1))
     for name, raw in texts.items():
         (tmp_path / name).write_bytes(raw)
     row = page.data_card.rows["ptb"]
@@ -151,7 +150,7 @@ def test_a_data_set_of_several_files_is_imported_from_files_chosen_together(
     with qtbot.waitSignal(page.folder_changed, timeout=10_000):
         pick(page, *(tmp_path / name for name in texts))
     assert told.messages == [(sentence("settings.data_installed", title="Penn Treebank"), "")]
-    assert ptb.is_installed(services.paths.datasets / "ptb")
+    assert ptb.SOURCE.is_stored_in(services.paths.datasets)
 
 
 def test_a_wrong_file_is_refused_with_the_reason(
