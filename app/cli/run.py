@@ -11,8 +11,9 @@ from app.cli.specs import make_spec
 from app.cli.terminal import VERDICT_INKS, Ink
 from app.cli.text import complain, in_line, say, say_bars, several_line
 from app.cli.views import JsonView, TextView
-from app.core.analysis.compare import bars, chart_note, find_baseline, left_out, one_each
-from app.core.analysis.position import position
+from app.core.analysis.bars import bars, find_baseline, one_each
+from app.core.analysis.comparability import left_out
+from app.core.analysis.position import chart_note, position
 from app.core.analysis.trend import against_one_device
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
@@ -135,8 +136,9 @@ def print_result(stored: Run, on_one: str = "") -> None:
         if line:
             say(in_line(line))
     say(in_line(verdict_line(verdict)), lead=VERDICT_INKS.get(verdict.level))
-    if place := position(summary):
-        chart = one_each(bars(summary.workload, summary))
+    everything = bars(summary.workload, summary)
+    if place := position(summary, chart=everything):
+        chart = one_each(everything)
         baseline = find_baseline(chart, None, summary.workload)
         say(in_line(place) + "\n")
         say(in_line(chart_note(chart, baseline)), ink=Ink.MUTED)

@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QTableView
 
+from app.core.analysis.bars import Bar
 from app.core.analysis.comparability import engine_name
-from app.core.analysis.compare import Bar
 from app.core.analysis.published import disagreement
 from app.core.formats import format_ratio
 from app.core.messages import sentence
