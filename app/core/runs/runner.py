@@ -12,8 +12,9 @@ from app.core.hardware.device_limit import limit_problem
 from app.core.messages import Message, message, text
 from app.core.paths import Paths, check_datasets_folder
 from app.core.records import PlanPlace
+from app.core.runs.liveness import RunLimits
 from app.core.runs.memory_check import memory_problem
-from app.core.runs.session import Limits, Listener, Session
+from app.core.runs.session import Listener, Session
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
@@ -47,13 +48,13 @@ class Runner:
         self,
         paths: Paths,
         machine: Machine,
-        limits: Limits | None = None,
+        limits: RunLimits | None = None,
         command: Callable[[RunSpec, Paths], WorkerCommand] = worker_command,
         computers: Place | None = None,
     ) -> None:
         self.paths = paths
         self.machine = machine
-        self.limits = limits or Limits()
+        self.limits = limits or RunLimits()
         self.command = command
         self.computers = computers
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from app.core.paths import Paths
 from app.core.records import Run
-from app.core.runs.session import Limits, Session
+from app.core.runs.liveness import RunLimits
+from app.core.runs.session import Session
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.runs import load_run
 from tests.core.storage.storing import in_database
@@ -17,7 +18,7 @@ from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec
 
-QUICK_TO_ACT = Limits(
+QUICK_TO_ACT = RunLimits(
     silence_s=0.3, start_s=20, hung_s=0.8, hung_steps=10, cancel_s=0.5, terminate_s=0.5, exit_s=1
 )
 Ran = Callable[..., Run]

@@ -13,8 +13,9 @@ import pytest
 
 from app.core.errors import refusal
 from app.core.paths import Paths
+from app.core.runs.flood import WARNINGS, WARNINGS_OF_A_CODE
+from app.core.runs.liveness import RunLimits
 from app.core.runs.runner import Runner
-from app.core.runs.session import WARNINGS, WARNINGS_OF_A_CODE, Limits
 from app.core.runs.worker import exit_message
 from app.core.runs.worker_command import WorkerCommand
 from tests.conftest import ROOT
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_a_worker_deaf_to_cancel_is_ended(paths: Paths, machine: Machine, recorder: Recorder) -> None:
-    limits = Limits(cancel_s=0.3, terminate_s=0.3)
+    limits = RunLimits(cancel_s=0.3, terminate_s=0.3)
     session = Runner(paths, machine, limits).start(demo(outcome="hang"), recorder)
     assert recorder.first_epoch.wait(20)
     session.cancel()
@@ -40,7 +41,7 @@ def test_a_worker_deaf_to_cancel_is_ended(paths: Paths, machine: Machine, record
 
 
 def test_a_worker_deaf_to_cancel_can_be_killed_at_once(paths: Paths, machine: Machine, recorder: Recorder) -> None:
-    patient = Limits(cancel_s=1_000, terminate_s=1_000)
+    patient = RunLimits(cancel_s=1_000, terminate_s=1_000)
     session = Runner(paths, machine, patient).start(demo(outcome="hang"), recorder)
     assert recorder.first_epoch.wait(20)
     session.cancel()
@@ -117,22 +118,6 @@ def test_a_worker_that_no_longer_beats_is_ended_although_it_may_be_silent_for_lo
     run = ran(demo(), recorder, limits=limits, command=fake_worker(tmp_path, body))
     assert (run.summary.status, run.summary.error_code) == ("failed", "hung")
     assert not recorder.of(events.Alive)
-
-
-def test_a_worker_may_be_silent_for_longer_until_its_engine_is_imported(
-    ran: Ran, recorder: Recorder, tmp_path: Path
-) -> None:
-    environment = b'{"type":"environment","engine":"torch","device":"cpu","precision":"float32","jit":false}\n'
-    body = f"""
-    say(HELLO + b'{{"type":"alive"}}\\n')
-    time.sleep(1.5)
-    say({environment!r})
-    time.sleep(60)
-    """
-    limits = replace(QUICK_TO_ACT, silence_s=50.0, start_s=50.0, unheard_s=0.5, loads_s=50.0)
-    run = ran(demo(), recorder, limits=limits, command=fake_worker(tmp_path, body))
-    assert (run.summary.status, run.summary.error_code) == ("failed", "hung")
-    assert len(recorder.of(events.Environment)) == 1
 
 
 def test_a_flood_of_events_is_followed_to_its_end(ran: Ran, recorder: Recorder, tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ import pytest
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.paths import Paths
+from app.core.runs.liveness import RunLimits
 from app.core.runs.runner import Runner, exact_spec
-from app.core.runs.session import Limits
 from app.core.storage.database import Database
 from tests.conftest import pretend_installed
 from tests.core.runs.running import QUICK_TO_ACT, Ran, Recorder, demo, fake_worker, finish, stored, worker_pid
@@ -117,7 +117,7 @@ def test_a_full_disk_during_a_run_is_reported_and_the_run_still_ends(
 
     monkeypatch.setattr(sqlite3, "connect", connect_on_a_full_disk)
     spec = CATALOGUE["demo"].default_spec(epochs=200, parameters={"step_s": 0})
-    session = Runner(paths, machine, Limits(store_s=0.5)).start(spec, recorder)
+    session = Runner(paths, machine, RunLimits(store_s=0.5)).start(spec, recorder)
     finish(session)
     assert said("database.disk_full").is_in(str(session.trouble))
     assert session.status == "failed"

@@ -11,8 +11,8 @@ import pytest
 
 from app.core.paths import Paths
 from app.core.records import Run
+from app.core.runs.liveness import RunLimits
 from app.core.runs.runner import Runner
-from app.core.runs.session import Limits
 from app.core.storage.runs import load_run
 from tests.conftest import CommandLine
 from tests.core.storage.storing import in_database
@@ -170,7 +170,7 @@ def test_training_answers_a_request_to_cancel(paths: Paths, machine: Machine) ->
             training.set()
 
     # Ended by force only long after the test has given up.
-    runner = Runner(paths, machine, Limits(cancel_s=90.0))
+    runner = Runner(paths, machine, RunLimits(cancel_s=90.0))
     session = runner.start(WORKLOAD.default_spec(device="cpu", data="synthetic"), listener)
     assert training.wait(120)
     session.cancel()
