@@ -37,7 +37,7 @@ from app.core.runs.awake import stay_awake
 from app.core.runs.follower import Follower
 from app.core.runs.launchers import joint_spec, place_of
 from app.core.runs.plan_session import REPEATS_LIMIT
-from app.core.runs.runner import Runner, checked_workload
+from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.past_runs import past_runs
 from app.core.storage.runs import load_run
@@ -75,10 +75,10 @@ def _run_distributed(spec: RunSpec, options: argparse.Namespace, paths: Paths) -
     if place.rank == 0:
         return _run_once(spec, options, paths, place)
     runner = Runner(paths, detect_machine(data_folder=paths.datasets), computers=place)
-    runner.check(spec)
+    checked = runner.check(spec)
     if not options.json and not options.quiet:
         say(sentence("computers.follows", rank=place.rank, count=place.count), flush=True)
-    follower = Follower(spec, place, paths)
+    follower = Follower(checked, place, paths)
     try:
         with stay_awake(), Interrupts() as interrupts:
             interrupts.wait(follower)
@@ -93,9 +93,8 @@ def _run_distributed(spec: RunSpec, options: argparse.Namespace, paths: Paths) -
 
 def _run_once(spec: RunSpec, options: argparse.Namespace, paths: Paths, place: Place | None = None) -> int:
     """Run a spec once and print its result. `place` is this computer's among several."""
-    workload = checked_workload(spec)
     machine = detect_machine(data_folder=paths.datasets)
-    view = JsonView() if options.json else TextView(workload, spec, machine, quiet=options.quiet)
+    view = JsonView() if options.json else TextView(CATALOGUE[spec.workload], spec, machine, quiet=options.quiet)
     if isinstance(view, TextView) and not options.quiet:
         view.preflight = preflight_lines(spec, machine, paths)
     session = follow(repeat_plan(spec), Runner(paths, machine, computers=place), view)

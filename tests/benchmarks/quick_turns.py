@@ -24,6 +24,7 @@ from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests.benchmarks.quick import report, run
+from tests.core.runs.running import start_run
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol import events
 
@@ -48,7 +49,7 @@ def main(epochs: int = 10) -> None:
         quick_runs = [run(paths, quick)]
         limits = RunLimits(hung_s=PATIENCE_S, silence_s=PATIENCE_S)
         begin_s, own_s, away_s = time.monotonic(), [], 0.0
-        session = Runner(paths, detect_machine(), limits).start(standard, listen)
+        session = start_run(Runner(paths, detect_machine(), limits), standard, listen)
         try:
             for number in range(epochs):
                 own_s.append(epoch_ends.get(timeout=PATIENCE_S) - away_s)

@@ -19,7 +19,7 @@ from app.core.plans.kind import PlanKind, typical
 from app.core.plans.repeat import standing_for
 from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.report.run_texts import runs_note
-from app.core.runs.runner import Runner, checked_workload, known_workload
+from app.core.runs.runner import Runner, check_spec, known_workload
 from app.core.titles import preset_title
 from workloads.engines.registry import ENGINES, compiles_always, engine_named, engine_title
 from workloads.protocol.spec import Preset, RunSpec
@@ -264,7 +264,7 @@ def specs_with(spec: RunSpec, engines: Iterable[str]) -> tuple[RunSpec, ...]:
             onednn=spec.onednn if "onednn" in engine.settings else None,
         )
         with contextlib.suppress(UsageError):
-            checked_workload(changed)
+            check_spec(changed)
             specs.append(changed)
     return tuple(specs)
 

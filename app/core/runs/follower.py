@@ -8,11 +8,12 @@ from app.core.messages import Message
 from app.core.paths import Paths
 from app.core.redaction.private_texts import own_names
 from app.core.runs.liveness import RunLimits
+from app.core.runs.runner import CheckedSpec
 from app.core.runs.session import QUEUE_LIMIT
 from app.core.runs.worker import StreamClosed, Worker, WorkerMessage, exit_message
 from app.core.runs.worker_command import worker_command
 from workloads.protocol import events
-from workloads.protocol.spec import Job, Place, RunSpec
+from workloads.protocol.spec import Job, Place
 
 
 class Follower:
@@ -23,7 +24,8 @@ class Follower:
         is_cancelled: Whether the user cancelled it here.
     """
 
-    def __init__(self, spec: RunSpec, place: Place, paths: Paths) -> None:
+    def __init__(self, checked: CheckedSpec, place: Place, paths: Paths) -> None:
+        spec = checked.spec
         self.problem: Message | None = None
         self.is_cancelled = False
         self._messages: queue.Queue[WorkerMessage] = queue.Queue(QUEUE_LIMIT)

@@ -1,6 +1,7 @@
 """Starts runs: checks the spec, stores the run and starts a session."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 import msgspec
@@ -33,6 +34,14 @@ from workloads.workload import Workload
 NEAR_LIMIT = 1
 
 
+@dataclass(frozen=True, slots=True)
+class CheckedSpec:
+    """A spec with values of the declared types that this computer can run. Only `Runner.check` makes one."""
+
+    spec: RunSpec
+    workload: Workload
+
+
 class Runner:
     """Starts runs. Results are meaningful only if runs don't overlap, but this isn't enforced.
 
@@ -60,22 +69,18 @@ class Runner:
 
     def start(
         self,
-        spec: RunSpec,
+        checked: CheckedSpec,
         listener: Listener = lambda _: None,
         place: PlanPlace | None = None,
     ) -> Session:
-        """Check and store a run, then start it in the background.
+        """Store a run, then start it in the background. Raises DatabaseError if the results can't be written.
 
         Args:
-            spec: Spec of the run.
+            checked: Spec of the run, from `check`.
             listener: Called with each event in the session's thread, after the event has been stored.
             place: Position in a plan; None for a single run.
-
-        Raises:
-            UsageError: The run can't be started. Nothing has been stored.
-            DatabaseError: The results can't be written.
         """
-        workload = self.check(spec)
+        spec, workload = checked.spec, checked.workload
         with Database(self.paths.database) as database:
             recover_runs(database)
             ownership = own(database.path)
@@ -102,9 +107,9 @@ class Runner:
     def is_there(self, engine: str) -> bool:
         return is_included(engine) or engine_folder(self.paths, engine).look().state != "absent"
 
-    def check(self, spec: RunSpec) -> Workload:
-        """Return the workload of a spec. Raises UsageError if this computer can't run it."""
-        workload = checked_workload(spec)
+    def check(self, spec: RunSpec) -> CheckedSpec:
+        """Return a spec that can be started. Raises UsageError if this computer can't run it."""
+        spec, workload = exact_spec(spec), known_workload(spec.workload)
         if spec.machine_count > 1 and self.computers is None:
             raise UsageError(message("run.needs_computers"), message("run.start_on_each"))
         if not (workload.is_demo and spec.engine == DEFAULT_ENGINE):  # the demo uses no engine
@@ -118,7 +123,7 @@ class Runner:
             raise UsageError(problem)
         if workload.dataset and spec.data == "real":
             check_datasets_folder(self.paths)
-        return workload
+        return CheckedSpec(spec, workload)
 
     def _check_cpus(self, spec: RunSpec) -> None:
         cpus, there = spec.settings.get("cpus"), visible_cpus()
@@ -158,22 +163,20 @@ def check_engine_is_there(engine: str, paths: Paths) -> None:
         raise UsageError(said, message("engines.install_it", engine=engine))
 
 
-def checked_workload(spec: RunSpec) -> Workload:
-    """Return the workload of a spec. Raises UsageError if the spec is invalid."""
-    workload = known_workload(spec.workload)
+def check_spec(spec: RunSpec) -> None:
+    """Raise UsageError if a spec is invalid on any computer."""
     try:
-        workload.check(spec)
+        known_workload(spec.workload).check(spec)
         write_job(Job(spec=spec, datasets_folder=b""))
     except WorkloadError as error:
         raise UsageError(error.message) from error
     except UnicodeEncodeError as error:  # for example, from the name of a folder
         raise UsageError(message("run.not_utf8"), message("run.rename_it")) from error
-    return workload
 
 
 def exact_spec(spec: RunSpec) -> RunSpec:
     """Check a spec, and convert its fields to the declared types. Raises UsageError if a value is invalid."""
-    checked_workload(spec)
+    check_spec(spec)
     try:
         return typed.convert(msgspec.to_builtins(spec), RunSpec)
     except msgspec.ValidationError as error:

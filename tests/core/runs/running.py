@@ -10,7 +10,8 @@ from typing import Any
 from app.core.paths import Paths
 from app.core.records import Run
 from app.core.runs.liveness import RunLimits
-from app.core.runs.session import Session
+from app.core.runs.runner import Runner
+from app.core.runs.session import Listener, Session
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.runs import load_run
 from tests.core.storage.storing import in_database
@@ -42,6 +43,10 @@ class Recorder:
 
     def of(self, kind: type[Any]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
+
+
+def start_run(runner: Runner, spec: RunSpec, listener: Listener = lambda _: None) -> Session:
+    return runner.start(runner.check(spec), listener)
 
 
 def finish(session: Session) -> None:

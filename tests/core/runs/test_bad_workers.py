@@ -19,7 +19,17 @@ from app.core.runs.runner import Runner
 from app.core.runs.worker import exit_message
 from app.core.runs.worker_command import WorkerCommand
 from tests.conftest import ROOT
-from tests.core.runs.running import QUICK_TO_ACT, Ran, Recorder, demo, fake_worker, finish, stored, worker_pid
+from tests.core.runs.running import (
+    QUICK_TO_ACT,
+    Ran,
+    Recorder,
+    demo,
+    fake_worker,
+    finish,
+    start_run,
+    stored,
+    worker_pid,
+)
 from tests.saying import Saying, said
 from tests.sure import sure
 from workloads.protocol import events
@@ -31,7 +41,7 @@ pytestmark = pytest.mark.slow
 
 def test_a_worker_deaf_to_cancel_is_ended(paths: Paths, machine: Machine, recorder: Recorder) -> None:
     limits = RunLimits(cancel_s=0.3, terminate_s=0.3)
-    session = Runner(paths, machine, limits).start(demo(outcome="hang"), recorder)
+    session = start_run(Runner(paths, machine, limits), demo(outcome="hang"), recorder)
     assert recorder.first_epoch.wait(20)
     session.cancel()
     finish(session)
@@ -42,7 +52,7 @@ def test_a_worker_deaf_to_cancel_is_ended(paths: Paths, machine: Machine, record
 
 def test_a_worker_deaf_to_cancel_can_be_killed_at_once(paths: Paths, machine: Machine, recorder: Recorder) -> None:
     patient = RunLimits(cancel_s=1_000, terminate_s=1_000)
-    session = Runner(paths, machine, patient).start(demo(outcome="hang"), recorder)
+    session = start_run(Runner(paths, machine, patient), demo(outcome="hang"), recorder)
     assert recorder.first_epoch.wait(20)
     session.cancel()
     session.kill()
@@ -59,7 +69,7 @@ def test_a_hung_worker_is_warned_about_and_then_ended(ran: Ran, recorder: Record
 
 
 def test_a_worker_killed_from_outside_is_a_failed_run(paths: Paths, machine: Machine, recorder: Recorder) -> None:
-    session = Runner(paths, machine).start(demo(step_s=0.1), recorder)
+    session = start_run(Runner(paths, machine), demo(step_s=0.1), recorder)
     assert recorder.first_epoch.wait(20)
     psutil.Process(worker_pid(recorder)).kill()
     finish(session)
@@ -183,7 +193,8 @@ from workloads import CATALOGUE
 paths = default_paths()
 paths.create()
 say = lambda event: event.type == "hello" and print(event.pid, flush=True)
-Runner(paths, detect_machine()).start(CATALOGUE["demo"].default_spec(parameters={"step_s": 1}), say).wait(600)
+runner = Runner(paths, detect_machine())
+runner.start(runner.check(CATALOGUE["demo"].default_spec(parameters={"step_s": 1})), say).wait(600)
 """
     environment = {**os.environ, "EPOCHMARK_HOME": str(tmp_path / "other")}
     with subprocess.Popen(
@@ -203,7 +214,7 @@ def test_a_system_that_refuses_threads_is_named_and_no_worker_remains(paths: Pat
 
     before, children = threading.stack_size(), psutil.Process().children()
     try:
-        session = Runner(paths, machine).start(demo(), listen)
+        session = start_run(Runner(paths, machine), demo(), listen)
         finish(session)
     finally:
         threading.stack_size(before)
@@ -248,7 +259,7 @@ def test_another_computers_words_are_kept_without_its_folders_and_addresses(
     body = "say(HELLO)\n" + "".join(f"say({json.dumps(line).encode()!r} + b'\\n')\n" for line in lines)
     place = Place(rank=0, count=2, host=Endpoint(address="127.0.0.1", port=1), address="127.0.0.1")
     runner = Runner(paths, machine, command=fake_worker(tmp_path, body), computers=place)
-    session = runner.start(demo())
+    session = start_run(runner, demo())
     finish(session)
     told = stored(paths, session).summary.error_message or ""
     assert said("computers.ended", rank="1").is_in(told)

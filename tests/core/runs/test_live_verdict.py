@@ -19,6 +19,7 @@ from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import load_run
+from tests.core.runs.running import start_run
 from tests.core.storage.storing import begin
 from tests.sure import sure
 from tests.telemetry import telemetry_of
@@ -35,7 +36,7 @@ def run_demo(
 ) -> tuple[Run, list[events.Event]]:
     """Run to the end; return what was stored and the events that were sent."""
     told: list[events.Event] = []
-    session = Runner(paths, machine, limits).start(DEMO.default_spec(preset, **asked), told.append)
+    session = start_run(Runner(paths, machine, limits), DEMO.default_spec(preset, **asked), told.append)
     assert session.wait(60)
     with Database(paths.database) as database:
         return load_run(database, session.run_id), told

@@ -15,10 +15,11 @@ from app.core.analysis.comparability import differences, run_refusal
 from app.core.errors import UsageError
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.paths import Paths
-from app.core.runs.runner import Runner, checked_workload
+from app.core.runs.runner import Runner, check_spec
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.runs import load_run
 from tests.conftest import ROOT, pretend_installed
+from tests.core.runs.running import start_run
 from tests.core.storage.storing import in_database
 from tests.saying import said
 from tests.sure import sure
@@ -80,7 +81,7 @@ def test_plain_numpy_trains_the_mlp_from_packages_of_its_own(
     workload = CATALOGUE["mnist_mlp"]
     spec = workload.default_spec(epochs=2, steps=60, data="synthetic", engine=NAME)
     assert str(own_packages) in runner.command(spec, paths).arguments
-    session = runner.start(spec)
+    session = start_run(runner, spec)
     assert session.wait(120)
     run = in_database(paths.database, load_run, session.run_id)
     assert run.summary.status == "completed", run.summary.error_message
@@ -101,7 +102,7 @@ def test_an_engine_that_is_not_installed_is_refused_before_anything_is_stored(
     runner = Runner(paths, machine)
     spec = CATALOGUE["mnist_mlp"].default_spec(engine=NAME)
     with pytest.raises(UsageError, match=said("engine.not_installed", engine="Plain NumPy").pattern):
-        runner.start(spec)
+        start_run(runner, spec)
     assert not paths.database.exists()
 
 
@@ -149,9 +150,9 @@ def asked(workload: str, engine: str, **changes: Any) -> RunSpec:
 
 def test_jax_compiles_without_being_asked_and_cannot_do_without() -> None:
     assert asked("mnist_mlp", "jax").jit
-    checked_workload(asked("mnist_mlp", "jax"))
+    check_spec(asked("mnist_mlp", "jax"))
     with pytest.raises(UsageError, match=said("engine.compiles_always", compiler="XLA", engine="JAX").pattern):
-        checked_workload(asked("mnist_mlp", "jax", jit=False))
+        check_spec(asked("mnist_mlp", "jax", jit=False))
     assert not asked("mnist_mlp", "torch").jit
 
 
@@ -159,9 +160,9 @@ def test_pytorch_compiles_only_with_a_compiler(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(shutil, "which", lambda name: None)
     compiled = asked("mnist_mlp", "torch", jit=True, device="cpu")
     with pytest.raises(UsageError, match=said("engine.no_compiler", engine="PyTorch").pattern):
-        checked_workload(compiled)
+        check_spec(compiled)
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
-    checked_workload(compiled)
+    check_spec(compiled)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +216,7 @@ def test_on_windows_a_run_on_a_card_is_refused_only_where_its_device_is_known(
 
 def test_jax_has_no_onednn_setting() -> None:
     with pytest.raises(UsageError, match=said("engine.without_setting", setting="onednn", engine="JAX").pattern):
-        checked_workload(asked("mnist_mlp", "jax", onednn=True))
+        check_spec(asked("mnist_mlp", "jax", onednn=True))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -259,8 +260,8 @@ def test_only_jax_compiles_a_fused_lstm(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(shutil, "which", lambda program: program)  # as where there is a compiler
     for engine in ("tensorflow", "torch"):
         with pytest.raises(UsageError, match=said("engine.not_fused_and_compiled").pattern):
-            checked_workload(asked("lstm_ptb_32", engine, parameters={"lstm": "fused"}, jit=True))
-    checked_workload(asked("lstm_ptb_32", "jax", parameters={"lstm": "fused"}))
+            check_spec(asked("lstm_ptb_32", engine, parameters={"lstm": "fused"}, jit=True))
+    check_spec(asked("lstm_ptb_32", "jax", parameters={"lstm": "fused"}))
 
 
 @pytest.mark.parametrize(

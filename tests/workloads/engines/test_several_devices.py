@@ -20,6 +20,7 @@ from app.core.records import Run
 from app.core.runs.launchers import joint_spec
 from app.core.runs.runner import Runner
 from app.core.storage.runs import load_run
+from tests.core.runs.running import start_run
 from tests.core.storage.storing import in_database
 from tests.real_engines import probe, small_worker
 from tests.waiting import wait_until
@@ -68,7 +69,7 @@ def spec_on(count: int, **changes: Any) -> RunSpec:
 def carried_out(
     spec: RunSpec, paths: Paths, machine: Machine, listener: Callable[[events.Event], None] = lambda _: None
 ) -> Run:
-    session = Runner(paths, machine, command=small_worker).start(spec, listener)
+    session = start_run(Runner(paths, machine, command=small_worker), spec, listener)
     assert session.wait(300)
     run = in_database(paths.database, load_run, session.run_id)
     assert run.summary.status == "completed", run.summary.error_message
@@ -144,7 +145,7 @@ def test_a_lost_process_ends_the_run_with_its_reason(
 ) -> None:
     seen: list[events.Event] = []
     spec = spec_on(2, engine="torch", epochs=ENDLESS)
-    session = Runner(installed_engines, machine, command=small_worker).start(spec, seen.append)
+    session = start_run(Runner(installed_engines, machine, command=small_worker), spec, seen.append)
     if has_joined:
         wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
     wait_until(lambda: len(workers_of_run()) == 2)
@@ -190,8 +191,10 @@ def test_a_suspended_process_ends_the_run_for_all(
     stopped: str, code: str, installed_engines: Paths, machine: Machine
 ) -> None:
     seen: list[events.Event] = []
-    session = Runner(installed_engines, machine, command=small_worker).start(
-        spec_on(2, engine="torch", epochs=ENDLESS), seen.append
+    session = start_run(
+        Runner(installed_engines, machine, command=small_worker),
+        spec_on(2, engine="torch", epochs=ENDLESS),
+        seen.append,
     )
     wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
     workers = workers_of_run()
@@ -207,8 +210,10 @@ def test_a_suspended_process_ends_the_run_for_all(
 @pytest.mark.parametrize("ends", ["cancel", "kill"])
 def test_no_process_outlives_the_run(ends: str, installed_engines: Paths, machine: Machine) -> None:
     seen: list[events.Event] = []
-    session = Runner(installed_engines, machine, command=small_worker).start(
-        spec_on(2, engine="torch", epochs=ENDLESS), seen.append
+    session = start_run(
+        Runner(installed_engines, machine, command=small_worker),
+        spec_on(2, engine="torch", epochs=ENDLESS),
+        seen.append,
     )
     wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
     workers = workers_of_run()

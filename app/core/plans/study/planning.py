@@ -15,7 +15,6 @@ from app.core.plans.study.presets import PRESETS, Place, StudyPreset
 from app.core.records import Order, Plan, Refusal, Study
 from app.core.runs.runner import Runner, known_workload
 from workloads.engines.cpu_allowance import can_limit_cpus, visible_cpus
-from workloads.protocol import typed
 from workloads.protocol.parameters import folders_of
 from workloads.protocol.spec import Preset, RunSpec
 
@@ -110,11 +109,7 @@ def make_plan(specs: Sequence[RunSpec], axes: Sequence[str], runner: Runner, *, 
     refused: list[Refusal] = []
     for spec in {msgspec.json.encode(spec): spec for spec in specs}.values():
         try:
-            runner.check(spec)
-            able.append(typed.convert(msgspec.to_builtins(spec), RunSpec))
-        except msgspec.ValidationError as error:  # a value that a spec can't contain
-            said = message("setting.out_of_range", problem=str(error))
-            refused.append(Refusal(spec=spec, reason=said))
+            able.append(runner.check(spec).spec)
         except AppError as error:
             refused.append(Refusal(spec=spec, reason=error.message))
     if not able:
