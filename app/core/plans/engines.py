@@ -21,7 +21,7 @@ from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.report.run_texts import runs_note
 from app.core.runs.runner import Runner, check_spec, known_workload
 from app.core.titles import preset_title
-from workloads.engines.registry import ENGINES, compiles_always, engine_named, engine_title
+from workloads.engines.registry import ENGINES, compiles_always, engine_title
 from workloads.protocol.spec import Preset, RunSpec
 
 # With fewer rounds, there is no confidence interval.
@@ -254,7 +254,7 @@ def specs_with(spec: RunSpec, engines: Iterable[str]) -> tuple[RunSpec, ...]:
     """
     specs = []
     for name in engines:
-        engine = engine_named(name)
+        engine = ENGINES[name]
         changed = msgspec.structs.replace(
             spec,
             engine=name,

@@ -36,7 +36,7 @@ from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import list_runs, missing_runs
 from app.core.verdict.boost import is_burstable_instance
 from workloads import CATALOGUE
-from workloads.engines.registry import DEFAULT_ENGINE, engine_named, is_included
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, is_included
 from workloads.protocol import events
 from workloads.protocol.folders import remove_leftovers
 from workloads.protocol.machine import Machine
@@ -265,7 +265,7 @@ class Session:
     def _note_unused_gpu(self, event: events.Environment) -> None:
         if event.device != "cpu" or self._spec.device != "auto" or event.engine == "none":
             return
-        engine = engine_named(self._spec.engine)
+        engine = ENGINES[self._spec.engine]
         # Includes GPUs that the driver or the system hides from the engine.
         gpus = [gpu for gpu in self._machine.gpus if gpu.vendor in engine.vendors]
         if not is_included(self._spec.engine):

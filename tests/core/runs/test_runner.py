@@ -32,7 +32,7 @@ from tests.core.runs.running import (
 from tests.saying import said
 from tests.systems import FATAL
 from workloads import CATALOGUE
-from workloads.engines.registry import engine_named
+from workloads.engines.registry import ENGINES
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu, Machine
 
@@ -219,7 +219,7 @@ def test_a_gpu_without_a_build_is_reported_with_what_would_use_it(
 def test_only_those_whose_engine_the_doctor_examines_are_sent_there(
     paths: Paths, ran: Ran, machine: Machine, tmp_path: Path, second_engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_named(second_engine), "vendors", {"nvidia"})
+    monkeypatch.setattr(ENGINES[second_engine], "vendors", {"nvidia"})
     pretend_installed(second_engine, paths)
     with_gpu = dataclasses.replace(machine, gpus=(Gpu("A GPU", "nvidia"),))
     command = fake_worker(tmp_path, ON_CPU)

@@ -24,7 +24,7 @@ from tests.core.storage.storing import in_database
 from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE
-from workloads.engines.registry import ENGINES, EngineEntry, engine_named, engine_title
+from workloads.engines.registry import ENGINES, engine_named, engine_title
 from workloads.engines.torch import compile_refusal
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Gpu, Machine
@@ -32,7 +32,7 @@ from workloads.protocol.spec import RunSpec
 
 HERE = Path(__file__).parent / "plain_numpy"
 NAME = "plain_numpy"
-ROW = f'    "{NAME}": EngineEntry("workloads.engines.{NAME}", packages_folder="{NAME}"),\n'
+ROW = f"\nfrom workloads.engines.{NAME} import INFO\n\nENGINES[INFO.name] = INFO\n"
 
 
 @pytest.fixture
@@ -42,10 +42,7 @@ def sources(tmp_path: Path, second_engine: str) -> Path:
     shutil.copytree(ROOT / "workloads", folder / "workloads", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(HERE / "plain_numpy.py", folder / "workloads" / "engines")
     registry = folder / "workloads" / "engines" / "registry.py"
-    text = registry.read_text()
-    begin = "ENGINES: dict[str, EngineEntry] = {\n"
-    assert begin in text
-    registry.write_text(text.replace(begin, begin + ROW))
+    registry.write_text(registry.read_text() + ROW)
     return folder
 
 
@@ -121,16 +118,12 @@ def test_what_an_engine_cannot_do_is_refused_before_the_run(
         Runner(paths, None).check(workload.default_spec(engine=NAME))  # type: ignore[arg-type]
 
 
-def test_an_engine_that_cannot_be_imported_is_refused_in_a_sentence(
-    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(
-        ENGINES, "broken", EngineEntry("workloads.engines.no_such_module", "broken", included_as="workloads")
-    )
-    with pytest.raises(UsageError, match=said("engine.broken", engine="broken").pattern):
-        Runner(paths, machine).check(CATALOGUE["mnist_mlp"].default_spec(engine="broken"))
-    assert engine_title("broken") == "broken"
-    assert usable_gpus(replace(machine, gpus=(Gpu("A GPU", "nvidia"),)), "broken") == ()
+def test_an_engine_of_a_later_version_has_its_name_and_no_gpu(machine: Machine) -> None:
+    assert engine_title("of_tomorrow") == "of_tomorrow"
+    with pytest.raises(WorkloadError) as caught:
+        engine_named("of_tomorrow")
+    assert (caught.value.code, caught.value.message.code) == ("engine_missing", "engine.broken")
+    assert usable_gpus(replace(machine, gpus=(Gpu("A GPU", "nvidia"),)), "of_tomorrow") == ()
 
 
 GPUS = {
@@ -201,8 +194,8 @@ def test_on_windows_a_run_on_a_card_is_refused_only_where_its_device_is_known(
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr(sys, "platform", "win32")
     for device in ("auto", "gpu:0"):
-        assert engine_named("torch").refusal(asked("mnist_mlp", "torch", jit=True, device=device)) is None
-    refusal = engine_named("torch").refusal(asked("mnist_mlp", "torch", jit=True, device="cpu"))
+        assert ENGINES["torch"].refusal(asked("mnist_mlp", "torch", jit=True, device=device)) is None
+    refusal = ENGINES["torch"].refusal(asked("mnist_mlp", "torch", jit=True, device="cpu"))
     assert refusal is not None
     card = SimpleNamespace(is_available=lambda: True, device_count=lambda: 1, get_device_name=lambda _: "RTX 5070")
     fake = SimpleNamespace(
@@ -227,7 +220,7 @@ def test_a_fused_lstm_needs_a_gpu_that_the_engine_can_use(engine: str, paths: Pa
     with_gpu = replace(machine, os_name="Linux 6.1", gpus=(GPUS["nvidia"],))
     Runner(paths, with_gpu).check(fused)
     on_cpu = asked("imdb_bidirectional_lstm", engine, parameters={"lstm": "fused"}, device="cpu")
-    refusal = said("engine.fused_needs_gpu", engine=engine_named(engine).title)
+    refusal = said("engine.fused_needs_gpu", engine=ENGINES[engine].title)
     for computer, spec in ((machine, fused), (with_gpu, on_cpu)):
         with pytest.raises(UsageError, match=refusal.pattern):
             Runner(paths, computer).check(spec)

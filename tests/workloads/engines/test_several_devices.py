@@ -269,7 +269,7 @@ def test_what_several_devices_cannot_do_is_refused(
 class Cards(Engine):
     """An engine, for its choice of cards only."""
 
-    title = "Cards"
+    info = ENGINES["torch"]
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_missing_cards_are_named() -> None:
     with pytest.raises(WorkloadError) as caught:
         Cards().gpu_indices(spec_on(2, device="gpu:1"), 2)
     assert (caught.value.code, caught.value.message.code) == ("device_unavailable", "engine.sees_fewer_devices")
-    assert caught.value.message.arguments == {"engine": "Cards", "asked": 2, "count": 1}
+    assert caught.value.message.arguments == {"engine": "PyTorch", "asked": 2, "count": 1}
 
 
 def test_cards_may_be_apart() -> None:
@@ -299,7 +299,7 @@ def test_cards_may_be_apart() -> None:
     with pytest.raises(WorkloadError) as caught:
         Cards().gpu_indices(spec, 2)
     assert (caught.value.code, caught.value.message.code) == ("device_unavailable", "engine.sees_other_devices")
-    assert caught.value.message.arguments == {"engine": "Cards", "device": "gpu:2", "seen": ["gpu:0", "gpu:1"]}
+    assert caught.value.message.arguments == {"engine": "PyTorch", "device": "gpu:2", "seen": ["gpu:0", "gpu:1"]}
     two_computers = joint_spec(spec, 2)
     assert Cards().gpu_indices(two_computers, 3) == (0, 2)
 

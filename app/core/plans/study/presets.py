@@ -12,7 +12,7 @@ from app.core.messages import sentence
 from app.core.plans.study.axes import CONFIGURATION, DEVICES, FOLDERS, POWER_LIMIT, WORKLOAD, with_values
 from app.core.verdict.context import gpu_index
 from workloads import CATALOGUE, STANDARD
-from workloads.engines.registry import DEFAULT_ENGINE, compiles_always, engine_named
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, compiles_always
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Precision, Preset, RunSpec
 from workloads.workload import Workload
@@ -145,7 +145,7 @@ def software(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
         jit = compiles_always(choice.engine)
         usual = place.spec(workload, engine=choice.engine, device="cpu", jit=jit)
         specs.append(usual)
-        if "onednn" in engine_named(choice.engine).settings:
+        if "onednn" in ENGINES[choice.engine].settings:
             specs.append(msgspec.structs.replace(usual, onednn=False))
         if not jit:
             specs.append(msgspec.structs.replace(usual, jit=True))

@@ -332,7 +332,7 @@ def test_a_processor_has_none(engine: str, tf32: bool) -> None:
 
 
 class WithoutGpu(Engine):
-    name = title = backend = "without"
+    info = ENGINES["tensorflow"]
 
     def start(self, spec: object) -> Started:
         return Started(version="1", device="cpu")
