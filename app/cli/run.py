@@ -44,7 +44,7 @@ from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.rules import judge
 from workloads import CATALOGUE
-from workloads.protocol.spec import Place, RunSpec
+from workloads.protocol.spec import ComputerPlace, RunSpec
 
 # Hidden in the results of hardware tests.
 _HIDDEN = (*CLOCKS, "peak_memory_bytes", "peak_gpu_memory_bytes", "peak_gpu_reserved_bytes")
@@ -91,7 +91,7 @@ def _run_distributed(spec: RunSpec, options: argparse.Namespace, paths: Paths) -
     return 1 if follower.problem is not None else 0
 
 
-def _run_once(spec: RunSpec, options: argparse.Namespace, paths: Paths, place: Place | None = None) -> int:
+def _run_once(spec: RunSpec, options: argparse.Namespace, paths: Paths, place: ComputerPlace | None = None) -> int:
     """Run a spec once and print its result. `place` is this computer's among several."""
     machine = detect_machine(data_folder=paths.datasets)
     view = JsonView() if options.json else TextView(CATALOGUE[spec.workload], spec, machine, quiet=options.quiet)

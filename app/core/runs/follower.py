@@ -13,7 +13,7 @@ from app.core.runs.session import QUEUE_LIMIT
 from app.core.runs.worker import StreamClosed, Worker, WorkerMessage, exit_message
 from app.core.runs.worker_command import worker_command
 from workloads.protocol import events
-from workloads.protocol.spec import Job, Place
+from workloads.protocol.spec import ComputerPlace, Job
 
 
 class Follower:
@@ -24,7 +24,7 @@ class Follower:
         is_cancelled: Whether the user cancelled it here.
     """
 
-    def __init__(self, checked: CheckedSpec, place: Place, paths: Paths) -> None:
+    def __init__(self, checked: CheckedSpec, place: ComputerPlace, paths: Paths) -> None:
         spec = checked.spec
         self.problem: Message | None = None
         self.is_cancelled = False

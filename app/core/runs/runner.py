@@ -28,7 +28,7 @@ from workloads.engines.registry import DEFAULT_ENGINE, engine_title, is_included
 from workloads.protocol import typed
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
-from workloads.protocol.spec import Job, Place, RunSpec, write_job
+from workloads.protocol.spec import ComputerPlace, Job, RunSpec, write_job
 from workloads.workload import Workload
 
 NEAR_LIMIT = 1
@@ -59,7 +59,7 @@ class Runner:
         machine: Machine,
         limits: RunLimits | None = None,
         command: Callable[[RunSpec, Paths], WorkerCommand] = worker_command,
-        computers: Place | None = None,
+        computers: ComputerPlace | None = None,
     ) -> None:
         self.paths = paths
         self.machine = machine

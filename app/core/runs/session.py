@@ -41,7 +41,7 @@ from workloads.protocol import events
 from workloads.protocol.folders import remove_leftovers
 from workloads.protocol.machine import Machine
 from workloads.protocol.messages import with_texts
-from workloads.protocol.spec import Job, Place, RunSpec
+from workloads.protocol.spec import ComputerPlace, Job, RunSpec
 from workloads.protocol.telemetry import Telemetry
 
 _log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class Session:
         limits: RunLimits,
         listener: Listener,
         ownership: Ownership,
-        place: Place | None = None,
+        place: ComputerPlace | None = None,
     ) -> None:
         self.run_id = run_id
         self.status: str = "running"

@@ -34,7 +34,7 @@ from tests.saying import Saying, said
 from tests.sure import sure
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
-from workloads.protocol.spec import Endpoint, Place
+from workloads.protocol.spec import ComputerPlace, Endpoint
 
 pytestmark = pytest.mark.slow
 
@@ -257,7 +257,7 @@ def test_another_computers_words_are_kept_without_its_folders_and_addresses(
         {"type": "end", "status": "failed"},
     ]
     body = "say(HELLO)\n" + "".join(f"say({json.dumps(line).encode()!r} + b'\\n')\n" for line in lines)
-    place = Place(rank=0, count=2, host=Endpoint(address="127.0.0.1", port=1), address="127.0.0.1")
+    place = ComputerPlace(rank=0, count=2, host=Endpoint(address="127.0.0.1", port=1), address="127.0.0.1")
     runner = Runner(paths, machine, command=fake_worker(tmp_path, body), computers=place)
     session = start_run(runner, demo())
     finish(session)
