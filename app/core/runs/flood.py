@@ -22,12 +22,12 @@ class Flood:
         """Return whether an event may be stored and shown.
 
         Args:
-            event: The event as sent by the worker.
+            event: The event.
             elapsed_s: Time since the start of the run in seconds.
         """
         kept, kind = self._kept, event.type
         match event:
-            case events.Log():  # never stored
+            case events.Log() | events.TelemetryEvent():  # never stored, or this process's own
                 return True
             case events.Warn():
                 of_code = f"warning {event.code}"

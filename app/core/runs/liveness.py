@@ -80,12 +80,13 @@ class Liveness:
         self._is_terminated = False
 
     def hear(self, event: events.Event) -> None:
-        """Note an event of the worker."""
-        if isinstance(event, events.Alive):
-            self._unheard_s = 0.0
+        """Note an event. Telemetry isn't the worker's."""
+        if isinstance(event, events.TelemetryEvent):
             return
-        if self._unheard_s is not None:
+        if isinstance(event, events.Alive) or self._unheard_s is not None:
             self._unheard_s = 0.0
+        if isinstance(event, events.Alive):
+            return
         self.silent_s = 0.0
         self._warned.discard("silent_worker")
         self._has_engine |= isinstance(event, events.Environment)

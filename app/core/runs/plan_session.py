@@ -73,7 +73,7 @@ class PlanSession:
     Args:
         plan: Plan to execute.
         runner: Runner that starts the runs.
-        callbacks: Callbacks of the plan.
+        callbacks: Callbacks of the plan; None if there are none.
         group_id: Id of the stored group; None for a single run.
         runs: Planned runs to execute, with their checked specs.
         ownership: Lock of the group, released at the end; None if there is none.
@@ -85,7 +85,7 @@ class PlanSession:
         self,
         plan: Plan,
         runner: Runner,
-        callbacks: PlanCallbacks,
+        callbacks: PlanCallbacks | None,
         group_id: int | None,
         runs: Iterable[tuple[PlannedRun, CheckedSpec]],
         *,
@@ -101,7 +101,7 @@ class PlanSession:
         self.refusals: list[AppError] = []
         self._runs = tuple(runs)
         self._runner = runner
-        self._callbacks = callbacks
+        self._callbacks = callbacks or PlanCallbacks()
         self._ownership = ownership
         self._power_limits = power_limits or power_limits_for(plan, runner)
         self._quiet_wait = quiet_wait
@@ -251,7 +251,6 @@ def run_plan(
         with Database(runner.paths.database) as database:
             group_id = begin_group(database, plan)
         ownership = own_group(runner.paths.database, group_id)
-    callbacks = callbacks or PlanCallbacks()
     session = PlanSession(
         plan,
         runner,
@@ -300,7 +299,6 @@ def resume_plan(
                     if not group.plan.survives_failures:
                         raise
                     refusals.append(error)
-        callbacks = callbacks or PlanCallbacks()
         session = PlanSession(group.plan, runner, callbacks, group.id, left, ownership=ownership)
         session.refusals += refusals
         session.start()

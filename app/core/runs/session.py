@@ -205,20 +205,16 @@ class Session:
                 worker.enough()
             self._enforce_limits(worker)
 
-    def _handle(self, received: WorkerMessage | None) -> None:
-        if isinstance(received, events.Event) and not isinstance(received, events.TelemetryEvent):
-            self._liveness.hear(received)
-        match received:
-            case BadLine():
-                # Up to a limit, so that a runaway worker can't fill the database with reports
-                self._damaged += 1
-                if self._damaged <= DAMAGED_REPORTED_MAX:
-                    said = message("run.damaged_event", reason=received.reason)
-                    self._store_and_publish(warn("damaged_event", said))
-            case events.Event():
-                self._on_event(received)
-
-    def _on_event(self, event: events.Event) -> None:
+    def _handle(self, event: WorkerMessage | None) -> None:
+        if isinstance(event, BadLine):
+            # Up to a limit, so that a runaway worker can't fill the database with reports
+            self._damaged += 1
+            if self._damaged <= DAMAGED_REPORTED_MAX:
+                said = message("run.damaged_event", reason=event.reason)
+                self._publish(warn("damaged_event", said), stored=True)
+        if not isinstance(event, events.Event):
+            return
+        self._liveness.hear(event)
         match event:
             case events.Alive():
                 return
@@ -238,12 +234,10 @@ class Session:
             case events.End():
                 self._end = event
                 return
-        is_own = isinstance(event, events.TelemetryEvent)
-        if not is_own and not self._flood.lets_in(event, time.monotonic() - self._start_s):
-            return
-        self._store_and_publish(event)
-        self._state.follow(event)
-        self._live.follow(event)
+        if self._flood.lets_in(event, time.monotonic() - self._start_s):
+            self._publish(event, stored=True)
+            self._state.follow(event)
+            self._live.follow(event)
 
     def _enforce_limits(self, worker: Worker) -> None:
         if self._kill.is_set():
@@ -260,7 +254,7 @@ class Session:
             self._error = failure("hung", message("run.hung", silent_s=self._liveness.silent_s))
             self._kill.set()
         elif (warning := self._liveness.warning()) is not None:
-            self._store_and_publish(warning)
+            self._publish(warning, stored=True)
 
     def _note_unused_gpu(self, event: events.Environment) -> None:
         if event.device != "cpu" or self._spec.device != "auto" or event.engine == "none":
@@ -273,11 +267,11 @@ class Session:
         if gpus:
             # The doctor examines only the default engine.
             code = "run.gpu_not_used" if engine.name == DEFAULT_ENGINE else "run.gpu_not_used_by_other"
-            self._store_and_publish(warn("gpu_not_used", message(code, engine=engine.title, gpu=gpus[0].name)))
+            self._publish(warn("gpu_not_used", message(code, engine=engine.title, gpu=gpus[0].name)), stored=True)
         elif idle := idle_cards(engine.name, self._machine):
             engines = CATALOGUE[self._spec.workload].engines
             reason = no_build(engine.name, idle[0], self._machine, engines)
-            self._store_and_publish(warn("gpu_not_used", message("run.gpu_has_no_build", reason=reason)))
+            self._publish(warn("gpu_not_used", message("run.gpu_has_no_build", reason=reason)), stored=True)
 
     def _queue_telemetry(self, now_s: float, telemetry: Telemetry) -> None:
         """Queue telemetry. Called in the monitor's thread."""
@@ -291,11 +285,11 @@ class Session:
         status: events.EndStatus = self._end.status if self._end is not None else "cancelled"
         self.status = status = "failed" if self._error is not None else status
         if self._damaged > DAMAGED_REPORTED_MAX:
-            self._store_and_publish(warn("damaged_event", message("run.damaged_events", lines=self._damaged)))
+            self._publish(warn("damaged_event", message("run.damaged_events", lines=self._damaged)), stored=True)
         if count := self._flood.left_out:
-            self._store_and_publish(warn("events_left_out", message("run.events_left_out", count=count)))
+            self._publish(warn("events_left_out", message("run.events_left_out", count=count)), stored=True)
         if self._error is not None:
-            self._store_and_publish(self._error)
+            self._publish(self._error, stored=True)
         try:
             self._store_end()
         except DatabaseError as error:
@@ -341,23 +335,14 @@ class Session:
                     self._publish(warn("not_stored", said))
                 self._kill.wait(1)
 
-    def _store_and_publish(self, event: events.Event) -> None:
-        stamped = self._stamp(event)
-        self._writer.add(stamped)
-        self._pass_on(stamped)
-
-    def _publish(self, event: events.Event) -> None:
-        self._pass_on(self._stamp(event))
-
-    def _stamp(self, event: events.Event) -> events.Event:
-        """Return an event with its number in the merged stream and, if it has no time, the current time."""
+    def _publish(self, event: events.Event, *, stored: bool = False) -> None:
+        """Pass an event on, with its number in the merged stream and, if it has no time, the current time."""
         now_s = max(0.0, time.monotonic() - self._start_s)
         t_s = 0.0 if isinstance(event, events.Run) else event.t_s or now_s
-        stamped = msgspec.structs.replace(event, seq=self._seq, t_s=t_s)
+        event = msgspec.structs.replace(event, seq=self._seq, t_s=t_s)
         self._seq += 1
-        return stamped
-
-    def _pass_on(self, event: events.Event) -> None:
+        if stored:
+            self._writer.add(event)
         try:
             self._listener(event)
         except Exception:  # noqa: BLE001 - see below
