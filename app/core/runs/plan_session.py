@@ -173,7 +173,7 @@ class PlanSession:
                 if self._cancel.is_set():
                     return "cancelled"
                 status = self._run(planned, checked)
-            except UsageError as error:  # the power limit can't be read
+            except UsageError as error:  # for example, because the engine has been removed
                 if not self.plan.survives_failures:
                     raise
                 self.refusals.append(error)

@@ -73,14 +73,20 @@ class Runner:
         listener: Listener = lambda _: None,
         place: PlanPlace | None = None,
     ) -> Session:
-        """Store a run, then start it in the background. Raises DatabaseError if the results can't be written.
+        """Store a run, then start it in the background.
 
         Args:
             checked: Spec of the run, from `check`.
             listener: Called with each event in the session's thread, after the event has been stored.
             place: Position in a plan; None for a single run.
+
+        Raises:
+            UsageError: The engine has been removed since the check, which a long plan makes hours earlier.
+            DatabaseError: The results can't be written.
         """
         spec, workload = checked.spec, checked.workload
+        if not workload.is_demo:
+            check_engine_is_there(spec.engine, self.paths)
         with Database(self.paths.database) as database:
             recover_runs(database)
             ownership = own(database.path)

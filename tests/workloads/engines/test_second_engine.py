@@ -100,6 +100,11 @@ def test_an_engine_that_is_not_installed_is_refused_before_anything_is_stored(
     spec = CATALOGUE["mnist_mlp"].default_spec(engine=NAME)
     with pytest.raises(UsageError, match=said("engine.not_installed", engine="Plain NumPy").pattern):
         start_run(runner, spec)
+    pretend_installed(NAME, paths)
+    checked = runner.check(spec)
+    shutil.rmtree(paths.engines / NAME)
+    with pytest.raises(UsageError, match=said("engine.not_installed").pattern):
+        runner.start(checked)
     assert not paths.database.exists()
 
 
