@@ -137,16 +137,18 @@ def bars(
     """
     chart = [bar for bar in _row_bars(workload, run) if with_several or not (bar.row and bar.row.has_several)]
     if run is not None:
-        chart += _own_bars(run, [other for other in others if other.id != run.id])
+        chart += _own_bars(run, others)
     chart += [
         _imported_bar(result, workload, run)
         for result in imported
         if imported_refusal(workload, run, result.summary) is None
     ]
+    if run is not None and run.value is not None:
+        chart.append(_run_bar(run, sentence("compare.you")))
     # Bars with the same name are distinguished by run or result numbers, or by their first remarks.
     names = Counter(bar.name for bar in chart)
-    telling = distinguishing_remarks([bar.row for bar in chart if bar.row is not None and names[bar.name] > 1])
-    chart = [_told_apart(bar, telling) if names[bar.name] > 1 else bar for bar in chart]
+    remarks = distinguishing_remarks([bar.row for bar in chart if bar.row is not None and names[bar.name] > 1])
+    chart = [_distinguished(bar, remarks) if names[bar.name] > 1 else bar for bar in chart]
     is_split = ranked_count(chart) is not None
     return sorted(chart, key=lambda bar: (is_split and not bar.is_like, -bar.speed))
 
@@ -196,9 +198,13 @@ def is_like_batch(batch_size: int, row: PublishedRow) -> bool:
 
 
 def _own_bars(run: RunSummary, others: Iterable[RunSummary]) -> list[Bar]:
-    """Return the bars of comparable runs and of the run shown as "you", with the time if runs are from one day."""
+    """Return the bars of the runs that are comparable with a run. Names of runs from one day contain the time."""
     shown = run if run.value is not None else None
-    drawn = [other for other in others if other.value is not None and run_refusal(run, other) is None]
+    drawn = [
+        other
+        for other in others
+        if other.id != run.id and other.value is not None and run_refusal(run, other) is None
+    ]
     days = Counter(own_name(each, shown) for each in (*drawn, *([run] if shown else [])))
     result = []
     for other in drawn:
@@ -206,7 +212,7 @@ def _own_bars(run: RunSummary, others: Iterable[RunSummary]) -> list[Bar]:
         name = own_name(other, shown, with_time=with_time)
         brief = other.comment or own_date(other, with_time=with_time)
         result.append(_run_bar(other, name, run, brief=brief))
-    return [*result, _run_bar(run, sentence("compare.you"))] if shown else result
+    return result
 
 
 def _run_bar(run: RunSummary, name: str, reference: RunSummary | None = None, *, brief: str = "") -> Bar:
@@ -246,9 +252,9 @@ def _imported_bar(result: ImportedResult, workload: str, run: RunSummary | None)
     return Bar(result.name, "imported", summary.value or 0.0, remarks, imported=result, metric=summary.metric)
 
 
-def _told_apart(bar: Bar, telling: Mapping[str, Sequence[str]]) -> Bar:
+def _distinguished(bar: Bar, distinguishing: Mapping[str, Sequence[str]]) -> Bar:
     name = bar.name
-    first = tuple(filter(None, telling[bar.row.id])) if bar.row is not None else ()
+    first = tuple(filter(None, distinguishing[bar.row.id])) if bar.row is not None else ()
     rest = tuple(remark for remark in bar.remarks if remark not in first)
     if bar.kind == "own" and bar.run is not None:
         name = sentence("compare.own_numbered", name=name, run_id=bar.run.id)

@@ -183,7 +183,7 @@ class Session:
         self._finish(database)
 
     def _listen(self, worker: Worker) -> None:
-        is_told = False
+        is_notified = False
         while True:
             try:
                 received = self._messages.get(timeout=TICK_S)
@@ -200,8 +200,8 @@ class Session:
             self._liveness.count()
             for event in self._live.news():
                 self._publish(event)
-            if self._live.is_enough and not is_told:
-                is_told = True
+            if self._live.is_enough and not is_notified:
+                is_notified = True
                 worker.enough()
             self._enforce_limits(worker)
 
@@ -320,7 +320,7 @@ class Session:
     def _store_end(self) -> None:
         """Store the end of the run. Retry while the database is locked or the disk is full, unless killed."""
         deadline_s = time.monotonic() + self._limits.store_s
-        is_told = False
+        is_reported = False
         while True:
             try:
                 self._writer.finish(self.status, self._error)
@@ -329,8 +329,8 @@ class Session:
                 gone = isinstance(error, RunGoneError)
                 if gone or time.monotonic() > deadline_s or self._kill.is_set():
                     raise
-                if not is_told:
-                    is_told = True
+                if not is_reported:
+                    is_reported = True
                     said = message("run.not_stored_yet", problem=problem(error), patience_s=self._limits.store_s)
                     self._publish(warn("not_stored", said))
                 self._kill.wait(1)
