@@ -10,6 +10,7 @@ from workloads.protocol.spec import RunSpec
 # For C++, which torch.compile generates for the CPU. Triton, which it uses for GPUs, needs one too, except
 # triton-windows with NVIDIA's, which includes a small compiler.
 _COMPILERS = ("cl",) if sys.platform == "win32" else ("c++", "g++", "clang++")
+TF32_NEEDS_GPU = message("engine.tf32_needs_gpu")
 
 
 class EngineInfo:
@@ -66,16 +67,13 @@ class EngineInfo:
 
     def refusal(self, spec: RunSpec) -> Message | None:
         """Explain that the engine doesn't support one of a run's settings; None if it supports them all."""
-        for name, usual in (("jit", False), ("onednn", None)):
-            if name not in self.settings and getattr(spec, name) != usual:
-                return Message("engine.without_setting", {"engine": self.title, "setting": name})
+        tf32 = spec.settings.get("tf32")
+        for name, is_set in (("jit", spec.jit), ("onednn", spec.onednn is not None), ("tf32", tf32 is not None)):
+            if is_set and name not in self.settings:
+                return message("engine.without_setting", engine=self.title, setting=name)
         if spec.jit and not self.compiles_always and spec.device_count > 1:
             return message("engine.devices_not_compiled", engine=self.title, compiler=self.compiler)
-        if spec.settings.get("tf32") is None:
-            return None
-        if "tf32" not in self.settings:
-            return Message("engine.without_setting", {"engine": self.title, "setting": "tf32"})
-        return tf32_refusal() if spec.device == "cpu" else None
+        return TF32_NEEDS_GPU if tf32 is not None and spec.device == "cpu" else None
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
         """Explain why a network with this spec requires a GPU; None if it doesn't."""
@@ -173,8 +171,3 @@ class _Jax(EngineInfo):
 
 
 TENSORFLOW, TORCH, JAX = _TensorFlow(), _Torch(), _Jax()
-
-
-def tf32_refusal() -> Message:
-    """Explain why a run can't set TensorFloat-32."""
-    return Message("engine.tf32_needs_gpu", {})

@@ -12,7 +12,7 @@ from workloads.engines.computers import meet
 from workloads.engines.cpu_allowance import cpu_quota, visible_cpus
 from workloads.engines.device_trial import numbers
 from workloads.engines.engine import Engine
-from workloads.engines.info import tf32_refusal
+from workloads.engines.info import TF32_NEEDS_GPU
 from workloads.engines.registry import ENGINES, engine_named
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.events import Environment, Metric
@@ -47,7 +47,7 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
         raise _not_imported(engine, error) from error
     meet(engine.store, started.version)
     if spec.settings.get("tf32") is not None and started.tf32 is None:
-        raise WorkloadError("device_unavailable", tf32_refusal())
+        raise WorkloadError("device_unavailable", TF32_NEEDS_GPU)
     try:
         import keras  # after the engine, because some engines choose Keras's device
     except MemoryError:
