@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.core.analysis.compare import bars
+from app.core.analysis.bars import bars
 from app.core.analysis.series import series_of
 from app.core.analysis.trend import trend_of
 from app.core.errors import AppError

@@ -10,7 +10,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from app.core.runs.worker_command import packages_of
 from tests import real_engines
 from tests.forks import Forks
 from tests.systems import WITHOUT_WINDOW
-from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, EngineEntry
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES
 from workloads.protocol.machine import Machine
 
 # Examples may take long on a machine that freezes for seconds; that says nothing about them.
@@ -157,15 +157,14 @@ def second_engine(monkeypatch: pytest.MonkeyPatch) -> str:
     """The name of an engine besides the usual one: plain NumPy, which uses no GPU and isn't installed."""
     folder = ROOT / "tests" / "workloads" / "engines" / "plain_numpy"
     monkeypatch.setattr(workloads.engines, "__path__", [*workloads.engines.__path__, str(folder)])
-    entry = EngineEntry("workloads.engines.plain_numpy", packages_folder="plain_numpy")
-    monkeypatch.setitem(ENGINES, "plain_numpy", entry)
+    monkeypatch.setitem(ENGINES, "plain_numpy", import_module("workloads.engines.plain_numpy").INFO)
     return "plain_numpy"
 
 
 @pytest.fixture
 def no_engine_included(monkeypatch: pytest.MonkeyPatch) -> None:
     """Epochmark as its packages contain it."""
-    monkeypatch.setitem(ENGINES, DEFAULT_ENGINE, replace(ENGINES[DEFAULT_ENGINE], included_as=None))
+    monkeypatch.setattr(ENGINES[DEFAULT_ENGINE], "included_as", None)
 
 
 def pretend_installed(engine: str, paths: Paths, variant: str = "cpu") -> Path:

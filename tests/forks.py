@@ -139,7 +139,6 @@ def _ended_keeper() -> bool:
 
 if __name__ == "__main__":
     import app.cli.run  # noqa: F401
-    import workloads.engines.tensorflow  # noqa: F401 - not TensorFlow, but what runs ask about it
     from app.__main__ import main
 
     gc.freeze()  # what is never collected is never copied

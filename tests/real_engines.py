@@ -14,7 +14,7 @@ from app.core.engines.variants import LOCKS
 from app.core.paths import Paths, default_paths
 from app.core.runs.worker_command import WorkerCommand, packages_of, worker_command
 from workloads import CATALOGUE
-from workloads.engines.registry import engine_named
+from workloads.engines.registry import ENGINES
 from workloads.protocol.spec import RunSpec
 
 PATIENCE_S = 1_200.0
@@ -61,7 +61,7 @@ def probe(
     """
     # One thread: with more, PyTorch's wait for each other by spinning, which takes forever beside other tests.
     spec = CATALOGUE["mnist_mlp"].default_spec(engine=engine, device="cpu", threads=1)
-    environment = {**os.environ, **engine_named(engine).run_variables(spec)}
+    environment = {**os.environ, **ENGINES[engine].run_variables(spec)}
     if not compiles_well:
         environment["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
         # Its newer way to make code takes twice as long as the older one, whatever is left out of it.

@@ -19,7 +19,7 @@ from workloads.engines.computers import cancel, computers, facts_of
 from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.cpu_allowance import limit_cpus
 from workloads.engines.peers import peers
-from workloads.engines.registry import engine_named, engine_title
+from workloads.engines.registry import ENGINES, engine_named, engine_title
 from workloads.engines.setup import is_gone
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError, is_refused_thread
@@ -101,7 +101,7 @@ def _give_up(reporter: Reporter, error: WorkloadError) -> NoReturn:
 
 
 def _processes(spec: RunSpec) -> int:
-    is_alone = spec.devices_here == 1 or not engine_named(spec.engine).has_process_per_device
+    is_alone = spec.devices_here == 1 or not ENGINES[spec.engine].has_process_per_device
     return 1 if is_alone else spec.devices_here
 
 

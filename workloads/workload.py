@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, compiles_always, engine_named, engine_title
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, compiles_always, engine_title
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
 from workloads.protocol.parameters import Parameter, folders_of
@@ -224,7 +224,7 @@ class Workload:
         if spec.engine not in ENGINES:
             said = message("engine.unknown", engine=repr(spec.engine[:60]), engines=list(ENGINES))
             raise WorkloadError("bad_parameters", said)
-        engine = engine_named(spec.engine)
+        engine = ENGINES[spec.engine]
         if self.engines is not None and spec.engine not in self.engines:
             able = [engine_title(name) for name in self.engines]
             said = message("engine.not_for_workload", engine=engine.title, workload=self.id, engines=able)
@@ -276,7 +276,7 @@ class Workload:
             raise WorkloadError("bad_parameters", said)
         for samples in (self.samples_per_epoch, self.validation_samples):
             rest = samples % spec.batch_size
-            if rest % spec.device_count and engine_named(spec.engine).has_equal_parts:
+            if rest % spec.device_count and ENGINES[spec.engine].has_equal_parts:
                 said = message("workload.rest_not_divisible", rest=rest, count=spec.device_count)
                 raise WorkloadError("bad_parameters", said)
 

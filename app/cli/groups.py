@@ -25,7 +25,7 @@ from app.core.messages import format_time_left, message, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.paths import Paths
 from app.core.plain_text import one_line
-from app.core.plans.engines import Cell, Row
+from app.core.plans.engines import Cell, WorkloadRow
 from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.report.run_texts import machine_line
@@ -328,7 +328,7 @@ def _print_outcome(group: Group) -> None:
     say("\n" + sentence("cli.group_stored", group_id=group.id))
 
 
-def _say_engines(rows: Sequence[Row]) -> None:
+def _say_engines(rows: Sequence[WorkloadRow]) -> None:
     """Print the medians of workloads by engine. The fastest engine and those tied with it are marked."""
     engines = list(dict.fromkeys(cell.engine for row in rows for cell in row.cells))
     lines = []
@@ -340,7 +340,7 @@ def _say_engines(rows: Sequence[Row]) -> None:
     say_table([Column("column.workload"), Column("column.unit"), *titles], lines)
 
 
-def _cell(row: Row, cell: Cell | None) -> str:
+def _cell(row: WorkloadRow, cell: Cell | None) -> str:
     if cell is None or cell.median is None:
         return "n/a"
     mark = "*" if cell.is_fastest else "=" if cell.is_level else ""

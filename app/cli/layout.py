@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.cells import cell_len
 
 from app.cli.terminal import Ink, Line, can_print
-from app.core.analysis.compare import Bar, ranked_count
+from app.core.analysis.bars import Bar, ranked_count
 from app.core.analysis.speed_scale import speed_scale
 from app.core.formats import format_ratio
 from app.core.messages import sentence

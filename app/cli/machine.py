@@ -10,17 +10,10 @@ import msgspec
 from app.cli.layout import Column
 from app.cli.terminal import Ink
 from app.cli.text import in_line, say, say_bars, say_json, say_table, several_line
-from app.core.analysis.compare import (
-    Bar,
-    bars,
-    by_work,
-    chart_note,
-    find_baseline,
-    left_out,
-    left_out_imports,
-)
+from app.core.analysis.bars import Bar, bars, by_work, find_baseline
+from app.core.analysis.comparability import left_out, left_out_imports
 from app.core.analysis.own_runs import best_first
-from app.core.analysis.position import friend_answer, position
+from app.core.analysis.position import chart_note, friend_answer, position
 from app.core.analysis.published import comparable_rows, disagreement
 from app.core.hardware.machine import detect_machine
 from app.core.hardware.part_texts import NOT_KNOWN, MachinePart, machine_parts

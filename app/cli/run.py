@@ -11,8 +11,9 @@ from app.cli.specs import make_spec
 from app.cli.terminal import VERDICT_INKS, Ink
 from app.cli.text import complain, in_line, say, say_bars, several_line
 from app.cli.views import JsonView, TextView
-from app.core.analysis.compare import bars, chart_note, find_baseline, left_out, one_each
-from app.core.analysis.position import position
+from app.core.analysis.bars import bars, find_baseline, one_each
+from app.core.analysis.comparability import left_out
+from app.core.analysis.position import chart_note, position
 from app.core.analysis.trend import against_one_device
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
@@ -36,14 +37,14 @@ from app.core.runs.awake import stay_awake
 from app.core.runs.follower import Follower
 from app.core.runs.launchers import joint_spec, place_of
 from app.core.runs.plan_session import REPEATS_LIMIT
-from app.core.runs.runner import Runner, checked_workload
+from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.past_runs import past_runs
 from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.rules import judge
 from workloads import CATALOGUE
-from workloads.protocol.spec import Place, RunSpec
+from workloads.protocol.spec import ComputerPlace, RunSpec
 
 # Hidden in the results of hardware tests.
 _HIDDEN = (*CLOCKS, "peak_memory_bytes", "peak_gpu_memory_bytes", "peak_gpu_reserved_bytes")
@@ -74,10 +75,10 @@ def _run_distributed(spec: RunSpec, options: argparse.Namespace, paths: Paths) -
     if place.rank == 0:
         return _run_once(spec, options, paths, place)
     runner = Runner(paths, detect_machine(data_folder=paths.datasets), computers=place)
-    runner.check(spec)
+    checked = runner.check(spec)
     if not options.json and not options.quiet:
         say(sentence("computers.follows", rank=place.rank, count=place.count), flush=True)
-    follower = Follower(spec, place, paths)
+    follower = Follower(checked, place, paths)
     try:
         with stay_awake(), Interrupts() as interrupts:
             interrupts.wait(follower)
@@ -90,11 +91,10 @@ def _run_distributed(spec: RunSpec, options: argparse.Namespace, paths: Paths) -
     return 1 if follower.problem is not None else 0
 
 
-def _run_once(spec: RunSpec, options: argparse.Namespace, paths: Paths, place: Place | None = None) -> int:
+def _run_once(spec: RunSpec, options: argparse.Namespace, paths: Paths, place: ComputerPlace | None = None) -> int:
     """Run a spec once and print its result. `place` is this computer's among several."""
-    workload = checked_workload(spec)
     machine = detect_machine(data_folder=paths.datasets)
-    view = JsonView() if options.json else TextView(workload, spec, machine, quiet=options.quiet)
+    view = JsonView() if options.json else TextView(CATALOGUE[spec.workload], spec, machine, quiet=options.quiet)
     if isinstance(view, TextView) and not options.quiet:
         view.preflight = preflight_lines(spec, machine, paths)
     session = follow(repeat_plan(spec), Runner(paths, machine, computers=place), view)
@@ -135,8 +135,9 @@ def print_result(stored: Run, on_one: str = "") -> None:
         if line:
             say(in_line(line))
     say(in_line(verdict_line(verdict)), lead=VERDICT_INKS.get(verdict.level))
-    if place := position(summary):
-        chart = one_each(bars(summary.workload, summary))
+    everything = bars(summary.workload, summary)
+    if place := position(summary, chart=everything):
+        chart = one_each(everything)
         baseline = find_baseline(chart, None, summary.workload)
         say(in_line(place) + "\n")
         say(in_line(chart_note(chart, baseline)), ink=Ink.MUTED)

@@ -13,7 +13,7 @@ from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import Message, message
 from app.core.paths import Paths
-from app.core.runs.runner import checked_workload, known_workload
+from app.core.runs.runner import check_spec, known_workload
 from app.core.settings import load_settings
 from workloads.engines.registry import engine_title
 from workloads.protocol import typed
@@ -42,7 +42,7 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
     )
     # One device on each of several computers may be enough.
     if not getattr(options, "distributed", False) or spec.device_count >= workload.least_devices:
-        checked_workload(spec)  # its errors are clearer than the schema's below
+        check_spec(spec)  # its errors are clearer than the schema's below
     try:
         return typed.convert(msgspec.to_builtins(spec), RunSpec)
     except msgspec.ValidationError as error:

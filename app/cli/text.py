@@ -13,7 +13,7 @@ from rich.cells import cell_len
 
 from app.cli.layout import Column, bar_chart, elided, table, wrapped
 from app.cli.terminal import COLORS, USUAL_COLUMNS, Ink, Line, columns, is_terminal
-from app.core.analysis.compare import Bar, several_count
+from app.core.analysis.bars import Bar, several_count
 from app.core.messages import sentence
 from app.core.plain_text import one_line, safe_json, safe_text
 from app.core.records import RunSummary

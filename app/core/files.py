@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-Row = TypeVar("Row")
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _WRITE = os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -132,7 +132,7 @@ def patiently(act: Callable[[], Result], patience_s: float = PATIENCE_S, *, syst
 
 
 @contextlib.contextmanager
-def closing(source: Iterator[Row]) -> Iterator[Iterator[Row]]:
+def closing(source: Iterator[Item]) -> Iterator[Iterator[Item]]:
     """Close a generator at the end of a `with` block."""
     try:
         yield source

@@ -19,6 +19,7 @@ import psutil
 from app.core.hardware.machine import detect_machine
 from app.core.paths import default_paths
 from app.core.runs.runner import Runner
+from tests.core.runs.running import start_run
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol import events
 
@@ -71,7 +72,7 @@ def epochmark(workload_id: str, epochs: int, steps: int) -> Taken:
     with tempfile.TemporaryDirectory() as home:
         paths = default_paths({"EPOCHMARK_HOME": home})
         paths.create()
-        Runner(paths, detect_machine()).start(spec, listen).wait()
+        start_run(Runner(paths, detect_machine()), spec, listen).wait()
     return _typical(taken)
 
 

@@ -21,6 +21,7 @@ from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
 from app.core.hardware.telemetry.slowdowns import read_power_state
 from app.core.paths import default_paths
 from app.core.runs.runner import Runner
+from tests.core.runs.running import start_run
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol import events
 
@@ -63,7 +64,7 @@ def report_run(epochs: int, workload_id: str) -> None:
         paths = default_paths({"EPOCHMARK_HOME": home})
         paths.create()
         spec = CATALOGUE[workload_id].default_spec(epochs=epochs, data="synthetic", device="cpu")
-        session = Runner(paths, detect_machine()).start(spec, listen)
+        session = start_run(Runner(paths, detect_machine()), spec, listen)
         over = threading.Event()
         taker = threading.Thread(target=_take_turns, args=(blocks, over, lambda: len(steps) > 3))
         taker.start()

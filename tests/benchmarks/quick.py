@@ -22,6 +22,7 @@ from app.core.records import RunSummary
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from tests.core.runs.running import start_run
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec
@@ -105,7 +106,7 @@ def run(paths: Paths, spec: RunSpec, record: str | None = None) -> tuple[RunSumm
         lines.append(events.encode(event))
 
     begin_s = time.monotonic()
-    session = Runner(paths, detect_machine()).start(spec, listen)
+    session = start_run(Runner(paths, detect_machine()), spec, listen)
     session.wait()
     taken_s = time.monotonic() - begin_s
     if record is not None:

@@ -19,11 +19,12 @@ import psutil
 from app.core.analysis.stats import epoch_statistics
 from app.core.hardware.machine import detect_machine
 from app.core.paths import default_paths
+from app.core.runs.liveness import RunLimits
 from app.core.runs.runner import Runner
-from app.core.runs.session import Limits
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests.benchmarks.quick import report, run
+from tests.core.runs.running import start_run
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol import events
 
@@ -46,9 +47,9 @@ def main(epochs: int = 10) -> None:
         paths = default_paths({"EPOCHMARK_HOME": home})
         paths.create()
         quick_runs = [run(paths, quick)]
-        limits = Limits(hung_s=PATIENCE_S, silence_s=PATIENCE_S)
+        limits = RunLimits(hung_s=PATIENCE_S, silence_s=PATIENCE_S)
         begin_s, own_s, away_s = time.monotonic(), [], 0.0
-        session = Runner(paths, detect_machine(), limits).start(standard, listen)
+        session = start_run(Runner(paths, detect_machine(), limits), standard, listen)
         try:
             for number in range(epochs):
                 own_s.append(epoch_ends.get(timeout=PATIENCE_S) - away_s)

@@ -17,6 +17,7 @@ from app.core.paths import Paths, default_paths
 from app.core.runs.runner import Runner
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from tests.conftest import ROOT
+from tests.core.runs.running import start_run
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol import events
 from workloads.protocol.reporter import Reporter
@@ -39,7 +40,7 @@ def main(epochs: int = 2, workload_id: str = STANDARD) -> None:
     with tempfile.TemporaryDirectory() as home:
         paths = default_paths({"EPOCHMARK_HOME": home})
         paths.create()
-        Runner(paths, detect_machine(), command=_command).start(spec, listen).wait()
+        start_run(Runner(paths, detect_machine(), command=_command), spec, listen).wait()
     # An epoch may end between the two of a pair.
     ratios = [ours / bare for ours, bare in zip(*blocks.values(), strict=False)]
     error = 1.253 * statistics.stdev(ratios) / len(ratios) ** 0.5  # of a median, for normal noise

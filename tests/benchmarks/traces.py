@@ -21,6 +21,7 @@ from pathlib import Path
 from app.core.hardware.machine import detect_machine
 from app.core.paths import default_paths
 from app.core.runs.runner import Runner
+from tests.core.runs.running import start_run
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol import events
 
@@ -67,7 +68,7 @@ def record(name: str) -> dict[str, list[list[float]]]:
     with tempfile.TemporaryDirectory() as home, _hogs() as hogs:
         paths = default_paths({"EPOCHMARK_HOME": home})
         paths.create()
-        session = Runner(paths, detect_machine()).start(spec, listen)
+        session = start_run(Runner(paths, detect_machine()), spec, listen)
         begun.wait()
         start_s = time.monotonic()
         freezes_s = list(FREEZES_S) if name == "frozen" else []

@@ -22,6 +22,7 @@ from app.core.runs.runner import Runner
 from app.core.runs.worker_command import packages_of
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from tests.core.runs.running import start_run
 from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES
 from workloads.protocol.spec import RunSpec
@@ -90,7 +91,7 @@ def measured(runner: Runner, spec: RunSpec) -> list[str]:
 
 def run(runner: Runner, spec: RunSpec) -> Run:
     """Run to the end and return the record; raises UsageError if it is refused."""
-    session = runner.start(spec)
+    session = start_run(runner, spec)
     session.wait()
     with Database(runner.paths.database) as database:
         return load_run(database, session.run_id)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.layout import bar_chart
-from app.core.analysis.compare import Bar
+from app.core.analysis.bars import Bar
 from app.core.messages import sentence
 from app.core.paths import default_paths
 from app.core.report.run_texts import engine_line, machine_line

@@ -17,7 +17,7 @@ from app.cli.arguments import make_parser
 from app.cli.layout import Column, bar_chart, elided, live_text, table, wrapped
 from app.cli.text import LiveLine, say, say_command
 from app.cli.views import TextView
-from app.core.analysis.compare import bars
+from app.core.analysis.bars import bars
 from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.storage.database import Database

@@ -8,8 +8,8 @@ import pytest
 from app.cli import ab
 from app.cli.arguments import make_parser
 from app.cli.specs import make_spec
+from app.core.analysis.bars import bars
 from app.core.analysis.comparability import comparison_key, differences, run_refusal
-from app.core.analysis.compare import bars
 from app.core.errors import UsageError
 from app.core.messages import ENGLISH
 from app.core.paths import Paths

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.core.analysis.headline import estimate_so_far
 from app.core.analysis.timed_steps import StepTimes
 from app.core.records import RunSummary
-from app.core.runs.session import Limits
+from app.core.runs.liveness import RunLimits
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs, load_run
@@ -33,7 +33,7 @@ from workloads.protocol.spec import ParameterValue
 PATIENCE_MS = 90_000
 Added = TypeVar("Added", bound=QWidget)
 # Short, because a deaf worker is waited for; otherwise like the application's.
-SHORT = Limits(cancel_s=1.0, terminate_s=1.0, exit_s=1.0, start_s=30.0, hung_s=3.0, hung_steps=1.0)
+SHORT = RunLimits(cancel_s=1.0, terminate_s=1.0, exit_s=1.0, start_s=30.0, hung_s=3.0, hung_steps=1.0)
 
 
 class Driver:

@@ -10,8 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from app.cli.machine import compare
 from app.cli.run import print_result
-from app.core.analysis.compare import Bar, bars, chart_note, dated_name, find_baseline
-from app.core.analysis.position import position
+from app.core.analysis.bars import Bar, bars, find_baseline
+from app.core.analysis.position import chart_note, dated_name, position
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.metrics import headline_kind

@@ -104,24 +104,13 @@ def test_a_job_that_cannot_be_run_is_refused_with_the_reason(
 
 
 @pytest.mark.parametrize(
-    ("fault", "engine", "code", "words"),
+    ("fault", "engine"),
     [
-        (
-            "ENGINES['broken'] = registry.EngineEntry('no_such_module', 'broken')",
-            "tensorflow",
-            "internal",
-            "told to fail",
-        ),
-        ("engine_named('tensorflow').is_out_of_memory = None", "tensorflow", "internal", "told to fail"),
-        (
-            "ENGINES['broken'] = registry.EngineEntry('no_such_module', 'broken')",
-            "broken",
-            "engine_missing",
-            "no_such_module",
-        ),
+        ("ENGINES['broken'] = registry.TORCH", "broken"),
+        ("engine_named('tensorflow').is_out_of_memory = None", "tensorflow"),
     ],
 )
-def test_a_broken_engine_hides_no_other_error(fault: str, engine: str, code: str, words: str) -> None:
+def test_a_broken_engine_hides_no_other_error(fault: str, engine: str) -> None:
     program = (
         f"from workloads.engines import registry; registry.{fault}; import workloads.__main__ as w; w.start()"
     )
@@ -132,8 +121,8 @@ def test_a_broken_engine_hides_no_other_error(fault: str, engine: str, code: str
     ) as worker:
         send(worker, line)
         (error,) = [event for event in read(worker) if event["type"] == "error"]
-    assert error["code"] == code
-    assert words in str(error["said"]["arguments"])
+    assert error["code"] == "internal"
+    assert "told to fail" in str(error["said"]["arguments"])
 
 
 def test_stdin_closed_before_a_job_leaves_no_worker(worker: "subprocess.Popen[bytes]") -> None:

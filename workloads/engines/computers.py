@@ -20,7 +20,7 @@ from workloads.protocol import events, typed
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message, with_texts
 from workloads.protocol.reporter import Cancelled
-from workloads.protocol.spec import Place, RunSpec
+from workloads.protocol.spec import ComputerPlace, RunSpec
 
 # After this long without an answer from its library, an engine counts another computer as lost.
 LOST_S = 20.0
@@ -194,7 +194,7 @@ _current: Computers | None = None
 
 @contextmanager
 def computers(
-    place: Place | None,
+    place: ComputerPlace | None,
     facts: Mapping[str, Any],
     give_up: Callable[[WorkloadError], object],
     is_out_of_memory: Callable[[BaseException], bool],

@@ -1,4 +1,4 @@
-"""The engine interface. Imports no engine, because the app uses it too."""
+"""The interface of an engine in the worker."""
 
 import itertools
 import math
@@ -10,9 +10,10 @@ from typing import Any, Protocol
 from workloads.engines.computers import Store
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.image_pipeline import PictureBatches
+from workloads.engines.info import EngineInfo
 from workloads.engines.prefetcher import Prefetcher
 from workloads.protocol.errors import WorkloadError
-from workloads.protocol.messages import Message, message
+from workloads.protocol.messages import message
 from workloads.protocol.spec import RunSpec
 
 
@@ -34,11 +35,6 @@ class Started:
     threads: int | None = None
 
 
-def tf32_refusal() -> Message:
-    """Explain why a run can't set TensorFloat-32."""
-    return Message("engine.tf32_needs_gpu", {})
-
-
 class StepWatch(Protocol):
     """Counts the examples that a model's training steps use for weight updates."""
 
@@ -50,71 +46,16 @@ class StepWatch(Protocol):
 class Engine:
     """Runs Keras networks on one of Keras's backends. Subclasses may override every step.
 
-    The first group of methods is also called by the app. These methods must not import the engine, because it may
-    not be installed in the app's environment. Only the worker calls the other methods, after `start`.
+    Only the worker uses engines, and calls `start` first. What the app needs to know is in `info`.
 
     Attributes:
-        name: Name used in specs and results.
-        title: Official name.
-        backend: Name of the Keras backend.
-        vendors: Vendors of supported GPUs, given the right system and driver.
-        reads: Prefixes of the names of environment variables that affect the engine.
-        settings: Engine-specific run settings that the engine supports.
-        capabilities: Range of supported NVIDIA compute capabilities, excluding the upper bound; None if the
-            range depends on the installed build.
-        compiler: Name of the compiler used for steps if compilation is requested.
-        compiles_always: Whether steps are always compiled.
-        has_process_per_device: Whether training on several devices requires a process for each device.
-        has_equal_parts: Whether all devices need equal-sized parts of each batch.
+        info: Description of the engine.
         leads: Whether this process reports the run and decides when to stop.
     """
 
-    name: str
-    title: str
-    backend: str
-    vendors: frozenset[str] = frozenset()
-    reads: tuple[str, ...] = ()
-    settings: frozenset[str] = frozenset()
-    capabilities: tuple[float, float] | None = None
-    compiler: str = "XLA"
-    compiles_always: bool = False
-    has_process_per_device: bool = False
-    has_equal_parts: bool = True
+    info: EngineInfo
     leads: bool = True
     _watched: tuple[Any, StepWatch] | None = None  # the last compiled model, if its steps are watched
-
-    # Also called by the app
-
-    def variables(self) -> dict[str, str]:
-        """Return the environment variables to set in every process that uses this engine."""
-        return {"KERAS_BACKEND": self.backend}
-
-    def run_variables(self, spec: RunSpec) -> dict[str, str]:
-        """Return the environment variables to set for a run."""
-        return self.variables()
-
-    def may_use(self, vendor: str, os_name: str) -> bool:
-        """Return whether the engine can use a vendor's GPUs ("nvidia", "amd", etc.) on an operating system."""
-        return vendor in self.vendors
-
-    def refusal(self, spec: RunSpec) -> Message | None:
-        """Explain that the engine doesn't support one of a run's settings; None if it supports them all."""
-        for name, usual in (("jit", False), ("onednn", None)):
-            if name not in self.settings and getattr(spec, name) != usual:
-                return Message("engine.without_setting", {"engine": self.title, "setting": name})
-        if spec.jit and not self.compiles_always and spec.device_count > 1:
-            return message("engine.devices_not_compiled", engine=self.title, compiler=self.compiler)
-        if spec.settings.get("tf32") is None:
-            return None
-        if "tf32" not in self.settings:
-            return Message("engine.without_setting", {"engine": self.title, "setting": "tf32"})
-        return tf32_refusal() if spec.device == "cpu" else None
-
-    def gpu_need(self, spec: RunSpec) -> Message | None:
-        """Explain why a network with this spec requires a GPU; None if it doesn't."""
-        return None
-
-    # Worker only
 
     def start(self, spec: RunSpec) -> Started:
         """Import the engine, and set the device and the number of threads. Call this before the first operation.
@@ -159,7 +100,7 @@ class Engine:
         if index >= count:
             seen = [f"gpu:{number}" for number in range(count)]
             code = "engine.sees_other_devices" if seen else "engine.sees_no_gpu"
-            said = message(code, engine=self.title, device=asked, seen=seen or None)
+            said = message(code, engine=self.info.title, device=asked, seen=seen or None)
             raise WorkloadError("device_unavailable", said)
         return index
 
@@ -174,7 +115,7 @@ class Engine:
         indices = spec.gpus_from(first)
         if isinstance(indices, range) and indices.stop > count:
             asked = spec.devices_here
-            said = message("engine.sees_fewer_devices", engine=self.title, asked=asked, count=count - first)
+            said = message("engine.sees_fewer_devices", engine=self.info.title, asked=asked, count=count - first)
             raise WorkloadError("device_unavailable", said)
         self.gpu_index(f"gpu:{indices[-1]}", count)
         return indices

@@ -10,50 +10,20 @@ from typing import Any
 from workloads.engines.computers import LOST_S, Decisions, Store
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Started, copy_of
+from workloads.engines.info import JAX
 from workloads.engines.keras_feed import Batch, Batches, KerasFeed, part_of
 from workloads.engines.peers import OWN_ADDRESS, host, not_connected, rank
-from workloads.protocol.messages import Message, message
 from workloads.protocol.spec import RunSpec
 
 
 class Jax(KerasFeed):
     """Keras on JAX. XLA compiles each step."""
 
-    name = "jax"
-    title = "JAX"
-    backend = "jax"
-    vendors = frozenset({"nvidia"})
-    reads = ("JAX_", "XLA_", "NPROC")
-    settings = frozenset({"jit", "tf32"})
-    compiles_always = True
+    info = JAX
     _devices: Sequence[Any] = ()  # on this computer
     _all_devices: Sequence[Any] = ()
     _machines = 1
     _decisions: Decisions | None = None
-
-    def variables(self) -> dict[str, str]:
-        return super().variables() | {
-            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as in NVML, so that gpu:1 always means the same GPU
-            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # otherwise it preallocates three quarters of GPU memory
-        }
-
-    def run_variables(self, spec: RunSpec) -> dict[str, str]:
-        ours = self.variables()
-        if spec.device == "cpu":
-            ours |= {"CUDA_VISIBLE_DEVICES": "-1", "JAX_PLATFORMS": "cpu"}
-        if spec.threads is not None:
-            ours |= {"NPROC": str(spec.threads), "OMP_NUM_THREADS": str(spec.threads)}
-        return ours
-
-    def may_use(self, vendor: str, os_name: str) -> bool:
-        """Return whether JAX can use a vendor's GPUs: only NVIDIA's, except on Windows and macOS."""
-        return vendor in self.vendors and not os_name.startswith(("Windows", "macOS"))
-
-    def refusal(self, spec: RunSpec) -> Message | None:
-        """Reject uncompiled steps as well, because they would take many times as long."""
-        if not spec.jit:
-            return message("engine.compiles_always", engine=self.title, compiler=self.compiler)
-        return super().refusal(spec)
 
     def start(self, spec: RunSpec) -> Started:
         import jax

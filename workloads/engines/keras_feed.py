@@ -76,7 +76,7 @@ class KerasFeed(Engine):
 
     def evaluate(self, model: Any, x: Any, y: Any, **arguments: Any) -> dict[str, float]:
         batches = self._batches(x, y, arguments.pop("batch_size"))
-        data = self._adapter(batches if self.has_process_per_device else self.part(batches))
+        data = self._adapter(batches if self.info.has_process_per_device else self.part(batches))
         logs: dict[str, float] = model.evaluate(data, return_dict=True, **arguments)
         return logs
 

@@ -17,7 +17,7 @@ from workloads.protocol.errors import WorkloadError
 from workloads.protocol.folders import temporary_folder
 from workloads.protocol.messages import message
 from workloads.protocol.reporter import Cancelled
-from workloads.protocol.spec import Place
+from workloads.protocol.spec import ComputerPlace
 
 RANK, LOCAL_RANK, WORLD_SIZE = "RANK", "LOCAL_RANK", "WORLD_SIZE"
 # The processes find each other through a file, or on several computers at rank 0's address. TensorFlow needs the
@@ -54,7 +54,7 @@ def not_connected(error: Exception) -> WorkloadError:
 
 @contextmanager
 def peers(
-    line: bytes, count: int, lost: Callable[[WorkloadError], object], place: Place | None = None
+    line: bytes, count: int, lost: Callable[[WorkloadError], object], place: ComputerPlace | None = None
 ) -> Iterator[None]:
     """Start a run's other processes on this computer, and end them when the context exits.
 
@@ -89,7 +89,7 @@ def peers(
             other.finish()
 
 
-def _variables(count: int, place: Place | None) -> dict[str, str]:
+def _variables(count: int, place: ComputerPlace | None) -> dict[str, str]:
     """Return the environment variables of a computer's first process."""
     interface = _LOOPBACK.get(sys.platform) if place is None else place.interface
     names = {} if interface is None else {"GLOO_SOCKET_IFNAME": interface}

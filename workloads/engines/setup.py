@@ -11,8 +11,9 @@ from typing import Any
 from workloads.engines.computers import meet
 from workloads.engines.cpu_allowance import cpu_quota, visible_cpus
 from workloads.engines.device_trial import numbers
-from workloads.engines.engine import Engine, tf32_refusal
-from workloads.engines.registry import engine_named
+from workloads.engines.engine import Engine
+from workloads.engines.info import TF32_NEEDS_GPU
+from workloads.engines.registry import ENGINES, engine_named
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.events import Environment, Metric
 from workloads.protocol.messages import Message, message
@@ -41,20 +42,20 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
     except (WorkloadError, MemoryError):
         raise
     except Exception as error:
-        if engine.backend in sys.modules and not isinstance(error, ImportError):
+        if engine.info.backend in sys.modules and not isinstance(error, ImportError):
             raise  # the import itself succeeded
         raise _not_imported(engine, error) from error
     meet(engine.store, started.version)
     if spec.settings.get("tf32") is not None and started.tf32 is None:
-        raise WorkloadError("device_unavailable", tf32_refusal())
+        raise WorkloadError("device_unavailable", TF32_NEEDS_GPU)
     try:
         import keras  # after the engine, because some engines choose Keras's device
     except MemoryError:
         raise
     except Exception as error:
         raise _not_imported(engine, error) from error
-    if (backend := keras.backend.backend()) != engine.backend:
-        said = message("engine.other_backend", engine=engine.title, backend=backend)
+    if (backend := keras.backend.backend()) != engine.info.backend:
+        said = message("engine.other_backend", engine=engine.info.title, backend=backend)
         raise WorkloadError("engine_missing", said)
     # Ignore the user's keras.json. It must not affect the measurement.
     keras.config.set_floatx("float32")
@@ -63,7 +64,7 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
     keras.utils.set_random_seed(spec.seed)
     reporter.send(
         Environment(
-            engine=engine.name,
+            engine=engine.info.name,
             engine_version=started.version,
             keras_version=str(keras.__version__),
             device=started.device,
@@ -83,14 +84,14 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
 
 
 def is_gone(engine: Engine) -> bool:
-    modules = [sys.modules.get(name) for name in ("keras", engine.backend)]
+    modules = [sys.modules.get(name) for name in ("keras", engine.info.backend)]
     files = [getattr(module, "__file__", None) for module in modules]
     return not all(os.path.exists(file) for file in files if file is not None)
 
 
 def _not_imported(engine: Engine, error: Exception) -> WorkloadError:
     reason = " ".join(str(error).split())[:300] or type(error).__name__
-    return WorkloadError("engine_missing", message("engine.not_imported", engine=engine.title, reason=reason))
+    return WorkloadError("engine_missing", message("engine.not_imported", engine=engine.info.title, reason=reason))
 
 
 def check_gpu(engine: Engine, need: Message | None) -> None:
@@ -101,7 +102,7 @@ def check_gpu(engine: Engine, need: Message | None) -> None:
 
 def foreign_variables(environment: Mapping[str, str], spec: RunSpec) -> tuple[str, ...]:
     """Return the variables that affect an engine and weren't set by Epochmark for this run."""
-    engine = engine_named(spec.engine)
+    engine = ENGINES[spec.engine]
     ours, reads = engine.run_variables(spec), _READ_BY_LIBRARIES + engine.reads
     # KERAS_HOME is set by the app, and the app writes its contents.
     foreign = (

@@ -11,6 +11,7 @@ from workloads.engines.computers import Decisions, Store
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Engine, Started, copy_of
 from workloads.engines.image_pipeline import PictureBatches
+from workloads.engines.info import TENSORFLOW
 from workloads.engines.tensorflow_machines import ClusterStore, alike, connected, prepare, total
 from workloads.protocol.spec import RunSpec
 
@@ -18,39 +19,11 @@ from workloads.protocol.spec import RunSpec
 class TensorFlow(Engine):
     """Keras on TensorFlow."""
 
-    name = "tensorflow"
-    title = "TensorFlow"
-    backend = "tensorflow"
-    vendors = frozenset({"nvidia"})
-    reads = ("TF_", "XLA_")
-    settings = frozenset({"jit", "onednn", "tf32"})
-    capabilities = (6.0, 10.0)  # range of version 2.21, which doesn't support the RTX 50 series
-    has_equal_parts = False
+    info = TENSORFLOW
     _devices: Sequence[str] = ()
     _strategy: Any = None
     _machines = 1
     _decisions: Decisions | None = None
-
-    def variables(self) -> dict[str, str]:
-        return super().variables() | {
-            "TF_CPP_MIN_LOG_LEVEL": "1",
-            "TF_FORCE_GPU_ALLOW_GROWTH": "true",
-            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as in NVML, so that gpu:1 always means the same GPU
-        }
-
-    def run_variables(self, spec: RunSpec) -> dict[str, str]:
-        ours = self.variables()
-        if spec.device == "cpu":
-            ours["CUDA_VISIBLE_DEVICES"] = "-1"
-        if spec.onednn is not None:
-            ours["TF_ENABLE_ONEDNN_OPTS"] = "1" if spec.onednn else "0"
-        if spec.threads is not None:
-            ours |= {"OMP_NUM_THREADS": str(spec.threads), "TF_NUM_INTRAOP_THREADS": str(spec.threads)}
-        return ours
-
-    def may_use(self, vendor: str, os_name: str) -> bool:
-        """Return whether TensorFlow can use a vendor's GPUs: only NVIDIA's, except on Windows and macOS."""
-        return vendor in self.vendors and not os_name.startswith(("Windows", "macOS"))
 
     def start(self, spec: RunSpec) -> Started:
         import tensorflow as tf

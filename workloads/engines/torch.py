@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -12,6 +11,7 @@ from typing import Any
 from workloads.engines.computers import Store
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Started
+from workloads.engines.info import TORCH
 from workloads.engines.keras_feed import Batch, Batches, KerasFeed
 from workloads.engines.peers import local_rank
 from workloads.engines.torch_ranks import Ended, Ranks, RanksStore
@@ -19,9 +19,6 @@ from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
 from workloads.protocol.spec import RunSpec
 
-# For C++, which torch.compile generates for the CPU. Triton, which it uses for GPUs, needs one too, except
-# triton-windows with NVIDIA's, which includes a small compiler.
-_COMPILERS = ("cl",) if sys.platform == "win32" else ("c++", "g++", "clang++")
 # On CPUs, torch raises a plain RuntimeError.
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
 # More shapes than any network's batches have. By default, torch.compile silently stops compiling after eight.
@@ -32,46 +29,9 @@ _ENDLESS = 1_000_000  # epochs; the leader ends its followers
 class Torch(KerasFeed):
     """Keras on PyTorch."""
 
-    name = "torch"
-    title = "PyTorch"
-    backend = "torch"
-    vendors = frozenset({"nvidia", "amd", "intel", "apple"})
-    reads = ("TORCH_", "TORCHINDUCTOR_", "PYTORCH_", "HSA_", "HIP_", "ROCR_", "MIOPEN_", "ZE_", "ONEAPI_")
-    settings = frozenset({"jit", "onednn", "tf32"})
-    compiler = "torch.compile"
-    has_process_per_device = True
+    info = TORCH
     _device = "cpu"
     _ranks: Ranks | None = None
-
-    def variables(self) -> dict[str, str]:
-        return super().variables() | {
-            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as in NVML, so that gpu:1 always means the same GPU
-            "PYTORCH_ENABLE_MPS_FALLBACK": "0",  # operations must not silently fall back to the CPU
-        }
-
-    def run_variables(self, spec: RunSpec) -> dict[str, str]:
-        ours = self.variables()
-        if spec.device == "cpu":
-            ours |= {"CUDA_VISIBLE_DEVICES": "-1", "HIP_VISIBLE_DEVICES": "-1", "KERAS_TORCH_DEVICE": "cpu"}
-        if spec.threads is not None:
-            ours["OMP_NUM_THREADS"] = str(spec.threads)
-        return ours
-
-    def may_use(self, vendor: str, os_name: str) -> bool:
-        """Return whether PyTorch can use a vendor's GPUs: on macOS only Apple's, elsewhere all except Apple's."""
-        return vendor in self.vendors and (vendor == "apple") == os_name.startswith("macOS")
-
-    def refusal(self, spec: RunSpec) -> Message | None:
-        """Reject compiled steps as well if there is no C++ compiler. On Windows, `start` checks this for GPUs."""
-        if spec.jit and (sys.platform != "win32" or spec.device == "cpu") and not _has_compiler():
-            return _no_compiler()
-        return super().refusal(spec)
-
-    def gpu_need(self, spec: RunSpec) -> Message | None:
-        """Require a GPU for float16, because Keras makes PyTorch compute float16 products in float32 on a CPU."""
-        if spec.precision == "mixed_float16":
-            return message("engine.float16_needs_gpu", engine=self.title)
-        return None
 
     def start(self, spec: RunSpec) -> Started:
         """Import PyTorch, then set the device and threads. Keras is imported later and uses this device."""
@@ -292,17 +252,9 @@ def compile_refusal(kind: str, hip: str | None) -> Message | None:
         hip: Version of AMD's HIP that PyTorch was built for; None for other builds.
     """
     if kind in ("cuda", "xpu") and importlib.util.find_spec("triton") is None:
-        return message("engine.no_triton", engine=ENGINE.title)
+        return message("engine.no_triton", engine=TORCH.title)
     is_self_contained = kind == "mps" or (sys.platform == "win32" and kind == "cuda" and hip is None)
-    return None if is_self_contained or _has_compiler() else _no_compiler()
-
-
-def _has_compiler() -> bool:
-    return any(map(shutil.which, _COMPILERS))
-
-
-def _no_compiler() -> Message:
-    return message("engine.no_compiler", engine=ENGINE.title, compilers=list(_COMPILERS))
+    return None if is_self_contained else TORCH.compiler_problem()
 
 
 def gpus_of(torch: Any) -> tuple[str, list[str | None]]:

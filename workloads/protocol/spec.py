@@ -109,7 +109,7 @@ class Endpoint(msgspec.Struct, frozen=True):
         return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class ComputerPlace(msgspec.Struct, frozen=True, kw_only=True):
     """A computer's place in a run on several computers.
 
     Attributes:
@@ -140,7 +140,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     spec: RunSpec
     datasets_folder: bytes
-    place: Place | None = None
+    place: ComputerPlace | None = None
     private: dict[str, str] = {}
 
 

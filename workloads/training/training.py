@@ -10,7 +10,7 @@ from typing import Any, Literal
 from workloads.datasets import DATASETS
 from workloads.datasets.source import DamagedDataError
 from workloads.engines.computers import compare
-from workloads.engines.registry import engine_named
+from workloads.engines.registry import ENGINES, engine_named
 from workloads.engines.setup import check_gpu, report_memory, start_engine
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
@@ -84,7 +84,7 @@ class Training(Workload):
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
         """Explain why the network requires a GPU with this engine; None if it doesn't."""
-        return engine_named(spec.engine).gpu_need(spec)
+        return ENGINES[spec.engine].gpu_need(spec)
 
     def callbacks(self, spec: RunSpec) -> list[Any]:
         """Return the network's own Keras callbacks, for example to set learning rates or reset states."""

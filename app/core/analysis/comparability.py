@@ -1,9 +1,13 @@
 """Decides which results are comparable, and describes their remaining differences."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from app.core.analysis.conversion import ROW_METRICS, converted
 from app.core.analysis.power import other_limit
+from app.core.analysis.published import PublishedRow, comparable_rows, row_variant
+from app.core.external_results import ImportedResult
 from app.core.messages import sentence, text
 from app.core.metrics import headline_kind
 from app.core.records import Run, RunSummary
@@ -17,6 +21,15 @@ _ALIKE = ("workload", "workload_version", "metric", "variant", "samples_per_epoc
 # `differences` compares these settings by the device and data that were used.
 _TOLD_APART = ("engine", "device", "gpus", "data")
 _ALWAYS_SHOWN = ("engine", "device", "data", "batch_size", "precision")
+_ROW_PRECISIONS = {
+    "fp32": "float32",
+    "fp16": "float16",
+    "mixed fp16": "mixed_float16",
+    "amp_fp16": "mixed_float16",
+    "amp_bf16": "mixed_bfloat16",
+}
+# Reasons listed per device. A table with forty batch sizes would otherwise repeat one reason forty times.
+_REASONS = 3
 
 
 def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
@@ -32,6 +45,51 @@ def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
             return sentence("compare.other_setting", theirs=setting.phrase(theirs), mine=setting.phrase(mine))
     unknown, others = unknown_recorded(run.settings), unknown_recorded(other.settings)
     return None if unknown == others else sentence("compare.unknown_settings", settings=others or unknown)
+
+
+def row_refusal(run: RunSummary, row: PublishedRow) -> str | None:
+    """Explain why a run and a row can't be shown in the same chart; None if they can."""
+    if converted(row, run.metric) is None:
+        unit = headline_kind(ROW_METRICS.get(row.metric, row.metric)).unit
+        return sentence("compare.published_otherwise", unit=unit)
+    workload = CATALOGUE.get(row.workload)
+    usual = workload.batch_size if workload is not None else run.batch_size
+    stated = {
+        "batch_size": row.batch_size or usual,
+        "precision": _ROW_PRECISIONS.get(row.precision, row.precision or run.precision),
+    }
+    may_differ = workload.published_differ if workload is not None else frozenset[str]()
+    alike = {name: value for name, value in stated.items() if name not in may_differ}
+    # Settings that have no column in the table have their default values.
+    return run_refusal(run, replace(run, **alike, variant=row_variant(row), settings=""))  # type: ignore[arg-type]
+
+
+def imported_refusal(workload: str, run: RunSummary | None, result: RunSummary) -> str | None:
+    """Explain why an imported result can't be shown in a workload's chart, next to a run; None if it can."""
+    return run_refusal(usual_settings(workload, result) if run is None else run, result)
+
+
+def left_out(run: RunSummary, *, with_several: bool = False) -> list[tuple[str, str]]:
+    """Return the published results that can't be drawn next to the run, with the reasons.
+
+    Devices with more than _REASONS excluded results get one entry: the first reason and a count of the rest.
+    """
+    reasons: dict[str, list[str]] = {}
+    for row in comparable_rows(run.workload):
+        if (with_several or not row.has_several) and (reason := row_refusal(run, row)):
+            reasons.setdefault(row.short_name, []).append(reason)
+    for name, several in reasons.items():
+        if len(several) > _REASONS:
+            reasons[name] = [sentence("compare.refused_several", reason=several[0], count=len(several) - 1)]
+    return [(name, reason) for name, several in reasons.items() for reason in several]
+
+
+def left_out_imports(
+    workload: str, run: RunSummary | None, imported: Iterable[ImportedResult]
+) -> list[tuple[str, str]]:
+    """Return the imported results that can't be drawn, with the reasons."""
+    reasons = ((result.label, imported_refusal(workload, run, result.summary)) for result in imported)
+    return [(label, reason) for label, reason in reasons if reason is not None]
 
 
 def usual_settings(workload: str, result: RunSummary) -> RunSummary:

@@ -1,13 +1,19 @@
-"""States in words who is faster: a run among published results, or a friend's result and this computer."""
+"""Says who is faster: a run's place and factor among published results, a friend's result, and a chart's note."""
 
 from collections.abc import Sequence
 
-from app.core.analysis.compare import Bar, bars, dated_name, find_baseline, one_each
+from app.core.analysis.bars import Bar, bars, find_baseline, one_each
 from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.published import says_precision
+from app.core.analysis.speed_scale import speed_scale
+from app.core.clock import now_text
 from app.core.formats import format_ratio
 from app.core.messages import Message, message, sentence, text
+from app.core.metrics import headline_kind
 from app.core.records import RunSummary
+
+# Frameworks became noticeably faster within this time, so it deserves a note. The value is a judgement call.
+OLD_SOFTWARE_YEARS = 2
 
 
 def position(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | None = None) -> str | None:
@@ -82,3 +88,40 @@ def friend_answer(chart: Sequence[Bar]) -> str:
     about = "" if you.verdict == friend.verdict == "valid" else "≈ "
     code, ratio = ("compare.friend_faster", times) if times > 1 else ("compare.friend_slower", 1 / times)
     return sentence(code, name=friend.name, ratio=about + format_ratio(ratio))
+
+
+def dated_name(bar: Bar) -> str:
+    """Return a bar's name, with the year of its software if it is published, which strongly affects speed."""
+    year = bar.row.year if bar.row is not None else None
+    return bar.name if year is None else sentence("compare.dated", name=bar.name, year=year)
+
+
+def chart_note(chart: Sequence[Bar], baseline: Bar | None = None) -> str:
+    """Return the note of a chart: unit, scale, the baseline of its ticks, years of published results, and ranking.
+
+    Args:
+        chart: The bars, at least one.
+        baseline: Bar that ticks refer to; None without ticks.
+    """
+    is_log = speed_scale([bar.speed for bar in chart]).is_log
+    kind = headline_kind(chart[0].metric)
+    parts = [
+        kind.unit if kind.has_unit else kind.label_within,
+        sentence("compare.longer_is_faster_log" if is_log else "compare.longer_is_faster"),
+    ]
+    if baseline is not None:
+        parts.append(sentence("compare.one_times", baseline=dated_name(baseline)))
+    if years := sorted({bar.row.year for bar in chart if bar.row and bar.row.year}):
+        code = "compare.published_older" if _has_older_software(chart, years[0]) else "compare.published"
+        parts.append(sentence(code, first=years[0], last=years[-1], count=1 + years[-1] - years[0]))
+    if not all(bar.is_like for bar in chart):
+        parts.append(sentence("compare.not_ranked"))
+    return " · ".join(parts)
+
+
+def _has_older_software(chart: Sequence[Bar], year: int) -> bool:
+    """Return whether software of a year is so old, relative to the user's run, that it may be slow."""
+    # A shared result may come without its date.
+    dates = [bar.run.started_at or now_text() for bar in chart if bar.kind == "you" and bar.run is not None]
+    ran = [int(date[:4]) for date in dates or [now_text()] if date[:4].isdecimal()]
+    return bool(ran) and max(ran) - year >= OLD_SOFTWARE_YEARS

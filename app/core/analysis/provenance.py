@@ -1,6 +1,6 @@
 """Describes the source of a bar's value."""
 
-from app.core.analysis.compare import Bar
+from app.core.analysis.bars import Bar
 from app.core.analysis.conversion import ROW_METRICS, converted
 from app.core.analysis.published import PublishedRow, disagreement
 from app.core.external_results import ImportedResult

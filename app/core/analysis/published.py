@@ -259,6 +259,11 @@ def says_precision(workload: str) -> bool:
     return workload in CATALOGUE and "precision" in CATALOGUE[workload].published_differ
 
 
+def ranks_float32(workload: str) -> bool:
+    """Return whether runs in float32, as on CPUs, can be ranked with a workload's published results."""
+    return not says_precision(workload) or any(row.precision in ("", "fp32") for row in comparable_rows(workload))
+
+
 def disagreement(row: PublishedRow) -> str:
     """Describe by how much the CPUs in a row's table differ; "" if their core counts can explain the difference.
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from app.core.hardware.gpu.nvidia import Limits, NvmlSource
+from app.core.hardware.gpu.nvidia import NvmlLimits, NvmlSource
 from app.core.hardware.gpu.nvml_trial import asked_first, nvml_library, trial_arguments
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry
@@ -57,7 +57,7 @@ def ask_nvml() -> Nvml:
     Errors are returned as a state. A library that crashes or hangs isn't loaded into this process.
     """
     library = nvml_library()
-    with asked_first(None if library is None else trial_arguments(library), Limits().start_s) as outcome:
+    with asked_first(None if library is None else trial_arguments(library), NvmlLimits().start_s) as outcome:
         if outcome != "answers":
             return Nvml("no_answer" if outcome == "hangs" else "crashes")
         return _ask()

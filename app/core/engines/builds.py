@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from app.core.engines.variants import VARIANTS, Variant
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import Message, message
-from workloads.engines.registry import ENGINES, engine_named, engine_title, is_included
-from workloads.protocol.errors import WorkloadError
+from workloads.engines.registry import ENGINES, engine_title, is_included
 from workloads.protocol.machine import Gpu, Machine
 
 _VENDORS = frozenset({"nvidia", "amd", "intel", "apple"})  # of cards that compute; servers have others for display
@@ -52,8 +51,9 @@ def cards_for(engine: str, machine: Machine) -> tuple[Gpu, ...]:
 
     Cards that no variant uses aren't included; see `idle_cards`.
     """
-    asked = engine_named(engine)
-    cards = [gpu for gpu in machine.gpus if asked.may_use(gpu.vendor, machine.os_name)]
+    if engine not in ENGINES:
+        return ()
+    cards = [gpu for gpu in machine.gpus if ENGINES[engine].may_use(gpu.vendor, machine.os_name)]
     if is_included(engine):
         return tuple(cards)
     variants = _variants(engine, machine)
@@ -65,18 +65,10 @@ def idle_cards(engine: str, machine: Machine) -> tuple[Gpu, ...]:
 
     Integrated graphics that only drive displays are excluded if no engine can use them.
     """
-    supported = _cards(engine, machine)
-    by_any = {gpu for name in ENGINES for gpu in _cards(name, machine)}
+    supported = cards_for(engine, machine)
+    by_any = {gpu for name in ENGINES for gpu in cards_for(name, machine)}
     cards = [gpu for gpu in machine.gpus if gpu.vendor in _VENDORS and gpu not in supported]
     return tuple(gpu for gpu in cards if gpu in by_any or not gpu.shares_memory or _APU.search(gpu.name))
-
-
-def _cards(engine: str, machine: Machine) -> tuple[Gpu, ...]:
-    """Return the result of `cards_for`; () if the engine is unknown or broken."""
-    try:
-        return cards_for(engine, machine)
-    except (KeyError, WorkloadError):
-        return ()
 
 
 def no_build(engine: str, gpu: Gpu, machine: Machine, engines: Sequence[str] | None = None) -> Message:

@@ -10,8 +10,7 @@ from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import Message
 from app.core.paths import Paths
 from workloads import CATALOGUE
-from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_named, is_included
-from workloads.protocol.errors import WorkloadError
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, is_included
 from workloads.protocol.machine import Gpu, Machine
 from workloads.workload import Workload
 
@@ -173,7 +172,7 @@ def engine_to_install(machine: Machine, engines: Sequence[str] | None = None) ->
 
 def _has_code(choice: Choice) -> bool:
     """Return whether an engine is known or assumed to support the graphics card; True for the processor."""
-    capabilities = engine_named(choice.engine).capabilities
+    capabilities = ENGINES[choice.engine].capabilities
     if choice.gpu is None or capabilities is None or choice.gpu.compute_capability is None:
         return True
     major, _, minor = choice.gpu.compute_capability.partition(".")
@@ -182,11 +181,10 @@ def _has_code(choice: Choice) -> bool:
 
 
 def _help(gpu: Gpu, engine: str, instead_of: str, machine: Machine, choice: Choice | None = None) -> GpuHelp:
-    try:
-        other = engine_named(instead_of)
-        is_systems_fault = gpu.vendor in other.vendors and not other.may_use(gpu.vendor, machine.os_name)
-    except (KeyError, WorkloadError):  # unknown or broken
-        is_systems_fault = False
+    other = ENGINES.get(instead_of)
+    is_systems_fault = (
+        other is not None and gpu.vendor in other.vendors and not other.may_use(gpu.vendor, machine.os_name)
+    )
     return GpuHelp(gpu, engine, instead_of, choice, is_systems_fault)
 
 

@@ -31,7 +31,7 @@ from app.core.errors import AppError, UsageError
 from app.core.messages import Message, message
 from app.core.paths import Paths, make_folder
 from app.core.plain_text import one_line
-from workloads.engines.registry import ENGINES, engine_named, engine_title, is_included
+from workloads.engines.registry import ENGINES, engine_title, is_included
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
 
@@ -247,7 +247,7 @@ def _stamp(variant: Variant, files: Mapping[Wheel, tuple[Path, str]], contents: 
     packages = [
         Package(wheel.name, wheel.version, sha256, bool(wheel.allowed)) for wheel, (_, sha256) in files.items()
     ]
-    own = engine_named(variant.engine).backend
+    own = ENGINES[variant.engine].backend
     return Stamp(
         format=FORMAT,
         engine=variant.engine,

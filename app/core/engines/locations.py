@@ -21,7 +21,7 @@ def installable() -> tuple[str, ...]:
 
 
 def engine_folder(paths: Paths, engine: str) -> EngineFolder:
-    return EngineFolder(paths.engines, ENGINES[engine].packages_folder, engine_title(engine))
+    return EngineFolder(paths.engines, engine, engine_title(engine))
 
 
 def put_back(paths: Paths, engine: str) -> None:

@@ -17,7 +17,7 @@ from app.core.engines.variants import Variant
 from app.core.messages import Message, message
 from app.core.paths import Paths
 from app.core.plain_text import one_line
-from workloads.engines.registry import engine_named
+from workloads.engines.registry import ENGINES
 from workloads.protocol import typed
 
 _IMPORT = (
@@ -44,7 +44,7 @@ def try_import(
     engine: str, packages: Path, paths: Paths, check: CancelCheck, limit_s: float = IMPORT_LIMIT_S
 ) -> Message | None:
     """Import an engine and Keras from a folder of packages; return the reason if this fails, otherwise None."""
-    asked = engine_named(engine)
+    asked = ENGINES[engine]
     code = _IMPORT.format(module=asked.backend, done=_IMPORTED)
     arguments = (sys.executable, "-I", "-S", "-X", "utf8", "-c", code, str(packages))
     ours = asked.variables() | {"KERAS_HOME": str(paths.keras_home)}
@@ -73,7 +73,7 @@ def try_card(
     variant: Variant, packages: Path, paths: Paths, check: CancelCheck, limit_s: float = CARD_LIMIT_S
 ) -> Message | None:
     """Run the doctor's computations on an engine's first card; return the failure, or None if all are correct."""
-    asked = engine_named(variant.engine)
+    asked = ENGINES[variant.engine]
     trial = ("workloads.trial", variant.engine, "device", "gpu:0")
     arguments = (sys.executable, "-I", "-S", "-X", "utf8", _LAUNCH, str(packages), *trial)
     ours = asked.variables() | {"KERAS_HOME": str(paths.keras_home)}

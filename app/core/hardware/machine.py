@@ -67,7 +67,7 @@ _CONTAINER_KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DetectionLimits:
     """Time limits for calls that may hang."""
 
     gpus_s: float = 3.5  # NVIDIA's GPUs have a shorter limit, which leaves time to list the others
@@ -87,7 +87,7 @@ class SystemFacts:
 
 
 def detect_machine(
-    root: Path = Path("/"), *, data_folder: Path | None = None, limits: Limits = Limits()
+    root: Path = Path("/"), *, data_folder: Path | None = None, limits: DetectionLimits = DetectionLimits()
 ) -> Machine:
     """Describe this computer without anything that identifies its owner. Unknown values are None.
 

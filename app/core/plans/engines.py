@@ -19,9 +19,9 @@ from app.core.plans.kind import PlanKind, typical
 from app.core.plans.repeat import standing_for
 from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.report.run_texts import runs_note
-from app.core.runs.runner import Runner, checked_workload, known_workload
+from app.core.runs.runner import Runner, check_spec, known_workload
 from app.core.titles import preset_title
-from workloads.engines.registry import ENGINES, compiles_always, engine_named, engine_title
+from workloads.engines.registry import ENGINES, compiles_always, engine_title
 from workloads.protocol.spec import Preset, RunSpec
 
 # With fewer rounds, there is no confidence interval.
@@ -94,7 +94,7 @@ class EngineComparison(PlanKind):
         runs = [run for run in group.runs if is_usable(run) and run.engine == summary.engine]
         return " · ".join((engine_title(summary.engine), runs_note(runs, summary)))
 
-    def engine_table(self, group: Group) -> "Sequence[Row]":
+    def engine_table(self, group: Group) -> "Sequence[WorkloadRow]":
         return engine_rows(group)
 
     def as_dict(self, group: Group) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class WorkloadRow:
     """The results of all engines on one workload."""
 
     workload: str
@@ -162,7 +162,7 @@ class Row:
         return text(message("engines_table.fastest", workload=self.workload, engine=titles[0], others=parts))
 
 
-def engine_rows(group: Group) -> tuple[Row, ...]:
+def engine_rows(group: Group) -> tuple[WorkloadRow, ...]:
     """Return the rows of an engine comparison, in the order of its plan."""
     runs = dict(group.numbered)
     values: dict[tuple[str, str], list[RunSummary | None]] = {}
@@ -178,7 +178,7 @@ def engine_rows(group: Group) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def _row(workload: str, engines: dict[str, list[RunSummary | None]]) -> Row:
+def _row(workload: str, engines: dict[str, list[RunSummary | None]]) -> WorkloadRow:
     runs = [run for several in engines.values() for run in several if run is not None]
     metric = runs[0].metric if runs else "seconds_per_epoch_s"
     is_rate = headline_kind(metric).is_rate
@@ -191,7 +191,7 @@ def _row(workload: str, engines: dict[str, list[RunSummary | None]]) -> Row:
         against = compare_pairs(values[best or name], column, is_rate)
         is_level = name != best and against.low is not None and not against.is_shown
         cells.append(Cell(name, tuple(column), medians[name], against, name == best, is_level))
-    return Row(workload, metric, tuple(cells))
+    return WorkloadRow(workload, metric, tuple(cells))
 
 
 def _median(values: Sequence[float | None]) -> float | None:
@@ -254,7 +254,7 @@ def specs_with(spec: RunSpec, engines: Iterable[str]) -> tuple[RunSpec, ...]:
     """
     specs = []
     for name in engines:
-        engine = engine_named(name)
+        engine = ENGINES[name]
         changed = msgspec.structs.replace(
             spec,
             engine=name,
@@ -264,7 +264,7 @@ def specs_with(spec: RunSpec, engines: Iterable[str]) -> tuple[RunSpec, ...]:
             onednn=spec.onednn if "onednn" in engine.settings else None,
         )
         with contextlib.suppress(UsageError):
-            checked_workload(changed)
+            check_spec(changed)
             specs.append(changed)
     return tuple(specs)
 
@@ -275,7 +275,7 @@ def _planned_engines(group: Group) -> dict[int, str]:
     return {run.id: engines.get(number, run.engine) for number, run in group.numbered}
 
 
-def _row_as_dict(row: Row) -> dict[str, Any]:
+def _row_as_dict(row: WorkloadRow) -> dict[str, Any]:
     cells = [
         {"engine": cell.engine, "values": list(cell.values), "median": cell.median}
         | {"is_fastest": cell.is_fastest, "is_level": cell.is_level}

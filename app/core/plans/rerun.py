@@ -38,7 +38,7 @@ def check_again(plan: Plan, paths: Paths, machine: Machine) -> None:
     """Raise UsageError if a run of the plan isn't possible because an engine, device or data set is missing."""
     runner = Runner(paths, machine)
     for spec in plan.specs:
-        workload = runner.check(spec)
+        workload = runner.check(spec).workload
         choices = device_choices(installed_engines(paths), machine, workload.engines)
         there = {choice.device for choice in choices if choice.engine == spec.engine}
         first = gpu_index(spec.device)

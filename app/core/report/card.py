@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from app.core.analysis.compare import Bar
+from app.core.analysis.bars import Bar
 from app.core.messages import sentence
 
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import app
+from app.core.analysis.bars import Bar, bars, find_baseline
 from app.core.analysis.comparability import engine_name, unusual_settings
-from app.core.analysis.compare import Bar, bars, find_baseline
 from app.core.analysis.headline import value_text
 from app.core.analysis.position import position
 from app.core.analysis.power import is_gpu, work_per_joule

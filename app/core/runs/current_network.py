@@ -4,7 +4,7 @@ import re
 from functools import cache
 from typing import Any
 
-from app.core.analysis.compare import LIKE_BATCH_TIMES
+from app.core.analysis.bars import is_like_batch
 from app.core.analysis.published import PublishedRow, comparable_rows
 from app.core.engines.choices import Choice
 from workloads import CATALOGUE
@@ -44,8 +44,7 @@ def current_network(choice: Choice, machine: Machine) -> RunSpec:
 
 def is_ranked_with(spec: RunSpec, row: PublishedRow) -> bool:
     """Return whether a published result is similar enough for a spec's run to be ranked with it."""
-    sizes = sorted((spec.batch_size, row.batch_size or spec.batch_size))
-    return row.precision in _RANKED_WITH.get(spec.precision, ()) and sizes[1] <= LIKE_BATCH_TIMES * sizes[0]
+    return row.precision in _RANKED_WITH.get(spec.precision, ()) and is_like_batch(spec.batch_size, row)
 
 
 def peers(spec: RunSpec) -> tuple[int, str]:

@@ -7,11 +7,13 @@ import time
 from app.core.messages import Message
 from app.core.paths import Paths
 from app.core.redaction.private_texts import own_names
-from app.core.runs.session import QUEUE_LIMIT, Limits
+from app.core.runs.liveness import RunLimits
+from app.core.runs.runner import CheckedSpec
+from app.core.runs.session import QUEUE_LIMIT
 from app.core.runs.worker import StreamClosed, Worker, WorkerMessage, exit_message
 from app.core.runs.worker_command import worker_command
 from workloads.protocol import events
-from workloads.protocol.spec import Job, Place, RunSpec
+from workloads.protocol.spec import ComputerPlace, Job
 
 
 class Follower:
@@ -22,7 +24,8 @@ class Follower:
         is_cancelled: Whether the user cancelled it here.
     """
 
-    def __init__(self, spec: RunSpec, place: Place, paths: Paths) -> None:
+    def __init__(self, checked: CheckedSpec, place: ComputerPlace, paths: Paths) -> None:
+        spec = checked.spec
         self.problem: Message | None = None
         self.is_cancelled = False
         self._messages: queue.Queue[WorkerMessage] = queue.Queue(QUEUE_LIMIT)
@@ -53,11 +56,11 @@ class Follower:
             case events.End():
                 self._has_ended = True
             case StreamClosed():
-                code = self._worker.wait(Limits().exit_s)
+                code = self._worker.wait(RunLimits().exit_s)
                 if not (self._has_ended or self.problem or self.is_cancelled):
                     self.problem = exit_message(code, self._worker.last_lines(), has_computers=True)
                 return True
-        if self._cancelled_s is not None and time.monotonic() - self._cancelled_s > Limits().cancel_s:
+        if self._cancelled_s is not None and time.monotonic() - self._cancelled_s > RunLimits().cancel_s:
             self._worker.end(force=True)
         return False
 

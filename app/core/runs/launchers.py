@@ -12,7 +12,7 @@ import psutil
 from app.core.errors import UsageError
 from app.core.messages import message
 from workloads.protocol import typed
-from workloads.protocol.spec import Endpoint, Place, RunSpec
+from workloads.protocol.spec import ComputerPlace, Endpoint, RunSpec
 
 # PyTorch's own.
 DEFAULT_PORT = 29_500
@@ -43,7 +43,7 @@ _LAUNCHERS = (
 )
 
 
-def place_of(environment: Mapping[str, str], engine: str) -> Place:
+def place_of(environment: Mapping[str, str], engine: str) -> ComputerPlace:
     """Return this process's place among the computers of a run.
 
     Args:
@@ -66,7 +66,9 @@ def joint_spec(spec: RunSpec, count: int) -> RunSpec:
     return msgspec.structs.replace(spec, settings=settings)
 
 
-def _place(environment: Mapping[str, str], launcher: _Launcher, rank: int, count: int, engine: str) -> Place:
+def _place(
+    environment: Mapping[str, str], launcher: _Launcher, rank: int, count: int, engine: str
+) -> ComputerPlace:
     if launcher.local_rank in environment and _number(environment, launcher.local_rank, launcher.title):
         raise UsageError(message("computers.several_processes", launcher=launcher.title))
     if not rank < count <= COMPUTERS_LIMIT:
@@ -78,7 +80,7 @@ def _place(environment: Mapping[str, str], launcher: _Launcher, rank: int, count
         raise UsageError(message("computers.no_address", launcher=launcher.title))
     address = _own_address(name)
     host = _endpoint(name, _port(environment))
-    return Place(
+    return ComputerPlace(
         rank=rank, count=count, host=host, address=address, interface=_interface_of(address), workers=workers
     )
 

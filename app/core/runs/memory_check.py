@@ -9,7 +9,7 @@ from app.core.engines.choices import numbered_gpus
 from app.core.messages import Message, message
 from app.core.records import RunSummary
 from workloads import CATALOGUE
-from workloads.engines.registry import engine_named
+from workloads.engines.registry import ENGINES
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import RunSpec
 from workloads.workload import BYTES_PER_PARAMETER
@@ -36,7 +36,7 @@ def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) 
         least_bytes = BYTES_PER_PARAMETER * (workload.expected_parameters(spec) or workload.parameters_count or 0)
         need = replace(need, base_bytes=min(need.base_bytes, least_bytes))
         parts = spec.device_count
-    elif engine_named(spec.engine).has_process_per_device:
+    elif ENGINES[spec.engine].has_process_per_device:
         need = replace(need, base_bytes=spec.devices_here * need.base_bytes)
         parts = spec.machine_count
     need_bytes = need.at(spec.batch_size // parts)

@@ -11,7 +11,7 @@ from app.core.messages import message
 from app.core.records import Group, Plan, PlannedRun, PlanPlace, RunSummary, Side
 from app.core.runs.memory_check import filled_batch
 from app.core.runs.power_limit import PowerLimits, power_limits_for
-from app.core.runs.runner import Runner
+from app.core.runs.runner import CheckedSpec, Runner
 from app.core.runs.session import Listener, Session
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
@@ -68,14 +68,14 @@ class PlanSession:
         run_id: Id of the latest run; 0 before the first one.
         status: "running", then "completed", "cancelled" (also if `confirm_side` returned False) or "failed".
         trouble: Error that ended the plan, other than a failed run; None if there was none.
-        refusals: Errors of runs that couldn't be started, if the plan continued without them.
+        refusals: Errors of runs that can't be started, if the plan continues without them.
 
     Args:
         plan: Plan to execute.
         runner: Runner that starts the runs.
-        callbacks: Callbacks of the plan.
+        callbacks: Callbacks of the plan; None if there are none.
         group_id: Id of the stored group; None for a single run.
-        runs: Planned runs to execute.
+        runs: Planned runs to execute, with their checked specs.
         ownership: Lock of the group, released at the end; None if there is none.
         power_limits: Makes runs wait for their power limit; None for the default, `power_limits_for`.
         quiet_wait: Waits for a quiet computer before the first run; None to start it immediately.
@@ -85,9 +85,9 @@ class PlanSession:
         self,
         plan: Plan,
         runner: Runner,
-        callbacks: PlanCallbacks,
+        callbacks: PlanCallbacks | None,
         group_id: int | None,
-        runs: Iterable[PlannedRun],
+        runs: Iterable[tuple[PlannedRun, CheckedSpec]],
         *,
         ownership: Ownership | None,
         power_limits: PowerLimits | None = None,
@@ -101,7 +101,7 @@ class PlanSession:
         self.refusals: list[AppError] = []
         self._runs = tuple(runs)
         self._runner = runner
-        self._callbacks = callbacks
+        self._callbacks = callbacks or PlanCallbacks()
         self._ownership = ownership
         self._power_limits = power_limits or power_limits_for(plan, runner)
         self._quiet_wait = quiet_wait
@@ -161,7 +161,7 @@ class PlanSession:
 
     def _carry_out(self) -> str:
         side: Side | None = None
-        for planned in self._runs:
+        for planned, checked in self._runs:
             is_asked = self.plan.by_hand and planned.side != side and not self._cancel.is_set()
             if is_asked and not self._callbacks.confirm_side(planned):
                 return "cancelled"
@@ -172,8 +172,8 @@ class PlanSession:
                 self._wait(planned)
                 if self._cancel.is_set():
                     return "cancelled"
-                status = self._run(planned)
-            except UsageError as error:  # for example, because an engine was removed
+                status = self._run(planned, checked)
+            except UsageError as error:  # for example, because the engine has been removed
                 if not self.plan.survives_failures:
                     raise
                 self.refusals.append(error)
@@ -192,7 +192,7 @@ class PlanSession:
         if self._power_limits is not None:
             self._power_limits.wait(planned.spec, self._cancel, on_waiting)
 
-    def _run(self, planned: PlannedRun) -> str:
+    def _run(self, planned: PlannedRun, checked: CheckedSpec) -> str:
         begun = threading.Event()
 
         def listener(event: events.Event) -> None:
@@ -201,7 +201,7 @@ class PlanSession:
 
         group_id = self.group_id
         place = PlanPlace(group_id, planned.number, planned.side) if group_id is not None else None
-        self._session = session = self._runner.start(planned.spec, listener, place)
+        self._session = session = self._runner.start(checked, listener, place)
         self.run_id = session.run_id
         try:
             # The plan may have been cancelled before the session existed.
@@ -245,20 +245,18 @@ def run_plan(
         UsageError: A run can't be started. Nothing has been stored.
         DatabaseError: The results can't be written.
     """
-    for spec in plan.specs:
-        runner.check(spec)
+    runs = [(planned, runner.check(planned.spec)) for planned in plan.runs()]
     group_id, ownership = None, None
     if not plan.is_single:
         with Database(runner.paths.database) as database:
             group_id = begin_group(database, plan)
         ownership = own_group(runner.paths.database, group_id)
-    callbacks = callbacks or PlanCallbacks()
     session = PlanSession(
         plan,
         runner,
         callbacks,
         group_id,
-        plan.runs(),
+        runs,
         ownership=ownership,
         power_limits=power_limits,
         quiet_wait=quiet_wait,
@@ -284,16 +282,25 @@ def resume_plan(
         callbacks: Callbacks of the plan; None if there are none.
 
     Raises:
-        UsageError: The plan is already running, or the group no longer exists.
+        UsageError: The plan is already running, the group no longer exists, or a run can't be started.
     """
     ownership = own_group(runner.paths.database, group.id)
     try:
         with Database(runner.paths.database) as database:
             now = load_group(database, group.id)
         made = {number for run_id, number in now.numbers.items() if run_id not in group.numbers}
-        left = [planned for planned in runs if planned.number not in made]
-        callbacks = callbacks or PlanCallbacks()
+        left: list[tuple[PlannedRun, CheckedSpec]] = []
+        refusals: list[AppError] = []
+        for planned in runs:
+            if planned.number not in made:
+                try:
+                    left.append((planned, runner.check(planned.spec)))
+                except UsageError as error:  # for example, because an engine was removed
+                    if not group.plan.survives_failures:
+                        raise
+                    refusals.append(error)
         session = PlanSession(group.plan, runner, callbacks, group.id, left, ownership=ownership)
+        session.refusals += refusals
         session.start()
     except BaseException:
         ownership.release()

@@ -1,6 +1,7 @@
 """Starts runs: checks the spec, stores the run and starts a session."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 import msgspec
@@ -12,8 +13,9 @@ from app.core.hardware.device_limit import limit_problem
 from app.core.messages import Message, message, text
 from app.core.paths import Paths, check_datasets_folder
 from app.core.records import PlanPlace
+from app.core.runs.liveness import RunLimits
 from app.core.runs.memory_check import memory_problem
-from app.core.runs.session import Limits, Listener, Session
+from app.core.runs.session import Listener, Session
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
@@ -26,10 +28,18 @@ from workloads.engines.registry import DEFAULT_ENGINE, engine_title, is_included
 from workloads.protocol import typed
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
-from workloads.protocol.spec import Job, Place, RunSpec, write_job
+from workloads.protocol.spec import ComputerPlace, Job, RunSpec, write_job
 from workloads.workload import Workload
 
 NEAR_LIMIT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSpec:
+    """A spec with values of the declared types that this computer can run. Only `Runner.check` makes one."""
+
+    spec: RunSpec
+    workload: Workload
 
 
 class Runner:
@@ -47,34 +57,36 @@ class Runner:
         self,
         paths: Paths,
         machine: Machine,
-        limits: Limits | None = None,
+        limits: RunLimits | None = None,
         command: Callable[[RunSpec, Paths], WorkerCommand] = worker_command,
-        computers: Place | None = None,
+        computers: ComputerPlace | None = None,
     ) -> None:
         self.paths = paths
         self.machine = machine
-        self.limits = limits or Limits()
+        self.limits = limits or RunLimits()
         self.command = command
         self.computers = computers
 
     def start(
         self,
-        spec: RunSpec,
+        checked: CheckedSpec,
         listener: Listener = lambda _: None,
         place: PlanPlace | None = None,
     ) -> Session:
-        """Check and store a run, then start it in the background.
+        """Store a run, then start it in the background.
 
         Args:
-            spec: Spec of the run.
+            checked: Spec of the run, from `check`.
             listener: Called with each event in the session's thread, after the event has been stored.
             place: Position in a plan; None for a single run.
 
         Raises:
-            UsageError: The run can't be started. Nothing has been stored.
+            UsageError: The engine has been removed since the check, which a long plan makes hours earlier.
             DatabaseError: The results can't be written.
         """
-        workload = self.check(spec)
+        spec, workload = checked.spec, checked.workload
+        if not workload.is_demo:
+            check_engine_is_there(spec.engine, self.paths)
         with Database(self.paths.database) as database:
             recover_runs(database)
             ownership = own(database.path)
@@ -101,9 +113,9 @@ class Runner:
     def is_there(self, engine: str) -> bool:
         return is_included(engine) or engine_folder(self.paths, engine).look().state != "absent"
 
-    def check(self, spec: RunSpec) -> Workload:
-        """Return the workload of a spec. Raises UsageError if this computer can't run it."""
-        workload = checked_workload(spec)
+    def check(self, spec: RunSpec) -> CheckedSpec:
+        """Return a spec that can be started. Raises UsageError if this computer can't run it."""
+        spec, workload = exact_spec(spec), known_workload(spec.workload)
         if spec.machine_count > 1 and self.computers is None:
             raise UsageError(message("run.needs_computers"), message("run.start_on_each"))
         if not (workload.is_demo and spec.engine == DEFAULT_ENGINE):  # the demo uses no engine
@@ -117,7 +129,7 @@ class Runner:
             raise UsageError(problem)
         if workload.dataset and spec.data == "real":
             check_datasets_folder(self.paths)
-        return workload
+        return CheckedSpec(spec, workload)
 
     def _check_cpus(self, spec: RunSpec) -> None:
         cpus, there = spec.settings.get("cpus"), visible_cpus()
@@ -157,22 +169,20 @@ def check_engine_is_there(engine: str, paths: Paths) -> None:
         raise UsageError(said, message("engines.install_it", engine=engine))
 
 
-def checked_workload(spec: RunSpec) -> Workload:
-    """Return the workload of a spec. Raises UsageError if the spec is invalid."""
-    workload = known_workload(spec.workload)
+def check_spec(spec: RunSpec) -> None:
+    """Raise UsageError if a spec is invalid on any computer."""
     try:
-        workload.check(spec)
+        known_workload(spec.workload).check(spec)
         write_job(Job(spec=spec, datasets_folder=b""))
     except WorkloadError as error:
         raise UsageError(error.message) from error
     except UnicodeEncodeError as error:  # for example, from the name of a folder
         raise UsageError(message("run.not_utf8"), message("run.rename_it")) from error
-    return workload
 
 
 def exact_spec(spec: RunSpec) -> RunSpec:
     """Check a spec, and convert its fields to the declared types. Raises UsageError if a value is invalid."""
-    checked_workload(spec)
+    check_spec(spec)
     try:
         return typed.convert(msgspec.to_builtins(spec), RunSpec)
     except msgspec.ValidationError as error:

@@ -6,9 +6,7 @@ import queue
 import tempfile
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -20,11 +18,14 @@ from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
 from app.core.messages import message
 from app.core.paths import Paths
+from app.core.records import RunSummary
 from app.core.redaction.private_texts import own_names
 from app.core.redaction.scrubbing import scrub
 from app.core.runs.awake import stay_awake
 from app.core.runs.event_messages import failure, problem, warn
-from app.core.runs.live_verdict import VERDICT_INTERVAL_S, LiveVerdict
+from app.core.runs.flood import Flood
+from app.core.runs.live_verdict import LiveVerdict
+from app.core.runs.liveness import Liveness, RunLimits
 from app.core.runs.state import RunState
 from app.core.runs.worker import BadLine, StreamClosed, Worker, WorkerMessage, exit_message
 from app.core.runs.worker_command import WorkerCommand
@@ -35,12 +36,12 @@ from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import list_runs, missing_runs
 from app.core.verdict.boost import is_burstable_instance
 from workloads import CATALOGUE
-from workloads.engines.registry import DEFAULT_ENGINE, engine_named, is_included
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, is_included
 from workloads.protocol import events
 from workloads.protocol.folders import remove_leftovers
 from workloads.protocol.machine import Machine
 from workloads.protocol.messages import with_texts
-from workloads.protocol.spec import Job, Place, RunSpec
+from workloads.protocol.spec import ComputerPlace, Job, RunSpec
 from workloads.protocol.telemetry import Telemetry
 
 _log = logging.getLogger(__name__)
@@ -48,47 +49,8 @@ Listener = Callable[[events.Event], None]
 # Large enough not to block a worker, and small enough that a runaway worker can't fill the memory.
 QUEUE_LIMIT = 2_000
 TICK_S = 0.1
-COUNTED_S = 1.0
 WRITE_PATIENCE_S = 0.2
 DAMAGED_REPORTED_MAX = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Time limits in seconds.
-
-    Attributes:
-        silence_s: Silence before a warning. The run isn't ended before `start_s`, because compiling the first step
-            may take a long time.
-        slow_s, slow_steps: Silence before a warning if several computers take part, in seconds and as a number of
-            typical steps; the longer one applies.
-        start_s: Silence after which a worker counts as hung if it hasn't completed the first step. According to
-            NVIDIA, compiling kernels for a GPU without prebuilt code can take up to 30 minutes.
-        unheard_s: Silence after which a worker that regularly sends `alive` counts as hung.
-        loads_s: The same as `unheard_s`, but until the engine has been imported.
-        hung_s, hung_steps: Silence after which a worker counts as hung once the first step is done, in seconds and
-            as a number of typical steps; the longer one applies.
-        cancel_s: Time between asking a worker to stop and terminating it.
-        terminate_s: Time between terminating a worker and killing it.
-        exit_s: Time between a worker's last event and killing its process and any remaining children; also the
-            time between killing a process and abandoning it, because a process stuck in a driver can't be killed.
-        store_s: How long to retry storing a run's end while the database is locked or the disk is full.
-        verdict_s: Time between live verdicts.
-    """
-
-    silence_s: float = 120.0
-    slow_s: float = 10.0
-    slow_steps: float = 20.0
-    start_s: float = 2_400.0
-    unheard_s: float = events.HUNG_S
-    loads_s: float = events.LOADS_S
-    hung_s: float = 300.0
-    hung_steps: float = 400.0
-    cancel_s: float = 5.0
-    terminate_s: float = 3.0
-    exit_s: float = 5.0
-    store_s: float = 60.0
-    verdict_s: float = VERDICT_INTERVAL_S
 
 
 class Session:
@@ -102,10 +64,10 @@ class Session:
         command: WorkerCommand,
         paths: Paths,
         machine: Machine,
-        limits: Limits,
+        limits: RunLimits,
         listener: Listener,
         ownership: Ownership,
-        place: Place | None = None,
+        place: ComputerPlace | None = None,
     ) -> None:
         self.run_id = run_id
         self.status: str = "running"
@@ -128,20 +90,8 @@ class Session:
         self._seq = 0
         self._error: events.Error | None = None
         self._end: events.End | None = None
-        self._cancelled_s: float | None = None
-        self._terminated = False
-        # Counted in waits for the empty queue rather than by the clock: the worker isn't silent just because this
-        # process was suspended or a view was slow.
-        self._silent_s = 0.0
-        self._unheard_s = None if place is None else 0.0  # also reset by `alive`; None until it is expected
-        self._has_engine = False
-        self._counted_s = time.monotonic()
-        self._silence_reported = self._slowness_reported = False
         self._damaged = 0
         self._flood = Flood()
-        self._step_s: float | None = None
-        self._store_reported = False
-        self._enough_reported = False
 
     def cancel(self) -> None:
         """Ask the run to stop. It ends within cancel_s + terminate_s even if the worker doesn't respond."""
@@ -216,8 +166,7 @@ class Session:
             job = Job(spec=self._spec, datasets_folder=folder, place=self._place, private=private)
             log = self._paths.logs / f"run-{self.run_id}.log"
             worker = self._worker = Worker(self._command, job, log, self._messages)
-            if self._place is not None:
-                self._unheard_s = 0.0
+            self._liveness = Liveness(self._limits, has_computers=self._place is not None)
             with stay_awake(), Monitor(self._queue_telemetry, reader=TelemetryReader(GpuReader(), worker.pid)):
                 self._listen(worker)
             code = worker.wait(self._limits.exit_s)
@@ -234,53 +183,38 @@ class Session:
         self._finish(database)
 
     def _listen(self, worker: Worker) -> None:
+        is_notified = False
         while True:
             try:
                 received = self._messages.get(timeout=TICK_S)
             except queue.Empty:
                 received = None
-                self._silent_s += TICK_S
+                self._liveness.silent_s += TICK_S
                 # Even if a child process still holds its stream open
                 done = self._end is not None or self._kill.is_set() or worker.wait(0) is not None
-                if done and self._silent_s > self._limits.exit_s:
+                if done and self._liveness.silent_s > self._limits.exit_s:
                     return
             self._handle(received)
             if isinstance(received, StreamClosed):
                 return
-            # Capped in case this process was suspended or a view was slow
-            now_s = time.monotonic()
-            if self._unheard_s is not None:
-                self._unheard_s += min(now_s - self._counted_s, COUNTED_S)
-            self._counted_s = now_s
+            self._liveness.count()
             for event in self._live.news():
                 self._publish(event)
-            if self._live.is_enough and not self._enough_reported:
-                self._enough_reported = True
+            if self._live.is_enough and not is_notified:
+                is_notified = True
                 worker.enough()
             self._enforce_limits(worker)
 
-    def _handle(self, received: WorkerMessage | None) -> None:
-        if isinstance(received, events.Event) and not isinstance(received, events.TelemetryEvent):
-            self._hear(received)
-        match received:
-            case BadLine():
-                # Up to a limit, so that a runaway worker can't fill the database with reports
-                self._damaged += 1
-                if self._damaged <= DAMAGED_REPORTED_MAX:
-                    said = message("run.damaged_event", reason=received.reason)
-                    self._store_and_publish(warn("damaged_event", said))
-            case events.Event():
-                self._on_event(received)
-
-    def _hear(self, event: events.Event) -> None:
-        self._has_engine = self._has_engine or isinstance(event, events.Environment)
-        if self._unheard_s is not None or isinstance(event, events.Alive):
-            self._unheard_s = 0.0
-        if not isinstance(event, events.Alive):
-            self._silent_s = 0.0
-            self._silence_reported = False
-
-    def _on_event(self, event: events.Event) -> None:
+    def _handle(self, event: WorkerMessage | None) -> None:
+        if isinstance(event, BadLine):
+            # Up to a limit, so that a runaway worker can't fill the database with reports
+            self._damaged += 1
+            if self._damaged <= DAMAGED_REPORTED_MAX:
+                said = message("run.damaged_event", reason=event.reason)
+                self._publish(warn("damaged_event", said), stored=True)
+        if not isinstance(event, events.Event):
+            return
+        self._liveness.hear(event)
         match event:
             case events.Alive():
                 return
@@ -290,8 +224,6 @@ class Session:
                     said = message("run.other_protocol", theirs=event.protocol, ours=events.PROTOCOL)
                     self._error = failure("internal", said)
                     self._kill.set()
-            case events.Steps():
-                self._step_s = sum(event.durations_s) / max(1, len(event.durations_s))
             case events.Environment():
                 self._note_unused_gpu(event)
             case events.Error():
@@ -302,56 +234,32 @@ class Session:
             case events.End():
                 self._end = event
                 return
-        is_own = isinstance(event, events.TelemetryEvent)
-        if not is_own and not self._flood.lets_in(event, time.monotonic() - self._start_s):
-            return
-        self._store_and_publish(event)
-        self._state.follow(event)
-        self._live.follow(event)
+        if self._flood.lets_in(event, time.monotonic() - self._start_s):
+            self._publish(event, stored=True)
+            self._state.follow(event)
+            self._live.follow(event)
 
     def _enforce_limits(self, worker: Worker) -> None:
-        """Enforce the time limits: cancel, terminate, then kill. Also detect a hung worker."""
-        now_s = time.monotonic()
         if self._kill.is_set():
             worker.end(force=True)
         elif self._cancel.is_set():
-            if self._cancelled_s is None:
-                self._cancelled_s = now_s
-                worker.cancel()
-            elif now_s - self._cancelled_s > self._limits.cancel_s + self._limits.terminate_s:
-                worker.end(force=True)
-            elif now_s - self._cancelled_s > self._limits.cancel_s and not self._terminated:
-                self._terminated = True
-                worker.end(force=False)
-        elif self._silent_s > self._patience_s() or (self._unheard_s or 0.0) > self._unheard_limit_s():
-            self._error = failure("hung", message("run.hung", silent_s=self._silent_s))
+            match self._liveness.cancelling():
+                case "ask":
+                    worker.cancel()
+                case "terminate":
+                    worker.end(force=False)
+                case "kill":
+                    worker.end(force=True)
+        elif self._liveness.is_hung:
+            self._error = failure("hung", message("run.hung", silent_s=self._liveness.silent_s))
             self._kill.set()
-        elif self._silent_s > self._limits.silence_s and not self._silence_reported:
-            self._silence_reported = True
-            self._store_and_publish(warn("silent_worker", message("run.silent", silent_s=self._silent_s)))
-        elif self._is_slowed_down():
-            self._slowness_reported = True
-            said = message("run.slow_peers", silent_s=self._silent_s, step_s=self._step_s)
-            self._store_and_publish(warn("slow_peers", said))
-
-    def _is_slowed_down(self) -> bool:
-        """Return whether a step is taking so long that other computers or the network must have slowed down."""
-        if self._slowness_reported or self._step_s is None or self._place is None:
-            return False
-        return self._silent_s > max(self._limits.slow_s, self._limits.slow_steps * self._step_s)
-
-    def _unheard_limit_s(self) -> float:
-        return self._limits.unheard_s if self._has_engine else self._limits.loads_s
-
-    def _patience_s(self) -> float:
-        if self._step_s is None:
-            return self._limits.start_s
-        return max(self._limits.hung_s, self._limits.hung_steps * self._step_s)
+        elif (warning := self._liveness.warning()) is not None:
+            self._publish(warning, stored=True)
 
     def _note_unused_gpu(self, event: events.Environment) -> None:
         if event.device != "cpu" or self._spec.device != "auto" or event.engine == "none":
             return
-        engine = engine_named(self._spec.engine)
+        engine = ENGINES[self._spec.engine]
         # Includes GPUs that the driver or the system hides from the engine.
         gpus = [gpu for gpu in self._machine.gpus if gpu.vendor in engine.vendors]
         if not is_included(self._spec.engine):
@@ -359,11 +267,11 @@ class Session:
         if gpus:
             # The doctor examines only the default engine.
             code = "run.gpu_not_used" if engine.name == DEFAULT_ENGINE else "run.gpu_not_used_by_other"
-            self._store_and_publish(warn("gpu_not_used", message(code, engine=engine.title, gpu=gpus[0].name)))
+            self._publish(warn("gpu_not_used", message(code, engine=engine.title, gpu=gpus[0].name)), stored=True)
         elif idle := idle_cards(engine.name, self._machine):
             engines = CATALOGUE[self._spec.workload].engines
             reason = no_build(engine.name, idle[0], self._machine, engines)
-            self._store_and_publish(warn("gpu_not_used", message("run.gpu_has_no_build", reason=reason)))
+            self._publish(warn("gpu_not_used", message("run.gpu_has_no_build", reason=reason)), stored=True)
 
     def _queue_telemetry(self, now_s: float, telemetry: Telemetry) -> None:
         """Queue telemetry. Called in the monitor's thread."""
@@ -374,43 +282,45 @@ class Session:
             pass  # a worker floods the queue, and its events matter more
 
     def _finish(self, database: Database) -> None:
-        end_status = self._end.status if self._end is not None else "cancelled"
-        self.status = "failed" if self._error is not None else end_status
+        status: events.EndStatus = self._end.status if self._end is not None else "cancelled"
+        self.status = status = "failed" if self._error is not None else status
         if self._damaged > DAMAGED_REPORTED_MAX:
-            self._store_and_publish(warn("damaged_event", message("run.damaged_events", lines=self._damaged)))
-        if self._flood.left_out:
-            self._store_and_publish(
-                warn("events_left_out", message("run.events_left_out", count=self._flood.left_out))
-            )
+            self._publish(warn("damaged_event", message("run.damaged_events", lines=self._damaged)), stored=True)
+        if count := self._flood.left_out:
+            self._publish(warn("events_left_out", message("run.events_left_out", count=count)), stored=True)
         if self._error is not None:
-            self._store_and_publish(self._error)
+            self._publish(self._error, stored=True)
         try:
             self._store_end()
         except DatabaseError as error:
             folders = (self._paths.data, Path(tempfile.gettempdir()))
             self.trouble = AppError(error.message, self._writer.rescue(folders) or error.advice)
-            self.status = "failed"
+            self.status = status = "failed"
             self._publish(failure("internal", problem(self.trouble)))
         else:
-            summary = next(list_runs(database, ids=[self.run_id]), None)
-            if summary is not None and summary.error_code == NOT_SUMMARISED:
-                self._publish(events.Warn(code=NOT_SUMMARISED, message=summary.error_message or ""))
-            if summary is not None and summary.value is not None:
-                self._publish(
-                    events.Result(
-                        metric=summary.metric,
-                        value=summary.value,
-                        seconds_per_epoch_s=summary.seconds_per_epoch_s,
-                        basis=summary.basis,
-                        spread_pct=summary.spread_pct,
-                        comparison=position(summary),
-                    )
+            for summary in list_runs(database, ids=[self.run_id]):  # none if it has just been deleted
+                self._publish_result(summary)
+        self._publish(events.End(status=status))
+
+    def _publish_result(self, summary: RunSummary) -> None:
+        if summary.error_code == NOT_SUMMARISED:
+            self._publish(events.Warn(code=NOT_SUMMARISED, message=summary.error_message or ""))
+        if summary.value is not None:
+            self._publish(
+                events.Result(
+                    metric=summary.metric,
+                    value=summary.value,
+                    seconds_per_epoch_s=summary.seconds_per_epoch_s,
+                    basis=summary.basis,
+                    spread_pct=summary.spread_pct,
+                    comparison=position(summary),
                 )
-        self._publish(events.End(status=_end_status(self.status)))
+            )
 
     def _store_end(self) -> None:
         """Store the end of the run. Retry while the database is locked or the disk is full, unless killed."""
         deadline_s = time.monotonic() + self._limits.store_s
+        is_reported = False
         while True:
             try:
                 self._writer.finish(self.status, self._error)
@@ -419,77 +329,22 @@ class Session:
                 gone = isinstance(error, RunGoneError)
                 if gone or time.monotonic() > deadline_s or self._kill.is_set():
                     raise
-                if not self._store_reported:
-                    self._store_reported = True
+                if not is_reported:
+                    is_reported = True
                     said = message("run.not_stored_yet", problem=problem(error), patience_s=self._limits.store_s)
                     self._publish(warn("not_stored", said))
                 self._kill.wait(1)
 
-    def _store_and_publish(self, event: events.Event) -> None:
-        stamped = self._stamp(event)
-        self._writer.add(stamped)
-        self._pass_on(stamped)
-
-    def _publish(self, event: events.Event) -> None:
-        self._pass_on(self._stamp(event))
-
-    def _stamp(self, event: events.Event) -> events.Event:
-        """Return an event with its number in the merged stream and, if it has no time, the current time."""
-        t_s = event.t_s or max(0.0, time.monotonic() - self._start_s)
-        if isinstance(event, events.Run):
-            t_s = 0.0
-        stamped = msgspec.structs.replace(event, seq=self._seq, t_s=t_s)
+    def _publish(self, event: events.Event, *, stored: bool = False) -> None:
+        """Pass an event on, with its number in the merged stream and, if it has no time, the current time."""
+        now_s = max(0.0, time.monotonic() - self._start_s)
+        t_s = 0.0 if isinstance(event, events.Run) else event.t_s or now_s
+        event = msgspec.structs.replace(event, seq=self._seq, t_s=t_s)
         self._seq += 1
-        return stamped
-
-    def _pass_on(self, event: events.Event) -> None:
+        if stored:
+            self._writer.add(event)
         try:
             self._listener(event)
         except Exception:  # noqa: BLE001 - see below
             # A bug in a view must not abort the run.
             _log.exception("The listener of run %s failed on %s.", self.run_id, event.type)
-
-
-def _end_status(status: str) -> events.EndStatus:
-    return "completed" if status == "completed" else "cancelled" if status == "cancelled" else "failed"
-
-
-WARNINGS_OF_A_CODE, WARNINGS = 20, 100
-# Limit for other events, which are sent at most a few times per run or replace an earlier event.
-_OTHERS = 10_000
-# A worker sends up to ten blocks of steps per second, and one at the end of each epoch.
-_EPOCHS, _FIRST_BLOCKS, _BLOCKS_A_SECOND, _BLOCKS_OF_AN_EPOCH = 1_000_000, 1_000, 20, 3
-
-
-class Flood:
-    """Counts a run's events by kind. Events above the limit are dropped and counted."""
-
-    def __init__(self) -> None:
-        self.left_out = 0
-        self._kept: Counter[str] = Counter()
-
-    def lets_in(self, event: events.Event, elapsed_s: float) -> bool:
-        """Return whether an event may be stored and shown.
-
-        Args:
-            event: The event as sent by the worker.
-            elapsed_s: Time since the start of the run in seconds.
-        """
-        kept, kind = self._kept, event.type
-        match event:
-            case events.Log():  # never stored
-                return True
-            case events.Warn():
-                of_code = f"warning {event.code}"
-                fits = kept[kind] < WARNINGS and kept[of_code] < WARNINGS_OF_A_CODE
-                kept[of_code] += fits
-            case events.Epoch():
-                fits = kept[kind] < _EPOCHS
-            case events.Steps():
-                most = _FIRST_BLOCKS + _BLOCKS_A_SECOND * elapsed_s + _BLOCKS_OF_AN_EPOCH * kept["epoch"]
-                fits = kept[kind] < most
-            case _:
-                fits = kept[kind] < _OTHERS
-        kept[kind] += fits
-        self.left_out += not fits
-        return fits

@@ -10,7 +10,7 @@ import workloads
 from app.core.engines.locations import engine_folder
 from app.core.paths import Paths
 from workloads import CATALOGUE
-from workloads.engines.registry import DEFAULT_ENGINE, engine_named, is_included
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, is_included
 from workloads.protocol.spec import RunSpec
 
 # Other variables are omitted, because some of them (KERAS_MAX_EPOCHS, TF_*, PYTHON*) silently change the
@@ -40,7 +40,7 @@ class WorkerCommand:
 
 def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] = os.environ) -> WorkerCommand:
     """Return the command for a worker. Only a few of the user's environment variables are passed on."""
-    clean = _clean_environment(paths, environment) | engine_named(spec.engine).run_variables(spec)
+    clean = _clean_environment(paths, environment) | ENGINES[spec.engine].run_variables(spec)
     packages = packages_of(spec.engine, paths)
     if packages is not None and not packages.is_dir() and CATALOGUE[spec.workload].is_demo:
         packages = None  # the demo uses no engine
@@ -51,9 +51,7 @@ def trial_command(
     trial: tuple[str, ...], paths: Paths, environment: Mapping[str, str] = os.environ, engine: str = DEFAULT_ENGINE
 ) -> WorkerCommand:
     """Return the command for one of the doctor's trials: like a worker's, but with full logging by the engine."""
-    clean = (
-        _clean_environment(paths, environment) | engine_named(engine).variables() | {"TF_CPP_MIN_LOG_LEVEL": "0"}
-    )
+    clean = _clean_environment(paths, environment) | ENGINES[engine].variables() | {"TF_CPP_MIN_LOG_LEVEL": "0"}
     if trial[-1] == "cpu":
         clean["CUDA_VISIBLE_DEVICES"] = "-1"
     arguments = _arguments(packages_of(engine, paths), "workloads.trial")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import cached_property
 
-from app.core.analysis.compare import Bar, bars
+from app.core.analysis.bars import Bar, bars
 from app.core.analysis.position import position
 from app.core.analysis.series import RunSeries, series_of
 from app.core.records import Run, RunSummary

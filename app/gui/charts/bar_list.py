@@ -18,7 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.core.analysis.compare import Bar, doubts, ranked_count, shortlist
+from app.core.analysis.bars import Bar, doubts, ranked_count, shortlist
 from app.core.analysis.provenance import provenance
 from app.core.analysis.speed_scale import SpeedScale, speed_scale
 from app.core.messages import sentence

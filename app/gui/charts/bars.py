@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
-from app.core.analysis.compare import Bar
+from app.core.analysis.bars import Bar
 from app.core.analysis.speed_scale import SpeedScale
 from app.core.formats import format_ratio
 from app.core.messages import sentence

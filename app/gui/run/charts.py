@@ -16,7 +16,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.analysis.ab import is_usable, judge_repeats
-from app.core.analysis.compare import Bar, chart_note
+from app.core.analysis.bars import Bar
+from app.core.analysis.position import chart_note
 from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
 from app.core.metrics import CLOCKS, format_value, headline_kind, metric_lines

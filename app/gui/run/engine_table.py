@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QTableWidget, QTableWidgetItem
 
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
-from app.core.plans.engines import Cell, Row
+from app.core.plans.engines import Cell, WorkloadRow
 from app.core.titles import workload_title
 from app.gui.style.theme import tabular_font
 from app.gui.style.tokens import TEXT_PX
@@ -28,7 +28,7 @@ class EngineTable(QTableWidget):
         self.setFrameShape(QFrame.Shape.NoFrame)
         fit_columns(self, ROW_PX)
 
-    def show_rows(self, rows: Sequence[Row]) -> None:
+    def show_rows(self, rows: Sequence[WorkloadRow]) -> None:
         self.setColumnHidden(0, len(rows) == 1)
         units = {headline_kind(row.metric).short_unit for row in rows}
         heading = self.horizontalHeaderItem(2)
@@ -54,12 +54,12 @@ class EngineTable(QTableWidget):
         self.setAccessibleDescription(" ".join(row.sentence() for row in rows))
 
 
-def _fastest_first(row: Row) -> list[Cell]:
+def _fastest_first(row: WorkloadRow) -> list[Cell]:
     sign = -1 if headline_kind(row.metric).is_rate else 1
     return sorted(row.cells, key=lambda cell: (cell.median is None, sign * (cell.median or 0.0)))
 
 
-def _value(row: Row, cell: Cell, units: set[str]) -> str:
+def _value(row: WorkloadRow, cell: Cell, units: set[str]) -> str:
     """Format a median. The unit is included only if the heading doesn't contain it."""
     if cell.median is None:
         return sentence("cli.no_result")
@@ -67,7 +67,7 @@ def _value(row: Row, cell: Cell, units: set[str]) -> str:
     return value if len(units) == 1 else f"{value} {headline_kind(row.metric).short_unit}"
 
 
-def _rounds(row: Row, cell: Cell) -> str:
+def _rounds(row: WorkloadRow, cell: Cell) -> str:
     values = ["n/a" if value is None else format_value(row.metric, value) for value in cell.values]
     return sentence("engine_page.rounds", values=values)
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPen
 
-from app.core.analysis.compare import Bar, chart_note, one_each, ranked_count, shortlist
+from app.core.analysis.bars import Bar, one_each, ranked_count, shortlist
+from app.core.analysis.position import chart_note
 from app.core.analysis.speed_scale import speed_scale
 from app.core.messages import sentence
 from app.core.report.card import Bars, Figure, Side, Sides

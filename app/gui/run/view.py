@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QFont, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QWidget
 
-from app.core.analysis.compare import Bar, bars, find_baseline, shortlist
+from app.core.analysis.bars import Bar, bars, find_baseline, shortlist
 from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
 from app.core.plans.registry import kind_of

@@ -13,9 +13,9 @@ from app.core.errors import AppError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.records import Group, Plan, PlannedRun, RunSummary
+from app.core.runs.liveness import RunLimits
 from app.core.runs.plan_session import PlanCallbacks, PlanSession, QuietWaiter, Wait, resume_plan, run_plan
 from app.core.runs.runner import Runner
-from app.core.runs.session import Limits
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.groups import specs_of
@@ -79,7 +79,7 @@ class RunBridge(QObject):
         self,
         paths: Callable[[], Paths],
         tasks: Tasks,
-        limits: Limits | None = None,
+        limits: RunLimits | None = None,
         parent: QObject | None = None,
         *,
         quiet_wait: Callable[[Plan], QuietWaiter | None] = lambda _: None,

@@ -25,8 +25,8 @@ from app.core.errors import AppError
 from app.core.logs import set_up_logging
 from app.core.messages import sentence
 from app.core.paths import Paths, default_paths
+from app.core.runs.liveness import RunLimits
 from app.core.runs.quiet import quiet_wait_for
-from app.core.runs.session import Limits
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import purge_trash
@@ -131,7 +131,7 @@ def _make_application() -> QApplication:
 
 
 def open_window(
-    theme: Theme, paths: Paths, limits: Limits | None = None, *, prepares_charts: bool = True
+    theme: Theme, paths: Paths, limits: RunLimits | None = None, *, prepares_charts: bool = True
 ) -> tuple[MainWindow, Services]:
     """Create the services, and show the window. Slower work is deferred until it has been drawn.
 

@@ -155,7 +155,7 @@ def _workloads_of(database: Database, outcomes: "Sequence[Outcome]") -> list[str
 
 def _who_is_faster(database: Database, workload: str) -> str:
     """Compare the newest imported result of a workload with the best own run; "" if one is missing."""
-    from app.core.analysis.compare import bars
+    from app.core.analysis.bars import bars
     from app.core.analysis.own_runs import best_first
     from app.core.analysis.position import friend_answer
     from app.core.storage.imported_results import list_results

@@ -97,7 +97,8 @@ def _import_everything() -> None:
 
 
 def _train(paths: Paths, spec: RunSpec) -> None:
-    session = Runner(paths, detect_machine(data_folder=paths.datasets)).start(spec)
+    runner = Runner(paths, detect_machine(data_folder=paths.datasets))
+    session = runner.start(runner.check(spec))
     if not session.wait(_RUN_LIMIT_S):
         session.kill()
         raise _BrokenError(spec.workload)

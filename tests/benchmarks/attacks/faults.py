@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import Path
 
 from app.core.paths import default_paths
+from app.core.runs.flood import WARNINGS
 from app.core.runs.runner import Runner
-from app.core.runs.session import WARNINGS
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests.benchmarks.attacks.processes import complaints, ended, start
 from tests.conftest import MACHINE
 from tests.core.hardware.gpu.broken_library import CAN_BE_MADE, Kind, broken_library
-from tests.core.runs.running import demo, fake_worker
+from tests.core.runs.running import demo, fake_worker, start_run
 from tests.saying import said
 
 _LIBRARIES: tuple[tuple[Kind, str], ...] = (
@@ -72,7 +72,7 @@ def flood(folder: Path, chance: random.Random, number: int) -> list[str]:
     paths = default_paths({"EPOCHMARK_HOME": str(folder / "home")})
     paths.create()
     body = f"say(HELLO)\nfor line in open({str(sent)!r}, 'rb'):\n    say(line)\n"
-    session = Runner(paths, MACHINE, command=fake_worker(folder, body)).start(demo())
+    session = start_run(Runner(paths, MACHINE, command=fake_worker(folder, body)), demo())
     if not session.wait(120):
         session.kill()
         return ["the run hangs"]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.core.analysis.comparability import run_refusal
-from app.core.analysis.compare import Bar, bars, find_baseline, left_out, refusal, shortlist
+from app.core.analysis.bars import Bar, bars, find_baseline, shortlist
+from app.core.analysis.comparability import left_out, row_refusal, run_refusal
 from app.core.analysis.conversion import converted
 from app.core.analysis.position import position
 from app.core.analysis.published import PublishedRow, comparable_rows, reference_rows
@@ -145,7 +145,7 @@ def test_a_float32_run_stands_below_faster_cards_with_autocast_and_is_not_ranked
     study = run_of("resnet_50", [9.0] * 3, [0.1] * 3)
     other = next(row for row in comparable_rows("resnet_50") if row.precision == "mixed fp16")
     half = said("compare.other_setting", theirs="mixed_float16", mine="float32")
-    assert half.is_in(str(refusal(study, replace(other, batch_size=64))))
+    assert half.is_in(str(row_refusal(study, replace(other, batch_size=64))))
 
 
 def test_pictures_stand_beside_other_batches_which_their_bars_name(run_of: Of) -> None:
@@ -214,17 +214,17 @@ def test_what_the_source_does_not_say_cannot_be_converted() -> None:
 
 def test_another_network_is_not_the_studys(summary: RunSummary) -> None:
     row = comparable_rows("cifar10_keras_cnn")[0]
-    assert refusal(summary, row) is None
+    assert row_refusal(summary, row) is None
     other = replace(summary, variant="hidden_layers=4")
     usual = sentence("compare.as_usual")
     not_usual = sentence("compare.other_variant", theirs=usual, mine="hidden_layers=4")
-    assert refusal(other, row) == run_refusal(other, summary) == not_usual
+    assert row_refusal(other, row) == run_refusal(other, summary) == not_usual
     assert run_refusal(summary, other) == sentence("compare.other_variant", theirs="hidden_layers=4", mine=usual)
 
 
 def test_half_precision_is_not_drawn_beside_float32(summary: RunSummary) -> None:
     row = replace(comparable_rows("cifar10_keras_cnn")[0], precision="fp16")
-    assert refusal(summary, row) == sentence("compare.other_setting", theirs="float16", mine="float32")
+    assert row_refusal(summary, row) == sentence("compare.other_setting", theirs="float16", mine="float32")
 
 
 def test_several_cards_are_not_called_one() -> None:

@@ -9,17 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.analysis.compare import (
-    Bar,
-    bars,
-    chart_note,
-    dated_name,
-    find_baseline,
-    one_each,
-    ranked_count,
-    shortlist,
-)
-from app.core.analysis.position import friend_answer, position_message
+from app.core.analysis.bars import Bar, bars, find_baseline, one_each, ranked_count, shortlist
+from app.core.analysis.position import chart_note, dated_name, friend_answer, position_message
 from app.core.analysis.published import comparable_rows
 from app.core.analysis.speed_scale import LINEAR_LIMIT, speed_scale
 from app.core.external_results import ImportedResult

@@ -11,13 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.analysis import published as reference
-from app.core.analysis.compare import (
-    bars,
-    one_each,
-    ranked_count,
-    several_count,
-    shortlist,
-)
+from app.core.analysis.bars import bars, one_each, ranked_count, several_count, shortlist
 from app.core.analysis.conversion import converted
 from app.core.analysis.published import (
     PublishedRow,

@@ -21,6 +21,7 @@ from app.core.storage.runs import all_ids
 from tests.archives import CONTENT, FILE, make_archive, make_nietzsche, passing
 from tests.core.datasets.acts import acts_on
 from tests.core.datasets.server import broken_after, resumable, serving
+from tests.core.runs.running import start_run
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.datasets import DATASETS, cifar10, nietzsche
@@ -298,10 +299,10 @@ def test_a_run_of_real_data_on_an_unplugged_drive_is_refused_before_it_begins(
 ) -> None:
     runner = Runner(with_datasets_folder(paths, str(tmp_path / "unplugged")), machine)
     with pytest.raises(UsageError, match=said("folders.datasets_missing", folder=tmp_path / "unplugged").pattern):
-        runner.start(CATALOGUE["cifar10_keras_cnn"].default_spec(data="real"))
+        start_run(runner, CATALOGUE["cifar10_keras_cnn"].default_spec(data="real"))
     with Database(paths.database) as database:
         assert all_ids(database) == []
-    assert runner.start(CATALOGUE["demo"].default_spec(data="real", epochs=1)).wait(30)
+    assert start_run(runner, CATALOGUE["demo"].default_spec(data="real", epochs=1)).wait(30)
 
 
 def test_a_drive_that_goes_while_data_is_installed_is_one_sentence(

@@ -261,7 +261,7 @@ def test_a_hanging_part_does_not_delay_the_rest(
 
     for name in ("read_storage", "list_gpus", "read_machine_id"):
         monkeypatch.setattr(hardware, name, hang)
-    limits = hardware.Limits(gpus_s=0.05, storage_s=0.05)
+    limits = hardware.DetectionLimits(gpus_s=0.05, storage_s=0.05)
     machine = hardware.detect_machine(data_folder=tmp_path, limits=limits)
     assert not over.is_set()
     assert (machine.disks, machine.gpus, machine.machine_id) == ((), (), None)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from app.core.analysis.compare import chart_note
+from app.core.analysis.position import chart_note
 from app.core.analysis.published import reference_rows
 from app.core.exchange.sharing import picture_card
 from app.core.hardware.machine import detect_machine

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 import app
-from app.core.analysis.compare import bars, chart_note
+from app.core.analysis.bars import bars
+from app.core.analysis.position import chart_note
 from app.core.analysis.published import reference_rows
 from app.core.errors import UsageError
 from app.core.messages import sentence
@@ -222,7 +223,7 @@ def test_the_note_names_the_years_that_are_really_there(
 ) -> None:
     row = next(row for row in reference_rows() if not row.is_doubtful)
     rows = [replace(row, year=year) for year in years]
-    monkeypatch.setattr("app.core.analysis.compare.comparable_rows", lambda workload: rows)
+    monkeypatch.setattr("app.core.analysis.bars.comparable_rows", lambda workload: rows)
     parts = chart_note(only(Bars, share_card(JudgedRun(stored_run)).chart).bars).split(" · ")
     if note is None:
         assert len(parts) == 2

@@ -8,7 +8,7 @@ import pytest
 from app.core.paths import Paths
 from app.core.records import Run
 from app.core.runs.runner import Runner
-from tests.core.runs.running import Ran, Recorder, finish, stored
+from tests.core.runs.running import Ran, Recorder, finish, start_run, stored
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -22,7 +22,7 @@ def recorder() -> Recorder:
 @pytest.fixture
 def ran(paths: Paths, machine: Machine) -> Ran:
     def run(spec: RunSpec, listener: Callable[[events.Event], None] = lambda event: None, **how: Any) -> Run:
-        session = Runner(paths, **({"machine": machine} | how)).start(spec, listener)
+        session = start_run(Runner(paths, **({"machine": machine} | how)), spec, listener)
         finish(session)
         return stored(paths, session)
 

@@ -9,7 +9,9 @@ from typing import Any
 
 from app.core.paths import Paths
 from app.core.records import Run
-from app.core.runs.session import Limits, Session
+from app.core.runs.liveness import RunLimits
+from app.core.runs.runner import Runner
+from app.core.runs.session import Listener, Session
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.runs import load_run
 from tests.core.storage.storing import in_database
@@ -17,7 +19,7 @@ from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec
 
-QUICK_TO_ACT = Limits(
+QUICK_TO_ACT = RunLimits(
     silence_s=0.3, start_s=20, hung_s=0.8, hung_steps=10, cancel_s=0.5, terminate_s=0.5, exit_s=1
 )
 Ran = Callable[..., Run]
@@ -41,6 +43,10 @@ class Recorder:
 
     def of(self, kind: type[Any]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
+
+
+def start_run(runner: Runner, spec: RunSpec, listener: Listener = lambda _: None) -> Session:
+    return runner.start(runner.check(spec), listener)
 
 
 def finish(session: Session) -> None:

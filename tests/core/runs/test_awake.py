@@ -14,6 +14,7 @@ from app.core.paths import Paths
 from app.core.runs.awake import stay_awake
 from app.core.runs.runner import Runner
 from tests.conftest import ROOT
+from tests.core.runs.running import start_run
 from tests.systems import needs_scripts
 from tests.waiting import wait_until
 from workloads import CATALOGUE
@@ -106,7 +107,7 @@ def test_the_locks_end_with_the_process_however_it_ends(log: Path) -> None:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux' locks")
 def test_a_run_holds_them_from_its_start_to_its_end(log: Path, paths: Paths, machine: Machine) -> None:
     spec = CATALOGUE["demo"].default_spec(epochs=200, parameters={"outcome": "ok", "step_s": 0.01})
-    session = Runner(paths, machine).start(spec)
+    session = start_run(Runner(paths, machine), spec)
     lines(log, 2)
     assert len(helpers()) == 2
     session.cancel()

@@ -13,24 +13,35 @@ import pytest
 
 from app.core.errors import refusal
 from app.core.paths import Paths
+from app.core.runs.flood import WARNINGS, WARNINGS_OF_A_CODE
+from app.core.runs.liveness import RunLimits
 from app.core.runs.runner import Runner
-from app.core.runs.session import WARNINGS, WARNINGS_OF_A_CODE, Limits
 from app.core.runs.worker import exit_message
 from app.core.runs.worker_command import WorkerCommand
 from tests.conftest import ROOT
-from tests.core.runs.running import QUICK_TO_ACT, Ran, Recorder, demo, fake_worker, finish, stored, worker_pid
+from tests.core.runs.running import (
+    QUICK_TO_ACT,
+    Ran,
+    Recorder,
+    demo,
+    fake_worker,
+    finish,
+    start_run,
+    stored,
+    worker_pid,
+)
 from tests.saying import Saying, said
 from tests.sure import sure
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
-from workloads.protocol.spec import Endpoint, Place
+from workloads.protocol.spec import ComputerPlace, Endpoint
 
 pytestmark = pytest.mark.slow
 
 
 def test_a_worker_deaf_to_cancel_is_ended(paths: Paths, machine: Machine, recorder: Recorder) -> None:
-    limits = Limits(cancel_s=0.3, terminate_s=0.3)
-    session = Runner(paths, machine, limits).start(demo(outcome="hang"), recorder)
+    limits = RunLimits(cancel_s=0.3, terminate_s=0.3)
+    session = start_run(Runner(paths, machine, limits), demo(outcome="hang"), recorder)
     assert recorder.first_epoch.wait(20)
     session.cancel()
     finish(session)
@@ -40,8 +51,8 @@ def test_a_worker_deaf_to_cancel_is_ended(paths: Paths, machine: Machine, record
 
 
 def test_a_worker_deaf_to_cancel_can_be_killed_at_once(paths: Paths, machine: Machine, recorder: Recorder) -> None:
-    patient = Limits(cancel_s=1_000, terminate_s=1_000)
-    session = Runner(paths, machine, patient).start(demo(outcome="hang"), recorder)
+    patient = RunLimits(cancel_s=1_000, terminate_s=1_000)
+    session = start_run(Runner(paths, machine, patient), demo(outcome="hang"), recorder)
     assert recorder.first_epoch.wait(20)
     session.cancel()
     session.kill()
@@ -58,7 +69,7 @@ def test_a_hung_worker_is_warned_about_and_then_ended(ran: Ran, recorder: Record
 
 
 def test_a_worker_killed_from_outside_is_a_failed_run(paths: Paths, machine: Machine, recorder: Recorder) -> None:
-    session = Runner(paths, machine).start(demo(step_s=0.1), recorder)
+    session = start_run(Runner(paths, machine), demo(step_s=0.1), recorder)
     assert recorder.first_epoch.wait(20)
     psutil.Process(worker_pid(recorder)).kill()
     finish(session)
@@ -117,22 +128,6 @@ def test_a_worker_that_no_longer_beats_is_ended_although_it_may_be_silent_for_lo
     run = ran(demo(), recorder, limits=limits, command=fake_worker(tmp_path, body))
     assert (run.summary.status, run.summary.error_code) == ("failed", "hung")
     assert not recorder.of(events.Alive)
-
-
-def test_a_worker_may_be_silent_for_longer_until_its_engine_is_imported(
-    ran: Ran, recorder: Recorder, tmp_path: Path
-) -> None:
-    environment = b'{"type":"environment","engine":"torch","device":"cpu","precision":"float32","jit":false}\n'
-    body = f"""
-    say(HELLO + b'{{"type":"alive"}}\\n')
-    time.sleep(1.5)
-    say({environment!r})
-    time.sleep(60)
-    """
-    limits = replace(QUICK_TO_ACT, silence_s=50.0, start_s=50.0, unheard_s=0.5, loads_s=50.0)
-    run = ran(demo(), recorder, limits=limits, command=fake_worker(tmp_path, body))
-    assert (run.summary.status, run.summary.error_code) == ("failed", "hung")
-    assert len(recorder.of(events.Environment)) == 1
 
 
 def test_a_flood_of_events_is_followed_to_its_end(ran: Ran, recorder: Recorder, tmp_path: Path) -> None:
@@ -198,7 +193,8 @@ from workloads import CATALOGUE
 paths = default_paths()
 paths.create()
 say = lambda event: event.type == "hello" and print(event.pid, flush=True)
-Runner(paths, detect_machine()).start(CATALOGUE["demo"].default_spec(parameters={"step_s": 1}), say).wait(600)
+runner = Runner(paths, detect_machine())
+runner.start(runner.check(CATALOGUE["demo"].default_spec(parameters={"step_s": 1})), say).wait(600)
 """
     environment = {**os.environ, "EPOCHMARK_HOME": str(tmp_path / "other")}
     with subprocess.Popen(
@@ -218,7 +214,7 @@ def test_a_system_that_refuses_threads_is_named_and_no_worker_remains(paths: Pat
 
     before, children = threading.stack_size(), psutil.Process().children()
     try:
-        session = Runner(paths, machine).start(demo(), listen)
+        session = start_run(Runner(paths, machine), demo(), listen)
         finish(session)
     finally:
         threading.stack_size(before)
@@ -261,9 +257,9 @@ def test_another_computers_words_are_kept_without_its_folders_and_addresses(
         {"type": "end", "status": "failed"},
     ]
     body = "say(HELLO)\n" + "".join(f"say({json.dumps(line).encode()!r} + b'\\n')\n" for line in lines)
-    place = Place(rank=0, count=2, host=Endpoint(address="127.0.0.1", port=1), address="127.0.0.1")
+    place = ComputerPlace(rank=0, count=2, host=Endpoint(address="127.0.0.1", port=1), address="127.0.0.1")
     runner = Runner(paths, machine, command=fake_worker(tmp_path, body), computers=place)
-    session = runner.start(demo())
+    session = start_run(runner, demo())
     finish(session)
     told = stored(paths, session).summary.error_message or ""
     assert said("computers.ended", rank="1").is_in(told)

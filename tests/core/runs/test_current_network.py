@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.analysis.compare import bars
+from app.core.analysis.bars import bars
 from app.core.engines.choices import Choice
 from app.core.records import RunSummary
 from app.core.runs.current_network import current_network, newest_card, peers

@@ -11,7 +11,7 @@ from app.core.errors import UsageError
 from app.core.messages import Message
 from app.core.paths import Paths
 from app.core.runs.launchers import joint_spec, place_of
-from app.core.runs.runner import Runner, checked_workload
+from app.core.runs.runner import Runner, check_spec
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -141,7 +141,7 @@ def test_what_several_computers_cannot_do_is_refused(
 ) -> None:
     spec = CATALOGUE[workload].default_spec(**changes)
     with pytest.raises(UsageError) as caught:
-        checked_workload(joint_spec(spec, count))
+        check_spec(joint_spec(spec, count))
     assert code_of(caught.value) == code
 
 

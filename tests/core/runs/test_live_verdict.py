@@ -13,12 +13,13 @@ from app.core.analysis.timed_steps import step_times
 from app.core.paths import Paths
 from app.core.records import Run
 from app.core.runs.live_verdict import LiveVerdict
+from app.core.runs.liveness import RunLimits
 from app.core.runs.runner import Runner
-from app.core.runs.session import Limits
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import load_run
+from tests.core.runs.running import start_run
 from tests.core.storage.storing import begin, set_fields
 from tests.sure import sure
 from tests.telemetry import telemetry_of
@@ -27,15 +28,15 @@ from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
 DEMO = CATALOGUE["demo"]
-LIMITS = Limits()
+LIMITS = RunLimits()
 
 
 def run_demo(
-    paths: Paths, machine: Machine, preset: Any, limits: Limits = LIMITS, **asked: Any
+    paths: Paths, machine: Machine, preset: Any, limits: RunLimits = LIMITS, **asked: Any
 ) -> tuple[Run, list[events.Event]]:
     """Run to the end; return what was stored and the events that were sent."""
     told: list[events.Event] = []
-    session = Runner(paths, machine, limits).start(DEMO.default_spec(preset, **asked), told.append)
+    session = start_run(Runner(paths, machine, limits), DEMO.default_spec(preset, **asked), told.append)
     assert session.wait(60)
     with Database(paths.database) as database:
         return load_run(database, session.run_id), told
@@ -85,7 +86,7 @@ def test_live_verdicts_are_not_stored_and_the_final_one_is(paths: Paths, machine
 
 @pytest.mark.slow
 def test_the_live_verdict_is_sent_when_it_changes(paths: Paths, machine: Machine) -> None:
-    _, told = run_demo(paths, machine, "standard", Limits(verdict_s=0.2), epochs=10)
+    _, told = run_demo(paths, machine, "standard", RunLimits(verdict_s=0.2), epochs=10)
     verdicts = [event for event in told if isinstance(event, events.Judged)]
     assert verdicts
     assert verdicts[0].level == "invalid"

@@ -10,6 +10,7 @@ from app.core.messages import message, sentence, text
 from app.core.paths import Paths
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.runner import Runner
+from tests.core.runs.running import start_run
 from tests.saying import Saying, said
 from tests.sure import sure
 from workloads import CATALOGUE
@@ -117,7 +118,7 @@ def test_nothing_is_certain_if_nothing_is_known(machine: Machine, monkeypatch: p
 )
 def test_the_runner_refuses_before_storing(paths: Paths, machine: Machine, batch_size: int, words: Saying) -> None:
     with pytest.raises(UsageError, match=words.pattern):
-        Runner(paths, machine).start(WORKLOAD.default_spec(batch_size=batch_size))
+        start_run(Runner(paths, machine), WORKLOAD.default_spec(batch_size=batch_size))
     assert not paths.database.exists()
 
 

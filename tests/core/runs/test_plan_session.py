@@ -14,9 +14,9 @@ from app.core.messages import message
 from app.core.paths import Paths
 from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, PlannedRun, RunSummary, Study
+from app.core.runs.liveness import RunLimits
 from app.core.runs.plan_session import PlanCallbacks, PlanSession, resume_plan, run_plan
 from app.core.runs.runner import Runner
-from app.core.runs.session import Limits
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from tests.conftest import pretend_installed
@@ -161,7 +161,7 @@ def test_cancel_between_two_runs_starts_no_more(paths: Paths, machine: Machine, 
 @pytest.mark.slow
 def test_kill_ends_a_deaf_run_and_the_plan(paths: Paths, machine: Machine, diary: Diary) -> None:
     plan = Plan(kind="repeat", specs=(demo(outcome="hang"),), rounds=2)
-    session = run_plan(plan, Runner(paths, machine, Limits(exit_s=1)), diary.callbacks())
+    session = run_plan(plan, Runner(paths, machine, RunLimits(exit_s=1)), diary.callbacks())
     assert diary.epoch_of[1].wait(30)
     session.kill()
     finish(session)

@@ -14,15 +14,25 @@ import pytest
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.paths import Paths
+from app.core.runs.liveness import RunLimits
 from app.core.runs.runner import Runner, exact_spec
-from app.core.runs.session import Limits
 from app.core.storage.database import Database
 from tests.conftest import pretend_installed
-from tests.core.runs.running import QUICK_TO_ACT, Ran, Recorder, demo, fake_worker, finish, stored, worker_pid
+from tests.core.runs.running import (
+    QUICK_TO_ACT,
+    Ran,
+    Recorder,
+    demo,
+    fake_worker,
+    finish,
+    start_run,
+    stored,
+    worker_pid,
+)
 from tests.saying import said
 from tests.systems import FATAL
 from workloads import CATALOGUE
-from workloads.engines.registry import engine_named
+from workloads.engines.registry import ENGINES
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu, Machine
 
@@ -83,7 +93,7 @@ def test_noise_on_stdout_harms_nothing(paths: Paths, ran: Ran, recorder: Recorde
 
 
 def test_cancel_ends_it_and_keeps_what_was_measured(paths: Paths, machine: Machine, recorder: Recorder) -> None:
-    session = Runner(paths, machine).start(demo(step_s=0.05), recorder)
+    session = start_run(Runner(paths, machine), demo(step_s=0.05), recorder)
     assert recorder.first_epoch.wait(20)
     session.cancel()
     finish(session)
@@ -117,7 +127,7 @@ def test_a_full_disk_during_a_run_is_reported_and_the_run_still_ends(
 
     monkeypatch.setattr(sqlite3, "connect", connect_on_a_full_disk)
     spec = CATALOGUE["demo"].default_spec(epochs=200, parameters={"step_s": 0})
-    session = Runner(paths, machine, Limits(store_s=0.5)).start(spec, recorder)
+    session = start_run(Runner(paths, machine, RunLimits(store_s=0.5)), spec, recorder)
     finish(session)
     assert said("database.disk_full").is_in(str(session.trouble))
     assert session.status == "failed"
@@ -139,7 +149,7 @@ def test_a_database_locked_during_a_run_costs_neither_time_nor_epochs(
     paths: Paths, machine: Machine, recorder: Recorder
 ) -> None:
     spec = CATALOGUE["demo"].default_spec(epochs=20, parameters={"step_s": 0})
-    session = Runner(paths, machine).start(spec, recorder)
+    session = start_run(Runner(paths, machine), spec, recorder)
     with Database(paths.database) as database:
         database.connection.execute("BEGIN IMMEDIATE")
         assert not session.wait(2), "the end waits for the database"
@@ -209,7 +219,7 @@ def test_a_gpu_without_a_build_is_reported_with_what_would_use_it(
 def test_only_those_whose_engine_the_doctor_examines_are_sent_there(
     paths: Paths, ran: Ran, machine: Machine, tmp_path: Path, second_engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_named(second_engine), "vendors", {"nvidia"})
+    monkeypatch.setattr(ENGINES[second_engine], "vendors", {"nvidia"})
     pretend_installed(second_engine, paths)
     with_gpu = dataclasses.replace(machine, gpus=(Gpu("A GPU", "nvidia"),))
     command = fake_worker(tmp_path, ON_CPU)
@@ -222,7 +232,7 @@ def test_only_those_whose_engine_the_doctor_examines_are_sent_there(
 
 def test_two_runs_side_by_side_are_kept_apart(paths: Paths, machine: Machine) -> None:
     runner = Runner(paths, machine)
-    sessions = [runner.start(demo()), runner.start(demo(step_s=0.02))]
+    sessions = [start_run(runner, demo()), start_run(runner, demo(step_s=0.02))]
     for session in sessions:
         finish(session)
     runs = [stored(paths, session) for session in sessions]

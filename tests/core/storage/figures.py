@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from app.core.analysis.ab import judge_pairs, judge_repeats
-from app.core.analysis.compare import bars
+from app.core.analysis.bars import bars
 from app.core.analysis.estimator import estimate_steps
 from app.core.analysis.series import series_of
 from app.core.paths import default_paths

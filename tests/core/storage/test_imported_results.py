@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.core.analysis.compare import Bar, bars
+from app.core.analysis.bars import Bar, bars
 from app.core.analysis.own_runs import best_and_latest, runs_like
 from app.core.analysis.position import position
 from app.core.analysis.provenance import provenance

@@ -15,6 +15,7 @@ from app.core.paths import Paths
 from app.core.records import Run
 from app.core.runs.runner import Runner
 from app.core.storage.runs import load_run
+from tests.core.runs.running import start_run
 from tests.core.storage.storing import in_database
 from tests.sure import sure
 from workloads import CATALOGUE
@@ -46,7 +47,7 @@ def spin() -> None:
 
 def run_demo(paths: Paths, machine: Machine, listen: "Listener", **asked: Any) -> Run:
     spec = DEMO.default_spec(parameters={"step_s": 0.05}, **asked)
-    session = Runner(paths, machine).start(spec, listen)
+    session = start_run(Runner(paths, machine), spec, listen)
     assert session.wait(90)
     return in_database(paths.database, load_run, session.run_id)
 

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.cli.run import print_result
+from app.core.analysis.bars import bars
 from app.core.analysis.comparability import differences
-from app.core.analysis.compare import bars
 from app.core.analysis.power import changed_limit, limit_class_pct, limit_text, other_limit
 from app.core.analysis.trend import machine_changes
 from app.core.messages import message, sentence

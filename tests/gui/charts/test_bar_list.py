@@ -9,7 +9,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
-from app.core.analysis.compare import Bar, bars, chart_note, doubts, find_baseline
+from app.core.analysis.bars import Bar, bars, doubts, find_baseline
+from app.core.analysis.position import chart_note
 from app.core.analysis.provenance import provenance
 from app.core.messages import sentence
 from app.gui.charts import bars as bar_painting

@@ -7,7 +7,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.core.messages import sentence
-from app.core.plans.engines import Row, engine_rows
+from app.core.plans.engines import WorkloadRow, engine_rows
 from app.core.records import Group, Plan, Run, RunSummary
 from app.core.titles import workload_title
 from app.gui.run.engine_table import EngineTable
@@ -24,7 +24,7 @@ VALUES = {"tensorflow": (10.0, 10.1, 10.0), "torch": (20.1, 20.0, 20.2), "jax": 
 
 def rows_of(
     run: RunSummary, workloads: tuple[str, ...], values: Mapping[str, tuple[float, ...]]
-) -> tuple[Row, ...]:
+) -> tuple[WorkloadRow, ...]:
     specs = tuple(CATALOGUE[name].default_spec(engine=engine) for name in workloads for engine in ENGINES)
     plan = Plan(kind="engines", order="there_and_back", survives_failures=True, specs=specs, rounds=3)
     left = {(name, engine): list(values.get(engine, ())) for name in workloads for engine in ENGINES}

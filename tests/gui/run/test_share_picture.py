@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QFont, QFontMetricsF, QImage, QPainter
 
-from app.core.analysis.compare import Bar, bars, shortlist
+from app.core.analysis.bars import Bar, bars, shortlist
 from app.core.analysis.published import reference_rows
 from app.core.errors import AppError, UsageError
 from app.core.messages import sentence

@@ -13,7 +13,8 @@ from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from app.core.paths import Paths
-from app.core.runs.session import Limits, Session
+from app.core.runs.liveness import RunLimits
+from app.core.runs.session import Session
 from app.core.settings import load_settings
 from app.core.storage.database import Database
 from app.gui.services.preferences import Preferences
@@ -130,7 +131,7 @@ def test_the_theme_is_kept_and_the_window_opens_where_it_was(
     stored = load_settings(paths.settings)
     assert stored.theme == "dark"
     assert base64.b64decode(stored.geometry or "", validate=True)
-    window, services = open_window(application_theme, paths, Limits())
+    window, services = open_window(application_theme, paths, RunLimits())
     assert (window.width(), window.height()) == (800, 733)
     assert application_theme.tokens.dark
     window.close()
@@ -142,7 +143,7 @@ def test_damaged_settings_do_not_keep_the_window_from_opening(
     paths: Paths, application_theme: Theme, driver: Driver
 ) -> None:
     paths.settings.write_text('{"geometry": "no geometry \\u2603"}', encoding="utf-8")
-    window, services = open_window(application_theme, paths, Limits())
+    window, services = open_window(application_theme, paths, RunLimits())
     assert window.isVisible()
     assert window.width() >= 800
     window.close()
@@ -152,7 +153,7 @@ def test_damaged_settings_do_not_keep_the_window_from_opening(
 def test_the_charts_of_a_run_are_made_while_the_window_is_idle(
     qtbot: QtBot, paths: Paths, application_theme: Theme
 ) -> None:
-    window, services = open_window(application_theme, paths, Limits())
+    window, services = open_window(application_theme, paths, RunLimits())
     qtbot.waitUntil(lambda: window.benchmark.view is not None, timeout=PATIENCE_MS)
     window.close()
     services.tasks.close()
@@ -320,7 +321,7 @@ def test_damaged_results_are_reported(driver: Driver, paths: Paths) -> None:
 
 def test_damaged_settings_are_reported(driver: Driver, paths: Paths, application_theme: Theme) -> None:
     paths.settings.write_text("{", encoding="utf-8")
-    window, services = open_window(application_theme, paths, Limits())
+    window, services = open_window(application_theme, paths, RunLimits())
     assert "settings" in window.banner.text.text()
     window.close()
     services.tasks.close()

@@ -16,7 +16,9 @@ from workloads.engines.setup import device_speeds
 if __name__ == "__main__":
     find_cpp_runtime()
     engine = engine_named(sys.argv[1])
-    spec = CATALOGUE["fcn_r"].default_spec(engine=engine.name, device="cpu", devices=3, precision="mixed_bfloat16")
+    spec = CATALOGUE["fcn_r"].default_spec(
+        engine=engine.info.name, device="cpu", devices=3, precision="mixed_bfloat16"
+    )
     engine.start(spec)
     import keras
     import numpy as np

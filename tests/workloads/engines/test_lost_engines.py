@@ -14,6 +14,7 @@ from app.core.runs.runner import Runner
 from app.core.storage.runs import load_run
 from tests import real_engines
 from tests.conftest import pretend_installed
+from tests.core.runs.running import start_run
 from tests.core.storage.storing import in_database
 from tests.saying import said
 from tests.waiting import wait_until
@@ -37,7 +38,7 @@ def run_with(torch: str, paths: Paths, machine: Machine) -> Run:
     packages = pretend_installed("torch", paths)
     (packages / "torch.py").write_text(torch, encoding="utf-8")
     shutil.copytree(Path(msgspec.__file__).parent, packages / "msgspec")
-    session = Runner(paths, machine).start(spec_of("torch", epochs=1, steps=2))
+    session = start_run(Runner(paths, machine), spec_of("torch", epochs=1, steps=2))
     assert session.wait(60)
     return stored(paths, session.run_id)
 
@@ -79,7 +80,7 @@ def test_an_engine_that_is_removed_while_it_trains_is_missing_if_it_is_still_nee
     packages = paths.engines / engine / "packages"
     shutil.copytree(usual / "packages", packages, copy_function=os.link)
     seen: list[events.Event] = []
-    session = Runner(paths, machine).start(spec_of(engine, "sustained", duration_s=4.0), seen.append)
+    session = start_run(Runner(paths, machine), spec_of(engine, "sustained", duration_s=4.0), seen.append)
     wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
     shutil.rmtree(packages)
     assert session.wait(100)

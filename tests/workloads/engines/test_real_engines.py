@@ -11,6 +11,7 @@ from app.core.paths import Paths
 from app.core.runs.runner import Runner
 from app.core.storage.runs import load_run
 from tests import real_engines
+from tests.core.runs.running import start_run
 from tests.core.storage.storing import in_database
 from tests.tools import operations
 from tests.waiting import wait_until
@@ -69,7 +70,7 @@ def test_steps_have_the_operations_that_are_declared(engines_paths: Paths) -> No
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_quick_run_is_like_any_other(engine: str, installed_engines: Paths, machine: Machine) -> None:
     spec = CATALOGUE["mnist_mlp"].default_spec("quick", engine=engine, duration_s=8.0, data="synthetic")
-    session = Runner(installed_engines, machine).start(spec)
+    session = start_run(Runner(installed_engines, machine), spec)
     assert session.wait(120)
     run = in_database(installed_engines.database, load_run, session.run_id)
     assert run.summary.status == "completed", run.summary.error_message
@@ -92,7 +93,7 @@ def test_tests_of_the_hardware_and_predictions_run_too(workload: str, answers: A
 def test_a_run_is_cancelled_soon(engine: str, installed_engines: Paths, machine: Machine) -> None:
     seen: list[events.Event] = []
     spec = CATALOGUE["mnist_mlp"].default_spec("sustained", engine=engine, duration_s=600.0, data="synthetic")
-    session = Runner(installed_engines, machine).start(spec, seen.append)
+    session = start_run(Runner(installed_engines, machine), spec, seen.append)
     wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
     session.cancel()
     assert session.wait(20)

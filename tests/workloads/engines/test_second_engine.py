@@ -15,15 +15,16 @@ from app.core.analysis.comparability import differences, run_refusal
 from app.core.errors import UsageError
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.paths import Paths
-from app.core.runs.runner import Runner, checked_workload
+from app.core.runs.runner import Runner, check_spec
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.runs import load_run
 from tests.conftest import ROOT, pretend_installed
+from tests.core.runs.running import start_run
 from tests.core.storage.storing import in_database
 from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE
-from workloads.engines.registry import ENGINES, EngineEntry, engine_named, engine_title
+from workloads.engines.registry import ENGINES, engine_named, engine_title
 from workloads.engines.torch import compile_refusal
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Gpu, Machine
@@ -31,7 +32,7 @@ from workloads.protocol.spec import RunSpec
 
 HERE = Path(__file__).parent / "plain_numpy"
 NAME = "plain_numpy"
-ROW = f'    "{NAME}": EngineEntry("workloads.engines.{NAME}", packages_folder="{NAME}"),\n'
+ROW = f"\nfrom workloads.engines.{NAME} import INFO\n\nENGINES[INFO.name] = INFO\n"
 
 
 @pytest.fixture
@@ -41,10 +42,7 @@ def sources(tmp_path: Path, second_engine: str) -> Path:
     shutil.copytree(ROOT / "workloads", folder / "workloads", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(HERE / "plain_numpy.py", folder / "workloads" / "engines")
     registry = folder / "workloads" / "engines" / "registry.py"
-    text = registry.read_text()
-    begin = "ENGINES: dict[str, EngineEntry] = {\n"
-    assert begin in text
-    registry.write_text(text.replace(begin, begin + ROW))
+    registry.write_text(registry.read_text() + ROW)
     return folder
 
 
@@ -80,7 +78,7 @@ def test_plain_numpy_trains_the_mlp_from_packages_of_its_own(
     workload = CATALOGUE["mnist_mlp"]
     spec = workload.default_spec(epochs=2, steps=60, data="synthetic", engine=NAME)
     assert str(own_packages) in runner.command(spec, paths).arguments
-    session = runner.start(spec)
+    session = start_run(runner, spec)
     assert session.wait(120)
     run = in_database(paths.database, load_run, session.run_id)
     assert run.summary.status == "completed", run.summary.error_message
@@ -101,7 +99,12 @@ def test_an_engine_that_is_not_installed_is_refused_before_anything_is_stored(
     runner = Runner(paths, machine)
     spec = CATALOGUE["mnist_mlp"].default_spec(engine=NAME)
     with pytest.raises(UsageError, match=said("engine.not_installed", engine="Plain NumPy").pattern):
-        runner.start(spec)
+        start_run(runner, spec)
+    pretend_installed(NAME, paths)
+    checked = runner.check(spec)
+    shutil.rmtree(paths.engines / NAME)
+    with pytest.raises(UsageError, match=said("engine.not_installed").pattern):
+        runner.start(checked)
     assert not paths.database.exists()
 
 
@@ -120,16 +123,12 @@ def test_what_an_engine_cannot_do_is_refused_before_the_run(
         Runner(paths, None).check(workload.default_spec(engine=NAME))  # type: ignore[arg-type]
 
 
-def test_an_engine_that_cannot_be_imported_is_refused_in_a_sentence(
-    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(
-        ENGINES, "broken", EngineEntry("workloads.engines.no_such_module", "broken", included_as="workloads")
-    )
-    with pytest.raises(UsageError, match=said("engine.broken", engine="broken").pattern):
-        Runner(paths, machine).check(CATALOGUE["mnist_mlp"].default_spec(engine="broken"))
-    assert engine_title("broken") == "broken"
-    assert usable_gpus(replace(machine, gpus=(Gpu("A GPU", "nvidia"),)), "broken") == ()
+def test_an_engine_of_a_later_version_has_its_name_and_no_gpu(machine: Machine) -> None:
+    assert engine_title("of_tomorrow") == "of_tomorrow"
+    with pytest.raises(WorkloadError) as caught:
+        engine_named("of_tomorrow")
+    assert (caught.value.code, caught.value.message.code) == ("engine_missing", "engine.broken")
+    assert usable_gpus(replace(machine, gpus=(Gpu("A GPU", "nvidia"),)), "of_tomorrow") == ()
 
 
 GPUS = {
@@ -149,9 +148,9 @@ def asked(workload: str, engine: str, **changes: Any) -> RunSpec:
 
 def test_jax_compiles_without_being_asked_and_cannot_do_without() -> None:
     assert asked("mnist_mlp", "jax").jit
-    checked_workload(asked("mnist_mlp", "jax"))
+    check_spec(asked("mnist_mlp", "jax"))
     with pytest.raises(UsageError, match=said("engine.compiles_always", compiler="XLA", engine="JAX").pattern):
-        checked_workload(asked("mnist_mlp", "jax", jit=False))
+        check_spec(asked("mnist_mlp", "jax", jit=False))
     assert not asked("mnist_mlp", "torch").jit
 
 
@@ -159,9 +158,9 @@ def test_pytorch_compiles_only_with_a_compiler(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(shutil, "which", lambda name: None)
     compiled = asked("mnist_mlp", "torch", jit=True, device="cpu")
     with pytest.raises(UsageError, match=said("engine.no_compiler", engine="PyTorch").pattern):
-        checked_workload(compiled)
+        check_spec(compiled)
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
-    checked_workload(compiled)
+    check_spec(compiled)
 
 
 @pytest.mark.parametrize(
@@ -200,8 +199,8 @@ def test_on_windows_a_run_on_a_card_is_refused_only_where_its_device_is_known(
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr(sys, "platform", "win32")
     for device in ("auto", "gpu:0"):
-        assert engine_named("torch").refusal(asked("mnist_mlp", "torch", jit=True, device=device)) is None
-    refusal = engine_named("torch").refusal(asked("mnist_mlp", "torch", jit=True, device="cpu"))
+        assert ENGINES["torch"].refusal(asked("mnist_mlp", "torch", jit=True, device=device)) is None
+    refusal = ENGINES["torch"].refusal(asked("mnist_mlp", "torch", jit=True, device="cpu"))
     assert refusal is not None
     card = SimpleNamespace(is_available=lambda: True, device_count=lambda: 1, get_device_name=lambda _: "RTX 5070")
     fake = SimpleNamespace(
@@ -215,7 +214,7 @@ def test_on_windows_a_run_on_a_card_is_refused_only_where_its_device_is_known(
 
 def test_jax_has_no_onednn_setting() -> None:
     with pytest.raises(UsageError, match=said("engine.without_setting", setting="onednn", engine="JAX").pattern):
-        checked_workload(asked("mnist_mlp", "jax", onednn=True))
+        check_spec(asked("mnist_mlp", "jax", onednn=True))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -226,7 +225,7 @@ def test_a_fused_lstm_needs_a_gpu_that_the_engine_can_use(engine: str, paths: Pa
     with_gpu = replace(machine, os_name="Linux 6.1", gpus=(GPUS["nvidia"],))
     Runner(paths, with_gpu).check(fused)
     on_cpu = asked("imdb_bidirectional_lstm", engine, parameters={"lstm": "fused"}, device="cpu")
-    refusal = said("engine.fused_needs_gpu", engine=engine_named(engine).title)
+    refusal = said("engine.fused_needs_gpu", engine=ENGINES[engine].title)
     for computer, spec in ((machine, fused), (with_gpu, on_cpu)):
         with pytest.raises(UsageError, match=refusal.pattern):
             Runner(paths, computer).check(spec)
@@ -259,8 +258,8 @@ def test_only_jax_compiles_a_fused_lstm(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(shutil, "which", lambda program: program)  # as where there is a compiler
     for engine in ("tensorflow", "torch"):
         with pytest.raises(UsageError, match=said("engine.not_fused_and_compiled").pattern):
-            checked_workload(asked("lstm_ptb_32", engine, parameters={"lstm": "fused"}, jit=True))
-    checked_workload(asked("lstm_ptb_32", "jax", parameters={"lstm": "fused"}))
+            check_spec(asked("lstm_ptb_32", engine, parameters={"lstm": "fused"}, jit=True))
+    check_spec(asked("lstm_ptb_32", "jax", parameters={"lstm": "fused"}))
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from app.core.records import Run
 from app.core.runs.launchers import joint_spec
 from app.core.runs.runner import Runner
 from app.core.storage.runs import load_run
+from tests.core.runs.running import start_run
 from tests.core.storage.storing import in_database
 from tests.real_engines import probe, small_worker
 from tests.waiting import wait_until
@@ -68,7 +69,7 @@ def spec_on(count: int, **changes: Any) -> RunSpec:
 def carried_out(
     spec: RunSpec, paths: Paths, machine: Machine, listener: Callable[[events.Event], None] = lambda _: None
 ) -> Run:
-    session = Runner(paths, machine, command=small_worker).start(spec, listener)
+    session = start_run(Runner(paths, machine, command=small_worker), spec, listener)
     assert session.wait(300)
     run = in_database(paths.database, load_run, session.run_id)
     assert run.summary.status == "completed", run.summary.error_message
@@ -144,7 +145,7 @@ def test_a_lost_process_ends_the_run_with_its_reason(
 ) -> None:
     seen: list[events.Event] = []
     spec = spec_on(2, engine="torch", epochs=ENDLESS)
-    session = Runner(installed_engines, machine, command=small_worker).start(spec, seen.append)
+    session = start_run(Runner(installed_engines, machine, command=small_worker), spec, seen.append)
     if has_joined:
         wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
     wait_until(lambda: len(workers_of_run()) == 2)
@@ -190,8 +191,10 @@ def test_a_suspended_process_ends_the_run_for_all(
     stopped: str, code: str, installed_engines: Paths, machine: Machine
 ) -> None:
     seen: list[events.Event] = []
-    session = Runner(installed_engines, machine, command=small_worker).start(
-        spec_on(2, engine="torch", epochs=ENDLESS), seen.append
+    session = start_run(
+        Runner(installed_engines, machine, command=small_worker),
+        spec_on(2, engine="torch", epochs=ENDLESS),
+        seen.append,
     )
     wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
     workers = workers_of_run()
@@ -207,8 +210,10 @@ def test_a_suspended_process_ends_the_run_for_all(
 @pytest.mark.parametrize("ends", ["cancel", "kill"])
 def test_no_process_outlives_the_run(ends: str, installed_engines: Paths, machine: Machine) -> None:
     seen: list[events.Event] = []
-    session = Runner(installed_engines, machine, command=small_worker).start(
-        spec_on(2, engine="torch", epochs=ENDLESS), seen.append
+    session = start_run(
+        Runner(installed_engines, machine, command=small_worker),
+        spec_on(2, engine="torch", epochs=ENDLESS),
+        seen.append,
     )
     wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
     workers = workers_of_run()
@@ -264,7 +269,7 @@ def test_what_several_devices_cannot_do_is_refused(
 class Cards(Engine):
     """An engine, for its choice of cards only."""
 
-    title = "Cards"
+    info = ENGINES["torch"]
 
 
 @pytest.mark.parametrize(
@@ -285,7 +290,7 @@ def test_missing_cards_are_named() -> None:
     with pytest.raises(WorkloadError) as caught:
         Cards().gpu_indices(spec_on(2, device="gpu:1"), 2)
     assert (caught.value.code, caught.value.message.code) == ("device_unavailable", "engine.sees_fewer_devices")
-    assert caught.value.message.arguments == {"engine": "Cards", "asked": 2, "count": 1}
+    assert caught.value.message.arguments == {"engine": "PyTorch", "asked": 2, "count": 1}
 
 
 def test_cards_may_be_apart() -> None:
@@ -294,7 +299,7 @@ def test_cards_may_be_apart() -> None:
     with pytest.raises(WorkloadError) as caught:
         Cards().gpu_indices(spec, 2)
     assert (caught.value.code, caught.value.message.code) == ("device_unavailable", "engine.sees_other_devices")
-    assert caught.value.message.arguments == {"engine": "Cards", "device": "gpu:2", "seen": ["gpu:0", "gpu:1"]}
+    assert caught.value.message.arguments == {"engine": "PyTorch", "device": "gpu:2", "seen": ["gpu:0", "gpu:1"]}
     two_computers = joint_spec(spec, 2)
     assert Cards().gpu_indices(two_computers, 3) == (0, 2)
 

@@ -9,6 +9,7 @@ from app.core.hardware.machine import detect_machine
 from app.core.paths import Paths
 from app.core.runs.runner import Runner
 from app.core.storage.runs import load_run
+from tests.core.runs.running import start_run
 from tests.core.storage.storing import in_database
 from workloads import CATALOGUE
 from workloads.networks.generation import token_flops
@@ -22,7 +23,7 @@ WORKLOAD = CATALOGUE["gpt_small_generation"]
 @pytest.mark.engine
 def test_writing_and_reading_have_rates_of_their_own(paths: Paths) -> None:
     spec = WORKLOAD.default_spec("quick", device="cpu", duration_s=1.0, batch_size=2)
-    session = Runner(paths, detect_machine()).start(spec)
+    session = start_run(Runner(paths, detect_machine()), spec)
     assert session.wait(150)
     run = in_database(paths.database, load_run, session.run_id)
     assert run.summary.status == "completed", run.summary.error_message

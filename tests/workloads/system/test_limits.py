@@ -15,6 +15,7 @@ from app.core.records import Run
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from tests.core.runs.running import start_run
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -28,7 +29,7 @@ def run(
 ) -> tuple[Run, list[events.Event]]:
     told: list[events.Event] = []
     spec = CATALOGUE[workload].default_spec(device=device, **asked)
-    session = Runner(paths, replace(detect_machine(), gpus=gpus)).start(spec, told.append)
+    session = start_run(Runner(paths, replace(detect_machine(), gpus=gpus)), spec, told.append)
     assert session.wait(150)
     with Database(paths.database) as database:
         return load_run(database, session.run_id), told

@@ -16,6 +16,7 @@ from app.core.records import Run
 from app.core.runs.runner import Runner
 from app.core.runs.session import Session
 from app.core.storage.runs import load_run
+from tests.core.runs.running import start_run
 from tests.core.storage.storing import in_database
 from tests.saying import said
 from workloads import CATALOGUE
@@ -62,7 +63,7 @@ class Watched:
         self._started = threading.Event()
         self._is_done = False
         self.pid = 0
-        self.session: Session = Runner(paths, machine).start(spec, self._listen)
+        self.session: Session = start_run(Runner(paths, machine), spec, self._listen)
         self._started.set()
 
     def end(self) -> Run:

@@ -11,10 +11,11 @@ import pytest
 
 from app.core.paths import Paths
 from app.core.records import Run
+from app.core.runs.liveness import RunLimits
 from app.core.runs.runner import Runner
-from app.core.runs.session import Limits
 from app.core.storage.runs import load_run
 from tests.conftest import CommandLine
+from tests.core.runs.running import start_run
 from tests.core.storage.storing import in_database
 from tests.saying import said
 from tests.sure import sure
@@ -117,7 +118,7 @@ def test_a_short_run_reports_what_the_study_measures(epochmark: CommandLine, tmp
 
 
 def run_to_end(paths: Paths, machine: Machine, workload: Workload = WORKLOAD, **asked: Any) -> Run:
-    session = Runner(paths, machine).start(workload.default_spec(**asked))
+    session = start_run(Runner(paths, machine), workload.default_spec(**asked))
     assert session.wait(150)
     return in_database(paths.database, load_run, session.run_id)
 
@@ -180,8 +181,8 @@ def test_training_answers_a_request_to_cancel(paths: Paths, machine: Machine) ->
             training.set()
 
     # Ended by force only long after the test has given up.
-    runner = Runner(paths, machine, Limits(cancel_s=90.0))
-    session = runner.start(WORKLOAD.default_spec(device="cpu", data="synthetic"), listener)
+    runner = Runner(paths, machine, RunLimits(cancel_s=90.0))
+    session = start_run(runner, WORKLOAD.default_spec(device="cpu", data="synthetic"), listener)
     assert training.wait(120)
     session.cancel()
     assert session.wait(60)

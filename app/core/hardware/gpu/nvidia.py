@@ -65,7 +65,7 @@ _known: dict[Path, tuple[Gpu, ...]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class NvmlLimits:
     """Time limits in seconds, after which NVML counts as hung."""
 
     start_s: float = 2.5
@@ -83,7 +83,9 @@ class NvidiaGpus:
         limits: Time limits for calls to the driver.
     """
 
-    def __init__(self, root: Path = Path("/"), cards: tuple[Card, ...] = (), limits: Limits = Limits()) -> None:
+    def __init__(
+        self, root: Path = Path("/"), cards: tuple[Card, ...] = (), limits: NvmlLimits = NvmlLimits()
+    ) -> None:
         self._root = root
         self._limits = limits
         self._cards = cards

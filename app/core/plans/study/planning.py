@@ -11,11 +11,10 @@ from app.core.errors import AppError, UsageError
 from app.core.messages import message
 from app.core.plans.study.axes import FOLDERS, POWER_LIMIT, points
 from app.core.plans.study.kind import KIND
-from app.core.plans.study.presets import PRESETS, Place, StudyPreset
+from app.core.plans.study.presets import PRESETS, StudyContext, StudyPreset
 from app.core.records import Order, Plan, Refusal, Study
 from app.core.runs.runner import Runner, known_workload
 from workloads.engines.cpu_allowance import can_limit_cpus, visible_cpus
-from workloads.protocol import typed
 from workloads.protocol.parameters import folders_of
 from workloads.protocol.spec import Preset, RunSpec
 
@@ -62,7 +61,7 @@ def plan_preset(
     names = [study.reading] if folders else list(dict.fromkeys(workloads or study.workloads))
     if len(names) > 1 and not study.takes_several:
         raise UsageError(message("studies.one_workload", preset=key))
-    place = Place(
+    context = StudyContext(
         machine=runner.machine,
         installed=installed_engines(runner.paths),
         usable_cpus=visible_cpus() or 1,
@@ -74,7 +73,7 @@ def plan_preset(
     axes = (*study.axes, FOLDERS) if folders else study.axes
     if rounds is None:
         rounds = READING_ROUNDS if folders else study.rounds
-    specs = study.build(place, [known_workload(name) for name in names])
+    specs = study.build(context, [known_workload(name) for name in names])
     return make_plan(specs, axes, runner, key=key, rounds=rounds)
 
 
@@ -110,11 +109,7 @@ def make_plan(specs: Sequence[RunSpec], axes: Sequence[str], runner: Runner, *, 
     refused: list[Refusal] = []
     for spec in {msgspec.json.encode(spec): spec for spec in specs}.values():
         try:
-            runner.check(spec)
-            able.append(typed.convert(msgspec.to_builtins(spec), RunSpec))
-        except msgspec.ValidationError as error:  # a value that a spec can't contain
-            said = message("setting.out_of_range", problem=str(error))
-            refused.append(Refusal(spec=spec, reason=said))
+            able.append(runner.check(spec).spec)
         except AppError as error:
             refused.append(Refusal(spec=spec, reason=error.message))
     if not able:

@@ -12,7 +12,7 @@ from app.core.messages import sentence
 from app.core.plans.study.axes import CONFIGURATION, DEVICES, FOLDERS, POWER_LIMIT, WORKLOAD, with_values
 from app.core.verdict.context import gpu_index
 from workloads import CATALOGUE, STANDARD
-from workloads.engines.registry import DEFAULT_ENGINE, compiles_always, engine_named
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, compiles_always
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Precision, Preset, RunSpec
 from workloads.workload import Workload
@@ -36,7 +36,7 @@ CONVERGENCE_BATCHES = (0.5, 1, 4)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StudyContext:
     """The inputs that determine the configurations of a study.
 
     Attributes:
@@ -65,7 +65,7 @@ class Place:
         return device_choices(self.installed, self.machine, workload.engines)
 
 
-Build = Callable[[Place, Sequence[Workload]], list[RunSpec]]
+Build = Callable[[StudyContext, Sequence[Workload]], list[RunSpec]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,67 +104,67 @@ class StudyPreset:
         return sentence(f"studies.question_{self.key}")
 
 
-def batches(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
+def batches(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:
     """Return specs with powers of two around the default batch size, up to an eighth of an epoch."""
     (workload,) = workloads
     usual = workload.batch_size.bit_length() - 1
     most = workload.samples_per_epoch // 8 or LARGEST_BATCH
     sizes_wanted = [2**power for power in range(max(0, usual - BATCHES_BELOW), usual + BATCHES_ABOVE + 1)]
-    return [place.spec(workload, batch_size=size) for size in sizes_wanted if size <= most]
+    return [context.spec(workload, batch_size=size) for size in sizes_wanted if size <= most]
 
 
-def threads(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
+def threads(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:
     """Return specs that use 1, 2, 4 … and all CPUs, and the number of physical cores, with one thread per CPU."""
     (workload,) = workloads
-    limits = place.can_limit_cpus
+    limits = context.can_limit_cpus
     specs = []
-    for count in cpu_counts(place):
-        spec = place.spec(workload, device="cpu", threads=count)
+    for count in cpu_counts(context):
+        spec = context.spec(workload, device="cpu", threads=count)
         specs.append(with_values(spec, {"cpus": count}) if limits else spec)
     return specs
 
 
-def cpu_counts(place: Place) -> list[int]:
+def cpu_counts(context: StudyContext) -> list[int]:
     """Return 1, 2, 4 …, the number of usable CPUs, and the number of physical cores, in ascending order."""
-    there = max(1, place.usable_cpus)
+    there = max(1, context.usable_cpus)
     counts = {2**power for power in range(there.bit_length()) if 2**power <= there} | {there}
-    physical = place.machine.physical_cores
+    physical = context.machine.physical_cores
     return sorted(counts | ({physical} if physical and physical < there else set()))
 
 
-def software(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
+def software(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:
     """Return specs for each engine on the CPU.
 
     Each engine has a spec with default settings and, if supported, one without oneDNN and one that is compiled.
     """
     (workload,) = workloads
     specs = []
-    for choice in place.choices(workload):
+    for choice in context.choices(workload):
         if choice.gpu is not None:
             continue
         jit = compiles_always(choice.engine)
-        usual = place.spec(workload, engine=choice.engine, device="cpu", jit=jit)
+        usual = context.spec(workload, engine=choice.engine, device="cpu", jit=jit)
         specs.append(usual)
-        if "onednn" in engine_named(choice.engine).settings:
+        if "onednn" in ENGINES[choice.engine].settings:
             specs.append(msgspec.structs.replace(usual, onednn=False))
         if not jit:
             specs.append(msgspec.structs.replace(usual, jit=True))
     return specs
 
 
-def precisions(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
+def precisions(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:
     """Return specs with each precision; float32 with and without TF32 if available."""
     (workload,) = workloads
-    specs = [place.spec(workload, precision=precision) for precision in PRECISIONS]
-    if not has_tf32(place, specs[0], workload):
+    specs = [context.spec(workload, precision=precision) for precision in PRECISIONS]
+    if not has_tf32(context, specs[0], workload):
         return specs
     plain, *mixed = specs
     return [with_values(plain, {"tf32": False}), with_values(plain, {"tf32": True}), *mixed]
 
 
-def has_tf32(place: Place, spec: RunSpec, workload: Workload) -> bool:
+def has_tf32(context: StudyContext, spec: RunSpec, workload: Workload) -> bool:
     """Return whether a run would use a GPU that supports TensorFloat-32."""
-    pairs = [choice for choice in place.choices(workload) if choice.engine == spec.engine]
+    pairs = [choice for choice in context.choices(workload) if choice.engine == spec.engine]
     wanted = [choice for choice in pairs if spec.device in (choice.device, "auto")]
     gpu = next((choice.gpu for choice in wanted if choice.gpu is not None), None)
     try:
@@ -173,42 +173,42 @@ def has_tf32(place: Place, spec: RunSpec, workload: Workload) -> bool:
         return False
 
 
-def devices(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
+def devices(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:
     """Return specs for all combinations of engine and device, for each workload."""
     return [
-        place.spec(workload, engine=choice.engine, device=choice.device, jit=compiles_always(choice.engine))
+        context.spec(workload, engine=choice.engine, device=choice.device, jit=compiles_always(choice.engine))
         for workload in workloads
-        for choice in place.choices(workload)
+        for choice in context.choices(workload)
     ]
 
 
-def scaling(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
+def scaling(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:
     """Return specs with 1, 2, 4 … and all GPUs of an engine that share the default batch.
 
     Without several GPUs, the CPU is divided into several devices, which only shows that sharing a batch works.
     """
-    return [spec for spec, _ in _on_devices(place, workloads)]
+    return [spec for spec, _ in _on_devices(context, workloads)]
 
 
-def weak_scaling(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
+def weak_scaling(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:
     """Return the specs of `scaling`, but with the default batch size on each device."""
-    specs = _on_devices(place, workloads)
+    specs = _on_devices(context, workloads)
     return [msgspec.structs.replace(spec, batch_size=count * spec.batch_size) for spec, count in specs]
 
 
-def _on_devices(place: Place, workloads: Sequence[Workload]) -> list[tuple[RunSpec, int]]:
+def _on_devices(context: StudyContext, workloads: Sequence[Workload]) -> list[tuple[RunSpec, int]]:
     (workload,) = workloads
-    engine = place.choice.get("engine", DEFAULT_ENGINE)
+    engine = context.choice.get("engine", DEFAULT_ENGINE)
     changes: dict[str, Any] = {"jit": compiles_always(engine)}
-    wants_cards = place.choice.get("device", "auto") != "cpu"
-    there = sum(each.gpu is not None and each.engine == engine for each in place.choices(workload))
+    wants_cards = context.choice.get("device", "auto") != "cpu"
+    there = sum(each.gpu is not None and each.engine == engine for each in context.choices(workload))
     if there < 2 or not wants_cards:
-        there, changes["device"] = max(2, place.usable_cpus), "cpu"
+        there, changes["device"] = max(2, context.usable_cpus), "cpu"
     counts = sorted({2**power for power in range(there.bit_length()) if 2**power <= there} | {there})
-    return [(place.spec(workload, devices=count, **changes), count) for count in counts]
+    return [(context.spec(workload, devices=count, **changes), count) for count in counts]
 
 
-def phases(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
+def phases(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:
     """Return specs for training and prediction with the same network, for each pair of engine and device."""
     pairs = [
         each
@@ -216,56 +216,56 @@ def phases(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
         for each in (workload, CATALOGUE.get(f"{workload.id}_inference"))
         if each is not None
     ]
-    return devices(place, pairs)
+    return devices(context, pairs)
 
 
-def sizes(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
+def sizes(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:
     """Return specs with 1, 2, 4 … CPUs (for each folder, if any) for a network with images prepared by the CPU."""
     (workload,) = workloads
-    if not place.folders:
-        return [with_values(place.spec(workload), {"cpus": count}) for count in cpu_counts(place)]
-    counts = cpu_counts(place) if place.can_limit_cpus else [None]
+    if not context.folders:
+        return [with_values(context.spec(workload), {"cpus": count}) for count in cpu_counts(context)]
+    counts = cpu_counts(context) if context.can_limit_cpus else [None]
     return [
-        with_values(place.spec(workload), {FOLDERS: folder, "cpus": count})
-        for folder in place.folders
+        with_values(context.spec(workload), {FOLDERS: folder, "cpus": count})
+        for folder in context.folders
         for count in counts
     ]
 
 
-def convergence(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
+def convergence(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:
     """Return specs for a few whole epochs with smaller and larger batches."""
     (workload,) = workloads
-    usual = {"epochs": CONVERGENCE_EPOCHS} if "epochs" not in place.choice else {}
+    usual = {"epochs": CONVERGENCE_EPOCHS} if "epochs" not in context.choice else {}
     sizes_wanted = [max(1, round(workload.batch_size * factor)) for factor in CONVERGENCE_BATCHES]
-    return [place.spec(workload, "standard", batch_size=size, **usual) for size in sizes_wanted]
+    return [context.spec(workload, "standard", batch_size=size, **usual) for size in sizes_wanted]
 
 
-def costs(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
+def costs(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:
     """Return specs for each workload on each device, with the default engine of the device."""
     specs = []
     for workload in workloads:
         seen: set[str] = set()
-        for choice in sorted(place.choices(workload), key=lambda each: each.engine != DEFAULT_ENGINE):
+        for choice in sorted(context.choices(workload), key=lambda each: each.engine != DEFAULT_ENGINE):
             if choice.device not in seen:
                 seen.add(choice.device)
                 jit = compiles_always(choice.engine)
-                specs.append(place.spec(workload, engine=choice.engine, device=choice.device, jit=jit))
+                specs.append(context.spec(workload, engine=choice.engine, device=choice.device, jit=jit))
     return specs
 
 
-def power_limits(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
+def power_limits(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:
     """Return specs with fractions of a device's full power limit that the device accepts, highest first.
 
     If no device has a known limit, the only spec has a limit that is rejected, so that the plan states the reason.
     """
     (workload,) = workloads
-    wanted = place.choice.get("device", "auto")
-    usable = [choice for choice in place.choices(workload) if wanted in (choice.device, "auto")]
+    wanted = context.choice.get("device", "auto")
+    usable = [choice for choice in context.choices(workload) if wanted in (choice.device, "auto")]
     for choice in sorted(usable, key=lambda each: each.gpu is None):
-        device = device_limit(place.machine, gpu_index(choice.device))
+        device = device_limit(context.machine, gpu_index(choice.device))
         if device is not None and device.full_w:
             jit = compiles_always(choice.engine)
-            spec = place.spec(workload, engine=choice.engine, device=choice.device, jit=jit)
+            spec = context.spec(workload, engine=choice.engine, device=choice.device, jit=jit)
             # Rounded limits, highest first, without those that are too low
             step_w = POWER_STEP_W if device.full_w >= COARSE_FROM_W else 1
             rounded_w = {step_w * round(share * device.full_w / step_w) for share in POWER_SHARES} | {
@@ -275,7 +275,7 @@ def power_limits(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
                 (limit_w for limit_w in rounded_w if device.least_w <= limit_w <= device.full_w), reverse=True
             )
             return [with_values(spec, {POWER_LIMIT: limit_w}) for limit_w in limits_w]
-    return [with_values(place.spec(workload), {POWER_LIMIT: 1})]
+    return [with_values(context.spec(workload), {POWER_LIMIT: 1})]
 
 
 PRESETS: dict[str, StudyPreset] = {

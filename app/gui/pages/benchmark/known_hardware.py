@@ -3,8 +3,9 @@
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 
-from app.core.analysis.compare import Bar, bars, chart_note, find_baseline, shortlist
+from app.core.analysis.bars import Bar, bars, find_baseline, shortlist
 from app.core.analysis.own_runs import runs_like
+from app.core.analysis.position import chart_note
 from app.core.messages import sentence
 from app.core.plans.suite.definition import NEWEST, SUITES, suite_name
 from app.core.records import RunSummary

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QWidget
 
-from app.core.analysis.compare import Bar
+from app.core.analysis.bars import Bar
 from app.core.messages import sentence
 from app.gui.pages.compare.table import bar_year
 from app.gui.style.tokens import GAP_PX

@@ -9,21 +9,11 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QContextMenuEvent, QFont, QShowEvent
 from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.analysis.comparability import run_refusal
-from app.core.analysis.compare import (
-    Bar,
-    bars,
-    by_work,
-    chart_note,
-    find_baseline,
-    left_out,
-    left_out_imports,
-    one_each,
-    ranks_float32,
-    shared_remarks,
-)
+from app.core.analysis.bars import Bar, bars, by_work, find_baseline, one_each, shared_remarks
+from app.core.analysis.comparability import left_out, left_out_imports, run_refusal
 from app.core.analysis.own_runs import best_and_latest, best_first, own_name
-from app.core.analysis.position import friend_answer, position
+from app.core.analysis.position import chart_note, friend_answer, position
+from app.core.analysis.published import ranks_float32
 from app.core.engines.choices import device_choices
 from app.core.external_results import ImportedResult
 from app.core.messages import sentence

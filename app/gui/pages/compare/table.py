@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QTableView
 
+from app.core.analysis.bars import Bar
 from app.core.analysis.comparability import engine_name
-from app.core.analysis.compare import Bar
 from app.core.analysis.published import disagreement
 from app.core.formats import format_ratio
 from app.core.messages import sentence
@@ -40,7 +40,7 @@ ROW_PX = 34
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A result as a row: the texts of its cells, and their sort keys."""
 
     texts: tuple[str, ...]
@@ -55,7 +55,7 @@ class CompareModel(TableModel):
 
     def __init__(self) -> None:
         super().__init__()
-        self.rows: list[Row] = []
+        self.rows: list[TableRow] = []
         self._sorted_by = (1, Qt.SortOrder.AscendingOrder)
 
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
@@ -127,7 +127,7 @@ def bar_year(bar: Bar) -> int | None:
     return int(year) if year.isascii() and year.isdigit() else None
 
 
-def _row(bar: Bar, baseline: Bar | None) -> Row:
+def _row(bar: Bar, baseline: Bar | None) -> TableRow:
     year, run = bar_year(bar), _run_of(bar)
     ratio = bar.times_as_fast(baseline)
     same = baseline is not None and bar_key(bar) == bar_key(baseline)
@@ -146,7 +146,7 @@ def _row(bar: Bar, baseline: Bar | None) -> Row:
     keys: list[float | str] = [text.casefold() for text in texts]
     # Unknown values get the lowest key, so that they are last when the best are first.
     keys[1], keys[2], keys[4], keys[6] = -bar.speed, ratio or 0.0, year or 0, batch or 0
-    return Row(texts, tuple(keys), bar.kind == "you")
+    return TableRow(texts, tuple(keys), bar.kind == "you")
 
 
 def _software(bar: Bar) -> str:

@@ -97,7 +97,7 @@ def test_nothing_is_searched_before_the_first_read(tmp_path: Path, driver: FakeD
 
 
 def test_an_nvml_that_hangs_after_its_start_is_left_alone(driver: FakeDriver, tmp_path: Path) -> None:
-    limits = nvidia.Limits(list_s=0.2, list_share_s=0.2)
+    limits = nvidia.NvmlLimits(list_s=0.2, list_share_s=0.2)
     driver.hanging, driver.hanging_at = threading.Event(), "Name"
     assert nvidia.NvidiaGpus(tmp_path, limits=limits).gpus() == ()
     assert nvidia.HUNG.is_set()

@@ -252,7 +252,7 @@ def test_an_energy_meter_never_goes_back_or_leaps(looks: list[tuple[float | None
 def test_a_hanging_nvml_is_waited_for_once(
     driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    reader = nvidia.NvidiaGpus(tmp_path, limits=nvidia.Limits(start_s=0.2))
+    reader = nvidia.NvidiaGpus(tmp_path, limits=nvidia.NvmlLimits(start_s=0.2))
     driver.hanging = threading.Event()
     asked = threading.Event()
     monkeypatch.setattr(nvidia, "open_gputil", asked.set)

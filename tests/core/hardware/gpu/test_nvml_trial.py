@@ -95,8 +95,8 @@ def test_the_app_goes_on_without_it_and_says_so_once(
     for module in (nvidia, doctor_nvml):
         monkeypatch.setattr(module, "nvml_library", lambda: "a library")
         monkeypatch.setattr(module, "trial_arguments", lambda _: (sys.executable, "-I", "-S", "-c", code))
-    limits = nvidia.Limits(start_s=0.2 if state == "no_answer" else LONG_S)
-    monkeypatch.setattr(doctor_nvml, "Limits", lambda: limits)
+    limits = nvidia.NvmlLimits(start_s=0.2 if state == "no_answer" else LONG_S)
+    monkeypatch.setattr(doctor_nvml, "NvmlLimits", lambda: limits)
     for _ in range(2):
         reader = nvidia.NvidiaGpus(tmp_path, limits=limits)
         assert (reader.gpus(), reader.telemetry()) == ((), ())

@@ -21,7 +21,7 @@ from app.core.plans.study.planning import plan_axes, plan_preset
 from app.core.plans.study.points import followed, list_studies, load_study
 from app.core.plans.study.tables import study_table
 from app.core.records import Plan, RunSummary, Study
-from app.core.runs.runner import Runner, checked_workload
+from app.core.runs.runner import Runner, check_spec
 from app.core.storage.database import Database
 from app.core.storage.queries import trash_runs
 from tests.core.plans.study.storing_studies import Outcome, Store, store_point
@@ -326,13 +326,13 @@ CARDS = {"8.9": True, "12.0": True, "8.0": True, "7.5": False, None: False, "new
 def test_a_processor_has_none(engine: str, tf32: bool) -> None:
     workload = CATALOGUE["mnist_mlp"]
     with pytest.raises(UsageError, match=said("engine.tf32_needs_gpu").pattern):
-        checked_workload(workload.default_spec(engine=engine, device="cpu", tf32=tf32))
-    checked_workload(workload.default_spec(engine=engine, device="gpu:0", tf32=tf32))
-    checked_workload(workload.default_spec(engine=engine, device="cpu"))
+        check_spec(workload.default_spec(engine=engine, device="cpu", tf32=tf32))
+    check_spec(workload.default_spec(engine=engine, device="gpu:0", tf32=tf32))
+    check_spec(workload.default_spec(engine=engine, device="cpu"))
 
 
 class WithoutGpu(Engine):
-    name = title = backend = "without"
+    info = ENGINES["tensorflow"]
 
     def start(self, spec: object) -> Started:
         return Started(version="1", device="cpu")

@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from app.core.analysis.compare import Bar
+from app.core.analysis.bars import Bar
 from app.core.messages import sentence
 from app.core.result_file.canonical import sealed
 from app.core.storage.imported_results import add_results

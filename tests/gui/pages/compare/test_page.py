@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox
 from pytestqt.qtbot import QtBot
 
-from app.core.analysis.compare import Bar, bars
+from app.core.analysis.bars import Bar, bars
 from app.core.clock import local_time
 from app.core.messages import sentence
 from app.core.metrics import headline_kind

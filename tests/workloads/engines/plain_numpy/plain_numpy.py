@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from workloads.engines.engine import Engine, Started
+from workloads.engines.info import EngineInfo
 from workloads.protocol.spec import RunSpec
 
 if TYPE_CHECKING:
@@ -13,12 +14,21 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 
-class PlainNumpy(Engine):
-    """Trains with the network's declaration and optimizer; forward and backward passes are its own."""
+class PlainNumpyInfo(EngineInfo):
+    """What the app knows of it."""
 
     name = "plain_numpy"
     title = "Plain NumPy"
     backend = "numpy"
+
+
+INFO = PlainNumpyInfo()
+
+
+class PlainNumpy(Engine):
+    """Trains with the network's declaration and optimizer; forward and backward passes are its own."""
+
+    info = INFO
 
     def start(self, spec: RunSpec) -> Started:
         import numpy as np
