@@ -69,12 +69,7 @@ def pack(reader: Reader, jpegs: Sequence[Path], folder: Path, batch_size: int, r
 
 
 class Network:
-    """The network used for training and prediction, compiled and warmed up.
-
-    Args:
-        engine: The started engine.
-        spec: Spec whose parameter "network" is "small" or "googlenet".
-    """
+    """The network used for training and prediction, compiled and warmed up."""
 
     def __init__(self, engine: Engine, spec: RunSpec) -> None:
         import numpy as np

@@ -109,13 +109,7 @@ def is_too_old(capability: str | None) -> bool:
 def gather_facts(
     root: Path = Path("/"), environment: Mapping[str, str] = os.environ, limit_s: float = LOOKS_LIMIT_S
 ) -> Facts:
-    """Collect all facts once.
-
-    Args:
-        root: Folder that contains Linux's proc, sys, dev and usr.
-        environment: Environment variables as passed to engines.
-        limit_s: Time limit for the driver's response in seconds.
-    """
+    """Collect all facts once, for engines with this environment. The driver has `limit_s` to respond."""
     from importlib.metadata import distributions  # takes half of this function's time
 
     end_s = time.monotonic() + limit_s

@@ -22,12 +22,7 @@ _OF_THE_TABLE = frozenset({"commands", "fix", "link", "meaning", "title"})
 
 
 def report_text(diagnosis: Diagnosis, log: LogDiagnosis | None = None) -> str:
-    """Return a diagnosis as text: versions, checks, devices, findings and the most useful lines.
-
-    Args:
-        diagnosis: The diagnosis.
-        log: Diagnosis of the user's own log; None if there is none.
-    """
+    """Return a diagnosis as text: versions, checks, devices, findings and the most useful lines."""
     parts = ["", diagnosis.overall, "", sentence("doctor.report_checks")]
     parts += [f"- {check.title}: {check.state}. {check.text}" for check in diagnosis.checks]
     parts += ["", sentence("doctor.report_devices")]

@@ -108,14 +108,7 @@ def run_trial(
     cancel: threading.Event | None = None,
     engine: str = DEFAULT_ENGINE,
 ) -> Trial:
-    """Run one test process to completion. Raises AppError if it can't be started.
-
-    Args:
-        target: "list", "cpu" or "gpu:0".
-        paths: Folders where the engine may store files.
-        cancel: Event that ends the process.
-        engine: The engine to test.
-    """
+    """Run one test process to completion, for "list" or a device. Raises AppError if it can't be started."""
     command = trial_command(("list",) if target == "list" else ("device", target), paths, engine=engine)
     limit_s = LIST_LIMIT_S if target == "list" else DEVICE_LIMIT_S
     return run_command(target, command, limit_s, cancel or threading.Event())

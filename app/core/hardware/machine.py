@@ -207,14 +207,7 @@ def wsl_version(kernel_release: str) -> Literal[1, 2] | None:
 def judge_linux(
     cpuinfo: str, firmware: str, kernel_release: str, board: str = ""
 ) -> tuple[bool | None, str | None]:
-    """Detect whether a Linux system is running in a virtual machine and, if so, which kind; None if unknown.
-
-    Args:
-        cpuinfo: Text of /proc/cpuinfo.
-        firmware: Vendor and product from /sys/class/dmi/id, and /sys/hypervisor/type.
-        kernel_release: Full release string of the kernel.
-        board: Text of /proc/device-tree/model.
-    """
+    """Detect whether a Linux system is running in a virtual machine and, if so, which kind; None if unknown."""
     flags = cpuinfo_fields(cpuinfo).get("flags")
     flagged = None if flags is None else "hypervisor" in flags.split()
     if (wsl := wsl_version(kernel_release)) is not None:  # WSL 2 is a virtual machine, WSL 1 isn't

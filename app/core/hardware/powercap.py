@@ -37,11 +37,7 @@ def package_folders(root: Path) -> tuple[tuple[str, Path], ...]:
 
 
 class CpuLimits:
-    """Reads the long-term power limits of all packages.
-
-    Args:
-        root: Folder that contains Linux's sys.
-    """
+    """Reads the long-term power limits of all packages."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._files = tuple(LimitFile(name, _long_term(folder)) for name, folder in package_folders(root))

@@ -126,11 +126,9 @@ class LogDiagnosis:
 
 
 def diagnose_log(log: str, engine: str | None = None) -> LogDiagnosis:
-    """Diagnose a log. Only its first 2 million characters are read, and at most 2,000 per line.
+    """Diagnose a log written by an engine, which the lines name if it is None.
 
-    Args:
-        log: The text.
-        engine: The engine that wrote the log; None to infer it from the lines.
+    Only the first 2 million characters are read, and at most 2,000 per line.
     """
     cut = len(log) > MAX_CHARS
     lines = _ESCAPES.sub("", log[:MAX_CHARS]).splitlines()

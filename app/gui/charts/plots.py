@@ -184,13 +184,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
 
 
 class DoublePlot(Plot):
-    """A plot with a second vertical axis on the right, for another unit.
-
-    Args:
-        bottom: Bottom axis; None for plain numbers.
-        unit: Unit of the left axis; "" for none.
-        later: See Plot.
-    """
+    """A plot with a second vertical axis on the right, for another unit."""
 
     def __init__(
         self,

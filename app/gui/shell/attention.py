@@ -21,12 +21,7 @@ EVERY_S = 1.0
 
 
 class Attention(QObject):
-    """Follows the runs of a bridge on behalf of a window.
-
-    Args:
-        every_s: Interval, in seconds, for updating the title and the taskbar.
-        worth_telling_s: Minimum duration, in seconds, of a run whose end triggers a notification.
-    """
+    """Follows the runs of a bridge on behalf of a window."""
 
     def __init__(
         self,

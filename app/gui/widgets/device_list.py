@@ -144,11 +144,7 @@ class EngineList(ChoiceBox):
         self.select(next((name for name in able if name != engine), engine))
 
     def offer(self, installed: Sequence[str], able: Sequence[str]) -> None:
-        """Enable the available engines without emitting signals. Keep the selected one or select the default.
-
-        Args:
-            able: Engines that can run the workload.
-        """
+        """Enable the available engines without emitting signals. Keep the selected one or select the default."""
         model = self.model()
         assert isinstance(model, QStandardItemModel)
         for number in range(self.count()):

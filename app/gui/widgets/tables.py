@@ -70,11 +70,7 @@ class TableModel(QAbstractTableModel):
 
 
 def set_up_items(table: QTableWidget, name: str, headings: Sequence[str] = ()) -> None:
-    """Apply the common style of all tables to a small read-only table.
-
-    Args:
-        table: A table with as many columns as headings, if there are headings.
-    """
+    """Apply the common style of all tables to a small read-only table."""
     table.setAccessibleName(name)
     table.setHorizontalHeaderLabels([sentence(code) for code in headings])
     table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
@@ -103,11 +99,7 @@ def fit_columns(table: QTableWidget, row_px: int) -> None:
 
 
 def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -> None:
-    """Set a view's model, and apply the common style of all tables.
-
-    Args:
-        row_px: Height of all rows in pixels, fixed so that Qt doesn't query each of a hundred thousand rows.
-    """
+    """Set a view's model, and apply the common style of all tables."""
     table.setModel(model)
     table.setAccessibleName(name)
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -116,7 +108,7 @@ def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -
     table.setTabKeyNavigation(False)  # Tab moves to the next widget, arrow keys within the table
     rows, header = table.verticalHeader(), table.horizontalHeader()
     rows.hide()
-    rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+    rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)  # Qt needn't query each of a hundred thousand rows
     rows.setDefaultSectionSize(row_px)
     header.setHighlightSections(False)
     # Use a selection model in which nothing is ever selected. Otherwise, painting the header would query the

@@ -46,11 +46,7 @@ HUNG = threading.Event()
 
 
 class AppleGpus:
-    """The GPUs of a Mac, for repeated reads from one thread. `places` are indices in ioreg's order.
-
-    Args:
-        clock: Function that returns monotonic time in seconds.
-    """
+    """The GPUs of a Mac, for repeated reads from one thread. `places` are indices in ioreg's order."""
 
     counts_shared = False
 

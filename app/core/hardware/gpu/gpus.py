@@ -50,9 +50,6 @@ def list_gpus(root: Path = Path("/")) -> tuple[Gpu, ...]:
     them are asleep. If all are asleep, the values that NVML reported earlier in this process are returned, or else
     only name and driver. Other GPUs are never woken; for a GPU that hasn't been seen awake, link, power limit and
     displays are missing.
-
-    Args:
-        root: Folder that contains Linux's proc, sys and usr.
     """
     system, nvidia = _sources(root)
     try:
@@ -64,12 +61,7 @@ def list_gpus(root: Path = Path("/")) -> tuple[Gpu, ...]:
 
 
 class GpuReader:
-    """Reads all GPUs repeatedly from one thread. Drivers are loaded on the first read.
-
-    Args:
-        root: Folder that contains Linux's proc and sys.
-        clock: Function that returns monotonic time in seconds, for Linux's counters.
-    """
+    """Reads all GPUs repeatedly from one thread. Drivers are loaded on the first read."""
 
     def __init__(self, root: Path = Path("/"), clock: Callable[[], float] = time.monotonic) -> None:
         self._root = root

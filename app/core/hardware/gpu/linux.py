@@ -227,12 +227,7 @@ def _known_awake(card: Card, gpu: Gpu) -> Gpu:
 
 
 def power_limit_w(card: Card, *names: str) -> float | None:
-    """Return the first plausible power limit of a card, in watts; None if there is none.
-
-    Args:
-        card: The card.
-        names: Names of its files without "power1_", in order of preference.
-    """
+    """Return the first plausible power limit in a card's files "power1_NAME", in watts; None if there is none."""
     paths = (path for name in names for path in sorted(card.folder.glob(f"hwmon/hwmon*/power1_{name}")))
     limits_w = (within(scaled(read_number(path), 1e6), 1, 10_000) for path in paths)
     return next((limit_w for limit_w in limits_w if limit_w is not None), None)

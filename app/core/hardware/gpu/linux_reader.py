@@ -58,12 +58,7 @@ class _Files:
 
 
 class LinuxGpus:
-    """All GPUs in sysfs, including NVIDIA's. `places` are indices into `cards`.
-
-    Args:
-        root: Folder that contains Linux's proc and sys.
-        clock: Function that returns monotonic time in seconds.
-    """
+    """All GPUs in sysfs, including NVIDIA's. `places` are indices into `cards`."""
 
     counts_shared = False
 
@@ -136,12 +131,7 @@ class CardReader:
 
 
 class OwnClients:
-    """Measures how much the run's own processes use each GPU between reads. For use from one thread.
-
-    Args:
-        proc: Linux's proc folder.
-        clock: Function that returns monotonic time in seconds.
-    """
+    """Measures how much the run's own processes use each GPU between reads. For use from one thread."""
 
     def __init__(self, proc: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._proc = proc
@@ -159,11 +149,7 @@ class OwnClients:
             self._files = {path: name for pid in pids for path, name in _opened_gpus(self._proc / str(pid))}
 
     def utilization_pct(self, names: Collection[str]) -> float | None:
-        """Return the utilisation of a GPU by these processes since the previous read, in percent; None if unknown.
-
-        Args:
-            names: Device names of the GPU, such as "renderD128".
-        """
+        """Return the utilisation in percent, since the previous read, of a GPU with names such as "renderD128"."""
         now_s = self._clock()
         texts = [read_text(path) for path, name in self._files.items() if name in names]
         clients = dict(pair for text in texts if (pair := client_from(text)) is not None)

@@ -137,12 +137,7 @@ class NvidiaGpus:
 
 
 class NvmlSource:
-    """An initialised pynvml with a handle for each GPU; the handle is None if the driver refuses it.
-
-    Args:
-        nvml: The pynvml module.
-        meters: Energy meters by GPU index, kept while the driver is closed and reopened.
-    """
+    """An initialised pynvml with a handle for each GPU; the handle is None if the driver refuses it."""
 
     def __init__(self, nvml: ModuleType, meters: dict[int, EnergyMeter]) -> None:
         self._nvml = nvml

@@ -69,12 +69,7 @@ class WindowsGpus:
     def telemetry(
         self, places: Sequence[int], own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the cards at these positions; each result has index 0. The first read doesn't include utilisation.
-
-        Args:
-            places: The cards' indices in the registry's order.
-            own_pids: The run's own processes; None if unknown.
-        """
+        """Read the cards at these positions, with index 0. The first read doesn't include utilisation."""
         is_first = not self._opened
         if places and is_first:
             self._opened = True

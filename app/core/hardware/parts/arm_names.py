@@ -110,10 +110,6 @@ def arm_name(cpuinfo: str, firmware: str = "") -> str | None:
     """Return an ARM processor's name, or else the names of its kinds of cores; None if there are no numbers.
 
     Unknown numbers are part of the name, so that different processors have different names.
-
-    Args:
-        cpuinfo: Text of /proc/cpuinfo.
-        firmware: Vendor and product of the computer.
     """
     numbers = re.findall(
         r"^CPU implementer[ \t]*:[ \t]*0x([0-9a-f]{1,4})$(?:\n.+){0,3}?\nCPU part[ \t]*:[ \t]*0x([0-9a-f]{1,4})$",

@@ -19,11 +19,7 @@ class Zone:
 
 
 class PackageEnergy:
-    """Accumulates the increases of all packages' counters, for use from one thread.
-
-    Args:
-        root: Folder that contains Linux's sys.
-    """
+    """Accumulates the increases of all packages' counters, for use from one thread."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._zones = find_zones(root)

@@ -135,11 +135,7 @@ class TelemetryReader:
 
 
 class DiskCounters:
-    """Counts bytes read and written by disks, excluding Linux's layers on top (RAID, volumes, encryption).
-
-    Args:
-        root: Folder that contains Linux's sys.
-    """
+    """Counts bytes read and written by disks, excluding Linux's layers on top (RAID, volumes, encryption)."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._blocks = root / "sys/block"
@@ -308,14 +304,7 @@ def cpu_shares_pct(
 def are_believable(
     before_s: Mapping[str, float], after_s: Mapping[str, float], own_s: float | None, process_s: float
 ) -> bool:
-    """Return whether CPU times are plausible: the CPUs can't have been busy for less time than our own processes.
-
-    Args:
-        before_s: CPU times from psutil as of the previous read.
-        after_s: CPU times from psutil now.
-        own_s: CPU time of the run's own processes between these reads; None if unknown.
-        process_s: CPU time of this process since it started.
-    """
+    """Return whether CPU times are plausible: the CPUs can't be busy for less time than our processes."""
     _, busy_s, _ = _spent_s(before_s, after_s)
     since_boot_s = _spent_s(dict.fromkeys(after_s, 0.0), after_s)[1]
     return not any(

@@ -32,11 +32,7 @@ class Pressure:
 
 
 class PressureReader:
-    """Reads the pressure repeatedly from one thread. Each result covers the time since the previous read.
-
-    Args:
-        root: Folder that contains Linux's proc and sys.
-    """
+    """Reads the pressure repeatedly from one thread. Each result covers the time since the previous read."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._cpu, self._memory = (root / "proc/pressure" / name for name in ("cpu", "memory"))
@@ -49,11 +45,7 @@ class PressureReader:
         self._periods = {path: periods(read_text(path)) for path in self._quotas}
 
     def read(self, elapsed_s: float) -> Pressure:
-        """Return the percentages since the previous read.
-
-        Args:
-            elapsed_s: Time since the previous read in seconds.
-        """
+        """Return the percentages since the previous read."""
         waited_before_us, periods_before = self._waited_us, self._periods
         self.prime()
         cpu_pct, memory_pct = (

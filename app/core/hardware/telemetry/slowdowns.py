@@ -38,11 +38,7 @@ def clocks_of_this_system() -> tuple[Clock, Clock | None]:
 
 
 def windows_clocks(kernel32: Any) -> tuple[Clock, Clock] | None:
-    """Return Windows' clocks; None if the library doesn't provide them.
-
-    Args:
-        kernel32: Library with QueryUnbiasedInterruptTime and GetTickCount64, or None.
-    """
+    """Return Windows' clocks; None if the library doesn't provide them."""
     try:
         query, ticks = kernel32.QueryUnbiasedInterruptTime, kernel32.GetTickCount64
         ticks.restype = ctypes.c_ulonglong
@@ -60,11 +56,7 @@ def windows_clocks(kernel32: Any) -> tuple[Clock, Clock] | None:
 
 
 def macos_clocks(clocks: ModuleType) -> tuple[Clock, Clock] | None:
-    """Return macOS's clocks; None on other systems.
-
-    Args:
-        clocks: The `time` module.
-    """
+    """Return macOS's clocks; None on other systems."""
     awake, always = (getattr(clocks, name, None) for name in ("CLOCK_UPTIME_RAW", "CLOCK_MONOTONIC_RAW"))
     if awake is None or always is None:
         return None
@@ -128,12 +120,7 @@ class Clocks:
 
 
 class ConditionsReader:
-    """Reads the conditions repeatedly from one thread, with changes since the previous read.
-
-    Args:
-        root: Folder that contains Linux's proc and sys.
-        clocks: Function that reads all clocks at once; None for the default.
-    """
+    """Reads the conditions repeatedly from one thread, with changes since the previous read."""
 
     def __init__(self, root: Path = Path("/"), clocks: Callable[[], Clocks] | None = None) -> None:
         self._root = root
