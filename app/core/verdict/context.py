@@ -46,6 +46,12 @@ class TelemetryWindow:
     def values(self, name: str) -> list[float]:
         return [float(value) for record in self.records if (value := getattr(record, name)) is not None]
 
+    def mean(self, name: str) -> float | None:
+        return statistics.fmean(values) if (values := self.values(name)) else None
+
+    def gpu_mean(self, name: str) -> float | None:
+        return statistics.fmean(values) if (values := self.gpu_values(name)) else None
+
     def gpu_values(self, name: str) -> list[float]:
         """Return the available values of a field for the run's GPU."""
         return [float(value) for gpu in self.gpus() if (value := getattr(gpu, name)) is not None]
@@ -82,8 +88,8 @@ class Evidence:
 
     @property
     def is_alone(self) -> bool:
-        others_pct = self.telemetry.values("other_cpu_pct") if self.telemetry.is_within else []
-        return bool(others_pct) and statistics.fmean(others_pct) < _IDLE_PCT
+        others_pct = self.telemetry.mean("other_cpu_pct") if self.telemetry.is_within else None
+        return others_pct is not None and others_pct < _IDLE_PCT
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +117,8 @@ class Rule:
         said = self.find(evidence)
         if said is None:
             return None
-        usual = self.alone if self.alone and evidence.is_alone else self.advice
-        return reason(self.code, self.level, said, self.instead.get(said.code, usual))
+        advice = self.alone if self.alone and evidence.is_alone else self.advice
+        return reason(self.code, self.level, said, self.instead.get(said.code, advice))
 
 
 def reason(code: str, level: Level, said: Message, advice: str = "") -> events.Reason:
@@ -166,13 +172,9 @@ def used_gpu(run: Run) -> int | None:
 def shared_part_of(evidence: Evidence) -> Shared | None:
     """Return the resource of a run's device that may be shared with other users; None if none is detected."""
     run, window = evidence.run, evidence.telemetry
-    busy_pct = window.gpu_values("utilization_pct") if window.is_within else []
-    return shared_part(
-        run.machine,
-        run.summary.device,
-        device_name=run.summary.device_name,
-        gpu_busy_pct=statistics.fmean(busy_pct) if busy_pct else None,
-    )
+    busy_pct = window.gpu_mean("utilization_pct") if window.is_within else None
+    device, name = run.summary.device, run.summary.device_name
+    return shared_part(run.machine, device, device_name=name, gpu_busy_pct=busy_pct)
 
 
 def timed_span(run: Run) -> tuple[float, float] | None:

@@ -217,25 +217,21 @@ def _generated_data(evidence: Evidence) -> Message | None:
     return message("note.generated_data") if _is_generated(evidence) else None
 
 
-def _virtual_by(evidence: Evidence) -> tuple[str | None, str | None]:
-    return split_virtualization(evidence.run.machine.virtualization)
+def _virtual_machine(evidence: Evidence) -> Message | None:
+    kind, _ = split_virtualization(evidence.run.machine.virtualization)
+    if evidence.run.machine.virtual_machine is not True or kind == _WSL:
+        return None
+    return message("note.virtual_machine_by", kind=kind) if kind else message("note.virtual_machine")
 
 
 def _container(evidence: Evidence) -> Message | None:
-    _, container = _virtual_by(evidence)
+    _, container = split_virtualization(evidence.run.machine.virtualization)
     return message("note.container", container=container) if container else None
 
 
 def _wsl(evidence: Evidence) -> Message | None:
-    kind, _ = _virtual_by(evidence)
+    kind, _ = split_virtualization(evidence.run.machine.virtualization)
     return message("note.wsl") if kind == _WSL else None
-
-
-def _virtual_machine(evidence: Evidence) -> Message | None:
-    kind, _ = _virtual_by(evidence)
-    if evidence.run.machine.virtual_machine is not True or kind == _WSL:
-        return None
-    return message("note.virtual_machine_by", kind=kind) if kind else message("note.virtual_machine")
 
 
 DATA_RULES = (Rule("synthetic_instead", "caution", _synthetic_instead, "advice.synthetic_instead"),)
