@@ -7,14 +7,14 @@ from app.core.doctor.checks import Check
 from app.core.doctor.facts import Facts
 from app.core.doctor.trial import Trial
 from app.core.known_lines.logs import LogFinding
-from app.core.messages import Message, sentence, text
+from app.core.messages import Message, message, sentence, text
 
 State: TypeAlias = Literal["usable", "slow path", "not usable"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceDiagnosis:
-    """The diagnosis of one device.
+    """The diagnosis of one device. Without a state, it hasn't been tested.
 
     Attributes:
         id: Device as in run settings, such as "cpu" or "gpu:0"; None for a GPU that TensorFlow doesn't list.
@@ -28,8 +28,8 @@ class DeviceDiagnosis:
     id: str | None
     name: str
     vendor: str  # cpu, nvidia, amd, intel, apple, other
-    state: State
-    reasons: tuple[Message, ...]
+    state: State = "not usable"
+    reasons: tuple[Message, ...] = (message("doctor.untried"),)
     fix: str = ""
     commands: tuple[str, ...] = ()
     signal_id: str | None = None

@@ -7,14 +7,15 @@ address is kept.
 import os
 import re
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from app.core.doctor.nvml import NO_NVML, NvidiaGpu, Nvml, ask_nvml
+from app.core.hardware.blocking import call_in_thread
 from app.core.hardware.gpu.gpus import list_gpus
 from app.core.hardware.gpu.libraries import find_library
 from app.core.hardware.gpu.linux import pci_vendors
@@ -113,7 +114,7 @@ def gather_facts(
     from importlib.metadata import distributions  # takes half of this function's time
 
     end_s = time.monotonic() + limit_s
-    nvml, gpus = _Look(ask_nvml), _Look(list_gpus)
+    nvml, gpus = call_in_thread(ask_nvml, "doctor-nvml"), call_in_thread(list_gpus, "doctor-gpus")
     packages = installed(distributions())
     visible = environment.get("CUDA_VISIBLE_DEVICES")
     linux = _linux_facts(root, environment) if sys.platform.startswith("linux") else {}
@@ -121,8 +122,8 @@ def gather_facts(
         **linux,
         system=system_name(root),
         python=".".join(map(str, sys.version_info[:3])),
-        nvml=nvml.result(end_s) or Nvml("no_answer"),
-        gpus=gpus.result(end_s) or (),
+        nvml=_result(nvml, end_s, Nvml("no_answer")),
+        gpus=_result(gpus, end_s, ()),
         visible_devices=None if visible is None else _plain_devices(visible),
         packages=packages,
     )
@@ -191,17 +192,9 @@ def installed(distributions: "Iterable[Distribution]") -> tuple[tuple[str, str],
     return tuple(sorted(versions.items()))
 
 
-class _Look(Generic[_Value]):
-    """A function call in its own thread, abandoned if the driver hangs."""
-
-    def __init__(self, call: Callable[[], _Value]) -> None:
-        self._answers: list[_Value] = []
-        self._thread = threading.Thread(
-            target=lambda: self._answers.append(call()), daemon=True, name="doctor-look"
-        )
-        self._thread.start()
-
-    def result(self, end_s: float) -> _Value | None:
-        """Wait for the result until a time on the monotonic clock. Return None if it isn't available by then."""
-        self._thread.join(max(end_s - time.monotonic(), 0))
-        return self._answers[0] if self._answers else None
+def _result(answer: Future[_Value], end_s: float, otherwise: _Value) -> _Value:
+    """Wait for an answer until a time on the monotonic clock. A driver may hang."""
+    try:
+        return answer.result(max(end_s - time.monotonic(), 0))
+    except TimeoutError:
+        return otherwise

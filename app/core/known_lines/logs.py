@@ -10,7 +10,7 @@ import msgspec
 
 from app.core.errors import UsageError
 from app.core.known_lines.signals import Severity, Signal, signals
-from app.core.known_lines.which_engine import Mentions, tracker_of
+from app.core.known_lines.which_engine import TRACKERS, Mentions
 from app.core.messages import Message, message, text
 
 MAX_CHARS = 2 << 20
@@ -153,7 +153,7 @@ def diagnose_log(log: str, engine: str | None = None) -> LogDiagnosis:
             shown = msgspec.structs.replace(shown, severity="caution")
         line = lines[hits.first]
         matches.append(LogFinding(shown, hits.first + 1, line, len(hits.lines), whose, went_on, hits.is_symptom))
-    ordered = sorted(_with_reasons(matches), key=_order)
+    ordered = sorted(_with_reasons(matches), key=lambda finding: (importance(finding), finding.line_number))
     has_cause = any(finding.signal.severity == "fault" and not finding.is_symptom for finding in ordered)
     findings = [
         replace(finding, may_follow=has_cause and finding.is_symptom)
@@ -268,8 +268,8 @@ def _with_reasons(matches: Sequence[LogFinding]) -> Iterator[LogFinding]:
             yield replace(each, signal=msgspec.structs.replace(each.signal, severity="fault"))
 
 
-def _order(finding: LogFinding) -> tuple[int, bool, int, int]:
-    return _ORDER[finding.signal.severity], finding.is_symptom, finding.signal.rank, finding.line_number
+def importance(finding: LogFinding) -> tuple[int, bool, int]:
+    return _ORDER[finding.signal.severity], finding.is_symptom, finding.signal.rank
 
 
 @cache
@@ -284,19 +284,13 @@ def _has_fault(findings: Sequence[LogFinding]) -> bool:
 def _trouble(lines: Sequence[str], explained: set[int], start: int) -> Iterator[tuple[int, str]]:
     """Yield the first few distinct lines, beginning at `start`, that look like errors but match no row."""
     seen: set[str] = set()
-    for index, line in enumerate(lines):
-        if (
-            index < start
-            or index in explained
-            or line in seen
-            or not _TROUBLE.search(line)
-            or _NO_TROUBLE.search(line)
-        ):
-            continue
-        seen.add(line)
-        yield index + 1, line
-        if len(seen) == _UNKNOWN_LINES:
-            return
+    for index, line in enumerate(lines[start:], start):
+        is_new = index not in explained and line not in seen
+        if is_new and _TROUBLE.search(line) and not _NO_TROUBLE.search(line):
+            seen.add(line)
+            yield index + 1, line
+            if len(seen) == _UNKNOWN_LINES:
+                return
 
 
 def _stopping_line(lines: Sequence[str]) -> int | None:
@@ -330,7 +324,7 @@ def _conclusion(
         yield message("doctor.log_stops_why")
     elif strange:
         yield message("doctor.log_unknown", line=strange[0][0])
-        tracker = tracker_of(mentions.nearest(strange[0][0] - 1))
+        tracker = TRACKERS.get(mentions.nearest(strange[0][0] - 1) or "")
         yield message("doctor.log_ask_maker") if tracker is None else message("doctor.log_ask", address=tracker)
     elif findings:
         yield _caution(findings[0], harmless)

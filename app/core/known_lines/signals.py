@@ -2,12 +2,13 @@
 
 import re
 import tomllib
+from dataclasses import asdict
 from functools import cache
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from app.core.known_lines.which_engine import Words, words_for
+from app.core.known_lines.which_engine import WORDS
 from app.core.paths import RESOURCES
 from workloads.engines.registry import DEFAULT_ENGINE, ENGINES
 from workloads.protocol import typed
@@ -109,9 +110,8 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _filled(text: str, engine: str | None) -> str:
-    words = words_for(engine)
-    for name in (*Words.__annotations__,) if words is not None else ():
-        text = text.replace(f"{{{name}}}", getattr(words, name))
+    for name, word in asdict(WORDS[engine]).items() if engine in WORDS else ():
+        text = text.replace(f"{{{name}}}", word)
     return text
 
 
