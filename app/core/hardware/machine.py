@@ -27,7 +27,14 @@ from app.core.hardware.parts.cpu import read_cpu
 from app.core.hardware.parts.disks import Storage, read_storage
 from app.core.hardware.parts.memory_speed import read_memory_speed
 from app.core.hardware.powercap import CpuLimits
-from app.core.hardware.system_files import output_of, read_text, read_word, tidy_name
+from app.core.hardware.system_files import (
+    attempt,
+    output_of,
+    read_text,
+    read_word,
+    tidy_name,
+    version_of,
+)
 from app.core.messages import sentence
 from app.core.plain_text import one_line
 from workloads.protocol.machine import Machine
@@ -102,7 +109,11 @@ def detect_machine(
     gpus = call_in_thread(lambda: list_gpus(root), "gpus")
     storage = None if data_folder is None else call_in_thread(lambda: read_storage(data_folder, root), "storage")
     number = call_in_thread(lambda: read_machine_id(root), "machine id")
-    facts, cpu, limits_of_cpu = _read_system(root), read_cpu(root), CpuLimits(root)
+    if sys.platform == "win32":
+        facts = read_windows()
+    else:
+        facts = read_macos() if sys.platform == "darwin" else read_linux(root)
+    cpu, limits_of_cpu = read_cpu(root), CpuLimits(root)
     behind_data = Storage()
     if storage is not None:
         behind_data = _within(storage, limits.storage_s, Storage(), "hardware.storage_not_responding")
@@ -112,9 +123,9 @@ def detect_machine(
     word = machine.lower()
     return Machine(
         cpu_name=facts.cpu_name,
-        physical_cores=_cores(logical=False),
-        logical_cores=_cores(logical=True),
-        memory_bytes=_memory_bytes(),
+        physical_cores=attempt(lambda: psutil.cpu_count(logical=False)) or None,
+        logical_cores=attempt(lambda: psutil.cpu_count(logical=True)) or None,
+        memory_bytes=attempt(lambda: int(psutil.virtual_memory().total)) or None,
         os_name=facts.os_name,
         architecture={"amd64": "x86_64", "x64": "x86_64", "aarch64": "arm64"}.get(word, word) or "unknown",
         python_version=platform.python_version(),
@@ -166,7 +177,7 @@ def cpu_name_from(cpuinfo: str, board: str | None = None, firmware: str = "") ->
 
 def linux_name(os_release: str, kernel_release: str) -> str:
     """Return a Linux system's name, such as "Linux 6.1.0 (Debian GNU/Linux 12)"."""
-    version = _version(kernel_release)
+    version = version_of(kernel_release)
     words = f"Linux {version}" if version else "Linux"
     pretty = re.search(r"^PRETTY_NAME=(.*)$", os_release, re.MULTILINE)
     # The code name in brackets is redundant.
@@ -235,7 +246,7 @@ def read_linux(root: Path) -> SystemFacts:
         cpu_name=cpu_name_from(cpuinfo, board, firmware),
         virtual_machine=virtual,
         virtualization=" in ".join(part for part in (container, kind) if part) or None,
-        kernel=_version(release),
+        kernel=version_of(release),
     )
 
 
@@ -249,7 +260,7 @@ def read_macos() -> SystemFacts:
         os_name=f"macOS {version}" if version else "macOS",
         cpu_name=tidy_name(fields.get("machdep.cpu.brand_string")),
         virtual_machine=virtual,
-        kernel=_version(platform.release()),
+        kernel=version_of(platform.release()),
     )
 
 
@@ -281,41 +292,12 @@ def _within(asked: Future[_Value], limit_s: float, otherwise: _Value, warning: s
         return otherwise
 
 
-def _read_system(root: Path) -> SystemFacts:
-    if sys.platform == "win32":
-        return read_windows()
-    if sys.platform == "darwin":
-        return read_macos()
-    return read_linux(root)
-
-
-def _version(release: str) -> str | None:
-    """Return only the version numbers in a kernel's release string. The rest is free text from the builder."""
-    version = re.match(r"\d+(\.\d+)*", release)
-    return version[0] if version else None
-
-
 def read_container(root: Path) -> str | None:
     """Return the kind of container in which a Linux system runs; None outside containers."""
     for mark, kind in ((".dockerenv", "docker"), ("run/.containerenv", "podman")):
         if os.path.exists(root / mark):
             return kind
     return container_kind(read_text(root / "proc/1/cgroup"))
-
-
-def _cores(*, logical: bool) -> int | None:
-    try:
-        count: int | None = psutil.cpu_count(logical=logical)
-    except (psutil.Error, OSError, ValueError):
-        return None
-    return count or None
-
-
-def _memory_bytes() -> int | None:
-    try:
-        return int(psutil.virtual_memory().total) or None
-    except (psutil.Error, OSError, ValueError):
-        return None
 
 
 def read_bios_version(root: Path = Path("/")) -> str | None:

@@ -19,7 +19,7 @@ from app.core.hardware.gpu.values import (
     whole,
     within,
 )
-from app.core.hardware.system_files import read_text, read_word
+from app.core.hardware.system_files import read_text, read_word, version_of
 from workloads.protocol.machine import Gpu
 
 _GENERATIONS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6}
@@ -272,8 +272,8 @@ def _driver_text(root: Path, card: Card) -> str | None:
     """Return the driver's name and version; for drivers included in the kernel, "amdgpu (Linux 6.8.0)"."""
     if card.driver is None or card.driver == "nvidia":  # NVIDIA's driver, if it doesn't respond
         return None
-    own = re.match(r"\d+(\.\d+)*", read_word(root / "sys/module" / card.driver / "version"))
-    kernel = re.match(r"\d+(\.\d+)*", read_word(root / "proc/sys/kernel/osrelease"))
-    if own and "." in own[0]:
-        return f"{card.driver} {own[0]}"
-    return f"{card.driver} (Linux {kernel[0]})" if kernel else card.driver
+    own = version_of(read_word(root / "sys/module" / card.driver / "version"))
+    kernel = version_of(read_word(root / "proc/sys/kernel/osrelease"))
+    if own and "." in own:
+        return f"{card.driver} {own}"
+    return f"{card.driver} (Linux {kernel})" if kernel else card.driver

@@ -380,8 +380,16 @@ def _open_nvml(meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | G
         import pynvml
     except ImportError:
         return open_gputil()
+
+    def start() -> NvmlSource:
+        pynvml.nvmlInit()
+        return NvmlSource(pynvml, meters)
+
     try:
-        return _start(pynvml, meters, limit_s)
+        return call_in_thread(start, "nvml").result(limit_s)  # a broken driver may hang
+    except TimeoutError:
+        _give_up("hardware.nvml_not_responding")
+        return None
     except pynvml.NVMLError_LibraryNotFound:
         return open_gputil()
     except pynvml.NVMLError as error:  # the driver is broken, so nvidia-smi would fail as well
@@ -389,20 +397,6 @@ def _open_nvml(meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | G
         return None
     except _BROKEN as error:
         _logger.warning("%s", sentence("hardware.nvml_broken", reason=repr(error)))
-        return None
-
-
-def _start(nvml: ModuleType, meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | None:
-    """Start NVML in a separate thread, because a broken driver may hang; return None after the time limit."""
-
-    def start() -> NvmlSource:
-        nvml.nvmlInit()
-        return NvmlSource(nvml, meters)
-
-    try:
-        return call_in_thread(start, "nvml").result(limit_s)
-    except TimeoutError:
-        _give_up("hardware.nvml_not_responding")
         return None
 
 

@@ -7,12 +7,14 @@ import logging
 import shutil
 import threading
 import warnings
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 import psutil
 
 from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, clean_text, whole, within
+from app.core.hardware.system_files import attempt
 from app.core.messages import sentence
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry
@@ -102,28 +104,12 @@ def _ask(gputil: ModuleType) -> list[Any]:
 
 
 def _children() -> list[Any]:
-    askers = []
-    try:
-        children = psutil.Process().children()
-    except (psutil.Error, OSError):
-        return []
-    for child in children:
-        try:
-            if child.name().lower().startswith("nvidia-smi"):
-                askers.append(child)
-        except (psutil.Error, OSError):
-            continue  # already ended
-    return askers
+    children = attempt(lambda: psutil.Process().children()) or []
+    names = [attempt(child.name) or "" for child in children]
+    return [child for child, name in zip(children, names, strict=True) if name.lower().startswith("nvidia-smi")]
 
 
 def _kill_trees(processes: list[Any]) -> None:
     for process in processes:
-        try:
-            tree = [*process.children(recursive=True), process]
-        except (psutil.Error, OSError):
-            tree = [process]
-        for member in tree:
-            try:
-                member.kill()
-            except (psutil.Error, OSError):
-                continue  # already ended
+        for member in (*(attempt(partial(process.children, recursive=True)) or ()), process):
+            attempt(member.kill)

@@ -11,8 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self
 
 import psutil
 
@@ -20,6 +19,7 @@ from app.core.hardware.apple_energy import AppleEnergy
 from app.core.hardware.blocking import call_in_thread
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.powercap import CpuLimits
+from app.core.hardware.system_files import attempt
 from app.core.hardware.telemetry.energy_counters import PackageEnergy
 from app.core.hardware.telemetry.pressure import PressureReader
 from app.core.hardware.telemetry.processes import OwnProcesses
@@ -30,7 +30,6 @@ from workloads.protocol.telemetry import Telemetry
 
 _logger = logging.getLogger(__name__)
 
-_Value = TypeVar("_Value")
 ROOT = Path("/")
 STOP_LIMIT_S = 3.0
 # Shorter CPU times aren't conclusive, because systems count them in ticks of up to 16 ms and don't update them
@@ -39,9 +38,6 @@ OWN_AT_LEAST_S = 0.2
 # The ratio is low because a child that is detected late adds the CPU time of several seconds at once, which
 # exceeds the busy time of one second.
 BUSY_OF_OWN = 0.1
-
-# Exceptions raised by psutil, whose files and system calls differ between kernels.
-_PSUTIL_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError, LookupError)
 
 
 class TelemetryReader:
@@ -92,13 +88,13 @@ class TelemetryReader:
             before, cores_before = {}, []  # unknown, not 0
         busy_pct, steal_pct = cpu_shares_pct(before, self._cpu_times_s)
         conditions, pressure = self._conditions.read(), self._pressure.read(elapsed_s)
-        memory = _attempt(psutil.virtual_memory)
+        memory = attempt(psutil.virtual_memory)
         return Telemetry(
             cpu_pct=busy_pct,
-            cpu_clock_mhz=_attempt(self._clock.read_mhz),
+            cpu_clock_mhz=attempt(self._clock.read_mhz),
             cpu_temperature_c=self._temperature.read_c(),
             memory_used_bytes=None if memory is None else int(memory.used),
-            swap_used_bytes=_attempt(lambda: int(psutil.swap_memory().used)),
+            swap_used_bytes=attempt(lambda: int(psutil.swap_memory().used)),
             steal_pct=steal_pct,
             other_cpu_pct=other_share_pct(before, self._cpu_times_s, own_s),
             swap_bytes_per_s=conditions.swap_bytes_per_s,
@@ -144,7 +140,7 @@ class DiskCounters:
 
     def read_bytes(self) -> tuple[int | None, int | None]:
         """Return the total bytes read and written by all disks since startup; None if unknown."""
-        counts = _attempt(lambda: psutil.disk_io_counters(perdisk=True, nowrap=False)) or {}
+        counts = attempt(lambda: psutil.disk_io_counters(perdisk=True, nowrap=False)) or {}
         if self._names != counts.keys():  # checking each disk takes longer than reading all counters
             self._names = frozenset(counts)
             self._disks = frozenset(filter(self._is_disk, counts))
@@ -219,9 +215,7 @@ class Monitor:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _run(self, stopping: threading.Event) -> None:
@@ -347,21 +341,14 @@ def _spent_s(before_s: Mapping[str, float], after_s: Mapping[str, float]) -> tup
 
 def _cpu_times_s() -> dict[str, float]:
     # psutil.cpu_percent keeps its state per thread, and its first value in a new thread is a false 0.
-    return _attempt(lambda: dict(psutil.cpu_times()._asdict())) or {}
+    return attempt(lambda: dict(psutil.cpu_times()._asdict())) or {}
 
 
 def _core_times_s() -> list[dict[str, float]]:
-    return _attempt(lambda: [dict(times._asdict()) for times in psutil.cpu_times(percpu=True)]) or []
+    return attempt(lambda: [dict(times._asdict()) for times in psutil.cpu_times(percpu=True)]) or []
 
 
 def _power_w(before_j: float | None, after_j: float | None, elapsed_s: float) -> float | None:
     if before_j is None or after_j is None or elapsed_s <= 0 or after_j <= before_j:
         return None  # a running CPU always uses energy
     return (after_j - before_j) / elapsed_s
-
-
-def _attempt(read: Callable[[], _Value | None]) -> _Value | None:
-    try:
-        return read()
-    except _PSUTIL_FAILURES:
-        return None

@@ -20,7 +20,7 @@ from typing import Any
 import psutil
 
 from app.core.hardware import registry
-from app.core.hardware.system_files import output_of, read_text
+from app.core.hardware.system_files import attempt, output_of, read_count, read_text, read_word
 from app.core.records import PowerState
 
 Clock = Callable[[], float]
@@ -33,7 +33,8 @@ def clocks_of_this_system() -> tuple[Clock, Clock | None]:
     """
     if sys.platform.startswith("linux"):
         return time.monotonic, lambda: time.clock_gettime(time.CLOCK_BOOTTIME)
-    pair = windows_clocks(_kernel32()) if sys.platform == "win32" else macos_clocks(time)
+    kernel32 = getattr(getattr(ctypes, "windll", None), "kernel32", None)
+    pair = windows_clocks(kernel32) if sys.platform == "win32" else macos_clocks(time)
     return pair if pair is not None else (time.monotonic, None)
 
 
@@ -63,16 +64,11 @@ def macos_clocks(clocks: ModuleType) -> tuple[Clock, Clock] | None:
     return lambda: clocks.clock_gettime(awake), lambda: clocks.clock_gettime(always)
 
 
-def _kernel32() -> Any:
-    return getattr(getattr(ctypes, "windll", None), "kernel32", None)
-
-
 PLAN_EVERY_S = 10.0  # rarely changes, and reading it opens files of all CPUs
 # The clocks are read one after another. Shorter differences aren't clock steps.
 CLOCK_STEP_S = 0.5
 _READ_TOGETHER_S = 0.1
 
-_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError)
 # For these drivers, the governor "powersave" allows any clock speed; for others, it sets the lowest.
 _DRIVERS_OF_THEIR_OWN = ("intel_pstate", "amd-pstate-epp")
 _SAVING_PROFILES = ("low-power", "cool", "quiet")
@@ -160,10 +156,7 @@ class ConditionsReader:
             return swapped_bytes_from(read_text(self._root / "proc/vmstat"), os.sysconf("SC_PAGE_SIZE"))
         if sys.platform == "win32":  # psutil's counters don't change on Windows
             return None
-        try:
-            return int(psutil.swap_memory().sout)  # on this system, psutil's "swapped in" includes all file reads
-        except _FAILURES:
-            return None
+        return attempt(lambda: int(psutil.swap_memory().sout))  # here, "swapped in" includes all file reads
 
 
 def read_clocks(clock: Clock | None = None, sleepless: Clock | None = None) -> Clocks:
@@ -217,8 +210,8 @@ def throttle_files(root: Path) -> tuple[Path, ...]:
     """Return the files of Linux's throttle counters (Intel only), one for each core and each package."""
     files: dict[tuple[str, str], Path] = {}
     for cpu in sorted(root.glob("sys/devices/system/cpu/cpu[0-9]*")):
-        package = read_text(cpu / "topology/physical_package_id").strip() or cpu.name
-        core = read_text(cpu / "topology/core_id").strip() or cpu.name
+        package = read_word(cpu / "topology/physical_package_id") or cpu.name
+        core = read_word(cpu / "topology/core_id") or cpu.name
         for key, name in (((package, ""), "package"), ((package, core), "core")):
             path = cpu / f"thermal_throttle/{name}_throttle_count"
             if key not in files and path.is_file():
@@ -228,10 +221,7 @@ def throttle_files(root: Path) -> tuple[Path, ...]:
 
 def throttle_counts(files: tuple[Path, ...]) -> dict[Path, int]:
     """Read the counters; unreadable ones are omitted."""
-    texts = {path: read_text(path).strip() for path in files}
-    return {
-        path: int(text) for path, text in texts.items() if text.isascii() and text.isdigit() and len(text) < 20
-    }
+    return {path: count for path in files if (count := read_count(path)) is not None}
 
 
 def count_increase(before: Mapping[Path, int], after: Mapping[Path, int]) -> int | None:
@@ -244,10 +234,7 @@ def read_on_battery(root: Path = Path("/")) -> bool | None:
     """Return whether the computer is running on battery power; None if there is no battery or this is unknown."""
     if sys.platform.startswith("linux"):
         return battery_from(root)
-    try:
-        battery = psutil.sensors_battery()
-    except _FAILURES:
-        return None
+    battery = attempt(lambda: psutil.sensors_battery())  # noqa: PLW0108 - not every psutil has it
     return None if battery is None or battery.power_plugged is None else not battery.power_plugged
 
 
@@ -258,13 +245,13 @@ def battery_from(root: Path) -> bool | None:
     """
     chargers, states = [], []
     for supply in sorted(root.glob("sys/class/power_supply/*")):
-        kind, scope = (read_text(supply / name).strip() for name in ("type", "scope"))
+        kind, scope = (read_word(supply / name) for name in ("type", "scope"))
         if scope == "Device":
             continue
         if kind in ("Mains", "USB", "Wireless"):
-            chargers.append(read_text(supply / "online").strip())
+            chargers.append(read_word(supply / "online"))
         elif kind == "Battery":
-            states.append(read_text(supply / "status").strip())
+            states.append(read_word(supply / "status"))
     if not states:
         return None
     if any(state not in ("", "0") for state in chargers):
@@ -279,12 +266,7 @@ def battery_from(root: Path) -> bool | None:
 def read_power_state(root: Path = Path("/")) -> PowerState:
     """Return the current power source, battery charge and power plan."""
     on_battery = read_on_battery(root)
-    charge_pct = None
-    try:
-        battery = psutil.sensors_battery()
-        charge_pct = None if battery is None else float(battery.percent)
-    except _FAILURES:
-        pass
+    charge_pct = attempt(lambda: float(psutil.sensors_battery().percent))  # fails without a battery
     is_plausible = on_battery is not None and charge_pct is not None and 0 <= charge_pct <= 100
     return PowerState(on_battery, charge_pct if is_plausible else None, read_power_plan(root, on_battery))
 
@@ -347,5 +329,5 @@ def saves_power(plan: str) -> bool:
 
 def _word(path: Path) -> str:
     """Return a setting that is a single word; "" for anything else."""
-    text = read_text(path).strip()
+    text = read_word(path)
     return text if len(text) <= 40 and text.replace("-", "").replace("_", "").isalnum() else ""
