@@ -71,9 +71,13 @@ class TableModel(QAbstractTableModel):
 
 def set_up_items(table: QTableWidget, name: str, headings: Sequence[str] = ()) -> None:
     """Apply the common style of all tables to a small read-only table."""
-    table.setAccessibleName(name)
+    _set_up(table, name)
     table.setHorizontalHeaderLabels([sentence(code) for code in headings])
     table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+
+
+def _set_up(table: QTableView, name: str) -> None:
+    table.setAccessibleName(name)
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
     table.setTabKeyNavigation(False)  # Tab moves to the next widget, arrow keys within the table
     table.setShowGrid(False)
@@ -101,13 +105,8 @@ def fit_columns(table: QTableWidget, row_px: int) -> None:
 def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -> None:
     """Set a view's model, and apply the common style of all tables."""
     table.setModel(model)
-    table.setAccessibleName(name)
-    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    table.setShowGrid(False)
-    table.setWordWrap(False)
-    table.setTabKeyNavigation(False)  # Tab moves to the next widget, arrow keys within the table
+    _set_up(table, name)
     rows, header = table.verticalHeader(), table.horizontalHeader()
-    rows.hide()
     rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)  # Qt needn't query each of a hundred thousand rows
     rows.setDefaultSectionSize(row_px)
     header.setHighlightSections(False)
