@@ -63,7 +63,6 @@ class TelemetryChart(DoublePlot):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, TimeAxis(), unit="%", later="chart.telemetry_later")
         self.lines: dict[str, Line] = {}
-        self._shown: tuple[object, ...] = ()
         self.entries: list[tuple[str, str, bool]] = []
         self.has_right = False
         self.set_range("y", 0.0, 100.0)
@@ -90,10 +89,8 @@ class TelemetryChart(DoublePlot):
         """
         latest_s = max((curve.x[-1] for curve in curves.values() if curve.x), default=0.0)
         self.set_range("x", begin_s, max(end_s if end_s is not None else latest_s, begin_s + 1.0))
-        shown = (curves, sum(len(curve.x) for curve in curves.values()), latest_s, live)
-        if shown == self._shown:
+        if self.is_shown(curves, sum(len(curve.x) for curve in curves.values()), latest_s, live):
             return
-        self._shown = shown
         drawn = {name: (quantity, curve) for name, curve in curves.items() if (quantity := _quantity(name, curve))}
         for name in self.lines.keys() - drawn.keys():
             self.lines[name].show(Curve())
