@@ -217,11 +217,7 @@ class _Rate:
 
 
 def _typical(
-    reporter: Reporter,
-    call: Callable[[], object],
-    index: int,
-    steps: int,
-    agreed: Callable[[bool], bool] = bool,
+    reporter: Reporter, call: Callable[[], object], index: int, steps: int, agreed: Callable[[bool], bool] = bool
 ) -> _Typical:
     call()
     durations_s = repeat(

@@ -22,14 +22,7 @@ from workloads.system.storage_files import (
     remove_leftovers,
     write_pictures,
 )
-from workloads.system.storage_pipeline import (
-    HEIGHT_PX,
-    WIDTH_PX,
-    Network,
-    from_jpegs,
-    make_pictures,
-    pack,
-)
+from workloads.system.storage_pipeline import HEIGHT_PX, WIDTH_PX, Network, from_jpegs, make_pictures, pack
 from workloads.workload import Workload
 
 CASE_BUDGET_S = 4.0
@@ -64,22 +57,9 @@ class Storage(Workload):
     can_sustain = False
     reports_headline = True
     parameters = (
-        Parameter(
-            "folders",
-            "folders",
-            "",
-            message("parameter_help.folders"),
-            in_variant=False,
-            required=True,
-        ),
+        Parameter("folders", "folders", "", message("parameter_help.folders"), in_variant=False, required=True),
         Parameter("images", "int", IMAGES, message("parameter_help.images"), minimum=100, maximum=50_000),
-        Parameter(
-            "network",
-            "choice",
-            "small",
-            message("parameter_help.network"),
-            choices=("small", "googlenet"),
-        ),
+        Parameter("network", "choice", "small", message("parameter_help.network"), choices=("small", "googlenet")),
     )
 
     def check(self, spec: RunSpec) -> None:

@@ -46,9 +46,7 @@ class Evidence:
 def evidence_of(facts: Facts, trials: Sequence[Trial], engine: str = DEFAULT_ENGINE) -> Evidence:
     """Combine facts and an engine's trials. Errors of failed imports and steps are added to the logs."""
     return Evidence(
-        facts,
-        {trial.target: trial for trial in trials},
-        {trial.target: _log(trial, engine) for trial in trials},
+        facts, {trial.target: trial for trial in trials}, {trial.target: _log(trial, engine) for trial in trials}
     )
 
 

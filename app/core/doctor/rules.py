@@ -161,11 +161,7 @@ def _row_message(row: Signal) -> Message:
 
 
 def with_row(
-    plain: DeviceDiagnosis,
-    facts: Facts,
-    row: Signal,
-    reasons: tuple[Message, ...],
-    card: NvidiaGpu | None = None,
+    plain: DeviceDiagnosis, facts: Facts, row: Signal, reasons: tuple[Message, ...], card: NvidiaGpu | None = None
 ) -> DeviceDiagnosis:
     """Return a diagnosis with a row's fix, commands and link."""
     return replace(

@@ -103,10 +103,7 @@ class Trial:
 
 
 def run_trial(
-    target: str,
-    paths: Paths,
-    cancel: threading.Event | None = None,
-    engine: str = DEFAULT_ENGINE,
+    target: str, paths: Paths, cancel: threading.Event | None = None, engine: str = DEFAULT_ENGINE
 ) -> Trial:
     """Run one test process to completion, for "list" or a device. Raises AppError if it can't be started."""
     command = trial_command(("list",) if target == "list" else ("device", target), paths, engine=engine)

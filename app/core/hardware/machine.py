@@ -27,14 +27,7 @@ from app.core.hardware.parts.cpu import read_cpu
 from app.core.hardware.parts.disks import Storage, read_storage
 from app.core.hardware.parts.memory_speed import read_memory_speed
 from app.core.hardware.powercap import CpuLimits
-from app.core.hardware.system_files import (
-    attempt,
-    output_of,
-    read_text,
-    read_word,
-    tidy_name,
-    version_of,
-)
+from app.core.hardware.system_files import attempt, output_of, read_text, read_word, tidy_name, version_of
 from app.core.messages import sentence
 from app.core.plain_text import one_line
 from workloads.protocol.machine import Machine

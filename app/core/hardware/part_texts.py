@@ -122,11 +122,7 @@ def _clock(clock_mhz: float | None) -> str | None:
 
 
 def _caches(machine: Machine) -> str | None:
-    sizes = (
-        (sentence("part.l1_data"), machine.l1_data_bytes),
-        ("L2", machine.l2_bytes),
-        ("L3", machine.l3_bytes),
-    )
+    sizes = ((sentence("part.l1_data"), machine.l1_data_bytes), ("L2", machine.l2_bytes), ("L3", machine.l3_bytes))
     return ", ".join(f"{name} {_binary(size)}" for name, size in sizes if size) or None
 
 

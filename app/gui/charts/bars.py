@@ -17,12 +17,7 @@ from app.gui.style.tokens import LABEL_PX, Tokens
 SHORTEST_PX, SLOT_PX = 3.0, 40.0
 PALE_ALPHA = 0.4  # of the user's other runs, and of bars without a rank
 # Colours by kind of bar. The user's other runs are paler.
-_FILLS = {
-    "you": "accent",
-    "own": "accent",
-    "reference": "neutral_bar",
-    "imported": "pink",
-}
+_FILLS = {"you": "accent", "own": "accent", "reference": "neutral_bar", "imported": "pink"}
 
 
 @dataclass(frozen=True, slots=True)

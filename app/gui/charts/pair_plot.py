@@ -250,12 +250,7 @@ class PairPlot(QWidget):
         self._paint_right(painter, line, f"{result.ratio:.2f}×", tokens.text, QFont.Weight.DemiBold)
 
     def _paint_right(
-        self,
-        painter: QPainter,
-        line: QRectF,
-        text: str,
-        colour: str,
-        weight: QFont.Weight = QFont.Weight.Normal,
+        self, painter: QPainter, line: QRectF, text: str, colour: str, weight: QFont.Weight = QFont.Weight.Normal
     ) -> None:
         painter.setFont(tabular_font(TEXT_PX, weight))
         painter.setPen(QColor(colour))

@@ -12,15 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app.core.analysis.series import POINTS_LIMIT, Curve, RunSeries
 from app.core.formats import format_seconds
 from app.core.messages import sentence
-from app.gui.charts.plots import (
-    AXIS_HEIGHT_PX,
-    CountAxis,
-    DoublePlot,
-    Plot,
-    TimeAxis,
-    has_values,
-    round_up,
-)
+from app.gui.charts.plots import AXIS_HEIGHT_PX, CountAxis, DoublePlot, Plot, TimeAxis, has_values, round_up
 from app.gui.style.theme import Theme, tabular_font
 from app.gui.style.tokens import LABEL_PX, SERIES
 from app.gui.widgets.basics import set_tip

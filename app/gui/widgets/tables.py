@@ -6,14 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QFont, QResizeEvent
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QFrame,
-    QHeaderView,
-    QTableView,
-    QTableWidget,
-    QTableWidgetItem,
-)
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QTableWidget, QTableWidgetItem
 
 from app.core.messages import sentence
 from app.core.plain_text import safe_text

@@ -12,14 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.core.hardware.gpu.linux import LIMITS, Card, describe_cards, find_cards, power_limit_w, shares_memory
-from app.core.hardware.gpu.values import (
-    MAX_MEMORY_BYTES,
-    EnergyMeter,
-    read_number,
-    scaled,
-    whole,
-    within,
-)
+from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, EnergyMeter, read_number, scaled, whole, within
 from app.core.hardware.system_files import read_text, read_word
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry

@@ -22,14 +22,7 @@ from app.core.hardware.gpu.linux import Card
 from app.core.hardware.gpu.nvidia_smi import GputilSource, open_gputil
 from app.core.hardware.gpu.nvml_trial import asked_first, nvml_library, trial_arguments
 from app.core.hardware.gpu.pci_ids import DeviceNames
-from app.core.hardware.gpu.values import (
-    MAX_MEMORY_BYTES,
-    EnergyMeter,
-    clean_text,
-    scaled,
-    whole,
-    within,
-)
+from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, EnergyMeter, clean_text, scaled, whole, within
 from app.core.hardware.system_files import read_text
 from app.core.messages import sentence
 from workloads.protocol.machine import Gpu
@@ -43,12 +36,7 @@ _logger = logging.getLogger(__name__)
 _BROKEN = (OSError, AttributeError, ValueError, TypeError, LookupError)
 # Bits of NVML's clocks event reasons, from nvml.h, with names for users. Other reasons (idle, clocks set by the
 # user, waiting for another GPU) don't slow down a busy GPU.
-_THROTTLE_REASONS = {
-    "power cap": 0x4,
-    "hardware slowdown": 0x8,
-    "thermal": 0x20 | 0x40,
-    "power brake": 0x80,
-}
+_THROTTLE_REASONS = {"power cap": 0x4, "hardware slowdown": 0x8, "thermal": 0x20 | 0x40, "power brake": 0x80}
 _MAX_REASONS = 2**32
 # Minimum share of the time limit for starting NVML, however long the trial took.
 _START_SHARE = 0.2
