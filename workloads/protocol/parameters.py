@@ -112,7 +112,6 @@ class Parameter:
 
 
 def folders_of(text: str) -> list[Path]:
-    """Return the folders of a "folders" parameter, in order."""
     return [Path(part) for part in text.split(os.pathsep) if part]
 
 

@@ -71,7 +71,6 @@ class Storage(Workload):
             raise WorkloadError("bad_parameters", said)
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Measure the folders one after another."""
         spec = job.spec
         folders = folders_of(str(spec.parameters["folders"]))
         reporter.phase("import")

@@ -8,14 +8,16 @@ import os
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from concurrent.futures import wait
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Literal, TypeAlias
+from functools import partial
+from typing import IO, Literal, TypeAlias
 
 import msgspec
 
 from app.core.children import Child
 from app.core.errors import AppError, refusal
+from app.core.hardware.blocking import call_in_thread
 from app.core.messages import message
 from app.core.paths import Paths
 from app.core.runs.worker_command import WorkerCommand, trial_command
@@ -120,7 +122,13 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
         said = message("doctor.trial_not_started", reason=error.strerror)
         raise refusal(error) or AppError(said) from error
     answers, log = _Told(), _Log()
-    readers = [_reader(answers.read, process.stdout), _reader(log.read, process.stderr)]
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    readers = [
+        call_in_thread(partial(answers.read, process.stdout), "trial-answers"),
+        call_in_thread(partial(log.read, process.stderr), "trial-log"),
+    ]
     status: TrialStatus | None = None
     try:
         status = _wait(process, start_s + limit_s, cancel)
@@ -128,11 +136,9 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
         process.end(force=True)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_CLOSE_LIMIT_S)
-        for reader in readers:
-            reader.join(_CLOSE_LIMIT_S)
-        for stream in (process.stdin, process.stdout, process.stderr):
-            # Not closed while a thread reads, because a process outside the group may hold the other end.
-            if stream is not None and not any(reader.is_alive() for reader in readers):
+        # Not closed while a thread reads, because a process outside the group may hold the other end.
+        if not wait(readers, _CLOSE_LIMIT_S).not_done:
+            for stream in (process.stdin, process.stdout, process.stderr):
                 with contextlib.suppress(OSError):
                     stream.close()
     code = process.poll()
@@ -160,7 +166,7 @@ class _Told:
     steps: list[Step] = field(default_factory=list)
     end: _End | None = None
 
-    def read(self, stream: BinaryIO) -> None:
+    def read(self, stream: IO[bytes]) -> None:
         decoder = typed.decoder(_Answer)
         left = _ANSWERS_AT_MOST
         for line in iter(lambda: stream.readline(_LINE_LIMIT_BYTES), b""):
@@ -191,7 +197,7 @@ class _Log:
         self._tail = bytearray()
         self._dropped = 0
 
-    def read(self, stream: BinaryIO) -> None:
+    def read(self, stream: IO[bytes]) -> None:
         for chunk in iter(lambda: os.read(stream.fileno(), 65_536), b""):
             room = max(_HEAD_BYTES - len(self._head), 0)
             self._head += chunk[:room]
@@ -219,13 +225,3 @@ def _status(answers: _Told, code: int | None) -> TrialStatus:
     if answers.end is not None:
         return "completed" if answers.end.good and code == 0 else "failed"
     return "failed" if answers.imported is not None and answers.imported.error else "crashed"
-
-
-def _reader(read: Callable[[BinaryIO], None], stream: Any) -> threading.Thread:
-    def run() -> None:
-        with contextlib.suppress(OSError, ValueError):
-            read(stream)
-
-    thread = threading.Thread(target=run, daemon=True, name="trial-reader")
-    thread.start()
-    return thread

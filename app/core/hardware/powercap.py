@@ -62,7 +62,6 @@ class CpuLimits:
         return sum(rated_uw.values()) / 1e6 if self._packages and self._packages == rated_uw.keys() else None
 
     def read_uw(self) -> dict[LimitFile, int]:
-        """Return the current limits in microwatts, by file."""
         return {file: limit_uw for file in self._files if (limit_uw := file.read_uw()) is not None}
 
     def command(self, limit_w: float | None) -> str | None:

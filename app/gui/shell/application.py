@@ -225,13 +225,11 @@ class FaultCatcher(QObject):
         self._before: tuple[Any, Any] | None = None
 
     def install(self) -> None:
-        """Replace Python's exception hooks."""
         self._before = sys.excepthook, threading.excepthook
         sys.excepthook = self._catch
         threading.excepthook = self._catch_in_thread
 
     def remove(self) -> None:
-        """Restore Python's exception hooks."""
         if self._before is not None:
             sys.excepthook, threading.excepthook = self._before
 

@@ -423,7 +423,6 @@ class MainWindow(QMainWindow):
         self._services.tasks.start(partial(updates.newer_release, app.PROJECT_URL), show, self._services.complain)
 
     def _shown(self) -> "BenchmarkPage | ResultsPage | PlanPage[Any]":
-        """Return the page whose result is displayed."""
         return self.results if self._code == "results" else self._result_page(self._code)
 
     def _result_page(self, code: str) -> "BenchmarkPage | PlanPage[Any]":

@@ -63,7 +63,6 @@ class TableModel(QAbstractTableModel):
 
 
 def set_up_items(table: QTableWidget, name: str, headings: Sequence[str] = ()) -> None:
-    """Apply the common style of all tables to a small read-only table."""
     _set_up(table, name)
     table.setHorizontalHeaderLabels([sentence(code) for code in headings])
     table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)

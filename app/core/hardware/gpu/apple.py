@@ -47,7 +47,6 @@ class AppleGpus:
         self.vendors = tuple(map(vendor_from, self._entries))
 
     def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
-        """Describe the GPUs at these positions."""
         cards = [] if set(self.vendors) <= {"apple"} else entries_from(_ioreg("IOPCIDevice"))
         gpus = describe(self._entries, cards)
         return tuple(gpus[place] for place in places)
@@ -55,7 +54,6 @@ class AppleGpus:
     def telemetry(
         self, places: Sequence[int], _own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the GPUs at these positions; each result has index 0."""
         self._look()
         if tuple(map(vendor_from, self._entries)) != self.vendors:  # changed, or no response
             return tuple(GpuTelemetry(0) for _ in places)
@@ -85,7 +83,6 @@ def entries_from(plist: bytes) -> list[dict[str, Any]]:
 
 
 def vendor_from(entry: Mapping[str, Any]) -> str:
-    """Return the vendor of a driver's class."""
     name = clean_text(entry.get("IOClass")) or clean_text(entry.get("IOObjectClass")) or ""
     return next((vendor for start, vendor in _CLASSES.items() if name.startswith(start)), "other")
 

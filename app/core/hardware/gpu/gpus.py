@@ -37,7 +37,7 @@ class SystemGpus(Protocol):
     def telemetry(
         self, places: Sequence[int], own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read telemetry from the GPUs at these positions."""
+        """Read telemetry from the GPUs at these positions; each result has index 0."""
 
     def close(self) -> None:
         """Release all resources."""

@@ -55,11 +55,9 @@ class Card:
 
     @property
     def vendor(self) -> str:
-        """The vendor's name as in workloads.protocol.machine.Gpu."""
         return vendor_of(self.vendor_id)
 
     def asleep(self) -> bool:
-        """Return whether the card is in a power-saving state until it is used."""
         return read_word(self.folder / "power/runtime_status") in ("suspended", "suspending")
 
 

@@ -140,7 +140,6 @@ class NvmlSource:
     def telemetry(
         self, asleep: tuple[bool, ...] = (), own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read each GPU that is awake."""
         # NVML orders GPUs by PCI address, as `asleep` does. If the counts differ, NVML hides some GPUs.
         skipped = asleep if len(asleep) == len(self._handles) else (False,) * len(self._handles)
         return tuple(
@@ -326,7 +325,6 @@ def other_utilization_pct(samples: Iterable[tuple[int, int]], own_pids: Collecti
 
 
 def driver_version_from(text: str) -> str | None:
-    """Parse the driver version from /proc/driver/nvidia/version."""
     match = re.search(r"^NVRM version:.*?Module\b.*?\s(\d+(\.\d+)+)\s", text + "\n", re.MULTILINE)
     return clean_text(match[1]) if match else None
 

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -87,9 +88,9 @@ class TelemetryReader:
         if not are_believable(before, self._cpu_times_s, own_s, time.process_time()):
             before, cores_before = {}, []  # unknown, not 0
         busy_pct, steal_pct = cpu_shares_pct(before, self._cpu_times_s)
-        conditions, pressure = self._conditions.read(), self._pressure.read(elapsed_s)
-        memory = attempt(psutil.virtual_memory)
-        return Telemetry(
+        pressure, memory = self._pressure.read(elapsed_s), attempt(psutil.virtual_memory)
+        return replace(
+            self._conditions.read(),
             cpu_pct=busy_pct,
             cpu_clock_mhz=attempt(self._clock.read_mhz),
             cpu_temperature_c=self._temperature.read_c(),
@@ -97,12 +98,6 @@ class TelemetryReader:
             swap_used_bytes=attempt(lambda: int(psutil.swap_memory().used)),
             steal_pct=steal_pct,
             other_cpu_pct=other_share_pct(before, self._cpu_times_s, own_s),
-            swap_bytes_per_s=conditions.swap_bytes_per_s,
-            throttle_count=conditions.throttle_count,
-            on_battery=conditions.on_battery,
-            power_plan=conditions.power_plan,
-            clock_step_s=conditions.clock_step_s,
-            suspended_s=conditions.suspended_s,
             gpus=() if self._gpus is None else self._gpus.read(self._own.pids),
             core_pct=core_shares_pct(cores_before, self._core_times_s),
             cpu_power_w=cpu_power_w,
@@ -150,7 +145,6 @@ class DiskCounters:
         return sum(int(count.read_bytes) for count in disks), sum(int(count.write_bytes) for count in disks)
 
     def _is_disk(self, name: str) -> bool:
-        """Return whether a device is a physical disk rather than a partition or a virtual device."""
         if not sys.platform.startswith("linux"):
             return True
         try:
@@ -194,7 +188,6 @@ class Monitor:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start reading. Do nothing if the monitor is running."""
         if self._thread is not None:
             return
         self._stopping = threading.Event()  # a hung thread keeps its own event, so it ends later

@@ -45,7 +45,6 @@ class PressureReader:
         self._periods = {path: periods(read_text(path)) for path in self._quotas}
 
     def read(self, elapsed_s: float) -> Pressure:
-        """Return the percentages since the previous read."""
         waited_before_us, periods_before = self._waited_us, self._periods
         self.prime()
         cpu_pct, memory_pct = (

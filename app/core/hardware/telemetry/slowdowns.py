@@ -22,6 +22,7 @@ import psutil
 from app.core.hardware import registry
 from app.core.hardware.system_files import attempt, output_of, read_count, read_text, read_word
 from app.core.records import PowerState
+from workloads.protocol.telemetry import Telemetry
 
 Clock = Callable[[], float]
 
@@ -95,18 +96,6 @@ _WINDOWS_KEY = r"SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes"
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
-    """Current conditions, and changes since the previous read, as in workloads.protocol's Telemetry."""
-
-    swap_bytes_per_s: float | None
-    throttle_count: int | None
-    on_battery: bool | None
-    power_plan: str | None
-    clock_step_s: float | None
-    suspended_s: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class Clocks:
     """Simultaneous values of three clocks: the wall clock, one that stops during sleep, and one that continues."""
 
@@ -131,8 +120,8 @@ class ConditionsReader:
         self._swapped_bytes = self._swapped()
         self._throttles = throttle_counts(self._throttle_files)
 
-    def read(self) -> Conditions:
-        """Return the current conditions."""
+    def read(self) -> Telemetry:
+        """Return telemetry with the current conditions, and the changes since the previous read."""
         clocks, self._clocks = self._clocks, self._read_clocks()
         swapped_bytes, self._swapped_bytes = self._swapped_bytes, self._swapped()
         throttles, self._throttles = self._throttles, throttle_counts(self._throttle_files)
@@ -142,7 +131,7 @@ class ConditionsReader:
         if self._clocks.steady_s - self._planned_s >= PLAN_EVERY_S:
             self._planned_s = self._clocks.steady_s
             self._plan = read_power_plan(self._root, on_battery)
-        return Conditions(
+        return Telemetry(
             swap_bytes_per_s=rate_per_s(swapped_bytes, self._swapped_bytes, elapsed_s),
             throttle_count=count_increase(throttles, self._throttles),
             on_battery=on_battery,
