@@ -44,35 +44,27 @@ LibraryKind: TypeAlias = Literal["wsl", "stub", "conda", "system"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Facts about this computer. None means unknown.
-
-    Attributes:
-        gpus: All GPUs that the system lists, from any vendor; see `Machine.gpus`.
-        pci: Vendor of each GPU on the PCI bus, even without a driver; None if not on Linux.
-        libcuda: Kind of the libcuda.so.1 that the loader uses; None if there is none.
-        visible_devices: Value of CUDA_VISIBLE_DEVICES: device numbers, or "other"; None if not set.
-        library_path_cuda: Whether LD_LIBRARY_PATH contains a CUDA folder; None if not set.
-        packages: Names and versions of the relevant installed packages.
-        avx: Whether the CPU supports AVX.
-    """
+    """Facts about this computer. None means unknown."""
 
     system: SystemName
     container: bool = False
     python: str = ""
     nvml: Nvml = NO_NVML
-    gpus: tuple[Gpu, ...] = ()
+    gpus: tuple[Gpu, ...] = ()  # all GPUs that the system lists, from any vendor; see `Machine.gpus`
+    # Vendor of each GPU on the PCI bus, even without a driver; None if not on Linux.
     pci: tuple[str, ...] | None = None
     kernel_driver: str | None = None
     device_nodes: int | None = None
     dxg: bool | None = None
     wsl_libcuda: bool | None = None
-    libcuda: LibraryKind | None = None
+    libcuda: LibraryKind | None = None  # kind of the libcuda.so.1 that the loader uses; None if there is none
     nouveau: bool | None = None
     secure_boot: bool | None = None
+    # Value of CUDA_VISIBLE_DEVICES: device numbers, or "other"; None if not set.
     visible_devices: str | None = None
-    library_path_cuda: bool | None = None
-    packages: tuple[tuple[str, str], ...] = ()
-    avx: bool | None = None
+    library_path_cuda: bool | None = None  # whether LD_LIBRARY_PATH contains a CUDA folder; None if not set
+    packages: tuple[tuple[str, str], ...] = ()  # names and versions of the relevant installed packages
+    avx: bool | None = None  # whether the CPU supports AVX
 
     def package(self, name: str) -> str | None:
         """Return the version of a package; None if it isn't installed."""

@@ -81,27 +81,20 @@ _Answer: TypeAlias = Build | Step | _Import | _Devices | _End
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """The result of one test process.
+    """The result of one test process."""
 
-    Attributes:
-        target: "list", or the tested device.
-        status: "completed": all steps succeeded. "failed": an error was reported. "absent": the engine isn't
-            installed, so there was no process. Other values: how the process ended.
-        exit_code: The process's exit code, negative for a signal; None if we terminated it.
-        import_s: Duration of the engine's import in seconds; None if it wasn't reached.
-        log: The first and last parts of the process's output.
-    """
-
-    target: str
+    target: str  # "list", or the tested device
+    # "completed": all steps succeeded. "failed": an error was reported. "absent": the engine isn't installed, so
+    # there was no process. Other values: how the process ended.
     status: TrialStatus
-    exit_code: int | None = None
+    exit_code: int | None = None  # the process's exit code, negative for a signal; None if we terminated it
     duration_s: float = 0.0
-    import_s: float | None = None
+    import_s: float | None = None  # duration of the engine's import in seconds; None if it wasn't reached
     import_error: str | None = None
     build: Build | None = None
     devices: tuple[Device, ...] = ()
     steps: tuple[Step, ...] = ()
-    log: str = ""
+    log: str = ""  # the first and last parts of the process's output
 
 
 def run_trial(

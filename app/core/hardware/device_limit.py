@@ -21,21 +21,13 @@ _UNREACHED = 4
 
 @dataclass(frozen=True, slots=True)
 class DeviceLimit:
-    """The power limit of a GPU, or of all CPU packages together.
+    """The power limit of a GPU, or of all CPU packages together."""
 
-    Attributes:
-        name: Name of the device.
-        limit_w: The limit in force.
-        default_w: The GPU's default limit or the CPU's rated power; None if unknown.
-        full_w: The limit at which the device isn't restricted; None if unknown.
-        least_w, most_w: Range of accepted limits.
-    """
-
-    name: str
-    limit_w: float
-    default_w: float | None
-    full_w: float | None
-    least_w: float
+    name: str  # name of the device
+    limit_w: float  # the limit in force
+    default_w: float | None  # the GPU's default limit or the CPU's rated power; None if unknown
+    full_w: float | None  # the limit at which the device isn't restricted; None if unknown
+    least_w: float  # the lowest and highest limits that are accepted
     most_w: float
 
 

@@ -20,21 +20,13 @@ _LIMIT_ROWS = 8  # with more GPUs, each further one has a single line
 
 @dataclass(frozen=True, slots=True)
 class MachinePart:
-    """A property of a component.
+    """A property of a component."""
 
-    Attributes:
-        id: Identifier for programs, such as "base_clock" or "gpu0_driver".
-        group: Heading of the component.
-        name: Label of the property.
-        value: Value with its unit; "n/a" if unknown.
-        reason: Reason why the value is unknown, or a remark; "" if there is none.
-    """
-
-    id: str
-    group: str
-    name: str
-    value: str
-    reason: str = ""
+    id: str  # identifier for programs, such as "base_clock" or "gpu0_driver"
+    group: str  # heading of the component
+    name: str  # label of the property
+    value: str  # value with its unit; "n/a" if unknown
+    reason: str = ""  # reason why the value is unknown, or a remark; "" if there is none
 
 
 def machine_parts(machine: Machine, power: Power | None = None) -> tuple[MachinePart, ...]:

@@ -74,47 +74,30 @@ _CONTROLS_PART = 0.05
 
 @dataclass(frozen=True, slots=True)
 class LogFinding:
-    """A row of the table that matches the log, with the first matching line, preferably one that names the cause.
-
-    Attributes:
-        line_number: Number of that line, from 1.
-        count: Number of matching lines.
-        engine: The engine that printed the line; None if the log doesn't name it.
-        went_on: Whether work continued after the last matching line; if so, the row isn't a fault.
-        is_symptom: Whether no matching line names a cause.
-        may_follow: Whether it is a symptom in a log that names the cause of a fault.
-    """
+    """A row of the table that matches the log, with its first line, preferably one that names the cause."""
 
     signal: Signal
-    line_number: int
+    line_number: int  # number of that line, from 1
     line: str
-    count: int
-    engine: str | None = None
-    went_on: bool = False
-    is_symptom: bool = False
-    may_follow: bool = False
+    count: int  # number of matching lines
+    engine: str | None = None  # the engine that printed the line; None if the log doesn't name it
+    went_on: bool = False  # whether work continued after the last matching line; if so, the row isn't a fault
+    is_symptom: bool = False  # whether no matching line names a cause
+    may_follow: bool = False  # whether it is a symptom in a log that names the cause of a fault
 
 
 @dataclass(frozen=True, slots=True)
 class LogDiagnosis:
-    """The diagnosis of a log.
+    """The diagnosis of a log."""
 
-    Attributes:
-        findings: Faults, then cautions; causes before symptoms.
-        harmless: Matching rows that look bad but are harmless.
-        unknown_lines: The first few lines that look like errors but match no row, with their numbers.
-        unknown: Whether no fault explains an apparent error or an unfinished log.
-        cut: Whether the log or one of its lines was too long to be read completely.
-        conclusion: The messages to show; the first is the headline.
-    """
-
-    findings: tuple[LogFinding, ...]
-    harmless: tuple[LogFinding, ...]
+    findings: tuple[LogFinding, ...]  # faults, then cautions; causes before symptoms
+    harmless: tuple[LogFinding, ...]  # matching rows that look bad but are harmless
+    # The first few lines that look like errors but match no row, with their numbers.
     unknown_lines: tuple[tuple[int, str], ...]
-    unknown: bool
+    unknown: bool  # whether no fault explains an apparent error or an unfinished log
     lines: int
-    cut: bool
-    conclusion: tuple[Message, ...]
+    cut: bool  # whether the log or one of its lines was too long to be read completely
+    conclusion: tuple[Message, ...]  # the messages to show; the first is the headline
 
     @property
     def summary(self) -> str:

@@ -50,21 +50,13 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """Average numbers of logical CPUs.
+    """Average numbers of logical CPUs."""
 
-    Attributes:
-        there: CPUs of the computer.
-        allowed: CPUs that the run may use; fewer if limited by a container or the user.
-        free: Allowed CPUs that aren't used by other programs or the host.
-        busy: CPUs used by the run.
-        taken_pct: Percentage of all CPUs used by other programs and the host.
-    """
-
-    there: float
-    allowed: float
-    free: float
-    busy: float
-    taken_pct: float
+    there: float  # CPUs of the computer
+    allowed: float  # CPUs that the run may use; fewer if limited by a container or the user
+    free: float  # allowed CPUs that aren't used by other programs or the host
+    busy: float  # CPUs used by the run
+    taken_pct: float  # percentage of all CPUs used by other programs and the host
 
 
 def bottleneck_text(run: Run) -> str:

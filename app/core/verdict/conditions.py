@@ -51,24 +51,16 @@ Figure: TypeAlias = Callable[[TelemetryWindow], dict[str, Any] | None]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition that can be checked before a run and, in most cases, in its record.
-
-    Attributes:
-        figure: Function that returns the measured value as arguments for messages; None if it is within its limit
-            or unknown.
-        advice: Message code of the advice.
-        in_records: Whether the condition can be detected in a record. Some can't, because the run itself keeps the
-            CPU and GPU busy.
-        recorded: Function that returns the value for records; None to use `figure`.
-        unless: Code of a more specific condition that replaces this one; "" if there is none.
-    """
+    """A condition that can be checked before a run and, in most cases, in its record."""
 
     code: str
+    # Returns the measured value as arguments for messages; None if it is within its limit or unknown.
     figure: Figure
-    advice: str
+    advice: str  # message code of the advice
+    # Whether a record shows the condition. Some can't, because the run itself keeps the CPU and GPU busy.
     in_records: bool = True
-    recorded: Figure | None = None
-    unless: str = ""
+    recorded: Figure | None = None  # the same for records; None to use `figure`
+    unless: str = ""  # code of a more specific condition that replaces this one; "" if there is none
 
     def rule(self) -> Rule:
         """Return the rule for records."""

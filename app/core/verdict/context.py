@@ -27,21 +27,15 @@ UNKNOWN_GPU = -1  # no GPU has this index
 
 @dataclass(frozen=True, slots=True)
 class TelemetryWindow:
-    """The telemetry on which a verdict is based.
+    """The telemetry on which a verdict is based."""
 
-    Attributes:
-        records: Records of telemetry in order.
-        times_s: Time of each record in seconds since the start of the measurement.
-        gpu: Index of the GPU used by the run; None if it used none, UNKNOWN_GPU if unclear or if it used several.
-        is_within: Whether the records were taken during the measurement. If none were, all records are used.
-        earlier: Records of the first seconds, before the run computed anything.
-    """
-
-    records: tuple[Telemetry, ...]
-    times_s: tuple[float, ...]
+    records: tuple[Telemetry, ...]  # records of telemetry in order
+    times_s: tuple[float, ...]  # time of each record in seconds since the start of the measurement
+    # Index of the GPU used by the run; None if it used none, UNKNOWN_GPU if unclear or if it used several.
     gpu: int | None = None
+    # Whether the records were taken during the measurement. If none were, all records are used.
     is_within: bool = True
-    earlier: tuple[Telemetry, ...] = ()
+    earlier: tuple[Telemetry, ...] = ()  # records of the first seconds, before the run computed anything
 
     def values(self, name: str) -> list[float]:
         return [float(value) for record in self.records if (value := getattr(record, name)) is not None]
@@ -63,28 +57,18 @@ class TelemetryWindow:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence to which the rules are applied.
+    """The evidence to which the rules are applied."""
 
-    Attributes:
-        run: Record of the run.
-        telemetry: Telemetry from the first to the last measured step, or all telemetry if none was recorded in
-            between.
-        steps_s: Durations of all measured steps.
-        typical_s: Durations of steps after the first epoch or the warm-up if all steps do the same work; otherwise
-            empty.
-        measured_s: Duration of the epochs, or of the steps on which an estimate is based, in seconds; None if
-            unknown.
-        estimated_steps: Number of steps on which an estimate is based; 0 for other results.
-        timed_steps: All steps, grouped by kind.
-    """
-
-    run: Run
+    run: Run  # record of the run
+    # Telemetry from the first to the last measured step, or all telemetry if none was recorded in between.
     telemetry: TelemetryWindow
-    steps_s: Sequence[float]
+    steps_s: Sequence[float]  # durations of all measured steps
+    # Durations of steps after the first epoch or the warm-up if all steps do the same work; otherwise empty.
     typical_s: Sequence[float]
+    # Duration of the epochs, or of the steps on which an estimate is based, in seconds; None if unknown.
     measured_s: float | None
-    timed_steps: StepTimes
-    estimated_steps: int = 0
+    timed_steps: StepTimes  # all steps, grouped by kind
+    estimated_steps: int = 0  # number of steps on which an estimate is based; 0 for other results
 
     @property
     def is_alone(self) -> bool:
@@ -94,23 +78,17 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule for a possible problem with a result, or for a fact about it.
-
-    Attributes:
-        find: Function that returns the finding with the measured value, or None.
-        advice: Message code of the advice; "" if there is none.
-        instead: Message codes of alternative advice, by the message code of the finding.
-        alone: Message code of the advice if no other program was busy; "" for the same advice.
-        at_end: Whether the rule applies only to finished runs.
-    """
+    """A rule for a possible problem with a result, or for a fact about it."""
 
     code: str
     level: Level
+    # Function that returns the finding with the measured value, or None.
     find: Callable[[Evidence], Message | None]
-    advice: str = ""
-    at_end: bool = False
+    advice: str = ""  # message code of the advice; "" if there is none
+    at_end: bool = False  # whether the rule applies only to finished runs
+    # Message codes of alternative advice, by the message code of the finding.
     instead: Mapping[str, str] = field(default_factory=dict)
-    alone: str = ""
+    alone: str = ""  # message code of the advice if no other program was busy; "" for the same advice
 
     def reason(self, evidence: Evidence) -> events.Reason | None:
         """Return the reason if the rule applies to a run; otherwise None."""

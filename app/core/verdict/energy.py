@@ -29,17 +29,12 @@ _PARTS = ("cpu", "gpu")
 
 @dataclass(frozen=True, slots=True)
 class EnergyCurve:
-    """The energy used since the first telemetry.
+    """The energy used since the first telemetry."""
 
-    Attributes:
-        times_s: Times of telemetry, ascending.
-        total_j: Energy used up to each time. If it is integrated, gaps of more than five seconds aren't included.
-        basis: Source of the values.
-    """
-
-    times_s: tuple[float, ...]
+    times_s: tuple[float, ...]  # times of telemetry, ascending
+    # Energy used up to each time. If it is integrated, gaps of more than five seconds aren't included.
     total_j: tuple[float, ...]
-    basis: Basis
+    basis: Basis  # source of the values
 
     def between_j(self, begin_s: float, end_s: float) -> float | None:
         """Return the energy used between two times; None unless telemetry covers the whole interval."""
@@ -67,19 +62,12 @@ class EnergyCurve:
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """The energy used by one component. None means unknown.
+    """The energy used by one component. None means unknown."""
 
-    Attributes:
-        total_j: Energy from the first to the last telemetry of the run.
-        per_epoch_j: Median over whole epochs after the first, or the value of the only epoch.
-        epochs_j: Energy of each epoch.
-        basis: Source of the values; None if there are none.
-    """
-
-    total_j: float | None = None
-    per_epoch_j: float | None = None
-    epochs_j: tuple[float | None, ...] = ()
-    basis: Basis | None = None
+    total_j: float | None = None  # energy from the first to the last telemetry of the run
+    per_epoch_j: float | None = None  # median over whole epochs after the first, or the value of the only epoch
+    epochs_j: tuple[float | None, ...] = ()  # energy of each epoch
+    basis: Basis | None = None  # source of the values; None if there are none
 
 
 def energy_of(run: Run) -> dict[str, Energy]:

@@ -45,17 +45,11 @@ def _throttled(evidence: Evidence) -> Message | None:
 
 @dataclass(frozen=True, slots=True)
 class Throttling:
-    """Throttling of a device's clock during a run.
+    """Throttling of a device's clock during a run."""
 
-    Attributes:
-        after_s: Time from the start of the measurement in seconds.
-        said: Description of the observation, as a clause.
-        is_heat: Whether heat is known to be the cause. If not, the cause may be a power limit or unknown.
-    """
-
-    after_s: float
-    said: Message
-    is_heat: bool
+    after_s: float  # time from the start of the measurement in seconds
+    said: Message  # description of the observation, as a clause
+    is_heat: bool  # Whether heat is known to be the cause. If not, the cause may be a power limit or unknown.
 
 
 def throttling(evidence: Evidence) -> Throttling | None:

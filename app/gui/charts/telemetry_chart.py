@@ -19,15 +19,11 @@ BLUE, ORANGE, GREEN, PINK, DEEP_BLUE, RED = SERIES
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """The quantity shown by a telemetry curve, and the style of the curve.
+    """The quantity shown by a telemetry curve, and the style of the curve."""
 
-    Attributes:
-        label: Name in the legend, followed by the value.
-        kind: "percent", "memory" (percent of the total) and "clock" (percent of its highest value so far) use the
-            left axis; "degrees" and "watts" use the right axis and dashed lines.
-    """
-
-    label: str
+    label: str  # name in the legend, followed by the value
+    # "percent", "memory" (percent of the total) and "clock" (percent of its highest value so far) use the left
+    # axis; "degrees" and "watts" use the right axis and dashed lines.
     kind: Literal["percent", "memory", "clock", "degrees", "watts"]
     colour: str
 

@@ -21,16 +21,11 @@ LAST_PX = 96  # minimum width of a column that uses the remaining space
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table.
-
-    Attributes:
-        width_px: Initial width in pixels; None to use the remaining space.
-        is_number: Whether the column is right-aligned.
-    """
+    """A column of a table."""
 
     heading: str
-    width_px: int | None = None
-    is_number: bool = False
+    width_px: int | None = None  # initial width in pixels; None to use the remaining space
+    is_number: bool = False  # whether the column is right-aligned
 
     @property
     def alignment(self) -> Qt.AlignmentFlag:

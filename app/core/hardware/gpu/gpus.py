@@ -21,15 +21,10 @@ from workloads.protocol.telemetry import GpuTelemetry
 
 
 class SystemGpus(Protocol):
-    """The GPUs listed by an operating system. `places` are indices in the system's order.
+    """The GPUs listed by an operating system. `places` are indices in the system's order."""
 
-    Attributes:
-        vendors: Vendor of each GPU.
-        counts_shared: Whether the system counts the computer's memory that a process uses through a GPU.
-    """
-
-    vendors: tuple[str, ...]
-    counts_shared: bool
+    vendors: tuple[str, ...]  # vendor of each GPU
+    counts_shared: bool  # whether the system counts the computer's memory that a process uses through a GPU
 
     def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
         """Describe the GPUs at these positions."""

@@ -18,16 +18,11 @@ _HELD_PERIODS = re.compile(r"^nr_throttled (\d{1,18})$", re.MULTILINE | re.ASCII
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """Percentages since the previous read. Values that the system doesn't report are None.
+    """Percentages since the previous read. Values that the system doesn't report are None."""
 
-    Attributes:
-        cpu_pct: Percentage of time in which a program waited for a CPU.
-        memory_pct: Percentage of time in which a program waited for memory.
-        held_pct: Percentage of scheduling periods in which a CPU quota stopped this process's control groups.
-    """
-
-    cpu_pct: float | None = None
-    memory_pct: float | None = None
+    cpu_pct: float | None = None  # percentage of time in which a program waited for a CPU
+    memory_pct: float | None = None  # percentage of time in which a program waited for memory
+    # Percentage of scheduling periods in which a CPU quota stopped this process's control groups.
     held_pct: float | None = None
 
 
