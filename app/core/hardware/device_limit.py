@@ -48,12 +48,9 @@ def device_limit(machine: Machine, index: int | None) -> DeviceLimit | None:
 
 
 def limit_problem(machine: Machine, index: int | None, limit_w: object) -> Message | None:
-    """Explain why a device doesn't accept a power limit; None if it does.
+    """Explain why a device doesn't accept a power limit; None if it does, or if none is required.
 
-    Args:
-        machine: This computer.
-        index: Index of the GPU in the record of the computer; None for the CPU.
-        limit_w: The limit; None if none is required.
+    The index is that of a GPU in the record of the computer, None for the CPU.
     """
     if not isinstance(limit_w, int):
         return None
@@ -79,11 +76,7 @@ def limit_command(
 ) -> str | None:
     """Return the command that sets the power limit of a device; None if there is none on this system.
 
-    Args:
-        machine: This computer.
-        index: Index of the GPU in the record of the computer; None for the CPU.
-        limit_w: The new limit; None to restore a GPU's default limit, or the CPU's limits now in force.
-        root: Folder that contains Linux's sys.
+    Without a limit, it restores a GPU's default limit, or the CPU's limits now in force.
     """
     if index is None:
         return CpuLimits(root).command(limit_w)

@@ -91,12 +91,8 @@ def detect_machine(
 ) -> Machine:
     """Describe this computer without anything that identifies its owner. Unknown values are None.
 
-    Detection takes about ten milliseconds, or up to 5 s if a driver or a server hangs.
-
-    Args:
-        root: Folder that contains Linux's proc, sys and etc.
-        data_folder: Data set folder, whose disks are described; None to omit the disks.
-        limits: Time limits for calls that may hang.
+    Detection takes about ten milliseconds, or up to 5 s if a driver or a server hangs. The disks of the data set
+    folder are described if there is one.
     """
     # In parallel, because most of the time is spent waiting for drivers and, on macOS, for system programs.
     gpus = call_in_thread(lambda: list_gpus(root), "gpus")

@@ -32,9 +32,7 @@ class MachinePart:
 def machine_parts(machine: Machine, power: Power | None = None) -> tuple[MachinePart, ...]:
     """Return the properties of all components as text, in display order.
 
-    Args:
-        machine: Machine record, as detected or stored.
-        power: Current power source and sensors; None to omit them, as for a stored record.
+    Without the current power source and sensors, as for a stored record, these are omitted.
     """
 
     def part(group: str, part_id: str, value: str | None, *, is_forbidden: bool = False) -> MachinePart:

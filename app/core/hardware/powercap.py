@@ -67,8 +67,7 @@ class CpuLimits:
     def command(self, limit_w: float | None) -> str | None:
         """Return the command that divides a total limit evenly among the packages; None if there is no limit.
 
-        Args:
-            limit_w: Total limit in watts; None for the limits now in force.
+        Without a total limit, the command sets the limits now in force.
         """
         now_uw = self.read_uw()
         if limit_w is None:

@@ -59,12 +59,9 @@ def peak_share(share: PeakShare | None) -> Message | None:
 
 
 def above_peak(run: Run, *, certain: bool) -> Message | None:
-    """Describe a speed above the device's peak.
+    """Describe a speed above the device's peak, either one that it certainly can't reach or one that it may.
 
-    Args:
-        run: The run.
-        certain: Whether to report only a speed that the device can't reach (True) or only one that another
-            algorithm, noise or a disturbed measurement of the peak may explain (False).
+    Another algorithm, noise or a disturbed measurement of the peak may explain the latter.
     """
     share = run.peak
     peak = None if share is None else share.peak_flop_per_s or share.published_flop_per_s
@@ -114,12 +111,7 @@ def damaged(damage: Iterable[str]) -> Message:
 
 
 def spread(run: RunSummary, *, wide: bool) -> Message | None:
-    """Describe the spread of the measurement; None if there is nothing to report.
-
-    Args:
-        run: Record of the run.
-        wide: Whether to report only a spread above the limit (True) or only a spread within it (False).
-    """
+    """Describe the spread of the measurement if it is above the limit (wide) or within it; None otherwise."""
     if run.spread_pct is None or (run.spread_pct > SPREAD_PCT) != wide:
         return None
     of_epochs = run.basis != "estimate" and run.metric == "seconds_per_epoch_s"

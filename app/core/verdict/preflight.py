@@ -32,14 +32,10 @@ def preflight(
     variant: str | None = None,
     programs: Sequence[str] = (),
 ) -> tuple[events.Reason, ...]:
-    """Return current problems as cautions, with the codes used by verdicts.
+    """Return current problems of a run that is about to start as cautions, with the codes used by verdicts.
 
-    Args:
-        spec: Spec of the run that is about to start.
-        machine: This computer.
-        telemetry: Two or three records from app.core.hardware.telemetry.monitor.read_telemetry.
-        variant: Installed variant of the engine; for None, see `numbered_gpus`.
-        programs: Names of the programs that use most of the CPU; empty if unknown.
+    There are two or three records of telemetry. `programs` use most of the CPU. For the variant, see
+    `numbered_gpus`.
     """
     cautions = [_naming(each, programs) for each in _conditions(telemetry, likely_gpu(spec, machine, variant))]
     if (said := _low_memory(spec, machine, telemetry)) is not None:

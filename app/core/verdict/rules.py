@@ -44,12 +44,8 @@ _ORDER: dict[Level, int] = {"invalid": 0, "caution": 1, "fact": 2}
 def judge(run: Run, *, is_over: bool = True) -> events.Judged:
     """Return the verdict on a run, based on its record, with the worst reasons first.
 
-    Args:
-        run: Record of the run. The run may be in progress.
-        is_over: Whether the run has ended. If not, rules for finished runs are skipped.
-
-    Returns:
-        The verdict. If a rule raises an exception, the verdict is "invalid", with the code "not_judged".
+    While the run is in progress, rules for finished runs are skipped. If a rule raises an exception, the verdict
+    is "invalid", with the code "not_judged".
     """
     try:
         return _judge(run, is_over=is_over)

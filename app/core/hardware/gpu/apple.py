@@ -88,12 +88,9 @@ def vendor_from(entry: Mapping[str, Any]) -> str:
 
 
 def describe(entries: Sequence[Mapping[str, Any]], cards: Sequence[Mapping[str, Any]] = ()) -> tuple[Gpu, ...]:
-    """Describe GPUs.
+    """Describe accelerators. `cards` are PCI devices, which include the graphics cards of Intel Macs.
 
-    Args:
-        entries: Accelerators.
-        cards: PCI devices, which include the graphics cards of Intel Macs. Each vendor's first card is matched
-            with its first accelerator, and so on.
+    Each vendor's first card is matched with its first accelerator, and so on.
     """
     waiting = [card for card in cards if _data(card.get("class-code"))[2:3] == b"\x03"]
     gpus = []

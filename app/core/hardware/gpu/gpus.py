@@ -67,9 +67,8 @@ class GpuReader:
     def read(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
         """Read each GPU once, in the order of `list_gpus`. The values of sleeping and lost GPUs are None.
 
-        Args:
-            own_pids: The run's own processes; None if unknown. Memory of these processes doesn't count as used by
-                other programs, and their GPU time is used if the GPU's utilisation isn't reported.
+        Memory of the run's own processes doesn't count as used by other programs, and their GPU time is used if
+        the GPU's utilisation isn't reported.
         """
         system, nvidia = self._sources = self._sources or _sources(self._root, self._clock)
         nvidias = nvidia.telemetry(own_pids)

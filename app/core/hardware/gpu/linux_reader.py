@@ -67,11 +67,7 @@ class CardReader:
         self._meter = EnergyMeter()
 
     def read(self, own: "OwnClients | None" = None) -> GpuTelemetry:
-        """Read the card once, with index 0. The values of a sleeping card are None.
-
-        Args:
-            own: GPU use by the run's own processes; None if unknown.
-        """
+        """Read the card once, with index 0. The values of a sleeping card are None."""
         if self._card.asleep():
             return GpuTelemetry(0)
         files = self._files = self._files or _Files(self._card)

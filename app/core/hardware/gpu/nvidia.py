@@ -64,11 +64,7 @@ class NvmlLimits:
 class NvidiaGpus:
     """NVIDIA's GPUs in NVML's order, for use from one thread. Nothing is loaded before the first call.
 
-    Args:
-        root: Folder that contains Linux's proc.
-        cards: NVIDIA's cards in Linux's order; empty on other systems. NVML isn't started while all of them are
-            asleep.
-        limits: Time limits for calls to the driver.
+    `cards` are NVIDIA's on Linux. NVML isn't started while all of them are asleep.
     """
 
     def __init__(
@@ -287,11 +283,7 @@ def other_memory_bytes(
 ) -> int | None:
     """Return the GPU memory, in bytes, used by other processes; None if unknown.
 
-    Args:
-        held: Process IDs with memory sizes. A process that both computes and renders is listed twice.
-        own_pids: The run's own processes.
-        is_here: Function that returns whether a process ID exists on this system. In a container, IDs may belong
-            to another system.
+    A process that both computes and renders is listed twice. In a container, IDs may belong to another system.
     """
     others: dict[int, int] = {}
     for pid, size_bytes in held:
@@ -307,10 +299,7 @@ def other_memory_bytes(
 def other_utilization_pct(samples: Iterable[tuple[int, int]], own_pids: Collection[int]) -> float | None:
     """Return the percentage of time in which other processes use the GPU; None if unknown.
 
-    Args:
-        samples: Process IDs with utilisation in percent. A process that was sampled repeatedly has several
-            entries.
-        own_pids: The run's own processes.
+    A process that was sampled repeatedly has several samples.
     """
     shares_pct: dict[int, list[float]] = {}
     for pid, used_pct in samples:

@@ -139,11 +139,9 @@ def mount_of(place: str, mountinfo: str) -> Mount | None:
 
 
 def macos_storage(volume: bytes, disks: Sequence[bytes] = ()) -> Storage:
-    """Describe a volume on macOS.
+    """Describe a volume on macOS from diskutil's information about it and about each whole disk behind it.
 
-    Args:
-        volume: diskutil's information about the volume. Names aren't used, because the user may have chosen them.
-        disks: diskutil's information about each whole disk behind the volume.
+    Names of volumes aren't used, because the user may have chosen them.
     """
     plist = _plist(volume)
     if plist is None:

@@ -29,8 +29,7 @@ class PackageEnergy:
     def read_j(self, elapsed_s: float) -> float | None:
         """Return the energy of all packages in joules since the first read; None if a counter can't be read.
 
-        Args:
-            elapsed_s: Time since the previous read in seconds. Increases too large for any CPU are ignored.
+        Increases too large for any CPU are ignored.
         """
         before, self._counts_uj = self._counts_uj, read_counts(self._zones)
         if self._counts_uj is None:

@@ -44,11 +44,8 @@ BUSY_OF_OWN = 0.1
 class TelemetryReader:
     """Collects telemetry when called, for use from one thread. CPU use and changes are relative to the last call.
 
-    Args:
-        gpus: Reader of the GPUs; None to omit them, so that they aren't woken.
-        worker_pid: Process whose load counts as the run's own, together with its descendants and this process;
-            None if unknown, in which case other programs' load is unknown as well.
-        root: Folder that contains Linux's proc and sys.
+    Without a reader, GPUs are omitted, so that they aren't woken. The worker's load counts as the run's own,
+    together with that of its descendants and this process. If it is unknown, so is other programs' load.
     """
 
     def __init__(self, gpus: GpuReader | None = None, worker_pid: int | None = None, root: Path = ROOT) -> None:
@@ -242,14 +239,8 @@ def read_telemetry(
 ) -> tuple[Telemetry, ...]:
     """Collect telemetry for some time, for example before a run. All other processes count as other load.
 
-    If a driver hangs, the function returns up to `patience_s` later, without the telemetry that was delayed.
-
-    Args:
-        duration_s: Total duration in seconds.
-        count: Number of reads.
-        with_gpus: Whether to read GPUs as well. This starts their driver and wakes sleeping GPUs.
-        stop: Event that ends the collection early.
-        patience_s: Additional time to wait for a hanging driver, in seconds.
+    Reading GPUs starts their driver and wakes sleeping ones. `stop` ends the collection early. If a driver hangs,
+    the function returns up to `patience_s` later, without the telemetry that was delayed.
     """
     pause = stop or threading.Event()
     telemetry: list[Telemetry] = []

@@ -29,12 +29,7 @@ class Used:
 
 
 class OwnProcesses:
-    """A worker, its descendants and this process, for use from one thread.
-
-    Args:
-        worker_pid: Process ID of the worker, or of this process if it does the work; None if there is none.
-        proc: Linux's proc folder.
-    """
+    """A worker, its descendants and this process, for use from one thread. The worker may be this process."""
 
     def __init__(self, worker_pid: int | None, proc: Path = Path("/proc")) -> None:
         self._proc = proc

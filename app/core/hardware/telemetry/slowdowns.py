@@ -149,11 +149,9 @@ class ConditionsReader:
 
 
 def read_clocks(clock: Clock | None = None, sleepless: Clock | None = None) -> Clocks:
-    """Read the clocks at the same moment. Retry if there was a delay, which would look like a clock step.
+    """Read a clock that stops during sleep and one that doesn't at the same moment; by default, this system's.
 
-    Args:
-        clock: Clock that stops while the computer sleeps; None for this system's clocks.
-        sleepless: Clock that continues during sleep; None if there is none.
+    Retry if there was a delay, which would look like a clock step.
     """
     if clock is None:
         clock, sleepless = clocks_of_this_system()
