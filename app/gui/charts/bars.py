@@ -53,16 +53,12 @@ def value_texts(bar: Bar, baseline: Bar | None) -> tuple[str, ...]:
 
 
 def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> float:
-    """Return the width to reserve for texts so that each text fits after its bar.
+    """Return the width to reserve for texts, of all the room, so that each text fits after its bar.
 
-    Args:
-        room: Total width of bars and texts.
-        shares: Length of each bar as a share of the width available for bars.
-        texts: Width of each bar's text.
+    Bars have lengths as a share of the width available for bars.
     """
-    longest = min(
-        ((room - text) / share for share, text in zip(shares, texts, strict=True) if share > 0), default=room
-    )
+    lengths = ((room - text) / share for share, text in zip(shares, texts, strict=True) if share > 0)
+    longest = min(lengths, default=room)
     return room - max(0.0, min(longest, room))
 
 

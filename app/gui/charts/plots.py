@@ -130,12 +130,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         return data == before
 
     def show_emptiness(self, is_empty: bool, *, live: bool = True) -> None:
-        """Show the axes, or a text instead of them if there is no data.
-
-        Args:
-            is_empty: Whether there is nothing to draw.
-            live: Whether data may still arrive. If not, the text says that nothing was recorded.
-        """
+        """Show the axes, or a text instead of them if there is no data. While live, data may still arrive."""
         if is_empty:
             self.instead.setText(sentence(self._later if live else "chart.nothing_recorded"))
         self.instead.setVisible(is_empty)
@@ -244,9 +239,7 @@ class Line:
     def show(self, curve: Curve, *, smooth: bool = False) -> None:
         """Replace the points of the line. A value of None leaves a gap.
 
-        Args:
-            smooth: Whether expensive drawing is acceptable, because there are few points or they are drawn only
-                once.
+        Smooth lines are expensive to draw, which is acceptable for few points, or if they are drawn only once.
         """
         import numpy as np
 

@@ -48,17 +48,12 @@ QUANTITIES = {
 
 
 class TelemetryChart(DoublePlot):
-    """Draws this computer's telemetry.
-
-    Attributes:
-        entries: Legend entries: colour, name with the current value (or the median, for a finished run), and
-            whether the line is dashed.
-        has_right: Whether any curve uses the right axis, for degrees or watts.
-    """
+    """Draws this computer's telemetry, with percentages on the left axis, and degrees and watts on the right."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, TimeAxis(), unit="%", later="chart.telemetry_later")
         self.lines: dict[str, Line] = {}
+        # Of the legend: colour, name with the value (for a finished run, the median), and whether it is dashed.
         self.entries: list[tuple[str, str, bool]] = []
         self.has_right = False
         self.set_range("y", 0.0, 100.0)
@@ -75,13 +70,9 @@ class TelemetryChart(DoublePlot):
         memory_bytes: int | None = None,
         live: bool = True,
     ) -> None:
-        """Show telemetry over time.
+        """Show the curves of a RunSeries over time, by default until the latest telemetry.
 
-        Args:
-            curves: Curves by name, as in app.core.analysis.series.RunSeries.telemetry.
-            end_s: End of the time axis; None for the time of the latest telemetry.
-            memory_bytes: The computer's memory; None hides the memory curve.
-            live: Whether new values arrive every second, so that drawing must be cheap.
+        The memory curve needs the computer's memory. While live, drawing is cheap.
         """
         latest_s = max((curve.x[-1] for curve in curves.values() if curve.x), default=0.0)
         self.set_range("x", begin_s, max(end_s if end_s is not None else latest_s, begin_s + 1.0))

@@ -111,15 +111,9 @@ class EpochChart(Plot):
         apart: bool = True,
         live: bool = True,
     ) -> None:
-        """Show the finished epochs or runs.
+        """Show the finished epochs or, without a first one that is set apart, the finished runs.
 
-        Args:
-            values: Their durations in s or, if `is_rate`, their speeds in any unit.
-            planned: Total number of epochs or runs.
-            median: Value that is 1×; None to compute it.
-            is_rate: Whether higher values are faster.
-            apart: Whether the first value is set apart. If False, the values are from runs instead of epochs.
-            live: Whether more values may follow.
+        The values are durations in s or, if higher ones are faster, speeds in any unit. The median is 1×.
         """
         if self.is_shown(tuple(values), planned, median, is_rate, apart, live):
             return

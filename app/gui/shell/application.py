@@ -137,11 +137,7 @@ def open_window(
 ) -> tuple[MainWindow, Services]:
     """Create the services, and show the window. Slower work is deferred until it has been drawn.
 
-    Args:
-        theme: Theme of the app. The settings are applied to it.
-        limits: Time limits of sessions; for tests.
-        prepares_charts: Whether to create the charts of a run, and import the other pages, while idle. If not,
-            this is done when they are first needed.
+    `prepares_charts` creates the charts of a run, and imports the other pages, while idle instead of when needed.
     """
     warnings = BannerHandler()
     logging.getLogger("app").addHandler(warnings)

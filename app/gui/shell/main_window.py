@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QWidget
+from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 from shiboken6 import isValid
 
 import app
@@ -24,7 +24,7 @@ from app.gui.shell.imports import ResultImports
 from app.gui.shell.pages import PAGES, PageEntry
 from app.gui.shell.side_bar import SideBar
 from app.gui.shell.zoom import Zoom
-from app.gui.widgets.basics import Button, column
+from app.gui.widgets.basics import Button, column, row
 from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog, about_dialog, ask
 from app.gui.widgets.tab_order import bring_into_view, heir_of, order_tabs
 from workloads.protocol.spec import RunSpec
@@ -247,13 +247,10 @@ class MainWindow(QMainWindow):
             self.closed.connect(self.settings.engines_card.cancel)
 
     def _lay_out(self) -> None:
-        whole = QHBoxLayout()
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        whole.addWidget(self.side_bar)
         pages = column(self.stack, self.banner, spacing_px=0)
         pages.setStretch(0, 1)
-        whole.addLayout(pages, stretch=1)
+        whole = row(self.side_bar, pages, spacing_px=0)
+        whole.setStretch(1, 1)
         centre = QWidget()
         centre.setLayout(whole)
         self.setCentralWidget(centre)

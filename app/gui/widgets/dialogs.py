@@ -74,10 +74,7 @@ def question(
 ) -> tuple[QMessageBox, QPushButton]:
     """Return a dialog that asks whether to do something, and the button that confirms it.
 
-    Args:
-        parent: Window that the dialog belongs to.
-        text: The question, without formatting.
-        keep: Text of the other button, which is the default; "" for "Cancel".
+    `keep` is the text of the other button, which is the default; "" for "Cancel".
     """
     box = QMessageBox(QMessageBox.Icon.Question, title, text, parent=parent)
     box.setTextFormat(Qt.TextFormat.PlainText)

@@ -149,13 +149,9 @@ class TextTable(QTableWidget):
         bold: Sequence[bool] = (),
         tips: Sequence[str] = (),
     ) -> None:
-        """Replace the texts.
+        """Replace the texts. Columns of numbers are right-aligned, and hidden if empty.
 
-        Args:
-            rows: Rows with one cell per heading.
-            numbers: Indices of columns that are right-aligned, and hidden if empty.
-            bold: Whether each row is bold; () if none is.
-            tips: Tooltip of each row. If it is "", each cell shows its own text.
+        A row may be bold and have a tooltip. Without one, each cell shows its own text.
         """
         self.setColumnCount(len(headings))
         self.setHorizontalHeaderLabels(list(headings))
