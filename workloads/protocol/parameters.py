@@ -94,13 +94,11 @@ class Parameter:
         return {"limits": self._limits(), "unit": unit}
 
     def _limits(self) -> Message | None:
-        if self.minimum is None and self.maximum is None:
-            return None
-        if self.maximum is None:
+        if self.minimum is not None and self.maximum is not None:
+            return message("parameter.range", minimum=self.minimum, maximum=self.maximum)
+        if self.minimum is not None:
             return message("parameter.minimum", minimum=self.minimum)
-        if self.minimum is None:
-            return message("parameter.maximum", maximum=self.maximum)
-        return message("parameter.range", minimum=self.minimum, maximum=self.maximum)
+        return None if self.maximum is None else message("parameter.maximum", maximum=self.maximum)
 
 
 def folders_of(text: str) -> list[Path]:

@@ -78,13 +78,7 @@ def listed_gpus(value: object) -> tuple[int, ...]:
 
 
 def used_gpus(first: int, count: int, listed: object = None) -> Sequence[int]:
-    """Return the numbers of the GPUs that train together.
-
-    Args:
-        first: Number of the first GPU.
-        count: Number of GPUs.
-        listed: Value of the `gpus` setting, which may be invalid. Without a matching list, GPUs are consecutive.
-    """
+    """Return the numbers of GPUs that train together: the listed ones, or consecutive ones unless the list fits."""
     numbers = listed_gpus(listed)
     is_matching = len(numbers) == count and numbers[0] == first
     return numbers if is_matching else range(first, first + count)

@@ -120,7 +120,11 @@ class _Measurement:
     def measure(self, parent: Path) -> None:
         """Measure all cases in a folder, report each one immediately, and clean up."""
         self._number += 1
-        with own_folder(parent, self._warn_of_files) as folder, self._reader:
+
+        def warn(said: Message) -> None:
+            self._reporter.send(events.Warn(code="leftovers", said=said))
+
+        with own_folder(parent, warn) as folder, self._reader:
             jpegs = self._write(folder)
             self._preprocess(folder, jpegs)
             cached = self._reader.cached(from_jpegs(self._reader, jpegs[:CACHED_IMAGES]))
@@ -217,9 +221,6 @@ class _Measurement:
 
     def _send(self, key: str, value: float) -> None:
         self._reporter.send(events.Metric(key=f"folder{self._number}_{key}", value=value))
-
-    def _warn_of_files(self, said: Message) -> None:
-        self._reporter.send(events.Warn(code="leftovers", said=said))
 
 
 def _images(spec: RunSpec) -> int:

@@ -49,7 +49,6 @@ def make_pictures(seed: int, count: int) -> list[bytes]:
 
 
 def from_jpegs(reader: Reader, paths: Sequence[Path], side_px: int = INPUT_PX) -> Source:
-    """Return decoded images as uint8, with labels."""
     return reader.files(paths, [number % CLASSES for number in range(len(paths))], side_px)
 
 

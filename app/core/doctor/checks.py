@@ -38,7 +38,6 @@ _TITLES = {
 
 
 def checks(facts: Facts, trials: Sequence[Trial]) -> tuple[Check, ...]:
-    """Return the checks whose results are known, in order."""
     return tuple(_checks(facts, {trial.target: trial for trial in trials}))
 
 

@@ -67,13 +67,10 @@ def diagnose_engine(
     devices += [_tried(engine, evidence, device, None) for device in listed]
     tried = {device.name for device in devices}
     without = idle_cards(engine, machine) if trials else ()
-    devices += [
-        DeviceDiagnosis(
-            id=None, name=card.name, vendor=card.vendor, reasons=(no_build(engine, card, machine),)
-        )  # the lack of a build isn't considered a fault
-        for card in without
-        if card.name not in tried
-    ]
+    for card in without:
+        if card.name not in tried:  # the lack of a build isn't considered a fault
+            reasons = (no_build(engine, card, machine),)
+            devices.append(DeviceDiagnosis(id=None, name=card.name, vendor=card.vendor, reasons=reasons))
     return EngineDiagnosis(
         engine=engine,
         title=engine_title(engine),

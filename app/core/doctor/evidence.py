@@ -29,7 +29,6 @@ class Evidence:
 
     @property
     def build(self) -> Build | None:
-        """TensorFlow's build information; None if unknown."""
         return self.listing.build if self.listing else None
 
     @property
@@ -39,7 +38,6 @@ class Evidence:
 
     @property
     def complete(self) -> bool:
-        """Whether the devices were listed and no trial was cancelled."""
         return self.listing is not None and all(trial.status != "cancelled" for trial in self.trials.values())
 
 

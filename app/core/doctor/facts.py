@@ -67,7 +67,6 @@ class Facts:
     avx: bool | None = None  # whether the CPU supports AVX
 
     def package(self, name: str) -> str | None:
-        """Return the version of a package; None if it isn't installed."""
         return dict(self.packages).get(name)
 
     @property

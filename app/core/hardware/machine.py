@@ -302,7 +302,6 @@ def read_bios_version(root: Path = Path("/")) -> str | None:
 
 
 def read_machine_id(root: Path = Path("/")) -> str | None:
-    """Return the machine ID, which is permanent and reveals nothing about the user; None if there is none."""
     return machine_id(_secret(root))
 
 

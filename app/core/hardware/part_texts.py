@@ -172,7 +172,6 @@ def _gpu_details(gpu: Gpu) -> dict[str, str | None]:
 
 
 def _power_limit(gpu: Gpu) -> str | None:
-    """Return the power limit in force as text, with the default and the accepted range if they are known."""
     if not gpu.power_limit_w:
         return None
     parts = [f"{gpu.power_limit_w:.0f} W"]

@@ -72,7 +72,6 @@ class Condition:
         return Rule(self.code, "caution", find, self.advice)
 
     def before(self, window: TelemetryWindow) -> events.Reason | None:
-        """Return the reason to show before a run, or None."""
         if (figure := self.figure(window)) is None:
             return None
         return reason(self.code, "caution", message(f"preflight.{self.code}", **figure), self.advice)

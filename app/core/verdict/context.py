@@ -47,11 +47,9 @@ class TelemetryWindow:
         return statistics.fmean(values) if (values := self.gpu_values(name)) else None
 
     def gpu_values(self, name: str) -> list[float]:
-        """Return the available values of a field for the run's GPU."""
         return [float(value) for gpu in self.gpus() if (value := getattr(gpu, name)) is not None]
 
     def gpus(self) -> list[GpuTelemetry]:
-        """Return the records of the run's GPU, in order."""
         return [gpu for record in self.records if (gpu := record.gpu(self.gpu)) is not None]
 
 

@@ -78,7 +78,6 @@ def above_peak(run: Run, *, certain: bool) -> Message | None:
 
 
 def _exchange(exchange: Exchange | None) -> Message | None:
-    """Describe the time that the devices take to add up their gradients; None on a single device."""
     if exchange is None:
         return None
     if exchange.duration_s is None:
@@ -146,7 +145,6 @@ def _unequal_gpus(evidence: Evidence) -> Message | None:
 
 
 def _gpu_numbers(run: Run) -> Sequence[int]:
-    """Return the numbers of this computer's GPUs that a run uses; empty for a CPU or a single GPU."""
     count, first = run.summary.device_count // run.summary.machine_count, gpu_index(run.summary.device or "")
     if count == 1 or first is None:
         return ()

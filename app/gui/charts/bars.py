@@ -63,7 +63,6 @@ def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> f
 
 
 def name_font(look: RowLook, bar: Bar | None) -> QFont:
-    """Return the font for a bar's name. It is bold for the user's own bar."""
     chosen = font(look.text_px, _weight(bar))
     return unhinted(chosen) if look.outlined else chosen
 
@@ -154,7 +153,6 @@ def paint_bar(
 
 
 def paint_slot(painter: QPainter, rect: QRectF, name: str, hint: str, *, look: RowLook, tokens: Tokens) -> None:
-    """Paint an empty bar with a hint after it."""
     painter.setFont(name_font(look, None))
     painter.setPen(QColor(tokens.accent))
     middle = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft

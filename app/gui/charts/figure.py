@@ -40,7 +40,6 @@ class ChartStyle:
     def write(
         self, painter: QPainter, box: QRectF, text: str, size_px: int, colour: str, *, align: str = "left"
     ) -> None:
-        """Draw a line of text in a box, elided if it is too long."""
         chosen = self.font(size_px)
         metrics = QFontMetricsF(chosen)
         text = metrics.elidedText(safe_text(text), Qt.TextElideMode.ElideRight, max(0.0, box.width()))

@@ -69,7 +69,6 @@ class PairPlot(QWidget):
         theme.changed.connect(self.update)
 
     def show_group(self, group: Group, at: PlannedRun | None = None) -> None:
-        """Show a state of the A/B test. `at` is the current run."""
         pairs = pairs_of(group)
         missing = group.planned // 2 - len(pairs) if at is not None else 0
         self._pairs = pairs + [Pair(None, None)] * max(0, missing)

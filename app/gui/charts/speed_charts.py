@@ -37,7 +37,6 @@ class EstimateChart(Plot):
         self.setAccessibleName(sentence("chart.estimate"))
 
     def show_estimates(self, series: RunSeries, metric: str, span_s: float, *, live: bool) -> None:
-        """Show the estimates on a time axis that ends at `span_s`."""
         begin_s = series.estimate.x[0] if series.estimate.x else 0.0
         self.set_range("x", begin_s, max(span_s, begin_s + 1.0))
         if self.is_shown(series, len(series.estimate.x), metric, live):
@@ -118,7 +117,6 @@ class SustainedChart(DoublePlot):
         self.colour()
 
     def show_series(self, series: RunSeries, span_s: float, *, live: bool) -> None:
-        """Show speed, clock and temperature on a time axis that ends at `span_s`."""
         self.set_range("x", 0.0, span_s)
         if self.is_shown(series, len(series.steps_per_s.x), live):
             return

@@ -108,7 +108,6 @@ class TelemetryChart(DoublePlot):
 
 
 def _quantity(name: str, curve: Curve) -> Quantity | None:
-    """Return the quantity and style of a curve; None for curves that shouldn't be drawn."""
     gpu = name.startswith("gpu")
     key = name.partition("_")[2] if gpu else name
     if gpu and key == "memory_used_bytes":

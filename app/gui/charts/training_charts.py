@@ -232,7 +232,6 @@ class ThroughputChart(DoublePlot):
     def show_curve(
         self, curve: Curve, span_s: float, *, live: bool, interrupted_t_s: Sequence[float] = ()
     ) -> None:
-        """Show throughput and interruptions on a time axis that ends at `span_s`."""
         self.set_range("x", 0.0, span_s)
         if self.is_shown(curve, len(curve.x), live, tuple(interrupted_t_s)):
             return

@@ -239,7 +239,6 @@ def _fan_pct(files: _Files) -> float | None:
 
 
 def _opened_gpus(process: Path) -> list[tuple[Path, str]]:
-    """Return the fdinfo files of a process's open files in /dev/dri, with device names."""
     clients: list[tuple[Path, str]] = []
     try:
         opened = list((process / "fd").iterdir())

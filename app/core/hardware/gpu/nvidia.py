@@ -98,7 +98,6 @@ class NvidiaGpus:
         return gpus
 
     def telemetry(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
-        """Read each GPU once. The values of sleeping and lost GPUs are None."""
         if self._all_asleep():  # even starting NVML would wake them
             return tuple(GpuTelemetry(index) for index in range(len(self._driven)))
         self._open()

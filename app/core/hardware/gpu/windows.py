@@ -46,12 +46,7 @@ class AdapterEntry:
 
 
 class WindowsGpus:
-    """All GPUs with a Windows driver. `places` are indices into the registry's order.
-
-    Attributes:
-        counts_shared: Whether the telemetry includes the part of the computer's memory that the run's processes
-            use through a GPU.
-    """
+    """All GPUs with a Windows driver. `places` are indices into the registry's order."""
 
     counts_shared = True
 
@@ -235,6 +230,5 @@ def _luid(match: re.Match[str]) -> int:
 
 
 def read_entries() -> list[dict[str, object]]:
-    """Read the registry entry of each display adapter; empty on other systems."""
     keys = [name for name in registry.list_subkeys(_CLASS_KEY) if re.fullmatch(r"\d{4}", name)]
     return [{name: registry.read_value(rf"{_CLASS_KEY}\{key}", name) for name in VALUES} for key in keys]

@@ -40,7 +40,6 @@ def busiest(
 
 
 def _used_s() -> dict[tuple[int, str], float]:
-    """Return the CPU time of all other processes, by process ID and name."""
     # On Windows, process 0 counts the time in which the CPU is idle.
     own = {0, os.getpid(), *descendants(os.getpid())}
     used_s: dict[tuple[int, str], float] = {}

@@ -97,7 +97,6 @@ class CpuClock:
         return self._base_mhz * shares_pct[0] / 100
 
     def close(self) -> None:
-        """Close Windows' counters."""
         if self._counters is not None:
             self._counters.close()
 

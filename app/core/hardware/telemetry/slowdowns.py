@@ -207,7 +207,6 @@ def throttle_files(root: Path) -> tuple[Path, ...]:
 
 
 def throttle_counts(files: tuple[Path, ...]) -> dict[Path, int]:
-    """Read the counters; unreadable ones are omitted."""
     return {path: count for path in files if (count := read_count(path)) is not None}
 
 
