@@ -78,7 +78,7 @@ def listed_gpus(value: object) -> tuple[int, ...]:
 
 
 def used_gpus(first: int, count: int, listed: object = None) -> Sequence[int]:
-    """Return the numbers of GPUs that train together: the listed ones, or consecutive ones unless the list fits."""
+    """Return the numbers of GPUs that train together: the listed ones, or consecutive ones if it doesn't fit."""
     numbers = listed_gpus(listed)
     is_matching = len(numbers) == count and numbers[0] == first
     return numbers if is_matching else range(first, first + count)
