@@ -18,11 +18,11 @@ from app.cli.result_files import write_after_run
 from app.cli.terminal import Ink
 from app.cli.text import LiveLine, complain, in_line, say, say_json, say_table
 from app.cli.views import JsonView, View
-from app.core.analysis.headline import value_text
+from app.core.analysis.headline import result_amount
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import format_time_left, message, sentence
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import amount_text, format_value, headline_kind
 from app.core.paths import Paths
 from app.core.plain_text import one_line
 from app.core.plans.engines import Cell, WorkloadRow
@@ -311,7 +311,7 @@ def print_group(group: Group) -> None:
             str(run.id),
             run.side or "",
             str(_pair(group, run) or ""),
-            "n/a" if run.value is None else f"{value_text(run)} {headline_kind(run.metric).short_unit}",
+            result_amount(run, is_short=True),
             "n/a" if run.spread_pct is None else f"{run.spread_pct:.1f} %",
             status_title(run.status),
         ]
@@ -367,5 +367,5 @@ def _pair(group: Group, run: RunSummary) -> int | None:
 
 
 def _value(metric: str, value: float, spread_pct: float | None) -> str:
-    shown = f"{format_value(metric, value)} {headline_kind(metric).unit}"
+    shown = amount_text(metric, value)
     return shown if spread_pct is None else sentence("cli.value_with_spread", value=shown, spread_pct=spread_pct)

@@ -15,6 +15,7 @@ from app.cli.result_files import write_result
 from app.cli.terminal import VERDICT_INKS, Ink, verdict_ink
 from app.cli.text import complain, in_line, room, say, say_json, say_json_list, say_lines, say_raw, say_table
 from app.cli.values import STANDARD_OUTPUT
+from app.core.analysis.facts import fact_texts
 from app.core.analysis.headline import value_text
 from app.core.analysis.own_runs import run_name
 from app.core.analysis.position import position
@@ -317,7 +318,8 @@ def _print_run(run: Run, place: str | None) -> None:
         say(in_line(comparison))
     for label, text in metric_lines(run.metrics):
         say(in_line(f"{label}: {text}"))
-    for line in (bottleneck_text(run), peak_text(run), power_text(summary), energy_text(summary)):
+    lines = (bottleneck_text(run), peak_text(run), power_text(summary), energy_text(summary), *fact_texts(summary))
+    for line in lines:
         if line:
             say(in_line(line))
 

@@ -5,7 +5,7 @@ from app.core.analysis.conversion import ROW_METRICS, converted
 from app.core.analysis.published import PublishedRow, disagreement
 from app.core.external_results import ImportedResult
 from app.core.messages import sentence
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import amount_text, headline_kind
 
 
 def provenance(bar: Bar) -> list[tuple[str, str]]:
@@ -63,4 +63,4 @@ def _as_published(row: PublishedRow) -> str:
     if row.metric not in ROW_METRICS:
         return f"{row.value:g} {row.metric.replace('_', ' ')}"
     metric = ROW_METRICS[row.metric]
-    return f"{format_value(metric, row.value)} {headline_kind(metric).unit}"
+    return amount_text(metric, row.value)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.core.analysis.comparability import engine_name, unusual_settings
-from app.core.analysis.headline import half_interval_pct, is_even, uncertainty, value_text
+from app.core.analysis.facts import fact_texts
+from app.core.analysis.headline import half_interval_pct, is_even, result_amount, uncertainty
 from app.core.analysis.position import position
 from app.core.analysis.power import device_at_limit, is_gpu
 from app.core.analysis.published import short_name
@@ -13,7 +14,7 @@ from app.core.analysis.shared_host import SHARED_HOST
 from app.core.formats import format_installed_memory, format_seconds, rounded
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import ENGLISH, Message, needs, sentence, text
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import format_value
 from app.core.records import Run, RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.titles import cores_title, data_title, level_title, precision_title, workload_title
@@ -412,6 +413,7 @@ def result_text(run: JudgedRun, several: Several | None = None) -> str:
         _trained_on(summary),
         run.bottleneck,
         energy_text(summary),
+        *fact_texts(summary),
         made_by(summary.app_version, summary.started_at),
     ]
     private = chosen_texts([run.run.spec]) | private_texts()
@@ -447,7 +449,7 @@ def _title_line(run: RunSummary) -> str:
 def value_line(run: RunSummary) -> str:
     """Return a run's result with its unit, or the duration of a step or the reason if there is none."""
     if run.value is not None:
-        value = f"{value_text(run)} {headline_kind(run.metric).unit}"
+        value = result_amount(run)
         return sentence("result.about", value=value) if run.basis == "estimate" else value
     if run.steps is None or run.step_median_s is None or run.metric != "seconds_per_epoch_s":
         needs_epoch = run.metric == "seconds_per_epoch_s" and run.preset == "standard"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import app
 from app.core.analysis.bars import Bar, bars, find_baseline
 from app.core.analysis.comparability import engine_name, unusual_settings
-from app.core.analysis.headline import value_text
+from app.core.analysis.headline import marked_value
 from app.core.analysis.position import position
 from app.core.analysis.power import is_gpu, work_per_joule
 from app.core.analysis.published import short_name
@@ -43,10 +43,9 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
     kind = headline_kind(summary.metric)
     place = run.position if several is None else position(summary, chart=chart)
     footer = (summary.started_at[:10], app.PROJECT_URL.partition("://")[2])
-    about = "≈ " if summary.basis == "estimate" else ""
     return ShareCard(
         title=_title(run.run),
-        headline=about + value_text(summary),
+        headline=marked_value(summary),
         place=place or "",
         unit=kind.label_within if summary.metric.startswith("seconds_") else kind.unit,
         notes=(certainty_text(summary), *([text(work)] if (work := work_per_joule(summary)) else [])),

@@ -7,7 +7,8 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.analysis.comparability import engine_name
-from app.core.analysis.headline import value_text
+from app.core.analysis.facts import fact_texts
+from app.core.analysis.headline import marked_value
 from app.core.analysis.power import device_at_limit
 from app.core.errors import AppError
 from app.core.formats import format_seconds
@@ -178,8 +179,7 @@ class HeadlineCard(Card):
         metric = run.metric if run is not None else "seconds_per_epoch_s"
         value, unit, note = "", headline_kind(metric).short_unit, ""
         if run is not None and run.value is not None:
-            about = "≈ " if run.basis == "estimate" else ""
-            value, note = about + value_text(run), certainty_text(run)
+            value, note = marked_value(run), certainty_text(run)
         elif run is not None and run.steps is not None and step_s is not None and metric == "seconds_per_epoch_s":
             value, unit = _step_duration(step_s)
             note = sentence("run.short", steps=run.steps, whole=run.steps_per_epoch)
@@ -255,6 +255,7 @@ def _facts(run: RunSummary) -> str:
         if run.jit
         else precision,
         data_title(run.data_source),
+        *fact_texts(run),
     ]
     return " · ".join(part for part in parts if part)
 

@@ -59,6 +59,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "exchange.value_within": "{value}, {low} to {high}",
     "exchange.wrong_field": "{place}: {reason}",
     "field.date": "Date (UTC)",
+    "field.facts": "During the run",
     "field.gpu": "Graphics card",
     "field.settings": "Settings",
     "field.version": "Program",

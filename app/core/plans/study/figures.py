@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from app.core.analysis.published import PublishedRow, comparable_rows, short_name
 from app.core.messages import sentence
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import amount_text, headline_kind
 from app.core.plans.study.axes import DEVICES, POWER_LIMIT, axis_title, axis_value
 from app.core.plans.study.costs import BASELINE, Costs, relative_rows
 from app.core.plans.study.details import CONVERGENCE, NO_DETAILS, Details, wants_epochs
@@ -153,7 +153,7 @@ def _work(result: StudyResult, done: Sequence[Point]) -> Figure:
     def spot(point: Point) -> Spot | None:
         if point.work_per_j is None:
             return None
-        text = f"{format_value(metric, point.work_per_j)} {headline_kind(metric).unit}"
+        text = amount_text(metric, point.work_per_j)
         return Spot(float(axis_value(axis, point.spec)), point.work_per_j, text=text)
 
     name, title = sentence("studies.chart_efficiency"), headline_kind(metric).label

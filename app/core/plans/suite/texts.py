@@ -6,7 +6,7 @@ from dataclasses import replace
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.published import short_name
 from app.core.messages import sentence, text
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import amount_text
 from app.core.plans.report import Table
 from app.core.plans.suite.definition import POINTS, Definition
 from app.core.plans.suite.known import KnownScore
@@ -268,8 +268,7 @@ def _with_verdict(name: str, level: str) -> str:
 def _row(part: PartScore) -> tuple[str, ...]:
     headline = ""
     if part.verdict is not None and part.run is not None:
-        unit = headline_kind(part.run.metric).short_unit
-        headline = f"{format_value(part.run.metric, part.value)} {unit}"
+        headline = amount_text(part.run.metric, part.value, is_short=True)
     points = "" if part.score is None else points_text(part.score.points)
     return part.part.title, points, interval_text(part.score), headline, state_text(part)
 
