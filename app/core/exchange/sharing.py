@@ -115,6 +115,12 @@ def shared_report(
     )
 
 
+def picture_and_file(database: Database, run: JudgedRun, group: Group | None = None) -> tuple[ShareCard, bytes]:
+    """Return the contents of a saved picture and its result file. Arguments are as in `shared_result`."""
+    results = _results(database, [run.summary.id] if group is None else [each.id for each in group.runs])
+    return picture_card(database, run, group), file_bytes(results) if results else b""
+
+
 def picture_card(database: Database, run: JudgedRun, group: Group | None = None) -> ShareCard:
     """Return the contents of a picture, including its QR code. Arguments and errors are as in `shared_result`."""
     others = None if group is None else _group_without(group, ())
