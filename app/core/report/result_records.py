@@ -89,8 +89,7 @@ def _plain(run: Run, private: Mapping[str, str]) -> dict[str, Any]:
 
 def _same(summary: RunSummary, section: type[ResultSection]) -> dict[str, Any]:
     """Return the fields of a section that runs have, too."""
-    names = (field.name for field in msgspec.structs.fields(section))
-    return {name: getattr(summary, name) for name in names if name in FIELDS}
+    return {name: getattr(summary, name) for name in section.__struct_fields__ if name in FIELDS}
 
 
 def _spec(run: Run, private: Mapping[str, str]) -> dict[str, Any]:
