@@ -39,9 +39,9 @@ from workloads.engines.registry import engine_title
 ROUNDS = 3
 _STEP_PCT = 10
 _COLUMNS = (
-    Column("column.name"),
+    Column("heading.name"),
     Column("column.version"),
-    Column("column.variant", order=2),
+    Column("compare.variant", order=2),
     Column("column.state"),
     Column("column.size", is_right=True, order=1),
     Column("column.here", least=16),

@@ -41,12 +41,12 @@ from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
 _COLUMNS = (
-    Column("column.run", is_right=True),
+    Column("heading.run", is_right=True),
     Column("column.side"),
-    Column("column.pair", is_right=True),
-    Column("column.result", is_right=True),
-    Column("column.spread", is_right=True, order=1),
-    Column("column.status"),
+    Column("ab_page.pair_heading", is_right=True),
+    Column("heading.result", is_right=True),
+    Column("metric.spread_pct", is_right=True, order=1),
+    Column("results_page.status"),
 )
 
 
@@ -337,7 +337,7 @@ def _say_engines(rows: Sequence[WorkloadRow]) -> None:
         unit = headline_kind(row.metric).short_unit
         lines.append([row.workload, unit, *(_cell(row, cells.get(engine)) for engine in engines)])
     titles = [Column("", title=engine_title(engine), is_right=True) for engine in engines]
-    say_table([Column("column.workload"), Column("column.unit"), *titles], lines)
+    say_table([Column("label.workload"), Column("heading.unit"), *titles], lines)
 
 
 def _cell(row: WorkloadRow, cell: Cell | None) -> str:

@@ -23,16 +23,16 @@ from app.core.titles import verdict_title
 
 _COLUMNS = (
     Column("column.id", is_right=True),
-    Column("column.name", least=12),
-    Column("column.workload"),
-    Column("column.result", is_right=True),
-    Column("column.verdict", ink=verdict_ink),
-    Column("column.uid", order=2),
-    Column("column.file", least=12, order=3),
-    Column("column.imported", order=1),
+    Column("heading.name", least=12),
+    Column("label.workload"),
+    Column("heading.result", is_right=True),
+    Column("heading.verdict", ink=verdict_ink),
+    Column("heading.uid", order=2),
+    Column("heading.file", least=12, order=3),
+    Column("heading.imported", order=1),
 )
 
-_FIELD_COLUMNS = (Column("column.field"), Column("column.value", least=20))
+_FIELD_COLUMNS = (Column("heading.field"), Column("heading.value", least=20))
 
 
 def import_(options: argparse.Namespace, paths: Paths) -> int:

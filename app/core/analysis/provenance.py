@@ -44,12 +44,12 @@ def _row_provenance(row: PublishedRow, metric: str, value: str) -> list[tuple[st
     matches = {"exact": "provenance.match_exact", "close": "provenance.match_close"}
     not_stated = sentence("provenance.not_stated")
     return [
-        ("provenance.hardware", row.hardware),
+        ("page.hardware", row.hardware),
         ("provenance.published", _as_published(row) if conversion else value),
         ("provenance.shown", f"{value}, {conversion}" if conversion else ""),
         ("heading.year", str(row.year) if row.year else not_stated),
         ("heading.software", row.software),
-        ("provenance.batch", str(row.batch_size) if row.batch_size else not_stated),
+        ("setting.batch_size", str(row.batch_size) if row.batch_size else not_stated),
         ("setting.precision", row.precision_words),
         ("provenance.match", sentence(matches[row.match]) if row.match in matches else row.match),
         ("heading.source", " · ".join(part for part in (row.source, row.source_ref) if part)),

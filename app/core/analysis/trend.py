@@ -159,7 +159,7 @@ def machine_changes(before: PastRun, now: PastRun) -> tuple[str, ...]:
     if limit := other_limit(before.run, now.run):
         texts.append(sentence("trend.other_power_limit", limit=limit))
     if before.on_battery is not None and now.on_battery is not None and before.on_battery != now.on_battery:
-        texts.append(sentence("trend.on_battery" if now.on_battery else "trend.plugged_in"))
+        texts.append(sentence("part.on_battery" if now.on_battery else "part.on_mains"))
     return tuple(texts)
 
 

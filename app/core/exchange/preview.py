@@ -277,7 +277,7 @@ def _program(result: Result) -> str:
 # By name: label, function for the text, and function for the removal (None if the field can't be excluded).
 _FIELDS: dict[str, tuple[str, Callable[[Result], str], _Remove | None]] = {
     "workload": ("label.workload", _workload, None),
-    "settings": ("field.settings", _settings, None),
+    "settings": ("page.settings", _settings, None),
     "value": ("heading.result", _value, None),
     "verdict": ("heading.verdict", _verdict, None),
     "engine": ("heading.software", _engine, None),

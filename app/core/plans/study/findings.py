@@ -47,8 +47,8 @@ class _Gain:
     @property
     def words(self) -> str:
         if self.low is None:
-            return sentence("studies.so_many_times", times=self.times)
-        return sentence("studies.so_many_times_between", times=self.times, low=self.low, high=self.high)
+            return sentence("studies.times", times=self.times)
+        return sentence("studies.times_between", times=self.times, low=self.low, high=self.high)
 
 
 def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: bool = False) -> list[str]:

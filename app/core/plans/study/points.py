@@ -335,7 +335,7 @@ def _state(runs: Sequence[RunSummary], *, has_result: bool) -> tuple[State, str]
         return "waiting", ""
     last = ended[-1]
     if last.error_code == "out_of_memory":
-        return "out_of_memory", sentence("studies.out_of_memory")
+        return "out_of_memory", sentence("failure.out_of_memory")
     if last.status == "completed":
         return "failed", sentence("studies.invalid_run", run_id=last.id)
     return "failed", last.error_message or sentence("studies.failed_run", run_id=last.id)

@@ -20,16 +20,16 @@ def study_table(result: StudyResult) -> Table:
     """Return the table shown next to a study's charts."""
     axes = tuple(axis_title(name, result.study) for name in result.study.axes)
     units = {unit_of([point]).text for point in result.done}
-    speed = unit_of(result.done).title if len(units) == 1 else sentence("studies.column_speed")
+    speed = unit_of(result.done).title if len(units) == 1 else sentence("studies.chart_speed")
     headings = (
         *axes,
         speed,
         sentence("studies.column_interval"),
-        sentence("studies.column_headline"),
+        sentence("heading.result"),
         sentence("studies.column_step"),
-        sentence("studies.column_memory"),
+        sentence("part.memory"),
         sentence("heading.work_per_j"),
-        sentence("studies.column_state"),
+        sentence("heading.verdict"),
     )
     best = {
         id(point)
@@ -48,7 +48,7 @@ def _row(point: Point, *, several_units: bool) -> tuple[str, ...]:
         speed = count_text(rate.value * unit.scale) + (f" {unit.text}" if several_units else "")
         if rate.low is not None and rate.high is not None and (level_pct := point.confidence_pct) is not None:
             low, high = count_text(rate.low * unit.scale), count_text(rate.high * unit.scale)
-            interval = sentence("studies.interval_at", low=low, high=high, confidence_pct=level_pct)
+            interval = sentence("group.interval", low=low, high=high, confidence_pct=level_pct)
         headline = amount_text(point.metric, point.value, is_short=True)
     if point.step_s is not None:
         step = sentence("studies.step_ms", step_ms=1e3 * point.step_s)

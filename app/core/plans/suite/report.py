@@ -116,7 +116,7 @@ class SuiteReport(PlanReport):
         return [
             *([sentence("suite.rank_sentence", rank=rank)] if rank else []),
             *suite_notes(self.result),
-            *([sentence("suite.only_reference")] if is_alone else []),
+            *([sentence("suite_page.step_2")] if is_alone else []),
         ]
 
     def figures(self) -> tuple[Figure, ...]:

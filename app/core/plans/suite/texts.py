@@ -45,7 +45,7 @@ def certainty_text(score: Score | None) -> str:
         return ""
     if score.half_pct is None:
         return sentence("suite.no_interval")
-    return sentence("suite.within", half_pct=score.half_pct)
+    return sentence("share.within", half_pct=score.half_pct)
 
 
 def precisions_text(definition: Definition) -> str:
@@ -238,7 +238,7 @@ def _others(elsewhere: Sequence[KnownScore], definition: Definition, engine: str
 
     places = [(name(sentence("suite.reference_name"), software), Score(POINTS), False)]
     for each in elsewhere:
-        words = name(each.name, each.engine, sentence("column.imported"))
+        words = name(each.name, each.engine, sentence("heading.imported"))
         places.append((_with_verdict(words, each.verdict), each.score, False))
     return places
 
