@@ -22,7 +22,7 @@ from app.core.analysis.position import position
 from app.core.errors import AppError, UsageError
 from app.core.exchange.sharing import shared_result
 from app.core.files import closing
-from app.core.messages import message, sentence
+from app.core.messages import message, sentence, text
 from app.core.metrics import format_metric, headline_kind, metric_lines
 from app.core.paths import Paths
 from app.core.plans.registry import kind_of
@@ -32,12 +32,9 @@ from app.core.report.export import DEFAULT_FORMAT, TERMINAL_FORMATS, write_lines
 from app.core.report.formats import csv_table, result_document
 from app.core.report.formats.json_document import run_as_dict
 from app.core.report.run_texts import (
-    energy_text,
     estimate_basis,
     headline,
     machine_line,
-    peak_text,
-    power_text,
     repeats_steps,
     round_name,
     run_engine_line,
@@ -57,7 +54,9 @@ from app.core.storage.runs import (
 )
 from app.core.titles import data_title, preset_title, status_title, verdict_title
 from app.core.verdict.bottleneck import bottleneck_text
+from app.core.verdict.energy import energy_used
 from app.core.verdict.judged_run import JudgedRun
+from app.core.verdict.notes import peak_share, power_limit
 from app.core.verdict.rules import judge
 
 # For longer tables of epochs, only the beginning and the end are shown.
@@ -118,7 +117,7 @@ def _list_imported(options: argparse.Namespace, paths: Paths) -> int:
                 "source": each.source,
                 "plan_uid": each.plan_uid,
             }
-            | {"provenance": sentence("compare.imported_log" if each.is_log else "compare.imported_result")}
+            | {"provenance": sentence("compare.imported_result")}
             for each in imported
         )
         rows = [run.as_dict() | each for run, each in zip(runs, more, strict=True)]
@@ -316,12 +315,11 @@ def _print_run(run: Run, place: str | None) -> None:
     say(in_line(verdict_line(verdict)), lead=VERDICT_INKS.get(verdict.level))
     if comparison := position(summary):
         say(in_line(comparison))
-    for label, text in metric_lines(run.metrics):
-        say(in_line(f"{label}: {text}"))
-    lines = (bottleneck_text(run), peak_text(run), power_text(summary), energy_text(summary), *fact_texts(summary))
-    for line in lines:
-        if line:
-            say(in_line(line))
+    for label, value in metric_lines(run.metrics):
+        say(in_line(f"{label}: {value}"))
+    notes = (peak_share(run.peak), power_limit(summary), energy_used(summary))
+    for line in filter(None, (bottleneck_text(run), *map(text, notes), *fact_texts(summary))):
+        say(in_line(line))
 
 
 def _print_epochs(run: Run) -> None:

@@ -12,7 +12,6 @@ from app.core.analysis.credibility import with_credible_verdict
 from app.core.analysis.facts import fact_texts
 from app.core.analysis.power import is_gpu, limit_text
 from app.core.errors import UsageError
-from app.core.external_results import EPOCH_LOG
 from app.core.formats import format_gpu_memory, format_installed_memory
 from app.core.messages import ENGLISH, message, sentence
 from app.core.metrics import amount_text, format_value
@@ -269,8 +268,6 @@ def _telemetry_name(name: str) -> str:
 
 
 def _program(result: Result) -> str:
-    if result.app_version == EPOCH_LOG:
-        return EPOCH_LOG
     return f"Epochmark {UNKNOWN_VERSION if is_of_code(result.app_version) else result.app_version}"
 
 

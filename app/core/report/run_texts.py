@@ -15,48 +15,18 @@ from app.core.formats import format_installed_memory, format_seconds, rounded
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import ENGLISH, Message, needs, sentence, text
 from app.core.metrics import format_value
-from app.core.records import Run, RunSummary
+from app.core.records import RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.titles import cores_title, data_title, level_title, precision_title, workload_title
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.energy import energy_used
 from app.core.verdict.judged_run import JudgedRun
-from app.core.verdict.notes import derived_epoch, peak_share, power_limit, short_run
+from app.core.verdict.notes import short_run
 from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES, compiler_name, engine_title, is_included
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
-__all__ = [
-    "LONG_STEP_S",
-    "Note",
-    "Several",
-    "certainty_text",
-    "derived_epoch_text",
-    "energy_text",
-    "engine_line",
-    "error_advice",
-    "headline",
-    "headline_note",
-    "interval_text",
-    "machine_line",
-    "meaning_text",
-    "measured_text",
-    "peak_text",
-    "power_text",
-    "rate_text",
-    "repeats_steps",
-    "result_notes",
-    "result_text",
-    "round_name",
-    "run_engine_line",
-    "runs_note",
-    "value_line",
-    "verdict_chip",
-    "verdict_for_text",
-    "verdict_line",
-    "virtualization",
-]
 CONFIDENCE_PCT = 95.0
 # Longer steps are shown in seconds, shorter ones in milliseconds.
 LONG_STEP_S = 10.0
@@ -100,34 +70,10 @@ def error_advice(error_code: str | None, engine: str) -> str | None:
     return sentence(f"advice.{error_code}") if f"advice.{error_code}" in ENGLISH else None
 
 
-def derived_epoch_text(run: RunSummary) -> str:
-    """Return the duration of an epoch as text if the headline is another quantity; "" without epochs."""
-    return _text(derived_epoch(run))
-
-
 def meaning_text(run: RunSummary) -> str:
     """Return the meaning of a result for networks if its workload isn't a network; "" otherwise."""
     workload = CATALOGUE.get(run.workload)
-    return "" if workload is None or run.value is None else _text(workload.meaning)
-
-
-def peak_text(run: Run) -> str:
-    """Return a run's share of peak as text; "" if it is unknown."""
-    return _text(peak_share(run.peak))
-
-
-def energy_text(run: RunSummary) -> str:
-    """Return the energy used by a run as text; "" if it is unknown."""
-    return _text(energy_used(run))
-
-
-def power_text(run: RunSummary) -> str:
-    """Return the changed power limit of a run's GPU; "" if it is the default or unknown."""
-    return _text(power_limit(run))
-
-
-def _text(said: Message | None) -> str:
-    return "" if said is None else text(said)
+    return "" if workload is None or run.value is None else text(workload.meaning)
 
 
 def machine_line(machine: Machine) -> str:
@@ -196,7 +142,7 @@ def headline_note(run: RunSummary, estimated_from: str = "") -> str:
     if run.metric != "seconds_per_epoch_s":
         return _step_note(run)
     if run.value is None:
-        return _text(short_run(run))
+        return text(short_run(run))
     spread = _spread(run)
     interval = interval_text(run) or sentence("result.no_interval")
     if run.basis == "estimate":
@@ -412,7 +358,7 @@ def result_text(run: JudgedRun, several: Several | None = None) -> str:
         sentence("result.text_measured", note=note) if note else "",
         _trained_on(summary),
         run.bottleneck,
-        energy_text(summary),
+        text(energy_used(summary)),
         *fact_texts(summary),
         made_by(summary.app_version, summary.started_at),
     ]

@@ -12,14 +12,13 @@ from app.core.analysis.headline import marked_value
 from app.core.analysis.power import device_at_limit
 from app.core.errors import AppError
 from app.core.formats import format_seconds
-from app.core.messages import format_time_left, sentence
+from app.core.messages import format_time_left, sentence, text
 from app.core.metrics import headline_kind
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
 from app.core.report.run_texts import (
     LONG_STEP_S,
     certainty_text,
-    derived_epoch_text,
     error_advice,
     meaning_text,
     measured_text,
@@ -28,6 +27,7 @@ from app.core.report.run_texts import (
 from app.core.runs.progress import Progress
 from app.core.titles import data_title, level_title, precision_title, status_title
 from app.core.verdict.judged_run import JudgedRun
+from app.core.verdict.notes import derived_epoch
 from app.gui.run.headline_row import HeadlineRow, ProgressLine
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.style.theme import Theme, tabular_font
@@ -143,7 +143,7 @@ class HeadlineCard(Card):
         self.facts.show_text(_facts(summary))
         failure = (summary.error_message, error_advice(summary.error_code, summary.engine))
         said = " ".join(_sentence(text) for text in failure if text) if summary.status == "failed" else ""
-        about = derived_epoch_text(summary) or meaning_text(summary)
+        about = text(derived_epoch(summary)) or meaning_text(summary)
         texts = " ".join(filter(None, (said or _advice(verdict), about)))
         self._show_message(
             " ".join(filter(None, (texts, _sentence(own) if own else ""))), [texts] if texts else ()

@@ -46,7 +46,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.imported_name": "{name} (imported)",
     "compare.imported_numbered": "{name}, import {number}",
     "compare.imported_result": "imported, not verified",
-    "compare.imported_log": "imported log, not verified",
     "compare.longer_is_faster": "longer is faster",
     "compare.longer_is_faster_log": "longer is faster, log scale",
     "compare.may_differ": "May differ",
