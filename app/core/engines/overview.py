@@ -6,9 +6,9 @@ from importlib import metadata
 from app.core.engines.builds import BuildFit, builds_for
 from app.core.engines.folder import State
 from app.core.engines.locations import engine_folder, put_back
+from app.core.engines.package_files import plain, read_lock
 from app.core.engines.stamp import Stamp
 from app.core.engines.variants import LOCKS, Variant
-from app.core.engines.wheels import plain, read_lock
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import Message
 from app.core.paths import Paths

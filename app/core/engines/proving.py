@@ -11,8 +11,7 @@ import msgspec
 
 import workloads
 from app.core.children import CommandLine
-from app.core.engines.cancellable import CancelCheck
-from app.core.engines.pip import run_child
+from app.core.engines.cancellable import CancelCheck, run_child
 from app.core.engines.variants import Variant
 from app.core.messages import Message, message
 from app.core.paths import Paths

@@ -97,6 +97,13 @@ class Variant:
         return replace(self, pins=tuple(pin.replace("==", f"[{extras}]==", 1) for pin in self.pins))
 
     @property
+    def index_options(self) -> tuple[str, ...]:
+        """The pip options for using `index` in addition to the user's own index, or instead of it."""
+        if self.index is None:
+            return ()
+        return ("--index-url" if self.is_alone else "--extra-index-url", self.index)
+
+    @property
     def source(self) -> str | None:
         """Host of the index that provides an untested variant; None for other variants."""
         return urlsplit(self.index).hostname if self.index is not None and self.is_untried else None

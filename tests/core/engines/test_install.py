@@ -106,7 +106,7 @@ def make_untried(index: Index, amd: Index, lock: Path) -> Variant:
         name="rocm1",
         system="Linux",
         lock=str(lock),
-        pins=("torch==2.0+rocm1", "rocm==1.0"),
+        pins=("torch==2.0+rocm1",),
         index=amd.url,
         asks_for_more=True,
         is_alone=True,
