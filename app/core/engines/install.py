@@ -76,19 +76,18 @@ def choose_variant(engine: str, machine: Machine, name: str | None = None) -> Va
         UsageError: No such variant exists for this computer.
     """
     check_installable(engine)
-    on_offer = builds_for(engine, machine)
-    names = [offer.variant.name for offer in on_offer]
-    if not on_offer:
+    variants = {build.variant.name: build.variant for build in builds_for(engine, machine)}
+    if not variants:
         system = one_line(f"{machine.os_name}, {machine.architecture}, Python {machine.python_version}", 120)
         raise UsageError(message("engines.not_for_this_system", title=engine_title(engine), system=system))
     if name is None:
-        return on_offer[0].variant
-    if name not in names:
+        return next(iter(variants.values()))
+    if name not in variants:
         raise UsageError(
             message("engines.unknown_variant", title=engine_title(engine), variant=one_line(name, 40)),
-            message("engines.known_variants", variants=names),
+            message("engines.known_variants", variants=list(variants)),
         )
-    return on_offer[names.index(name)].variant
+    return variants[name]
 
 
 def check_installable(engine: str) -> None:
@@ -279,12 +278,12 @@ def _download_folder(paths: Paths, engine: str) -> Path:
 
 def _forget_downloads(paths: Paths, engine: str) -> bool:
     folder = _download_folder(paths, engine)
-    was_there = folder.is_dir() and not folder.is_symlink()
-    if was_there:
-        shutil.rmtree(folder)
-        with contextlib.suppress(OSError):
-            folder.parent.rmdir()
-    return was_there
+    if not folder.is_dir() or folder.is_symlink():
+        return False
+    shutil.rmtree(folder)
+    with contextlib.suppress(OSError):
+        folder.parent.rmdir()
+    return True
 
 
 def _cancel_check(progress: Progress, phase: Phase) -> CancelCheck:
