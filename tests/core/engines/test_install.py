@@ -253,6 +253,13 @@ def test_a_bad_index_changes_nothing_and_is_explained(
     assert names_in(paths.engines) == {"torch"}
 
 
+def test_a_wrong_checksum_is_refused_before_the_download(paths: Paths, index: Index, variant: Variant) -> None:
+    lying_index(index)
+    with pytest.raises(AppError, match=said("engines.other_file").pattern):
+        install_engine(paths, variant)
+    assert not {("GET", name, None) for name in index.wheels} & {*index.asked}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("phase", ["resolve", "download", "unpack", "check", "try"])
 def test_cancelling_changes_nothing(paths: Paths, old: str, variant: Variant, phase: Phase) -> None:
