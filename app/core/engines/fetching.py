@@ -1,7 +1,6 @@
 """Downloads and verifies the files of an engine, with progress and resumption."""
 
 import contextlib
-import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from app.core.datasets.downloads import RefusedError, download, stated_size
 from app.core.engines.cancellable import CancelCheck, wait_for
+from app.core.engines.contents import sha256_of
 from app.core.engines.package_files import PIP_OPTIONS, PackageFile, WrongFileError
 from app.core.engines.pip import run_pip
 from app.core.errors import AppError
@@ -20,7 +20,6 @@ from app.core.plain_text import one_line
 
 Bytes = Callable[[int, int], None]  # bytes done, total bytes; called ten times a second; may raise to cancel
 _PULSE_S, _PATIENCE_S, _GOODBYE_S = 0.1, 10.0, 1.0
-_CHUNK_BYTES = 1 << 20
 
 
 class _GivenUpError(Exception):
@@ -92,7 +91,7 @@ def _fetch_one(file: PackageFile, folder: Path, scratch: Path, report: Callable[
         except RefusedError:
             report(0)
             _download_with_pip(file, folder, scratch, lambda: report(0))
-    sha256 = _checksum(target, report)
+    sha256 = sha256_of(target, report).hex()
     try:
         file.check(sha256)
     except WrongFileError:
@@ -130,14 +129,3 @@ def _download_with_pip(file: PackageFile, folder: Path, scratch: Path, check: Ca
     run_pip(("download", "--no-deps", *PIP_OPTIONS, "--dest", str(folder), *what), scratch, check)
     if not (folder / file.file_name).is_file():
         raise AppError(message("engines.odd_offer", file=one_line(file.file_name, 100)))
-
-
-def _checksum(path: Path, report: Callable[[int], None]) -> str:
-    digest = hashlib.sha256()
-    done_bytes = 0
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            digest.update(chunk)
-            done_bytes += len(chunk)
-            report(done_bytes)
-    return digest.hexdigest()
