@@ -10,7 +10,7 @@ from app.core.children import CommandLine
 from app.core.engines.cancellable import CancelCheck, run_child
 from app.core.errors import AppError
 from app.core.messages import Message, message
-from app.core.plain_text import one_line
+from app.core.plain_text import joined, one_line
 
 _LINES_SHOWN = 3
 # These settings would change where or what pip installs, or suppress output that `_explain` needs.
@@ -121,4 +121,4 @@ def _explain(text: str) -> tuple[Message, Message | None]:
             shown = {"package": one_line(package.replace("===", " "), 80), "status": status or "401"}
             return message(code, **shown), message(advice)
     lines = [line.strip() for line in text.splitlines() if line.strip() and "[notice]" not in line]
-    return message("engines.pip_failed", reason=one_line(" · ".join(lines[-_LINES_SHOWN:]), 400)), None
+    return message("engines.pip_failed", reason=one_line(joined(lines[-_LINES_SHOWN:]), 400)), None
