@@ -19,12 +19,12 @@ from app.core.messages import sentence
 from app.core.paths import Paths
 
 _COLUMNS = (
-    Column("column.name"),
+    Column("heading.name"),
     Column("column.title", least=16),
     Column("column.state"),
-    Column("column.download", is_right=True, order=3),
+    Column("button.download", is_right=True, order=3),
     Column("column.licence", least=16, order=2),
-    Column("column.source", order=1),
+    Column("heading.source", order=1),
 )
 
 

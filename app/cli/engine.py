@@ -39,9 +39,9 @@ from workloads.engines.registry import engine_title
 ROUNDS = 3
 _STEP_PCT = 10
 _COLUMNS = (
-    Column("column.name"),
+    Column("heading.name"),
     Column("column.version"),
-    Column("column.variant", order=2),
+    Column("compare.variant", order=2),
     Column("column.state"),
     Column("column.size", is_right=True, order=1),
     Column("column.here", least=16),
@@ -90,22 +90,14 @@ def _device(gpus: list[str]) -> str:
 
 def offer_text(offer: BuildFit) -> str:
     variant = offer.variant
-    device = _device([gpu.name for gpu in offer.gpus])
-    if variant.download_bytes is None:
-        return device
-    if variant.disk_bytes is None:
-        offered = sentence("cli.engine_offer", device=device, download_bytes=variant.download_bytes)
-        return (
-            offered
-            if variant.source is None
-            else f"{offered}, {sentence('engines.untried', source=variant.source)}"
-        )
-    return sentence(
-        "cli.engine_offer_with_disk",
-        device=device,
-        download_bytes=variant.download_bytes,
-        disk_bytes=variant.disk_bytes,
-    )
+    offered = _device([gpu.name for gpu in offer.gpus])
+    if variant.download_bytes is not None:
+        code = "cli.engine_offer" if variant.disk_bytes is None else "cli.engine_offer_with_disk"
+        sizes = {"download_bytes": variant.download_bytes, "disk_bytes": variant.disk_bytes}
+        offered = sentence(code, device=offered, **sizes)
+    if variant.source is not None:
+        offered = f"{offered}, {sentence('engines.untried', source=variant.source)}"
+    return offered
 
 
 def _as_json(row: EngineRow) -> dict[str, Any]:

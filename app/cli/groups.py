@@ -18,11 +18,11 @@ from app.cli.result_files import write_after_run
 from app.cli.terminal import Ink
 from app.cli.text import LiveLine, complain, in_line, say, say_json, say_table
 from app.cli.views import JsonView, View
-from app.core.analysis.headline import value_text
+from app.core.analysis.headline import result_amount
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import format_time_left, message, sentence
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import amount_text, format_value, headline_kind
 from app.core.paths import Paths
 from app.core.plain_text import one_line
 from app.core.plans.engines import Cell, WorkloadRow
@@ -41,12 +41,12 @@ from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
 _COLUMNS = (
-    Column("column.run", is_right=True),
+    Column("heading.run", is_right=True),
     Column("column.side"),
-    Column("column.pair", is_right=True),
-    Column("column.result", is_right=True),
-    Column("column.spread", is_right=True, order=1),
-    Column("column.status"),
+    Column("ab_page.pair_heading", is_right=True),
+    Column("heading.result", is_right=True),
+    Column("metric.spread_pct", is_right=True, order=1),
+    Column("results_page.status"),
 )
 
 
@@ -311,7 +311,7 @@ def print_group(group: Group) -> None:
             str(run.id),
             run.side or "",
             str(_pair(group, run) or ""),
-            "n/a" if run.value is None else f"{value_text(run)} {headline_kind(run.metric).short_unit}",
+            result_amount(run, is_short=True),
             "n/a" if run.spread_pct is None else f"{run.spread_pct:.1f} %",
             status_title(run.status),
         ]
@@ -337,7 +337,7 @@ def _say_engines(rows: Sequence[WorkloadRow]) -> None:
         unit = headline_kind(row.metric).short_unit
         lines.append([row.workload, unit, *(_cell(row, cells.get(engine)) for engine in engines)])
     titles = [Column("", title=engine_title(engine), is_right=True) for engine in engines]
-    say_table([Column("column.workload"), Column("column.unit"), *titles], lines)
+    say_table([Column("studies.axis_workload"), Column("heading.unit"), *titles], lines)
 
 
 def _cell(row: WorkloadRow, cell: Cell | None) -> str:
@@ -367,5 +367,5 @@ def _pair(group: Group, run: RunSummary) -> int | None:
 
 
 def _value(metric: str, value: float, spread_pct: float | None) -> str:
-    shown = f"{format_value(metric, value)} {headline_kind(metric).unit}"
+    shown = amount_text(metric, value)
     return shown if spread_pct is None else sentence("cli.value_with_spread", value=shown, spread_pct=spread_pct)

@@ -8,12 +8,11 @@ from dataclasses import asdict
 from app.cli.layout import NAME_WIDTH, Column
 from app.cli.terminal import verdict_ink
 from app.cli.text import complain, in_line, say, say_json, say_table
-from app.core.analysis.headline import value_text
+from app.core.analysis.headline import result_amount
 from app.core.errors import UsageError
 from app.core.exchange.importing import Outcome, import_files, import_text
 from app.core.exchange.preview import leaves, preview
 from app.core.messages import Message, message, sentence, text
-from app.core.metrics import headline_kind
 from app.core.paths import Paths
 from app.core.plain_text import one_line
 from app.core.result_file.canonical import canonical
@@ -24,16 +23,16 @@ from app.core.titles import verdict_title
 
 _COLUMNS = (
     Column("column.id", is_right=True),
-    Column("column.name", least=12),
-    Column("column.workload"),
-    Column("column.result", is_right=True),
-    Column("column.verdict", ink=verdict_ink),
-    Column("column.uid", order=2),
-    Column("column.file", least=12, order=3),
-    Column("column.imported", order=1),
+    Column("heading.name", least=12),
+    Column("studies.axis_workload"),
+    Column("heading.result", is_right=True),
+    Column("heading.verdict", ink=verdict_ink),
+    Column("heading.uid", order=2),
+    Column("heading.file", least=12, order=3),
+    Column("heading.imported", order=1),
 )
 
-_FIELD_COLUMNS = (Column("column.field"), Column("column.value", least=20))
+_FIELD_COLUMNS = (Column("heading.field"), Column("heading.value", least=20))
 
 
 def import_(options: argparse.Namespace, paths: Paths) -> int:
@@ -122,7 +121,7 @@ def _list(options: argparse.Namespace, paths: Paths) -> int:
             str(result.id),
             one_line(result.label, NAME_WIDTH),
             result.summary.workload,
-            f"{value_text(result.summary)} {headline_kind(result.summary.metric).short_unit}",
+            result_amount(result.summary, is_short=True),
             verdict_title(result.summary.verdict),
             result.uid,
             result.source,

@@ -77,7 +77,9 @@ class Column:
 
     @property
     def heading(self) -> str:
-        return self.title or sentence(self.code)
+        """The title, or the message in lower case unless it begins with an abbreviation such as "CPU"."""
+        text = self.title or sentence(self.code)
+        return text if self.title or text[1:2].isupper() else text[:1].lower() + text[1:]
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int | None = None) -> list[Line]:

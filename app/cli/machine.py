@@ -31,16 +31,16 @@ from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import ENGINES
 
 OTHER_RUNS = 5
-_PART_COLUMNS = (Column("column.part"), Column("column.value", least=20))
+_PART_COLUMNS = (Column("column.part"), Column("heading.value", least=20))
 _WORKLOAD_COLUMNS = (
     Column("column.id"),
     Column("column.title", least=20),
     Column("column.kind", order=5),
-    Column("column.study", order=1),
-    Column("column.epochs", is_right=True, order=3),
-    Column("column.batch", is_right=True, order=2),
+    Column("group.kind_study", order=1),
+    Column("setting.epochs", is_right=True, order=3),
+    Column("heading.batch", is_right=True, order=2),
     Column("column.parameters", is_right=True, order=4),
-    Column("column.published", is_right=True, order=6),
+    Column("provenance.published", is_right=True, order=6),
 )
 
 

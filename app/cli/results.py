@@ -15,13 +15,14 @@ from app.cli.result_files import write_result
 from app.cli.terminal import VERDICT_INKS, Ink, verdict_ink
 from app.cli.text import complain, in_line, room, say, say_json, say_json_list, say_lines, say_raw, say_table
 from app.cli.values import STANDARD_OUTPUT
+from app.core.analysis.facts import fact_texts
 from app.core.analysis.headline import value_text
 from app.core.analysis.own_runs import run_name
 from app.core.analysis.position import position
 from app.core.errors import AppError, UsageError
 from app.core.exchange.sharing import shared_result
 from app.core.files import closing
-from app.core.messages import message, sentence
+from app.core.messages import message, sentence, text
 from app.core.metrics import format_metric, headline_kind, metric_lines
 from app.core.paths import Paths
 from app.core.plans.registry import kind_of
@@ -31,12 +32,9 @@ from app.core.report.export import DEFAULT_FORMAT, TERMINAL_FORMATS, write_lines
 from app.core.report.formats import csv_table, result_document
 from app.core.report.formats.json_document import run_as_dict
 from app.core.report.run_texts import (
-    energy_text,
     estimate_basis,
     headline,
     machine_line,
-    peak_text,
-    power_text,
     repeats_steps,
     round_name,
     run_engine_line,
@@ -56,7 +54,9 @@ from app.core.storage.runs import (
 )
 from app.core.titles import data_title, preset_title, status_title, verdict_title
 from app.core.verdict.bottleneck import bottleneck_text
+from app.core.verdict.energy import energy_used
 from app.core.verdict.judged_run import JudgedRun
+from app.core.verdict.notes import peak_share, power_limit
 from app.core.verdict.rules import judge
 
 # For longer tables of epochs, only the beginning and the end are shown.
@@ -64,15 +64,15 @@ EPOCHS_SHOWN, EPOCHS_AT_ENDS = 200, 20
 _RUN_COLUMNS = (
     Column("column.id", is_right=True),
     Column("column.started_utc", order=6),
-    Column("column.workload"),
-    Column("column.result", is_right=True),
-    Column("column.spread", is_right=True, order=3),
-    Column("column.epochs", is_right=True, order=2),
-    Column("column.batch", is_right=True, order=1),
-    Column("column.device", least=12, order=7),
-    Column("column.data", order=4),
-    Column("column.status", order=8),
-    Column("column.verdict", ink=verdict_ink),
+    Column("studies.axis_workload"),
+    Column("heading.result", is_right=True),
+    Column("metric.spread_pct", is_right=True, order=3),
+    Column("setting.epochs", is_right=True, order=2),
+    Column("heading.batch", is_right=True, order=1),
+    Column("setting.device", least=12, order=7),
+    Column("setting.data", order=4),
+    Column("results_page.status", order=8),
+    Column("heading.verdict", ink=verdict_ink),
     Column("column.group", order=5),
 )
 _EPOCH_COLUMNS = (
@@ -117,7 +117,7 @@ def _list_imported(options: argparse.Namespace, paths: Paths) -> int:
                 "source": each.source,
                 "plan_uid": each.plan_uid,
             }
-            | {"provenance": sentence("compare.imported_log" if each.is_log else "compare.imported_result")}
+            | {"provenance": sentence("compare.imported_result")}
             for each in imported
         )
         rows = [run.as_dict() | each for run, each in zip(runs, more, strict=True)]
@@ -315,11 +315,11 @@ def _print_run(run: Run, place: str | None) -> None:
     say(in_line(verdict_line(verdict)), lead=VERDICT_INKS.get(verdict.level))
     if comparison := position(summary):
         say(in_line(comparison))
-    for label, text in metric_lines(run.metrics):
-        say(in_line(f"{label}: {text}"))
-    for line in (bottleneck_text(run), peak_text(run), power_text(summary), energy_text(summary)):
-        if line:
-            say(in_line(line))
+    for label, value in metric_lines(run.metrics):
+        say(in_line(f"{label}: {value}"))
+    notes = (peak_share(run.peak), power_limit(summary), energy_used(summary))
+    for line in filter(None, (bottleneck_text(run), *map(text, notes), *fact_texts(summary))):
+        say(in_line(line))
 
 
 def _print_epochs(run: Run) -> None:

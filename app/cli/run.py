@@ -24,13 +24,9 @@ from app.core.plans.repeat import repeat_plan
 from app.core.records import Run
 from app.core.redaction.private_texts import chosen_folders
 from app.core.report.run_texts import (
-    derived_epoch_text,
-    energy_text,
     estimate_basis,
     headline,
     meaning_text,
-    peak_text,
-    power_text,
     verdict_line,
 )
 from app.core.runs.awake import stay_awake
@@ -42,6 +38,8 @@ from app.core.storage.database import Database
 from app.core.storage.past_runs import past_runs
 from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import bottleneck_text
+from app.core.verdict.energy import energy_used
+from app.core.verdict.notes import derived_epoch, peak_share, power_limit
 from app.core.verdict.rules import judge
 from workloads import CATALOGUE
 from workloads.protocol.spec import ComputerPlace, RunSpec
@@ -151,5 +149,6 @@ def print_result(stored: Run, on_one: str = "") -> None:
 
 def _extra_lines(stored: Run) -> tuple[str, ...]:
     summary = stored.summary
-    texts = derived_epoch_text(summary), meaning_text(summary), bottleneck_text(stored), peak_text(stored)
-    return *texts, power_text(summary), energy_text(summary)
+    notes = (peak_share(stored.peak), power_limit(summary), energy_used(summary))
+    texts = (text(derived_epoch(summary)), meaning_text(summary), bottleneck_text(stored))
+    return (*texts, *map(text, notes))

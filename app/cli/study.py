@@ -107,11 +107,11 @@ class StudyCommand(PlanCommand):
             say(sentence("cli.no_studies"))
             return 0
         columns = (
-            Column("column.study", is_right=True),
+            Column("group.kind_study", is_right=True),
             Column("column.title"),
-            Column("column.workload", order=1),
+            Column("studies.axis_workload", order=1),
             Column("column.points", is_right=True),
-            Column("column.begun", order=2),
+            Column("heading.started", order=2),
         )
         say_table(columns, list(map(_row, studies)))
         return 0

@@ -62,12 +62,12 @@ class SuiteCommand(PlanCommand):
             say(sentence("cli.no_suites"))
             return 0
         columns = (
-            Column("column.suite", is_right=True),
+            Column("group.kind_suite", is_right=True),
             Column("column.title"),
             Column("column.score", is_right=True),
-            Column("column.verdict"),
-            Column("column.conditions", order=1),
-            Column("column.begun", order=2),
+            Column("heading.verdict"),
+            Column("provenance.conditions", order=1),
+            Column("heading.started", order=2),
         )
         say_table(columns, [*map(_row, suites), *map(_imported_row, imported)])
         return 0

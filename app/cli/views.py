@@ -9,7 +9,7 @@ from app.cli.terminal import VERDICT_INKS, Ink
 from app.cli.text import LiveLine, complain, forget, in_line, is_broken_pipe, room, say, say_json
 from app.core.analysis.headline import half_interval_pct
 from app.core.messages import message, sentence
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import amount_text
 from app.core.plain_text import one_line
 from app.core.records import PlannedRun
 from app.core.report.run_texts import engine_line, machine_line
@@ -186,7 +186,7 @@ class TextView(View):
     def _estimated(self) -> str:
         estimate, metric = self._state.series.latest_estimate, self._workload.metric
         assert estimate is not None
-        value = f"{format_value(metric, estimate.value)} {headline_kind(metric).unit}"
+        value = amount_text(metric, estimate.value)
         half_pct = half_interval_pct(metric, estimate.value, estimate.low, estimate.high)
         if half_pct is None:
             return sentence("result.about", value=value)

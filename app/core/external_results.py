@@ -5,9 +5,6 @@ from dataclasses import dataclass
 from app.core.messages import sentence
 from app.core.records import RunSummary
 
-# Replaces the app version in results of epoch logs.
-EPOCH_LOG = "epoch log"
-
 
 @dataclass(frozen=True, slots=True)
 class ImportedResult:
@@ -40,7 +37,3 @@ class ImportedResult:
         if not owner:
             return sentence("compare.imported_name", name=self.label)
         return sentence("compare.imported_from", name=self.label, owner=owner)
-
-    @property
-    def is_log(self) -> bool:
-        return self.summary.app_version == EPOCH_LOG

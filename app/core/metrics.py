@@ -101,6 +101,12 @@ def format_value(key: str, value: float | None) -> str:
     return format_seconds(None if value is None else value * headline_kind(key).scale)
 
 
+def amount_text(key: str, value: float | None, *, is_short: bool = False) -> str:
+    """Format a headline's value with its unit, such as "66.3 seconds per epoch" or, if short, "66.3 s / epoch"."""
+    kind = headline_kind(key)
+    return f"{format_value(key, value)} {kind.short_unit if is_short else kind.unit}"
+
+
 METRICS = {
     "seconds_per_epoch_s": Metric("s", 1),
     "first_epoch_s": Metric("s", 1),

@@ -5,7 +5,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -26,6 +26,22 @@ Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 # Smaller numbers have no finite reciprocal, and charts can't show them to scale.
 Amount = Annotated[float, msgspec.Meta(ge=1e-300, le=1e300)]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a field of RunSummary is, for everything that shows, shares, blanks or compares runs.
+
+    Attributes:
+        private: Name of the field of the preview with which the user excludes it; "" if it is always shared.
+        must_match: Whether results with different values aren't comparable.
+        telemetry: Field of Telemetry or, after "gpu_", of GpuTelemetry, whose mean during the timed steps is the
+            value; "" for none. The value is then shown by the sentence `fact.<field>`.
+    """
+
+    private: str = ""
+    must_match: bool = False
+    telemetry: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +106,19 @@ class RunSummary(Headline):
     """
 
     id: Count
-    started_at: Text
-    finished_at: Text | None = None
+    started_at: Annotated[Text, Declared(private="date")]
+    finished_at: Annotated[Text | None, Declared(private="date")] = None
     status: Text  # running, completed, cancelled, failed, interrupted; or DAMAGED
-    workload: Text
-    workload_version: Count
-    variant: Text  # parameters that change the default network; "" for none
+    workload: Annotated[Text, Declared(must_match=True)]
+    workload_version: Annotated[Count, Declared(must_match=True)]
+    variant: Annotated[Text, Declared(must_match=True)]  # parameters that change the default network; "" for none
     preset: Text
-    metric: Text  # metric of `value`: a workloads.workload.HeadlineKey
+    metric: Annotated[Text, Declared(must_match=True)]  # metric of `value`: a workloads.workload.HeadlineKey
     epochs: Positive
     epochs_done: Count
     steps: Positive | None = None
     steps_per_epoch: Positive
-    samples_per_epoch: Count
+    samples_per_epoch: Annotated[Count, Declared(must_match=True)]
     batch_size: Positive
     precision: Text
     jit: bool
@@ -112,17 +128,17 @@ class RunSummary(Headline):
     engine: Text
     engine_version: Text | None = None
     device: Text | None = None
-    device_name: Text | None = None
-    cpu_name: Text | None = None
-    physical_cores: Count | None = None
-    logical_cores: Count | None = None
-    memory_bytes: Count | None = None
-    os_name: Text | None = None
+    device_name: Annotated[Text | None, Declared(private="gpu")] = None
+    cpu_name: Annotated[Text | None, Declared(private="cpu")] = None
+    physical_cores: Annotated[Count | None, Declared(private="cores")] = None
+    logical_cores: Annotated[Count | None, Declared(private="cores")] = None
+    memory_bytes: Annotated[Count | None, Declared(private="memory")] = None
+    os_name: Annotated[Text | None, Declared(private="system")] = None
     virtual_machine: bool | None = None
     app_version: Text
     error_code: Text | None = None
     error_said: Message | None = None  # why the run failed
-    comment: Text | None = None  # the user's name or comment
+    comment: Annotated[Text | None, Declared(private="comment")] = None  # the user's name or comment
     verdict: Text | None = None  # valid, caution or invalid; None while running and in old records
     reasons: Text | None = None  # codes of app.core.verdict.rules, worst first, separated by spaces
     group_id: Count | None = None  # group of repetitions, an A/B test or another plan
@@ -139,6 +155,7 @@ class RunSummary(Headline):
     power_default_w: Amount | None = None  # the GPU's default limit or the CPU's rated power
     on_battery: bool | None = None  # during any part of the timed steps; None without a battery
     work_per_j: Amount | None = None  # per joule of the device used; the unit is in app.core.analysis.power
+    gpu_clock_mhz: Annotated[Finite | None, Declared(private="gpu", telemetry="gpu_clock_mhz")] = None
     uid: Uid | None = None  # name in every file and picture; None for results of earlier versions
 
     def as_dict(self) -> dict[str, Any]:
@@ -180,6 +197,10 @@ class RunSummary(Headline):
             return None
 
 
+FIELDS: dict[str, Declared] = {
+    name: next((each for each in get_args(hint) if isinstance(each, Declared)), Declared())
+    for name, hint in get_type_hints(RunSummary, include_extras=True).items()
+}
 _own = [field.name for field in fields(RunSummary) if field.name not in HEADLINE_FIELDS]
 _own[_own.index("error_said")] = "error_message"
 _start = _own.index("metric") + 1

@@ -35,8 +35,8 @@ def test_the_list_names_all_engines_and_what_they_would_cost(
     put_engine(paths.engines / "torch")
     assert main(["engine", "list"]) == 0
     head, *lines = capsys.readouterr().out.splitlines()
-    columns = ("name", "version", "variant", "state", "size", "here")
-    assert head.split() == " ".join(sentence(f"column.{name}") for name in columns).split()
+    columns = ("heading.name", "column.version", "compare.variant", "column.state", "column.size", "column.here")
+    assert head.lower().split() == " ".join(map(sentence, columns)).lower().split()
     assert {line.split()[0] for line in lines} == {"tensorflow", "torch", "jax"}
     (torch,) = [line for line in lines if line.startswith("torch")]
     assert torch.split()[:4] == ["torch", "1.0", "cpu", sentence("cli.engine_state.ready")]

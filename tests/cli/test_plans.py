@@ -131,7 +131,7 @@ def test_a_cancelled_study_says_how_to_resume_it(epochmark: CommandLine, environ
         ("study resume 9", said("groups.unknown", group_id="9")),
         ("study export 9", said("groups.unknown", group_id="9")),
         ("suite --number 99", said("suite.unknown", number="99")),
-        ("suite --engine caffe", said("suite.no_engine", engine="'caffe'")),
+        ("suite --engine caffe", said("engine.unknown", engine="'caffe'")),
         ("suite --device gpu:9", said("suite.no_device", device="'gpu:9'")),
         *((f"suite {verb}", said("suite.no_suite", group_id="9")) for verb in ("show 9", "resume 9", SHARE)),
         ("suite --engine torch resume 9", said("cli.suite_options")),

@@ -18,7 +18,6 @@ from app.cli.layout import Column, bar_chart, elided, live_text, table, wrapped
 from app.cli.text import LiveLine, say, say_command
 from app.cli.views import TextView
 from app.core.analysis.bars import bars
-from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
@@ -170,9 +169,9 @@ def test_a_run_fits_every_width(capsys: pytest.CaptureFixture[str], monkeypatch:
 def test_names_give_way_first_then_columns_in_their_order() -> None:
     columns = (
         Column("column.id"),
-        Column("column.name", least=8),
-        Column("column.batch", order=2),
-        Column("column.device", order=1),
+        Column("heading.name", least=8),
+        Column("heading.batch", order=2),
+        Column("setting.device", order=1),
     )
     rows = [("1", "Intel Core i5 8250U", "100", "cpu")]
 
@@ -186,11 +185,11 @@ def test_names_give_way_first_then_columns_in_their_order() -> None:
 
 
 def test_a_column_that_wraps_keeps_every_word() -> None:
-    columns = (Column("column.name"), Column("column.here", least=10))
+    columns = (Column("heading.name"), Column("column.here", least=10))
     cell = "your GPU, 1.2 GB to load"
     lines = [line.plain for line in table(columns, [("jax", cell)], 20)]
     assert max(map(len, lines)) <= 20
-    words = f"{sentence('column.name')} {sentence('column.here')} jax {cell}"
+    words = f"{' '.join(column.heading for column in columns)} jax {cell}"
     assert sorted(" ".join(lines).split()) == sorted(words.split())
 
 

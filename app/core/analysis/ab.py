@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from app.core.analysis.student_t import t_limit
 from app.core.messages import Message, message, sentence, text
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import amount_text, format_value, headline_kind
 from app.core.records import Group, RunSummary
 from workloads import CATALOGUE
 from workloads.training.medians import median_interval
@@ -173,7 +173,7 @@ class RepeatResult:
         """
         if self.median is None:
             return sentence("repeat.no_result")
-        value = f"{format_value(metric, self.median)} {headline_kind(metric).unit}"
+        value = amount_text(metric, self.median)
         if self.between_pct is None:
             return sentence("repeat.only_run", value=value)
         arguments = {"runs": self.count, "value": value, "between_pct": self.between_pct}

@@ -240,15 +240,11 @@ def _run_remarks(run: RunSummary, reference: RunSummary | None) -> tuple[str, ..
 def _imported_bar(result: ImportedResult, workload: str, run: RunSummary | None) -> Bar:
     """Return the bar of an imported result, with its conditions."""
     summary = result.summary
-    if result.is_log:  # an epoch log doesn't record other conditions
-        codes = ("compare.imported_log", *(["short.first_epoch"] if summary.basis == "first_epoch" else []))
-        remarks = tuple(map(sentence, codes))
-    else:
-        first = [sentence("compare.imported_result"), engine_name(summary.engine, summary.engine_version)]
-        first += [verdict_title(summary.verdict)] if summary.verdict else []
-        if run is None and workload in CATALOGUE and summary.batch_size != CATALOGUE[workload].batch_size:
-            first.append(sentence("share.batch", batch_size=summary.batch_size))
-        remarks = tuple(dict.fromkeys((*first, *_run_remarks(summary, run))))
+    first = [sentence("compare.imported_result"), engine_name(summary.engine, summary.engine_version)]
+    first += [verdict_title(summary.verdict)] if summary.verdict else []
+    if run is None and workload in CATALOGUE and summary.batch_size != CATALOGUE[workload].batch_size:
+        first.append(sentence("share.batch", batch_size=summary.batch_size))
+    remarks = tuple(dict.fromkeys((*first, *_run_remarks(summary, run))))
     return Bar(result.name, "imported", summary.value or 0.0, remarks, imported=result, metric=summary.metric)
 
 

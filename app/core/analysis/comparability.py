@@ -10,14 +10,13 @@ from app.core.analysis.published import PublishedRow, comparable_rows, row_varia
 from app.core.external_results import ImportedResult
 from app.core.messages import sentence, text
 from app.core.metrics import headline_kind
-from app.core.records import Run, RunSummary
+from app.core.plain_text import joined
+from app.core.records import FIELDS, Run, RunSummary
 from app.core.titles import data_title, preset_title, switch_title, workload_title
 from workloads import CATALOGUE
 from workloads.engines.registry import compiler_name, compiles_always, engine_title
 from workloads.settings import Setting, all_settings, read_recorded, unknown_recorded
 
-# Fields of RunSummary that must match, in addition to the settings marked "must_match".
-_ALIKE = ("workload", "workload_version", "metric", "variant", "samples_per_epoch")
 # `differences` compares these settings by the device and data that were used.
 _TOLD_APART = ("engine", "device", "gpus", "data")
 _ALWAYS_SHOWN = ("engine", "device", "data", "batch_size", "precision")
@@ -34,7 +33,7 @@ _REASONS = 3
 
 def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
     """Explain why two runs aren't comparable; None if they are."""
-    for name in _ALIKE:
+    for name in (name for name, declared in FIELDS.items() if declared.must_match):
         mine, theirs = getattr(run, name), getattr(other, name)
         if mine != theirs:
             usual = sentence("compare.as_usual")
@@ -198,7 +197,7 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
         data_title(summary.data_source),
         sentence("compare.seed", seed=summary.seed),
     ]
-    return [*lines, (sentence("compare.may_differ"), " · ".join(part for part in may_differ if part))]
+    return [*lines, (sentence("compare.may_differ"), joined(may_differ))]
 
 
 def engine_name(engine: str, version: str | None) -> str:

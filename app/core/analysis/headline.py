@@ -18,7 +18,7 @@ from app.core.analysis.stats import (
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.analysis.timed_steps import Disturbance, StepTimes, step_times
 from app.core.formats import rounded
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import amount_text, format_value, headline_kind
 from app.core.records import Headline, Run, RunSummary
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -247,7 +247,24 @@ def uncertainty(run: RunSummary) -> float | None:
 
 def value_text(run: RunSummary) -> str:
     """Return a headline's value without its unit, rounded to the second digit of its uncertainty."""
-    return format_value(run.metric, None if run.value is None else rounded(run.value, uncertainty(run)))
+    return format_value(run.metric, shown_value(run))
+
+
+def shown_value(run: RunSummary) -> float | None:
+    return None if run.value is None else rounded(run.value, uncertainty(run))
+
+
+def marked_value(run: RunSummary) -> str:
+    """Return a headline's value as `value_text` does, with a sign if it is an estimate."""
+    return f"≈ {value_text(run)}" if run.basis == "estimate" else value_text(run)
+
+
+def result_amount(run: RunSummary, *, is_short: bool = False, is_marked: bool = False) -> str:
+    """Return a headline's value with its unit and, if marked, a sign for an estimate; "n/a" without a result."""
+    if run.value is None:
+        return "n/a"
+    mark = "≈ " if is_marked and run.basis == "estimate" else ""
+    return mark + amount_text(run.metric, shown_value(run), is_short=is_short)
 
 
 def is_even(value: float | None, low: float | None, high: float | None) -> bool:

@@ -36,8 +36,7 @@ def changed_limit(run: RunSummary) -> Message | None:
 
 def limit_text(run: RunSummary) -> str:
     """Return "at 230 of 370 W" as text; "" if the limit is the default or unknown."""
-    said = changed_limit(run)
-    return "" if said is None else text(said)
+    return text(changed_limit(run))
 
 
 def device_at_limit(run: RunSummary, name: str) -> str:

@@ -25,7 +25,7 @@ def report_text(diagnosis: Diagnosis, log: LogDiagnosis | None = None) -> str:
     """Return a diagnosis as text: versions, checks, devices, findings and the most useful lines."""
     parts = ["", diagnosis.overall, "", sentence("doctor.report_checks")]
     parts += [f"- {check.title}: {check.state}. {check.text}" for check in diagnosis.checks]
-    parts += ["", sentence("doctor.report_devices")]
+    parts += ["", sentence("setting.devices")]
     parts += [_device_line(device) for device in diagnosis.devices]
     for engine in diagnosis.engines:
         problem = text(engine.problem) if engine.problem is not None else None

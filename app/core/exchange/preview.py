@@ -3,27 +3,30 @@
 import json
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import msgspec
 
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.credibility import with_credible_verdict
+from app.core.analysis.facts import fact_texts
 from app.core.analysis.power import is_gpu, limit_text
 from app.core.errors import UsageError
-from app.core.external_results import EPOCH_LOG
 from app.core.formats import format_gpu_memory, format_installed_memory
 from app.core.messages import ENGLISH, message, sentence
-from app.core.metrics import format_value, headline_kind
-from app.core.plain_text import one_line
+from app.core.metrics import amount_text, format_value
+from app.core.plain_text import joined, one_line
+from app.core.records import FIELDS
 from app.core.report.run_texts import plain_reason
 from app.core.result_file.canonical import sealed, without_durations
-from app.core.result_file.record import Gpu, Result
+from app.core.result_file.record import Gpu, Result, ResultSection
 from app.core.result_file.short_form import UNKNOWN_VERSION, is_of_code
 from app.core.result_file.summary import summary_of
 from app.core.titles import cores_title, data_title, level_title, preset_title, switch_title, workload_title
 from workloads.datasets import DATASETS
 
 _Remove = Callable[[Result], Result]
+_Section = TypeVar("_Section", bound=ResultSection)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,45 +95,47 @@ def check_removable(name: str) -> Callable[[Result], Result]:
     return remove
 
 
-def _of_machine(*names: str) -> Callable[[Result], Result]:
+def _excluding(name: str, *machine: str, telemetry: str = "") -> _Remove:
+    """Return a function that removes a field of the preview: all fields of a run that are declared as its part.
+
+    Args:
+        name: Name of the field of the preview.
+        machine: Further fields of the computer to remove.
+        telemetry: Part of the names of the telemetry to remove; "" for none.
+    """
+    names = {field for field, declared in FIELDS.items() if declared.private == name}
+
     def remove(result: Result) -> Result:
-        machine = msgspec.structs.replace(result.machine, **dict.fromkeys(names))
-        return msgspec.structs.replace(result, machine=machine)
+        statistics = result.statistics
+        kept = {fact: value for fact, value in (statistics.facts or {}).items() if fact not in names}
+        changes: dict[str, Any] = {"facts": kept or None}
+        if _used(result) == name:
+            changes |= {"power_limit_w": None, "power_default_w": None}
+        sections: dict[str, Any] = {
+            "machine": _blanked(result.machine, {*names, *machine}),
+            "statistics": msgspec.structs.replace(statistics, **changes),
+        }
+        if telemetry and result.telemetry is not None:
+            left = {key: value for key, value in result.telemetry.items() if telemetry not in key}
+            sections["telemetry"] = left or None
+        return msgspec.structs.replace(_blanked(result, names), **sections)
 
     return remove
+
+
+def _blanked(section: _Section, names: Collection[str]) -> _Section:
+    own = [name for name in section.__struct_fields__ if name in names]
+    return msgspec.structs.replace(section, **dict.fromkeys(own))
 
 
 def _without_cores(result: Result) -> Result:
     """Remove the core counts, and also the run's CPUs and threads, because these reveal the core counts."""
     environment = msgspec.structs.replace(result.environment, visible_cpus=None, intra_op_threads=None)
-    whole = msgspec.structs.replace(result, environment=environment)
-    return _of_machine("physical_cores", "logical_cores")(whole)
+    return _excluding("cores")(msgspec.structs.replace(result, environment=environment))
 
 
-def _with_telemetry_of(*names: str, words: str) -> Callable[[Result], Result]:
-    """Return a function that removes fields of the computer, and telemetry whose name contains `words`."""
-
-    def remove(result: Result) -> Result:
-        kept = {name: each for name, each in (result.telemetry or {}).items() if words not in name}
-        return _of_machine(*names)(msgspec.structs.replace(result, telemetry=kept or None))
-
-    return remove
-
-
-def _with_limit_of(kind: str, remove: _Remove) -> _Remove:
-    """Return `remove`, extended to also remove the power limit if the run used this kind of device."""
-
-    def remove_both(result: Result) -> Result:
-        if _used(result) == kind:
-            limits = msgspec.structs.replace(result.statistics, power_limit_w=None, power_default_w=None)
-            result = msgspec.structs.replace(result, statistics=limits)
-        return remove(result)
-
-    return remove_both
-
-
-def _of_result(*names: str) -> Callable[[Result], Result]:
-    return lambda result: msgspec.structs.replace(result, **dict.fromkeys(names))
+def _without_telemetry(result: Result) -> Result:
+    return msgspec.structs.replace(result, telemetry=None)
 
 
 def _workload(result: Result) -> str:
@@ -145,13 +150,12 @@ def _settings(result: Result) -> str:
     settings = unusual_settings(summary_of(result))
     batch = sentence("share.batch", batch_size=spec.batch_size)
     seed = sentence("compare.seed", seed=spec.seed)
-    return " · ".join((preset_title(spec.preset), batch, spec.precision, *settings, *parameters, seed))
+    return joined((preset_title(spec.preset), batch, spec.precision, *settings, *parameters, seed))
 
 
 def _value(result: Result) -> str:
     numbers = result.statistics
-    unit = headline_kind(numbers.metric).unit
-    value = f"{format_value(numbers.metric, numbers.value)} {unit}"
+    value = amount_text(numbers.metric, numbers.value)
     if numbers.low is None or numbers.high is None:
         return value
     low, high = (format_value(numbers.metric, end) for end in (numbers.low, numbers.high))
@@ -172,17 +176,17 @@ def _engine(result: Result) -> str:
     keras = f"Keras {environment.keras_version}" if environment.keras_version else ""
     name = engine_name(environment.engine, environment.engine_version)
     switches = (switch_title("tf32", environment.tf32), switch_title("onednn", environment.onednn))
-    return " · ".join(part for part in (name, keras, (environment.device or "").upper(), *switches) if part)
+    return joined((name, keras, (environment.device or "").upper(), *switches))
 
 
 def _gpus(result: Result) -> str:
     machine = result.machine
     named = [_gpu(gpu) for gpu in machine.gpus or ()]
-    return " · ".join(dict.fromkeys(filter(None, (machine.device_name, _limit(result, "gpu"), *named))))
+    return joined(dict.fromkeys(filter(None, (machine.device_name, _limit(result, "gpu"), *named))))
 
 
 def _cpu(result: Result) -> str:
-    return " · ".join(filter(None, (result.machine.cpu_name, _limit(result, "cpu"))))
+    return joined((result.machine.cpu_name, _limit(result, "cpu")))
 
 
 def _limit(result: Result, kind: str) -> str:
@@ -222,7 +226,7 @@ def _data(result: Result) -> str:
     if dataset is None:
         return ""
     title = DATASETS[dataset.name].SOURCE.title if dataset.name in DATASETS else dataset.name
-    return " · ".join(filter(None, (title, data_title(dataset.source))))
+    return joined((title, data_title(dataset.source)))
 
 
 def _date(result: Result) -> str:
@@ -230,7 +234,7 @@ def _date(result: Result) -> str:
 
 
 def _system(result: Result) -> str:
-    return " · ".join(part for part in (result.machine.os_name, result.machine.architecture) if part)
+    return joined((result.machine.os_name, result.machine.architecture))
 
 
 def _epochs(result: Result) -> str:
@@ -264,30 +268,29 @@ def _telemetry_name(name: str) -> str:
 
 
 def _program(result: Result) -> str:
-    if result.app_version == EPOCH_LOG:
-        return EPOCH_LOG
     return f"Epochmark {UNKNOWN_VERSION if is_of_code(result.app_version) else result.app_version}"
 
 
 # By name: label, function for the text, and function for the removal (None if the field can't be excluded).
 _FIELDS: dict[str, tuple[str, Callable[[Result], str], _Remove | None]] = {
     "workload": ("label.workload", _workload, None),
-    "settings": ("field.settings", _settings, None),
+    "settings": ("page.settings", _settings, None),
     "value": ("heading.result", _value, None),
     "verdict": ("heading.verdict", _verdict, None),
     "engine": ("heading.software", _engine, None),
     "data": ("setting.data", _data, None),
-    "cpu": ("part.cpu", _cpu, _with_limit_of("cpu", _of_machine("cpu_name"))),
+    "cpu": ("part.cpu", _cpu, _excluding("cpu")),
     "cores": ("part.cores", _cores, _without_cores),
-    "memory": ("part.memory", _memory, _with_telemetry_of("memory_bytes", words="memory_")),
-    "gpu": ("field.gpu", _gpus, _with_limit_of("gpu", _with_telemetry_of("device_name", "gpus", words="gpu"))),
-    "system": ("part.system", _system, _of_machine("os_name", "architecture")),
+    "memory": ("part.memory", _memory, _excluding("memory", telemetry="memory_")),
+    "gpu": ("field.gpu", _gpus, _excluding("gpu", "gpus", telemetry="gpu")),
+    "system": ("part.system", _system, _excluding("system", "architecture")),
+    "facts": ("field.facts", lambda result: joined(fact_texts(summary_of(result))), None),
     "virtual": ("part.virtual_machine", _virtual, None),
-    "date": ("field.date", _date, _of_result("started_at", "finished_at")),
-    "comment": ("results_page.comment", lambda result: result.comment or "", _of_result("comment")),
+    "date": ("field.date", _date, _excluding("date")),
+    "comment": ("results_page.comment", lambda result: result.comment or "", _excluding("comment")),
     "epochs": ("setting.epochs", _epochs, None),
     "steps": ("setting.steps", _steps, without_durations),
-    "telemetry": ("exchange.readings", _telemetry, _of_result("telemetry")),
+    "telemetry": ("exchange.readings", _telemetry, _without_telemetry),
     "version": ("field.version", _program, None),
 }
 FIELD_NAMES = tuple(_FIELDS)

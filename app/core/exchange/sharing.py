@@ -10,7 +10,7 @@ from app.core.exchange.preview import FIELD_NAMES, Field, check_removable, previ
 from app.core.messages import sentence
 from app.core.plans.registry import kind_of
 from app.core.plans.report import PlanReport
-from app.core.records import Group, Run, RunSummary
+from app.core.records import FIELDS, Group, Run, RunSummary
 from app.core.report.card import ShareCard
 from app.core.report.formats.result_document import PICTURE_STEPS_LIMIT, results_of
 from app.core.report.forum_texts import FORMS, in_form
@@ -28,17 +28,7 @@ from workloads.protocol.machine import UNKNOWN_MACHINE
 
 CSV = "csv"
 TEXT_FORMS = (*FORMS, CSV)
-# Replacement values in a run's row and machine, by preview field. Pictures show nothing in place of an excluded
-# name.
-_ROW: dict[str, dict[str, Any]] = {
-    "cpu": {"cpu_name": None},
-    "cores": {"physical_cores": None, "logical_cores": None},
-    "memory": {"memory_bytes": None},
-    "gpu": {"device_name": None},
-    "system": {"os_name": None},
-    "date": {"started_at": "", "finished_at": None},
-    "comment": {"comment": None},
-}
+# Replacement values in a run's machine, by preview field. Pictures show nothing in place of an excluded name.
 _MACHINE: dict[str, dict[str, Any]] = {
     "cpu": {"cpu_name": None},
     "cores": {"physical_cores": None, "logical_cores": None},
@@ -123,6 +113,12 @@ def shared_report(
         enclosed=file_bytes(results) if results else b"",
         row=_csv(report.group.runs),
     )
+
+
+def picture_and_file(database: Database, run: JudgedRun, group: Group | None = None) -> tuple[ShareCard, bytes]:
+    """Return the contents of a saved picture and its result file. Arguments are as in `shared_result`."""
+    results = _results(database, [run.summary.id] if group is None else [each.id for each in group.runs])
+    return picture_card(database, run, group), file_bytes(results) if results else b""
 
 
 def picture_card(database: Database, run: JudgedRun, group: Group | None = None) -> ShareCard:
@@ -212,7 +208,9 @@ def run_without(run: JudgedRun, names: Collection[str]) -> JudgedRun:
 
 
 def _row(summary: RunSummary, names: Collection[str]) -> RunSummary:
-    changes = {name: value for field in names for name, value in _ROW.get(field, {}).items()}
+    changes: dict[str, Any] = {name: None for name, declared in FIELDS.items() if declared.private in names}
+    if "started_at" in changes:
+        changes["started_at"] = ""
     if ("gpu" if is_gpu(summary) else "cpu") in names:
         changes |= {"power_limit_w": None, "power_default_w": None}
     return replace(summary, **changes)

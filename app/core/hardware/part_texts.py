@@ -80,7 +80,7 @@ def _part(group: str, part_id: str, value: str | None, remark: Message | None = 
         sentence(f"part_group.{group}"),
         sentence(f"part.{part_id}"),
         value or NOT_KNOWN,
-        "" if remark is None else text(remark),
+        text(remark),
     )
 
 

@@ -86,12 +86,14 @@ def sentence(code: str, /, **arguments: Any) -> str:
     return text(message(code, **arguments))
 
 
-def text(said: Message) -> str:
-    """Return the sentence for a message, or plain text if the message isn't in the catalogue.
+def text(said: Message | None) -> str:
+    """Return the sentence for a message, or plain text if the message isn't in the catalogue; "" for None.
 
     Messages may be read from files, so this function never raises an exception or returns an empty string,
     whatever the files contain.
     """
+    if said is None:
+        return ""
     try:
         return _rendered(said) or said.code
     except RecursionError:

@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from app.core.analysis.ab import Pair, is_positive, is_usable, judge_repeats
-from app.core.analysis.headline import value_text
+from app.core.analysis.headline import result_amount
 from app.core.analysis.own_runs import run_name
 from app.core.analysis.position import position
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence
-from app.core.metrics import headline_kind
 from app.core.paths import Paths
-from app.core.plain_text import one_line
+from app.core.plain_text import joined, one_line
 from app.core.plans.report import PlanReport, Table
 from app.core.plans.verdicts import VerdictLevel, worst_verdict
 from app.core.records import Group, Plan, PlannedRun, RunSummary
@@ -264,7 +263,7 @@ class PlanKind:
         return "\n".join((*lines, *(self._run_line(group, run) for run in group.runs)))
 
     def _run_line(self, group: Group, run: RunSummary) -> str:
-        result = _result_text(run) or status_title(run.status)
+        result = status_title(run.status) if run.value is None else result_amount(run)
         what = f"{workload_title(run.workload)}, {run.engine}" if self.engine_table(group) else ""
         number = sentence("group.run", run_id=run.id)
         parts = [
@@ -275,7 +274,7 @@ class PlanKind:
             level_title(run.verdict) if run.verdict else "",
             run_name(run),
         ]
-        return " · ".join(part for part in parts if part)
+        return joined(parts)
 
     def _left_out(self, group: Group) -> list[Message]:
         """Return messages about the unusable runs, with reasons."""
@@ -348,7 +347,13 @@ class GroupReport(PlanReport):
         """Return a table of the runs."""
         headings = tuple(sentence(f"column.{name}") for name in ("run", "side", "result", "status"))
         rows = tuple(
-            (str(run.id), run.side or "", _result_text(run), status_title(run.status)) for run in self.of.runs
+            (
+                str(run.id),
+                run.side or "",
+                ("" if run.value is None else result_amount(run)),
+                status_title(run.status),
+            )
+            for run in self.of.runs
         )
         return Table(headings, rows, 2)
 
@@ -381,11 +386,6 @@ class GroupReport(PlanReport):
         if self.run is None:
             raise UsageError(message("share.no_group_result", group_id=self.of.id))
         return self.run
-
-
-def _result_text(run: RunSummary) -> str:
-    unit = headline_kind(run.metric).unit
-    return "" if run.value is None else f"{value_text(run)} {unit}"
 
 
 def typical(runs: Sequence[RunSummary]) -> RunSummary:

@@ -5,7 +5,7 @@ import dataclasses
 from app.core.analysis.ab import between_runs, is_usable, judge_repeats
 from app.core.analysis.comparability import differences, run_refusal
 from app.core.messages import sentence
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import amount_text, format_value
 from app.core.plans.kind import PlanKind, metric_of, typical
 from app.core.records import Group, Plan, RunSummary
 from app.core.report.run_texts import runs_note
@@ -26,8 +26,7 @@ class Repeat(PlanKind):
         if result.median is None:
             return "n/a"
         about = "≈ " if any(run.basis == "estimate" for run in group.runs if is_usable(run)) else ""
-        unit = headline_kind(metric).short_unit.replace(" / ", "/")
-        return f"{about}{format_value(metric, result.median)} {unit}"
+        return about + amount_text(metric, result.median, is_short=True).replace(" / ", "/")
 
     def sentence(self, group: Group) -> str:
         return judge_repeats(group).sentence(metric_of(group))

@@ -7,13 +7,22 @@ from typing import Any
 
 import msgspec
 
+from app.core.analysis.facts import fact_values
 from app.core.errors import UsageError
 from app.core.messages import message
 from app.core.plain_text import one_line
-from app.core.records import HEADLINE_FIELDS, Run
+from app.core.records import FIELDS, Run, RunSummary
 from app.core.redaction.private_texts import hide, private_texts, without_folders
 from app.core.result_file.canonical import UnfitError, check, decode_problem, sealed, steps_hash
-from app.core.result_file.record import EPOCHS_LIMIT, STEPS_LIMIT, Result
+from app.core.result_file.record import (
+    EPOCHS_LIMIT,
+    STEPS_LIMIT,
+    Machine,
+    Result,
+    ResultSection,
+    Spec,
+    Statistics,
+)
 from app.core.result_file.summary import NAMES
 from app.core.verdict.rules import judge
 from workloads.protocol import events, typed
@@ -28,18 +37,6 @@ _FIGURES = (
 )
 _GPU_FIGURES = ("utilization_pct", "memory_used_bytes", "temperature_c", "power_w", "clock_mhz")
 _GPU_POWERS = ("power_limit_w", "power_default_w", "power_min_w", "power_max_w")
-_SAME = {
-    "spec": (
-        *("workload", "workload_version", "preset", "epochs", "steps", "steps_per_epoch", "samples_per_epoch"),
-        *("batch_size", "precision", "jit", "threads", "seed"),
-    ),
-    "machine": ("physical_cores", "logical_cores", "memory_bytes", "virtual_machine"),
-    "statistics": (
-        *("metric", "epochs_done", "cpu_energy_j", "cpu_energy_per_epoch_j", "gpu_energy_j"),
-        *("gpu_energy_per_epoch_j", "gpu_energy_basis", "cpu_power_w", "gpu_power_w", "power_limit_w"),
-        *("power_default_w", "on_battery", "work_per_j"),
-    ),
-}
 
 
 def result_of(run: Run, private: Mapping[str, str] | None = None) -> Result:
@@ -90,9 +87,14 @@ def _plain(run: Run, private: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
+def _same(summary: RunSummary, section: type[ResultSection]) -> dict[str, Any]:
+    """Return the fields of a section that runs have, too."""
+    return {name: getattr(summary, name) for name in section.__struct_fields__ if name in FIELDS}
+
+
 def _spec(run: Run, private: Mapping[str, str]) -> dict[str, Any]:
     summary = run.summary
-    plain = {name: getattr(summary, name) for name in _SAME["spec"]}
+    plain = _same(summary, Spec)
     plain["variant"] = _line(hide(summary.variant, private))
     plain["settings"] = _line(hide(summary.settings, private))
     parameters = without_folders(run.spec)["parameters"]
@@ -116,7 +118,7 @@ def _environment(run: Run) -> dict[str, Any]:
 
 def _machine(run: Run) -> dict[str, Any]:
     summary = run.summary
-    plain = {name: getattr(summary, name) for name in _SAME["machine"]}
+    plain = _same(summary, Machine)
     for name in ("cpu_name", "os_name", "device_name"):
         plain[name] = _line(getattr(summary, name))
     architecture = run.machine.architecture
@@ -176,8 +178,9 @@ def _joined(blocks: Sequence[events.Steps]) -> Iterator[dict[str, Any]]:
 
 def _statistics(run: Run) -> dict[str, Any]:
     summary = run.summary
-    plain = {name: getattr(summary, name) for name in _SAME["statistics"]}
-    plain |= {NAMES.get(name, name): getattr(summary, name) for name in HEADLINE_FIELDS}
+    plain = _same(summary, Statistics)
+    plain |= {short: getattr(summary, name) for name, short in NAMES.items()}
+    plain["facts"] = fact_values(summary) or None
     peak_bytes = run.metrics.get("peak_memory_bytes")
     return plain | {"peak_memory_bytes": None if peak_bytes is None else round(peak_bytes)}
 

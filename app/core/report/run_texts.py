@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.core.analysis.comparability import engine_name, unusual_settings
-from app.core.analysis.headline import half_interval_pct, is_even, uncertainty, value_text
+from app.core.analysis.facts import fact_texts
+from app.core.analysis.headline import half_interval_pct, is_even, result_amount, uncertainty
 from app.core.analysis.position import position
 from app.core.analysis.power import device_at_limit, is_gpu
 from app.core.analysis.published import short_name
@@ -13,49 +14,20 @@ from app.core.analysis.shared_host import SHARED_HOST
 from app.core.formats import format_installed_memory, format_seconds, rounded
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import ENGLISH, Message, needs, sentence, text
-from app.core.metrics import format_value, headline_kind
-from app.core.records import Run, RunSummary
+from app.core.metrics import format_value
+from app.core.plain_text import joined
+from app.core.records import RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.titles import cores_title, data_title, level_title, precision_title, workload_title
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.energy import energy_used
 from app.core.verdict.judged_run import JudgedRun
-from app.core.verdict.notes import derived_epoch, peak_share, power_limit, short_run
+from app.core.verdict.notes import short_run
 from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES, compiler_name, engine_title, is_included
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
-__all__ = [
-    "LONG_STEP_S",
-    "Note",
-    "Several",
-    "certainty_text",
-    "derived_epoch_text",
-    "energy_text",
-    "engine_line",
-    "error_advice",
-    "headline",
-    "headline_note",
-    "interval_text",
-    "machine_line",
-    "meaning_text",
-    "measured_text",
-    "peak_text",
-    "power_text",
-    "rate_text",
-    "repeats_steps",
-    "result_notes",
-    "result_text",
-    "round_name",
-    "run_engine_line",
-    "runs_note",
-    "value_line",
-    "verdict_chip",
-    "verdict_for_text",
-    "verdict_line",
-    "virtualization",
-]
 CONFIDENCE_PCT = 95.0
 # Longer steps are shown in seconds, shorter ones in milliseconds.
 LONG_STEP_S = 10.0
@@ -99,34 +71,10 @@ def error_advice(error_code: str | None, engine: str) -> str | None:
     return sentence(f"advice.{error_code}") if f"advice.{error_code}" in ENGLISH else None
 
 
-def derived_epoch_text(run: RunSummary) -> str:
-    """Return the duration of an epoch as text if the headline is another quantity; "" without epochs."""
-    return _text(derived_epoch(run))
-
-
 def meaning_text(run: RunSummary) -> str:
     """Return the meaning of a result for networks if its workload isn't a network; "" otherwise."""
     workload = CATALOGUE.get(run.workload)
-    return "" if workload is None or run.value is None else _text(workload.meaning)
-
-
-def peak_text(run: Run) -> str:
-    """Return a run's share of peak as text; "" if it is unknown."""
-    return _text(peak_share(run.peak))
-
-
-def energy_text(run: RunSummary) -> str:
-    """Return the energy used by a run as text; "" if it is unknown."""
-    return _text(energy_used(run))
-
-
-def power_text(run: RunSummary) -> str:
-    """Return the changed power limit of a run's GPU; "" if it is the default or unknown."""
-    return _text(power_limit(run))
-
-
-def _text(said: Message | None) -> str:
-    return "" if said is None else text(said)
+    return "" if workload is None or run.value is None else text(workload.meaning)
 
 
 def machine_line(machine: Machine) -> str:
@@ -142,7 +90,7 @@ def machine_line(machine: Machine) -> str:
         virtual = sentence("result.virtual_by", kind=kind) if kind else sentence("compare.virtual")
     inside = sentence("result.in_container", container=container) if container else None
     parts.append(", ".join(part for part in (virtual, inside) if part))
-    return " · ".join(part for part in parts if part)
+    return joined(parts)
 
 
 def virtualization(machine: Machine) -> tuple[str | None, str | None]:
@@ -167,7 +115,7 @@ def run_engine_line(run: RunSummary) -> str:
     line = engine_line(
         run.engine, run.engine_version, device, precision=precision_title(run.precision), jit=run.jit
     )
-    return " · ".join([line, *unusual_settings(run, "jit")])
+    return joined([line, *unusual_settings(run, "jit")])
 
 
 def headline(run: RunSummary, estimated_from: str = "") -> str:
@@ -195,7 +143,7 @@ def headline_note(run: RunSummary, estimated_from: str = "") -> str:
     if run.metric != "seconds_per_epoch_s":
         return _step_note(run)
     if run.value is None:
-        return _text(short_run(run))
+        return text(short_run(run))
     spread = _spread(run)
     interval = interval_text(run) or sentence("result.no_interval")
     if run.basis == "estimate":
@@ -208,7 +156,7 @@ def headline_note(run: RunSummary, estimated_from: str = "") -> str:
             median = sentence("result.median_of_epochs", last=run.epochs_done)
             parts = [median, interval, spread]
         parts.append(sentence("result.first_epoch", duration=format_seconds(run.first_epoch_s)))
-    return " · ".join(part for part in parts if part)
+    return joined(parts)
 
 
 def _spread(run: RunSummary) -> str:
@@ -233,7 +181,7 @@ def runs_note(runs: Sequence[RunSummary], summary: RunSummary) -> str:
         interval = sentence("group.interval", low=low, high=high, confidence_pct=summary.confidence_pct)
     if summary.spread_pct is not None:
         between = sentence("result.spread_between", spread_pct=summary.spread_pct)
-    return " · ".join(filter(None, (median, interval, between)))
+    return joined((median, interval, between))
 
 
 def rate_text(run: RunSummary) -> str:
@@ -325,7 +273,7 @@ def _step_note(run: RunSummary) -> str:
         else sentence("result.step_range", low_ms=1000 * run.minimum_s, high_ms=1000 * run.maximum_s)
     )
     spread = _spread(run)
-    return " · ".join(part for part in (basis, interval_text(run), limits, spread) if part)
+    return joined((basis, interval_text(run), limits, spread))
 
 
 def result_notes(run: JudgedRun) -> list[Note]:
@@ -363,7 +311,7 @@ def plain_reason(code: str) -> str:
 
 def verdict_for_text(judged: events.Judged, *more: str) -> str:
     """Return a verdict with its causes and details as a line of text to post."""
-    causes = " · ".join(filter(None, ("; ".join(_causes(judged)), *more)))
+    causes = joined(("; ".join(_causes(judged)), *more))
     if not causes:
         return sentence("result.text_verdict", verdict=verdict_line(judged))
     return sentence("result.text_verdict_because", verdict=level_title(judged.level), causes=causes)
@@ -411,7 +359,8 @@ def result_text(run: JudgedRun, several: Several | None = None) -> str:
         sentence("result.text_measured", note=note) if note else "",
         _trained_on(summary),
         run.bottleneck,
-        energy_text(summary),
+        text(energy_used(summary)),
+        *fact_texts(summary),
         made_by(summary.app_version, summary.started_at),
     ]
     private = chosen_texts([run.run.spec]) | private_texts()
@@ -441,13 +390,13 @@ def _title_line(run: RunSummary) -> str:
     name = short_name(run.device_name or run.device or unknown) if is_gpu(run) else (run.device or unknown).upper()
     parts.append(device_at_limit(run, name))
     values = (value_line(run), certainty_text(run)) if run.value is not None else (value_line(run),)
-    return " · ".join((*values, ", ".join(parts)))
+    return joined((*values, ", ".join(parts)))
 
 
 def value_line(run: RunSummary) -> str:
     """Return a run's result with its unit, or the duration of a step or the reason if there is none."""
     if run.value is not None:
-        value = f"{value_text(run)} {headline_kind(run.metric).unit}"
+        value = result_amount(run)
         return sentence("result.about", value=value) if run.basis == "estimate" else value
     if run.steps is None or run.step_median_s is None or run.metric != "seconds_per_epoch_s":
         needs_epoch = run.metric == "seconds_per_epoch_s" and run.preset == "standard"

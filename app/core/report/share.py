@@ -5,13 +5,14 @@ from dataclasses import replace
 import app
 from app.core.analysis.bars import Bar, bars, find_baseline
 from app.core.analysis.comparability import engine_name, unusual_settings
-from app.core.analysis.headline import value_text
+from app.core.analysis.headline import marked_value
 from app.core.analysis.position import position
 from app.core.analysis.power import is_gpu, work_per_joule
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence, text
 from app.core.metrics import headline_kind
+from app.core.plain_text import joined
 from app.core.records import Run, RunSummary
 from app.core.report.card import Bars, ShareCard
 from app.core.report.result_records import result_of
@@ -43,10 +44,9 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
     kind = headline_kind(summary.metric)
     place = run.position if several is None else position(summary, chart=chart)
     footer = (summary.started_at[:10], app.PROJECT_URL.partition("://")[2])
-    about = "≈ " if summary.basis == "estimate" else ""
     return ShareCard(
         title=_title(run.run),
-        headline=about + value_text(summary),
+        headline=marked_value(summary),
         place=place or "",
         unit=kind.label_within if summary.metric.startswith("seconds_") else kind.unit,
         notes=(certainty_text(summary), *([text(work)] if (work := work_per_joule(summary)) else [])),
@@ -55,7 +55,7 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
         badge=verdict_chip(run.verdict) if several is None else several.badge,
         level=run.verdict.level if several is None else several.level,
         chart=Bars(tuple(map(_marked, chart)), find_baseline(chart, None, summary.workload)),
-        footer=" · ".join(filter(None, footer)),
+        footer=joined(footer),
         short_form=_short_form(run.run) if result is None else short_form(result),
     )
 
@@ -83,18 +83,18 @@ def _title(run: Run) -> str:
     if workload is not None and summary.batch_size != workload.batch_size and summary.basis != "repetitions":
         parts.append(sentence("share.batch", batch_size=summary.batch_size))
     parts += [summary.variant, "" if summary.precision == "float32" else precision_title(summary.precision)]
-    return " · ".join(part for part in parts if part)
+    return joined(parts)
 
 
 def _machine_details(run: RunSummary) -> str:
     cpu = [short_name(run.cpu_name)] if is_gpu(run) and run.cpu_name else []
-    return " · ".join((*cpu, *computer_parts(run)))
+    return joined((*cpu, *computer_parts(run)))
 
 
 def _engine_details(run: RunSummary) -> str:
     compiler = compiler_name(run.engine) if run.jit else ""
     parts = (engine_name(run.engine, run.engine_version), compiler, *unusual_settings(run, "jit"))
-    return " · ".join(part for part in parts if part)
+    return joined(parts)
 
 
 def _marked(bar: Bar) -> Bar:

@@ -178,6 +178,7 @@ class Statistics(ResultSection, frozen=True, kw_only=True):
         power_default_w: The GPU's default limit or the CPU's rated power.
         on_battery: Whether the computer ran on battery power during any part of the timed steps.
         work_per_j: Examples, images, words or tokens (see `metric`) per joule of the device used.
+        facts: Further facts, by their name, which includes the unit.
     """
 
     metric: Token
@@ -210,6 +211,7 @@ class Statistics(ResultSection, frozen=True, kw_only=True):
     power_default_w: Amount | None = None
     on_battery: bool | None = None
     work_per_j: Amount | None = None
+    facts: dict[Token, Finite] | None = None
 
 
 class Verdict(ResultSection, frozen=True, kw_only=True):

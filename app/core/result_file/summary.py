@@ -4,13 +4,12 @@ from typing import Any
 
 import msgspec
 
-from app.core.records import RunSummary
+from app.core.records import FIELDS, RunSummary
 from app.core.result_file.record import Result
 
 # Fields of a headline that have other names in result files.
 NAMES = {"value_low": "low", "value_high": "high", "value_mean": "mean"}
 _FROM_FILE = {name: field for field, name in NAMES.items()}
-_NOT_IN_ROWS = frozenset({"architecture", "gpus", "parameters", "peak_memory_bytes"})
 
 
 def summary_of(result: Result) -> RunSummary:
@@ -19,7 +18,8 @@ def summary_of(result: Result) -> RunSummary:
     values: dict[str, Any] = {}
     for part in (result.spec, result.machine, result.statistics):
         values |= {_FROM_FILE.get(name, name): value for name, value in msgspec.structs.asdict(part).items()}
-    values = {name: value for name, value in values.items() if name not in _NOT_IN_ROWS}
+    values |= result.statistics.facts or {}
+    values = {name: value for name, value in values.items() if name in FIELDS}
     texts = {name: values[name] or "" for name in ("variant", "settings")}
     return RunSummary(
         id=0,

@@ -67,17 +67,23 @@ def as_json(value: object) -> str:
     return msgspec.json.encode(storable(msgspec.to_builtins(value))).decode()
 
 
+def present(record: Any) -> dict[str, Any]:
+    """Return a record as plain values, without those that are None."""
+    return {name: value for name, value in msgspec.to_builtins(record).items() if value is not None}
+
+
 def summary_text(summary: RunSummary) -> str:
-    """Return the document of a summary. None is omitted, and what columns contain."""
-    plain: dict[str, Any] = msgspec.to_builtins(summary)
-    return as_json({name: plain[name] for name in plain if plain[name] is not None and name not in _IN_COLUMNS})
+    """Return the document of a summary, without what columns contain."""
+    return as_json({name: value for name, value in present(summary).items() if name not in _IN_COLUMNS})
 
 
 def change(document: str, run_id: int, values: Mapping[str, object]) -> tuple[str, Sequence[Any]]:
     """Return the statement that sets fields of a run's "summary" or "record". Other fields stay, known or not."""
-    paths = "".join(f", '$.{name}', json(?)" for name in values)
-    sql = f"UPDATE runs SET {document} = json_set({document}{paths}) WHERE id = ?"  # noqa: S608 - our own names
-    return sql, (*map(as_json, values.values()), run_id)
+    set_to = {name: as_json(value) for name, value in values.items() if value is not None}
+    new = "".join(f", '$.{name}', json(?)" for name in set_to)
+    gone = "".join(f", '$.{name}'" for name in values if name not in set_to)
+    sql = f"UPDATE runs SET {document} = json_remove(json_set({document}{new}){gone}) WHERE id = ?"  # noqa: S608
+    return sql, (*set_to.values(), run_id)
 
 
 def machine_key(machine: Machine) -> str:
@@ -153,8 +159,13 @@ def _default(name: str) -> object:
 
 def unknown_parts(plain: Mapping[str, Any], kind: Any) -> dict[str, Any]:
     """Return the fields of a document that this version doesn't know."""
-    names = {*get_type_hints(kind), *_IN_COLUMNS}
+    names = _field_names(kind)
     return {name: value for name, value in plain.items() if name not in names}
+
+
+@cache
+def _field_names(kind: Any) -> frozenset[str]:
+    return frozenset((*get_type_hints(kind), *_IN_COLUMNS))
 
 
 def read_event(plain: object, kind: type[_Record], label: str, damage: list[str]) -> _Record | None:

@@ -5,7 +5,7 @@ import json
 import sqlite3
 from typing import Any
 
-from app.core.storage.documents import MACHINE_FIELDS, as_json, key_of
+from app.core.storage.documents import MACHINE_FIELDS, as_json, key_of, present
 from app.core.storage.schema import DOCUMENTS, FORMAT
 from app.core.uids import derived_uid, new_uid
 
@@ -73,8 +73,9 @@ def _convert_runs(connection: sqlite3.Connection) -> None:
         # The row of a computer has precedence, as it had in lists.
         summary |= {name: stays.get(name) for name in MACHINE_FIELDS}
         summary["error_said"] = _object(row["error_said"]) or None
-        record = {name: _object(row[name]) for name in ("spec", "environment", "dataset", "model")}
-        record |= {"machine": machine, "error_traceback": row["error_traceback"]}
+        record = {name: _object(row[name]) for name in ("environment", "dataset", "model")}
+        record |= {"spec": present(_object(row["spec"])), "machine": present(machine)}
+        record |= {"error_traceback": row["error_traceback"]}
         owner = {"token": row["owner"], "pid": row["owner_pid"] or 0, "started_s": row["owner_started_s"] or 0.0}
         values = {
             "id": row["id"],

@@ -13,7 +13,7 @@ from app.core.storage.documents import change
 from app.core.storage.owners import is_owned
 from app.core.storage.runs import load_run, near_peak
 from app.core.verdict.context import evidence_of, shared_part_of
-from app.core.verdict.energy import energy_columns, power_columns
+from app.core.verdict.energy import energy_columns, measured_facts, power_columns
 from app.core.verdict.rules import judge
 from workloads.engines.registry import engine_title
 from workloads.protocol import events
@@ -123,8 +123,8 @@ def store_verdict(database: Database, run_id: int) -> None:
     run = load_run(database, run_id)
     verdict = judge(run)
     codes = " ".join(reason.code for reason in verdict.reasons if reason.level != "fact")
-    consumed = energy_columns(run) | power_columns(run)
-    _store(database, run_id, {"verdict": verdict.level, "reasons": codes or None, **consumed})
+    measured = energy_columns(run) | power_columns(run) | measured_facts(run)
+    _store(database, run_id, {"verdict": verdict.level, "reasons": codes or None, **measured})
 
 
 def stored_message(event: events.Error | events.Warn) -> Message:

@@ -16,7 +16,15 @@ from app.core.files import write_new
 from app.core.messages import Message, message
 from app.core.records import PlanPlace, RunSummary
 from app.core.storage.database import Database, DatabaseError
-from app.core.storage.documents import MACHINE_FIELDS, as_json, change, machine_key, storable, summary_text
+from app.core.storage.documents import (
+    MACHINE_FIELDS,
+    as_json,
+    change,
+    machine_key,
+    present,
+    storable,
+    summary_text,
+)
 from app.core.storage.outcomes import end_run, stored_message
 from app.core.storage.owners import this_process
 from app.core.uids import new_uid
@@ -87,7 +95,7 @@ def begin_run(
         "owner": as_json(this_process(owner)),
         "machine_key": machine_key(machine),
         "summary": summary_text(summary),
-        "record": as_json({"spec": spec_as_dict(spec), "machine": machine}),
+        "record": as_json({"spec": present(spec_as_dict(spec)), "machine": present(machine)}),
     }
     with database.transaction() as connection:
         cursor = connection.execute(*_insert("runs", values))

@@ -100,7 +100,7 @@ class Rule:
 def reason(code: str, level: Level, said: Message, advice: str = "") -> events.Reason:
     """Return a reason with its English sentences. `advice` is a message code; "" for no advice."""
     advised = message(advice) if advice else None
-    advice_text = text(advised) if advised is not None else ""
+    advice_text = text(advised)
     return events.Reason(code=code, level=level, text=text(said), advice=advice_text, said=said, advised=advised)
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 from app.core.analysis.power import work_per_joule, work_per_s
 from app.core.hardware.device_limit import device_limit, limit_in_force_w
 from app.core.messages import Message, message
-from app.core.records import Run, RunSummary
+from app.core.records import FIELDS, Run, RunSummary
 from app.core.verdict.context import telemetry_window, timed_span, used_gpu
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
@@ -109,6 +109,18 @@ def power_columns(run: Run) -> dict[str, float | bool | None]:
         "on_battery": any(on_battery) if on_battery else None,
         "work_per_j": speed / device_w if speed and device_w else None,
     }
+
+
+def measured_facts(run: Run) -> dict[str, float | None]:
+    """Return the means of the facts that are declared with their telemetry; None if nothing was recorded."""
+    window = telemetry_window(run)
+    facts: dict[str, float | None] = {}
+    for name, declared in FIELDS.items():
+        if declared.telemetry and window.is_within:
+            part = declared.telemetry.removeprefix("gpu_")
+            values = window.values(part) if part == declared.telemetry else window.gpu_values(part)
+            facts[name] = statistics.fmean(values) if values else None
+    return facts
 
 
 def energy_used(run: RunSummary) -> Message | None:

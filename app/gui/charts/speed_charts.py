@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor
 from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.series import Curve, RunSeries
 from app.core.messages import sentence
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import amount_text, headline_kind
 from app.core.verdict.rules import DRIFT_PCT
 from app.gui.charts.plots import RIGHT_MARGIN_PX, DoublePlot, Plot, TimeAxis, has_values
 from app.gui.style.theme import Theme
@@ -54,7 +54,7 @@ class EstimateChart(Plot):
             self.set_range("y", 0.0, 1.0)
             self.setAccessibleDescription(sentence("chart.no_estimate"))
             return
-        text = f"{format_value(metric, series.estimate.last)} {kind.unit}"
+        text = amount_text(metric, series.estimate.last)
         if (half_pct := half_interval_pct(metric, value.last, low.last, high.last)) is not None:
             text = sentence("chart.value_with_half", value=text, half_pct=half_pct)
         self.setAccessibleDescription(text)

@@ -75,7 +75,9 @@ class ResultActions:
             name, pictures = _file_name(run, group), QStandardPaths.StandardLocation.PicturesLocation
             path = self._ask(sentence("button.save_picture"), f"{name}.png", sentence("picture.png"), pictures)
         if path is not None:
-            self._save(partial(_picture_and_file, run, group), path)
+            from app.core.exchange.sharing import picture_and_file
+
+            self._save(partial(picture_and_file, run=run, group=group), path)
 
     def _save(self, load: "Callable[[Database], tuple[ShareCard, bytes]]", target: Path) -> None:
         """Save a picture with its embedded result file, both loaded in the background."""
@@ -274,13 +276,6 @@ def _may_improve(run: JudgedRun, group: Group | None) -> bool:
         return False
     cautions = (reason.advised for reason in run.verdict.reasons if reason.level == "caution")
     return any(advised is None or advised.code not in _LASTING for advised in cautions)
-
-
-def _picture_and_file(run: JudgedRun, group: Group | None, database: Database) -> "tuple[ShareCard, bytes]":
-    from app.core.exchange.sharing import shared_result
-
-    whole = shared_result(database, run, group)
-    return whole.card, whole.enclosed
 
 
 def _card(run: JudgedRun, group: Group | None, database: Database) -> "ShareCard":

@@ -20,7 +20,7 @@ from app.core.analysis.bars import Bar
 from app.core.analysis.position import chart_note
 from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
-from app.core.metrics import CLOCKS, format_value, headline_kind, metric_lines
+from app.core.metrics import CLOCKS, amount_text, headline_kind, metric_lines
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
 from app.core.report.run_texts import rate_text, repeats_steps
@@ -206,7 +206,7 @@ class RunCharts(QWidget):
         self._speed.setCurrentWidget(self.epochs)
         self.epochs.show_epochs(values, group.planned, is_rate=kind.is_rate, apart=False, live=False)
         self.epochs_card.heading.setText(sentence("chart.speed_by_run"))
-        median = f"{format_value(kind.key, judge_repeats(group).median)} {kind.short_unit}" if runs else ""
+        median = amount_text(kind.key, judge_repeats(group).median, is_short=True) if runs else ""
         self.epochs_card.note.show_text(sentence("chart.one_times_median", median=median) if median else "")
 
     def show_limit(self, text: str) -> None:

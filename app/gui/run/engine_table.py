@@ -6,7 +6,7 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QTableWidget, QTableWidgetItem
 
 from app.core.messages import sentence
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import amount_text, format_value, headline_kind
 from app.core.plans.engines import Cell, WorkloadRow
 from app.core.titles import workload_title
 from app.gui.style.theme import tabular_font
@@ -63,8 +63,9 @@ def _value(row: WorkloadRow, cell: Cell, units: set[str]) -> str:
     """Format a median. The unit is included only if the heading doesn't contain it."""
     if cell.median is None:
         return sentence("cli.no_result")
-    value = format_value(row.metric, cell.median)
-    return value if len(units) == 1 else f"{value} {headline_kind(row.metric).short_unit}"
+    if len(units) == 1:
+        return format_value(row.metric, cell.median)
+    return amount_text(row.metric, cell.median, is_short=True)
 
 
 def _rounds(row: WorkloadRow, cell: Cell) -> str:

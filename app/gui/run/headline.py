@@ -7,18 +7,18 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.analysis.comparability import engine_name
-from app.core.analysis.headline import value_text
+from app.core.analysis.facts import fact_texts
+from app.core.analysis.headline import marked_value
 from app.core.analysis.power import device_at_limit
 from app.core.errors import AppError
 from app.core.formats import format_seconds
-from app.core.messages import format_time_left, sentence
+from app.core.messages import format_time_left, sentence, text
 from app.core.metrics import headline_kind
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
 from app.core.report.run_texts import (
     LONG_STEP_S,
     certainty_text,
-    derived_epoch_text,
     error_advice,
     meaning_text,
     measured_text,
@@ -27,6 +27,7 @@ from app.core.report.run_texts import (
 from app.core.runs.progress import Progress
 from app.core.titles import data_title, level_title, precision_title, status_title
 from app.core.verdict.judged_run import JudgedRun
+from app.core.verdict.notes import derived_epoch
 from app.gui.run.headline_row import HeadlineRow, ProgressLine
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.style.theme import Theme, tabular_font
@@ -142,7 +143,7 @@ class HeadlineCard(Card):
         self.facts.show_text(_facts(summary))
         failure = (summary.error_message, error_advice(summary.error_code, summary.engine))
         said = " ".join(_sentence(text) for text in failure if text) if summary.status == "failed" else ""
-        about = derived_epoch_text(summary) or meaning_text(summary)
+        about = text(derived_epoch(summary)) or meaning_text(summary)
         texts = " ".join(filter(None, (said or _advice(verdict), about)))
         self._show_message(
             " ".join(filter(None, (texts, _sentence(own) if own else ""))), [texts] if texts else ()
@@ -178,8 +179,7 @@ class HeadlineCard(Card):
         metric = run.metric if run is not None else "seconds_per_epoch_s"
         value, unit, note = "", headline_kind(metric).short_unit, ""
         if run is not None and run.value is not None:
-            about = "≈ " if run.basis == "estimate" else ""
-            value, note = about + value_text(run), certainty_text(run)
+            value, note = marked_value(run), certainty_text(run)
         elif run is not None and run.steps is not None and step_s is not None and metric == "seconds_per_epoch_s":
             value, unit = _step_duration(step_s)
             note = sentence("run.short", steps=run.steps, whole=run.steps_per_epoch)
@@ -255,6 +255,7 @@ def _facts(run: RunSummary) -> str:
         if run.jit
         else precision,
         data_title(run.data_source),
+        *fact_texts(run),
     ]
     return " · ".join(part for part in parts if part)
 

@@ -96,7 +96,7 @@ class ShareDialog(QDialog):
         self.save_file = self.more.addAction(sentence("share_dialog.save_file"))
         self.close_button = Button(theme, sentence("button.close"))
         self.again_line = QWidget()
-        self.again_button = Button(theme, sentence("share_dialog.run_again"), "rotate-ccw")
+        self.again_button = Button(theme, sentence("button.run_again"), "rotate-ccw")
         self.doubt = label(wrap=True)
         self.doubt.setProperty("tone", "caution")
         offer = row(self.doubt, self.again_button)

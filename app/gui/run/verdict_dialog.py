@@ -69,7 +69,7 @@ class VerdictDialog(QDialog):
             theme,
             sentence("verdict_dialog.evidence"),
             *facts,
-            *self._section(sentence("verdict_dialog.number"), [(value, note)] if note else []),
+            *self._section(sentence("heading.result"), [(value, note)] if note else []),
             *self._section(sentence("verdict_dialog.proof"), proof_lines(run.run)),
             *self._section(sentence("verdict_dialog.comparable"), comparison_key(run.run)),
         )

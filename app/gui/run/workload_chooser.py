@@ -146,7 +146,7 @@ class WorkloadChooser(QDialog):
         )
         self.extents = Segments(
             theme,
-            sentence("workloads.extent"),
+            sentence("workloads.table"),
             (("few", sentence("workloads.recommended")), ("all", sentence("workloads.all"))),
         )
         self.purposes.select("training")

@@ -5,9 +5,8 @@ import time
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.core.analysis.headline import value_text
+from app.core.analysis.headline import result_amount
 from app.core.messages import sentence
-from app.core.metrics import headline_kind
 from app.core.records import Group
 from app.gui.services.run_bridge import RunBridge
 from app.gui.shell.desktop import TaskBar, notify, task_bar
@@ -76,8 +75,7 @@ class Attention(QObject):
             return sentence("notice.failed", what=what), sentence("notice.look")
         if summary is None or summary.value is None:
             return sentence("notice.done", what=what), sentence("notice.look")
-        value = f"{value_text(summary)} {headline_kind(summary.metric).unit}"
-        return sentence("notice.done", what=what), value
+        return sentence("notice.done", what=what), result_amount(summary)
 
     def _clear(self) -> None:
         self._window.setWindowTitle(NAME)

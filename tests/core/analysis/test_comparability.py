@@ -17,7 +17,6 @@ from app.core.analysis.comparability import (
 )
 from app.core.analysis.conversion import converted
 from app.core.analysis.published import comparable_rows
-from app.core.external_results import EPOCH_LOG
 from app.core.messages import sentence
 from app.core.records import RunSummary
 from tests.core.analysis.test_bars import STANDARD, imported
@@ -88,7 +87,6 @@ def test_own_runs_are_drawn_together_like_for_like(
     ("changes", "reason"),
     [
         ({"batch_size": 32}, other_batch(32, 100)),
-        ({"batch_size": 32, "app_version": EPOCH_LOG}, other_batch(32, 100)),
         ({"precision": "mixed_float16"}, other("mixed_float16", "float32")),
         ({"variant": "width=2"}, sentence("compare.other_variant", theirs="width=2", mine=AS_USUAL)),
         ({"workload_version": 2}, sentence("compare.other_workload_version", theirs="2", mine="1")),

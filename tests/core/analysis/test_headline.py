@@ -13,13 +13,14 @@ from app.core.analysis.position import position
 from app.core.analysis.published import PublishedRow, comparable_rows, reference_rows
 from app.core.analysis.stats import step_statistics
 from app.core.analysis.timed_steps import StepTimes, step_times
-from app.core.messages import message, sentence
+from app.core.messages import message, sentence, text
 from app.core.metrics import HEADLINES, format_value
 from app.core.records import RunSummary
-from app.core.report.run_texts import derived_epoch_text, headline, result_text
+from app.core.report.run_texts import headline, result_text
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
+from app.core.verdict.notes import derived_epoch
 from tests.core.storage.storing import measured, record
 from tests.saying import said
 from tests.sure import sure
@@ -91,7 +92,7 @@ def test_seconds_per_mini_batch_keep_the_epoch_beside_them(run_of: Of) -> None:
     interval = sentence("result.interval", low="0.500", high="0.500", half_pct=0)
     limits = sentence("result.step_range", low_ms=500, high_ms=500)
     assert headline(run).startswith(f"0.500 s per mini-batch\n{basis} · {interval} · {limits}")
-    assert said("note.epoch_takes", duration_s="29.5", samples="60,000").is_all_of(derived_epoch_text(run))
+    assert said("note.epoch_takes", duration_s="29.5", samples="60,000").is_all_of(text(derived_epoch(run)))
 
 
 def test_images_per_second_are_the_batch_over_its_step(run_of: Of) -> None:
@@ -101,7 +102,7 @@ def test_images_per_second_are_the_batch_over_its_step(run_of: Of) -> None:
     assert run.seconds_per_epoch_s is None
     # 1,281,167 images of ImageNet
     assert said("note.epoch_takes_long", duration_s="about 1 h 46 min", samples="1,281,167").is_all_of(
-        derived_epoch_text(run)
+        text(derived_epoch(run))
     )
     assert headline(run).startswith("200 images per second")
     chart = bars("resnet_50", run)

@@ -132,7 +132,7 @@ def test_a_trend_marks_where_the_machine_changed(run: RunSummary) -> None:
     assert [point.run.id for point in trend.points] == [3, 5, 9]
     engine = message("trend.other_engine", engine="TensorFlow", before="2.20.0", now="2.21.0")
     plan = message("trend.other_power_plan", before="balanced", now="performance")
-    plugged = message("trend.plugged_in")
+    plugged = message("part.on_mains")
     assert trend.change_lines() == [
         sentence("trend.changes", number=1, date="2026-10-05", run_id=5, changes=[engine]),
         sentence("trend.changes", number=2, date="2026-10-09", run_id=9, changes=[plan, plugged]),
@@ -160,7 +160,7 @@ def test_each_part_of_the_machine_that_changes_is_named(run: RunSummary) -> None
         ({"kernel": "6.2"}, sentence("trend.other_kernel", before="6.1", now="6.2")),
         ({"bios_version": "F14"}, sentence("trend.other_bios", before="F12", now="F14")),
         ({"power_plan": "performance"}, text(plan)),
-        ({"on_battery": True}, sentence("trend.on_battery")),
+        ({"on_battery": True}, sentence("part.on_battery")),
         ({"run": replace(run, cpu_name="Other CPU")}, sentence("trend.other", before="Test CPU", now="Other CPU")),
         ({"run": replace(run, os_name="Test OS 2")}, sentence("trend.other", before="Test OS 1", now="Test OS 2")),
     ):

@@ -22,7 +22,7 @@ def test_a_preview_names_every_field_in_words() -> None:
         sentence("compare.workload_version", workload="MNIST MLP", version=1),
     )
     assert shown["settings"] == (
-        sentence("field.settings"),
+        sentence("page.settings"),
         f"Standard · {sentence('share.batch', batch_size=128)} · float32 · {sentence('compare.seed', seed=0)}",
     )
     assert shown["value"][1].endswith("s per epoch")

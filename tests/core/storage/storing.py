@@ -16,7 +16,7 @@ from workloads.protocol.machine import Machine
 # What is no field of a document.
 COLUMNS = ("id", "uid", "plan_id", "plan_number", "deleted_at", "owner", "machine_key", "summary", "record")
 PARTS = ("spec", "machine", "environment", "dataset", "model")
-NEW_UID = "lower(hex(randomblob(5)))"
+NEW_UID = " || ".join(["char(97 + abs(random() % 26))"] * 10)
 Arguments = ParamSpec("Arguments")
 Outcome = TypeVar("Outcome")
 

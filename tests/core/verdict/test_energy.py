@@ -14,13 +14,12 @@ from app.core.formats import format_energy
 from app.core.hardware.telemetry.energy_counters import PackageEnergy, find_zones, grown_uj
 from app.core.hardware.telemetry.monitor import TelemetryReader
 from app.core.hardware.telemetry.sensors import Sensors, find_sensors
-from app.core.messages import message, sentence
+from app.core.messages import message, sentence, text
 from app.core.records import Run, RunSummary
 from app.core.report.formats.csv_table import csv_lines
-from app.core.report.run_texts import energy_text
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs, rows_for_export
-from app.core.verdict.energy import Energy, energy_columns, energy_of
+from app.core.verdict.energy import Energy, energy_columns, energy_of, energy_used
 from tests.core.hardware.made_up import write
 from tests.core.storage.storing import record
 from tests.saying import said
@@ -171,7 +170,7 @@ def test_unknown_energy_is_not_shown(stored_run: Run, looks: dict[float, dict[st
     run = with_samples(stored_run, looks)
     assert energy_of(run)["gpu"].total_j is None
     assert set(energy_columns(run).values()) == {None}
-    assert energy_text(with_columns(run)) == ""
+    assert text(energy_used(with_columns(run))) == ""
 
 
 def test_power_is_not_known_over_a_gap(stored_run: Run) -> None:
@@ -198,7 +197,7 @@ def test_a_run_on_the_cpu_counts_no_gpu(stored_run: Run) -> None:
     assert columns["gpu_energy_j"] is None
     assert columns["cpu_energy_j"] == pytest.approx(900.0)
     assert columns["cpu_energy_per_epoch_j"] == pytest.approx(200.0)
-    told = energy_text(with_columns(run))
+    told = text(energy_used(with_columns(run)))
     each = message("note.energy_per_epoch", energy_j=200)
     assert told == sentence(
         "note.energy", parts=[message("note.energy_of_cpu", energy_j=900, each=each, source="")]
@@ -215,7 +214,7 @@ def test_the_energy_of_several_gpus_is_unknown_instead_of_the_first_ones(stored_
 
 def test_the_sentence_says_where_it_comes_from(stored_run: Run) -> None:
     run = with_samples(stored_run, gpu_looks(power_w=lambda _: 100.0))
-    told = energy_text(with_columns(run))
+    told = text(energy_used(with_columns(run)))
     gpu = said("note.energy_of_gpu", energy_j="4.5 kJ (1.2 Wh)", source=said("note.energy_by_power"))
     assert said("note.energy", parts=gpu).is_all_of(told)
 

@@ -13,17 +13,17 @@ from app.core.analysis.bars import bars
 from app.core.analysis.comparability import differences
 from app.core.analysis.power import changed_limit, limit_class_pct, limit_text, other_limit
 from app.core.analysis.trend import machine_changes
-from app.core.messages import message, sentence
+from app.core.messages import message, sentence, text
 from app.core.records import PastRun, Run, RunSummary
 from app.core.report.result_records import result_of
-from app.core.report.run_texts import energy_text, result_text, run_engine_line
+from app.core.report.run_texts import result_text, run_engine_line
 from app.core.report.share import share_card
 from app.core.report.share_texts import device_title
 from app.core.result_file.canonical import decode, file_bytes
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import explain
-from app.core.verdict.energy import energy_columns, power_columns
+from app.core.verdict.energy import energy_columns, energy_used, power_columns
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import judge
 from tests.core.verdict.records import measured, quiet_run, with_telemetry
@@ -184,7 +184,7 @@ def test_a_lowered_limit_is_a_fact_and_named_in_each_place(stored_run: Run) -> N
     assert said("power.at_limit_of", limit_w="230", default_w="370").is_in(device_title(summary))
     assert said("power.at_limit_of").is_in(run_engine_line(summary))
     assert limit_text(summary) in next(bar for bar in bars(summary.workload, summary) if bar.kind == "you").remarks
-    assert said("power.work_per_joule", unit="examples per joule").is_in(energy_text(summary))
+    assert said("power.work_per_joule", unit="examples per joule").is_in(text(energy_used(summary)))
     usual = at_limit(summary, 370.0)
     assert differences(usual, summary) == (limit_text(summary),)
     assert differences(summary, usual) == (sentence("power.at_limit", limit_w=370.0),)

@@ -190,7 +190,7 @@ def test_a_suites_jpeg_is_a_bar_among_known_scores_and_its_tests_are_in_compare(
     driver.press(driver.window.banner.button)
     driver.until(lambda: len(sure(page.view.figure).rows) == 3)
     shown = sure(page.view.figure)
-    assert shown.rows[0] == f"THEIR CPU, {sentence('column.imported')}"
+    assert shown.rows[0] == f"THEIR CPU, {sentence('heading.imported')}"
     assert sure(shown.series[0].spots[0]).text == card.headline == points_text(sure(result.total).points)
     driver.window.show_page("compare")
     driver.until(lambda: any("THEIR CPU" in bar.name for bar in driver.window.compare.all_bars))

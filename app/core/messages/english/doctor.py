@@ -92,7 +92,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.process_exit": "The process {exit}.",
     "doctor.report_checks": "Checks",
     "doctor.report_copied": "Report copied",
-    "doctor.report_devices": "Devices",
     "doctor.report_driver": "NVIDIA driver: {answer}",
     "doctor.report_environment": "Environment: {facts}",
     "doctor.report_gpu": "GPU: {name}, compute capability {capability}",

@@ -16,6 +16,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.out_of_memory": "Choose a smaller batch size or close other programs, then run again.",
     "export.choose_another": "Choose another file.",
     "export.not_written": "{path} couldn't be saved ({reason}).",
+    "fact.gpu_clock_mhz": "GPU at {value:,.0f} MHz",
     "result.about": "about {value}",
     "result.engine_with_xla": "{engine} on {device} · {precision} · with {compiler}",
     "result.engine_without_xla": "{engine} on {device} · {precision} · without {compiler}",

@@ -159,7 +159,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "verdict_dialog.evidence": "Evidence",
     "verdict_dialog.invalid": "Invalid: don't use this result for comparisons.",
     "verdict_dialog.method": "How this is measured",
-    "verdict_dialog.number": "Result",
     "verdict_dialog.proof": "Proof of training",
     "verdict_dialog.reasons": "Reasons for the verdict",
     "verdict_dialog.title": "Can this result be trusted?",

@@ -119,9 +119,7 @@ def _own_values(result: StudyResult, workload: str, costs: Costs, what: str) -> 
                 title = workload_title(point.spec.workload)
                 rest = [part for part in point.place if part != title]
                 values[
-                    sentence("studies.this_computer_with", what=rest)
-                    if any(rest)
-                    else sentence("studies.this_computer")
+                    sentence("studies.this_computer_with", what=rest) if any(rest) else sentence("compare.you")
                 ] = value
     return values
 

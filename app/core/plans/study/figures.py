@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from app.core.analysis.published import PublishedRow, comparable_rows, short_name
 from app.core.messages import sentence
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import amount_text, headline_kind
+from app.core.plain_text import joined
 from app.core.plans.study.axes import DEVICES, POWER_LIMIT, axis_title, axis_value
 from app.core.plans.study.costs import BASELINE, Costs, relative_rows
 from app.core.plans.study.details import CONVERGENCE, NO_DETAILS, Details, wants_epochs
@@ -90,7 +91,7 @@ def _own_lines(result: StudyResult, done: Sequence[Point], spot: Callable[[Point
     for name in names:
         points = [point for point in done if len(point.place) < 2 or point.place[1] == name]
         spots = [each for point in sorted(points, key=x_of) if (each := spot(point)) is not None]
-        label = name or sentence("studies.this_computer")
+        label = name or sentence("compare.you")
         series.append(Series(label, tuple(spots)))
     return series
 
@@ -143,7 +144,7 @@ def _step_times(result: StudyResult, done: Sequence[Point]) -> Figure:
         text = sentence("studies.step_ms", step_ms=1e3 * point.step_s)
         return Spot(float(axis_value(axis, point.spec)), 1e3 * point.step_s, text=text)
 
-    name, title = sentence("studies.chart_steps"), sentence("studies.step_title")
+    name, title = sentence("studies.column_step"), sentence("studies.step_title")
     return _over_numbers(result, name, title, _own_lines(result, done, spot))
 
 
@@ -153,10 +154,10 @@ def _work(result: StudyResult, done: Sequence[Point]) -> Figure:
     def spot(point: Point) -> Spot | None:
         if point.work_per_j is None:
             return None
-        text = f"{format_value(metric, point.work_per_j)} {headline_kind(metric).unit}"
+        text = amount_text(metric, point.work_per_j)
         return Spot(float(axis_value(axis, point.spec)), point.work_per_j, text=text)
 
-    name, title = sentence("studies.chart_efficiency"), headline_kind(metric).label
+    name, title = sentence("heading.work_per_j"), headline_kind(metric).label
     return _over_numbers(result, name, title, _own_lines(result, done, spot))
 
 
@@ -216,10 +217,8 @@ def _speeds(result: StudyResult, done: Sequence[Point]) -> tuple[Figure, ...]:
                 name=title if len(result.workloads) > 1 else sentence("studies.chart_speed"),
                 kind="rows",
                 value_title=unit.title,
-                rows=tuple(
-                    " · ".join(part for part in point.place if part != title) or title for point in ordered
-                ),
-                series=(Series(sentence("studies.this_computer"), spots),),
+                rows=tuple(joined(part for part in point.place if part != title) or title for point in ordered),
+                series=(Series(sentence("compare.you"), spots),),
             )
         )
     return tuple(charts)
@@ -235,10 +234,10 @@ def _bar(point: Point, unit: Unit, *, is_best: bool) -> Spot | None:
 def convergence(study: Study, done: Sequence[Point], epochs: Mapping[int, Sequence[Epoch]]) -> list[Figure | None]:
     """Return charts of loss and accuracy over seconds and of loss over epochs, with a line per configuration."""
     curves = {name_in_legend(study, point): _curve(point.best_run, epochs) for point in done}
-    seconds, count = sentence("studies.seconds"), sentence("studies.epochs")
+    seconds, count = sentence("studies.seconds"), sentence("setting.epochs")
     return [
-        _over(curves, "loss", sentence("studies.chart_loss"), sentence("studies.loss_title"), seconds),
-        _over(curves, "accuracy", sentence("studies.chart_accuracy"), sentence("studies.accuracy"), seconds),
+        _over(curves, "loss", sentence("metric.loss"), sentence("studies.loss_title"), seconds),
+        _over(curves, "accuracy", sentence("metric.accuracy"), sentence("studies.accuracy"), seconds),
         _over(
             curves,
             "loss",

@@ -8,6 +8,7 @@ from app.core.analysis.power import is_gpu
 from app.core.analysis.shared_host import says_shared, with_host
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
+from app.core.plain_text import joined
 from app.core.plans.study.axes import POWER_LIMIT, axis_value
 from app.core.plans.study.details import CONVERGENCE, NO_DETAILS, Details, wants_epochs
 from app.core.plans.study.folder_findings import reading_findings
@@ -47,8 +48,8 @@ class _Gain:
     @property
     def words(self) -> str:
         if self.low is None:
-            return sentence("studies.so_many_times", times=self.times)
-        return sentence("studies.so_many_times_between", times=self.times, low=self.low, high=self.high)
+            return sentence("studies.times", times=self.times)
+        return sentence("studies.times_between", times=self.times, low=self.low, high=self.high)
 
 
 def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: bool = False) -> list[str]:
@@ -221,7 +222,7 @@ def _ranking(points: list[Point], result: StudyResult) -> list[str]:
 
 def _own_place(point: Point) -> str:
     title = workload_title(point.spec.workload)
-    return " · ".join(part for part in point.place if part != title) or title
+    return joined(part for part in point.place if part != title) or title
 
 
 def _leaders(points: Sequence[Point]) -> list[Point]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.core.messages import sentence
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import amount_text
 from app.core.plans.report import Table
 from app.core.plans.study.axes import CONFIGURATION, FOLDERS, axis_title, axis_value
 from app.core.plans.study.costs import Costs, cost_findings, epoch_cost
@@ -20,16 +20,16 @@ def study_table(result: StudyResult) -> Table:
     """Return the table shown next to a study's charts."""
     axes = tuple(axis_title(name, result.study) for name in result.study.axes)
     units = {unit_of([point]).text for point in result.done}
-    speed = unit_of(result.done).title if len(units) == 1 else sentence("studies.column_speed")
+    speed = unit_of(result.done).title if len(units) == 1 else sentence("studies.chart_speed")
     headings = (
         *axes,
         speed,
         sentence("studies.column_interval"),
-        sentence("studies.column_headline"),
+        sentence("heading.result"),
         sentence("studies.column_step"),
-        sentence("studies.column_memory"),
+        sentence("part.memory"),
         sentence("heading.work_per_j"),
-        sentence("studies.column_state"),
+        sentence("heading.verdict"),
     )
     best = {
         id(point)
@@ -48,15 +48,14 @@ def _row(point: Point, *, several_units: bool) -> tuple[str, ...]:
         speed = count_text(rate.value * unit.scale) + (f" {unit.text}" if several_units else "")
         if rate.low is not None and rate.high is not None and (level_pct := point.confidence_pct) is not None:
             low, high = count_text(rate.low * unit.scale), count_text(rate.high * unit.scale)
-            interval = sentence("studies.interval_at", low=low, high=high, confidence_pct=level_pct)
-        headline = f"{format_value(point.metric, point.value)} {headline_kind(point.metric).short_unit}"
+            interval = sentence("group.interval", low=low, high=high, confidence_pct=level_pct)
+        headline = amount_text(point.metric, point.value, is_short=True)
     if point.step_s is not None:
         step = sentence("studies.step_ms", step_ms=1e3 * point.step_s)
     if "peak_memory_bytes" in point.metrics:
         memory = sentence("studies.memory", memory_bytes=point.metrics["peak_memory_bytes"])
     if point.work_per_j is not None:
-        kind = headline_kind(point.work_metric)
-        work = f"{format_value(kind.key, point.work_per_j)} {kind.short_unit}"
+        work = amount_text(point.work_metric, point.work_per_j, is_short=True)
     return (*point.place, speed, interval, headline, step, memory, work, state_text(point))
 
 

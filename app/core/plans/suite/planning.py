@@ -51,7 +51,7 @@ def plan_suite(runner: Runner, engine: str = AUTO, device: str = AUTO, number: i
 
 def _choice(definition: Definition, runner: Runner, engine: str, device: str) -> Choice:
     if engine != AUTO and engine not in ENGINES:
-        raise UsageError(message("suite.no_engine", engine=repr(engine[:40]), engines=list(ENGINES)))
+        raise UsageError(message("engine.unknown", engine=repr(engine[:40]), engines=list(ENGINES)))
     installed = installed_engines(runner.paths)
     if engine != AUTO:
         check_engine_is_there(engine, runner.paths)

@@ -6,7 +6,8 @@ from dataclasses import replace
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.published import short_name
 from app.core.messages import sentence, text
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import amount_text
+from app.core.plain_text import joined
 from app.core.plans.report import Table
 from app.core.plans.suite.definition import POINTS, Definition
 from app.core.plans.suite.known import KnownScore
@@ -45,7 +46,7 @@ def certainty_text(score: Score | None) -> str:
         return ""
     if score.half_pct is None:
         return sentence("suite.no_interval")
-    return sentence("suite.within", half_pct=score.half_pct)
+    return sentence("share.within", half_pct=score.half_pct)
 
 
 def precisions_text(definition: Definition) -> str:
@@ -59,7 +60,7 @@ def suite_conditions(result: SuiteResult) -> str:
     if run is None:
         return ""
     engine = engine_name(run.engine, run.engine_version)
-    return " · ".join((device_title(run), engine, precisions_text(result.definition)))
+    return joined((device_title(run), engine, precisions_text(result.definition)))
 
 
 def suite_lines(result: SuiteResult) -> list[str]:
@@ -238,7 +239,7 @@ def _others(elsewhere: Sequence[KnownScore], definition: Definition, engine: str
 
     places = [(name(sentence("suite.reference_name"), software), Score(POINTS), False)]
     for each in elsewhere:
-        words = name(each.name, each.engine, sentence("column.imported"))
+        words = name(each.name, each.engine, sentence("heading.imported"))
         places.append((_with_verdict(words, each.verdict), each.score, False))
     return places
 
@@ -268,8 +269,7 @@ def _with_verdict(name: str, level: str) -> str:
 def _row(part: PartScore) -> tuple[str, ...]:
     headline = ""
     if part.verdict is not None and part.run is not None:
-        unit = headline_kind(part.run.metric).short_unit
-        headline = f"{format_value(part.run.metric, part.value)} {unit}"
+        headline = amount_text(part.run.metric, part.value, is_short=True)
     points = "" if part.score is None else points_text(part.score.points)
     return part.part.title, points, interval_text(part.score), headline, state_text(part)
 

@@ -525,7 +525,8 @@ def machine_line(machine: Machine) -> str:
     """Describe a computer in one line, graphics cards first."""
     gpus = Counter(short_name(gpu.name) for gpu in machine.gpus)
     cards = [
-        sentence("setup.several", count=count, name=name) if count > 1 else name for name, count in gpus.items()
+        sentence("compare.several_devices", count=count, name=name) if count > 1 else name
+        for name, count in gpus.items()
     ]
     cpu = re.sub(r" \d+-Core Processor$", "", short_name(machine.cpu_name or sentence("setup.unknown_cpu")))
     parts = " · ".join([*cards, cpu, format_installed_memory(machine.memory_bytes)])

@@ -49,7 +49,7 @@ class LabPage(QWidget):
         self.ab, self.studies = AbPage(services), StudiesPage(services)
         self.pages: dict[str, PlanPage[Any]] = {self.ab.code: self.ab, self.studies.code: self.studies}
         self.questions = QuestionList()
-        self.back_button = Button(services.theme, sentence("lab.back"), "arrow-left", gives_way=True)
+        self.back_button = Button(services.theme, sentence("lab.table"), "arrow-left", gives_way=True)
         self.back_button.clicked.connect(self.ask)
         self._stack, self._earlier = QStackedWidget(), QStackedWidget()
         self._list_card = Card()
@@ -80,7 +80,7 @@ class LabPage(QWidget):
         self.questions.setFocus()
 
     def _show_questions(self, plans: Mapping[str, Plan | AppError]) -> None:
-        minutes = sentence("lab.minutes", minutes=2 * PAIRS)
+        minutes = sentence("setup.minutes", minutes=2 * PAIRS)
         questions = [Question(AB, sentence("lab.question_ab"), minutes)]
         for key, preset in PRESETS.items():
             note, is_possible = self._note(preset, plans.get(key))
@@ -98,7 +98,7 @@ class LabPage(QWidget):
             return sentence("lab.only_one"), False
         minutes = plan_minutes(plan) if plan is not None else None
         if minutes is not None:
-            return sentence("lab.minutes", minutes=minutes), True
+            return sentence("setup.minutes", minutes=minutes), True
         return sentence("studies_page.runs", count=plan.count) if plan is not None else "", True
 
     def _look(self) -> None:

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from app.core.analysis.headline import value_text
+from app.core.analysis.headline import result_amount
 from app.core.analysis.own_runs import run_name
 from app.core.analysis.power import work_metric
 from app.core.clock import local_time
 from app.core.messages import sentence
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import amount_text
 from app.core.plans.kind import Answer, workloads_title
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
@@ -32,21 +32,14 @@ def _title(run: RunSummary) -> str:
 def _result(run: RunSummary) -> str:
     if run.value is None:
         return "n/a"
-    value = f"{value_text(run)} {_short_unit(run.metric)}"
-    if run.basis == "first_epoch":
-        return sentence("results_page.first_epoch", value=value)
-    return f"≈ {value}" if run.basis == "estimate" else value
+    value = result_amount(run, is_short=True, is_marked=True).replace(" / ", "/")
+    return sentence("results_page.first_epoch", value=value) if run.basis == "first_epoch" else value
 
 
 def _work(run: RunSummary) -> str:
     if run.work_per_j is None:
         return "n/a"
-    metric = work_metric(run.metric)
-    return f"{format_value(metric, run.work_per_j)} {_short_unit(metric)}"
-
-
-def _short_unit(metric: str) -> str:
-    return headline_kind(metric).short_unit.replace(" / ", "/")
+    return amount_text(work_metric(run.metric), run.work_per_j, is_short=True).replace(" / ", "/")
 
 
 def _epochs(run: RunSummary) -> str:

@@ -232,7 +232,7 @@ def test_the_gain_on_an_axis_of_ones_own_has_its_interval(runner: Runner, stored
     plan = plan_axes(CIFAR.default_spec("quick"), {"onednn": (True, False)}, runner, rounds=3)
     rounds = {True: iter((40.0, 41.0, 40.5)), False: iter((80.0, 81.0, 82.0))}
     result = stored(plan, lambda spec: next(rounds[bool(spec.onednn)]))
-    times = said("studies.so_many_times_between", times="2.00", low="1.94", high="2.06")
+    times = said("studies.times_between", times="2.00", low="1.94", high="2.06")
     assert said("studies.times_slowest", times=times, point="without oneDNN").is_in(findings(result))
 
 
@@ -265,7 +265,7 @@ def test_convergence_compares_the_time_to_what_all_reach(study: Make) -> None:
     ]
     assert lines[0] == sentence("studies.times_to", accuracy=40.0, times=times)
     figure = only(Figure, StudyReport(result, Details(epochs=epochs)).card().chart)
-    assert said("studies.chart_loss").is_all_of(figure.name)
+    assert said("metric.loss").is_all_of(figure.name)
     assert [spot.x for spot in figure.series[0].spots if spot] == [60.0, 120.0, 180.0]
 
 
@@ -313,8 +313,8 @@ def test_a_study_of_ones_own_shows_how_training_went_if_it_has_epochs(runner: Ru
     whole = plan_axes(CIFAR.default_spec("standard", epochs=2), axes, runner)
     result = stored(whole, lambda _: 40.0)
     assert [figure.name for figure in figures(result, curves_of(result))][1:] == [
-        sentence("studies.chart_loss"),
-        sentence("studies.chart_accuracy"),
+        sentence("metric.loss"),
+        sentence("metric.accuracy"),
         sentence("studies.chart_epochs"),
     ]
     lines = findings(result, curves_of(result))
@@ -332,7 +332,7 @@ def test_several_devices_also_show_how_training_went_if_there_are_epochs(key: st
 
     result, quick = result_with("standard"), result_with("quick")
     names = [figure.name for figure in figures(result, curves_of(result))]
-    assert names[-3:] == [sentence(f"studies.chart_{name}") for name in ("loss", "accuracy", "epochs")]
+    assert names[-3:] == [sentence(code) for code in ("metric.loss", "metric.accuracy", "studies.chart_epochs")]
     assert len(names) == 3 + len(figures(quick, curves_of(quick)))
     lines = findings(result, curves_of(result))
     assert said("studies.scaling_rate").is_in(lines[:1])
@@ -516,4 +516,4 @@ def test_two_rounds_on_a_shared_host_do_not_make_a_difference_certain(
     result = stored(
         plan, lambda spec: 40 - 0.1 * (spec.threads or 0) + 0.001 * (next(rounds) // 2), reasons=reasons
     )
-    assert said("studies.so_many_times_between", low=low, high=high).is_in(" ".join(findings(result)))
+    assert said("studies.times_between", low=low, high=high).is_in(" ".join(findings(result)))

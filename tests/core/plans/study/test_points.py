@@ -95,7 +95,7 @@ def test_an_interval_says_its_level_and_allows_for_a_shared_host(
         assert point.confidence_pct == pytest.approx(level_pct)
         half = (sure(point.high) - sure(point.low)) / 2 / sure(point.value)
         assert 100 * half == pytest.approx(half_pct, rel=0.06)
-        shown = said("studies.interval_at", confidence_pct=f"{level_pct:.0f}")
+        shown = said("group.interval", confidence_pct=f"{level_pct:.0f}")
         assert shown.is_in([cell for row in study_table(result).rows for cell in row])
 
 

@@ -25,7 +25,7 @@ def plan(runner: Runner) -> Plan:
 def test_the_rank_counts_only_what_is_drawn_and_is_honest_about_few(plan: Plan, store: Store) -> None:
     result = store(plan, {part.workload: 2.0 for part in SUITE_1.parts})
     alone = SuiteReport(result, others=())
-    assert alone.notes()[-1] == sentence("suite.only_reference")
+    assert alone.notes()[-1] == sentence("suite_page.step_2")
     assert [figure.name for figure in alone.figures()] == [
         sentence("suite.parts"),
         sentence("suite.known_computers"),

@@ -86,7 +86,7 @@ def test_a_part_that_cannot_fit_is_refused_beforehand_and_scores_nothing(
 @pytest.mark.parametrize(
     ("engine", "device", "refusal"),
     [
-        ("caffe", "auto", said("suite.no_engine", engine="'caffe'")),
+        ("caffe", "auto", said("engine.unknown", engine="'caffe'")),
         ("tensorflow", "gpu:7", said("suite.no_device", device="'gpu:7'")),
         ("torch", "cpu", said("engines.install_it", engine="torch")),
     ],

@@ -267,7 +267,7 @@ def test_a_file_with_all_parts_is_a_score_elsewhere(
     assert score.score.low == pytest.approx(sure(result.total).low)
     assert (score.engine, score.verdict) == ("TensorFlow 2.21.0", "valid") == ("TensorFlow 2.21.0", result.verdict)
     assert sure(places_figure(result, [score])).rows[1:] == (
-        f"Test CPU, {sentence('column.imported')}",
+        f"Test CPU, {sentence('heading.imported')}",
         sentence("suite.reference_name"),
     )
     assert imported_scores(database) == [], "one's own are no others"

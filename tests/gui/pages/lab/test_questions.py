@@ -48,7 +48,7 @@ def test_all_questions_are_listed_and_impossible_ones_are_last(driver: Driver) -
     }
     assert shown["scaling"] == sentence("lab.needs_gpus")
     assert shown["devices"] == sentence("lab.only_one"), "the tests pretend that only TensorFlow is installed"
-    assert shown["batch"] == sentence("lab.minutes", minutes=8)
+    assert shown["batch"] == sentence("setup.minutes", minutes=8)
 
 
 @pytest.mark.parametrize("width", [800, 1024, 1366])

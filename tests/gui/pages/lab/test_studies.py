@@ -111,7 +111,7 @@ def test_a_stored_study_shows_points_out_of_memory_and_what_is_left(driver: Driv
     assert set(states) <= {
         sentence("level.valid"),
         sentence("studies.state_waiting"),
-        sentence("studies.out_of_memory"),
+        sentence("failure.out_of_memory"),
     }
     assert page.charts.count() == 2
     page.charts.setCurrentIndex(1)

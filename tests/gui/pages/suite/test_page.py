@@ -65,7 +65,7 @@ def test_a_stored_suite_shows_score_parts_and_all_scores(driver: Driver, machine
     assert tests.rows == tuple(part.title for part in SUITE_1.parts)
     assert sure(tests.series[0].spots[-1]).text == "2,000"
     assert page.more.text().startswith(sentence("suite.means", training="1,000", prediction="1,000"))
-    assert sentence("suite.only_reference") in page.more.text()
+    assert sentence("suite_page.step_2") in page.more.text()
     assert page.charts.count() == 3
     page.charts.setCurrentIndex(2)
     page.charts.activated.emit(2)
