@@ -108,22 +108,8 @@ def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, st
     return places
 
 
-class _PlanShape(msgspec.Struct):
-    """The known fields of a stored plan. Plans from other versions may have more."""
-
-    specs: list[dict[str, Any]] = []
-    rounds: int = 1
-    order: str = "in_turn"
-    survives_failures: bool = False
-    label_a: str = "A"
-    label_b: str = "B"
-    by_hand: bool = False
-    study: dict[str, Any] | None = None
-    suite: dict[str, Any] | None = None
-
-
 def _read_plan(row: Mapping[str, Any]) -> Plan:
-    plain = read_object(row["plan"], _PlanShape, "the plan", []) or {}
+    plain = read_object(row["plan"], dict[str, Any], "the plan", []) or {}
     return decode_leniently(plain | {"kind": str(row["kind"])}, Plan)
 
 
