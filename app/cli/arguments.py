@@ -28,11 +28,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser. The `verb` attribute of its result is the function to call."""
-    parser = Parser(
-        prog=started_as(),
-        description=sentence("help.app"),
-        epilog=sentence("examples.app"),
-    )
+    parser = Parser(prog=started_as(), description=sentence("help.app"), epilog=sentence("examples.app"))
     parser.add_argument("--self-test", action="store_true", help=sentence("help.self_test"))
     parser.add_argument("--version", action="version", version=f"Epochmark {app.__version__}")
     parser.set_defaults(folders=True, color="auto")

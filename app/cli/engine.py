@@ -179,11 +179,7 @@ def remove(options: argparse.Namespace, paths: Paths) -> int:
     _refuse_during_runs(paths, options.engine)
     removal = remove_engine(paths, options.engine)
     if options.json:
-        answer = {
-            "engine": options.engine,
-            "was_installed": removal.was_there,
-            "freed_bytes": removal.freed_bytes,
-        }
+        answer = {"engine": options.engine, "was_installed": removal.was_there, "freed_bytes": removal.freed_bytes}
         say_json(json.dumps(answer, indent=2))
         return 0
     code = "cli.engine_removed" if removal.was_there else "cli.engine_was_not_installed"

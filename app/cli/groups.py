@@ -99,10 +99,7 @@ def carry_out(
 
 
 def follow(
-    plan: Plan,
-    runner: Runner,
-    view: View,
-    resumed: tuple[Group, Sequence[PlannedRun]] | None = None,
+    plan: Plan, runner: Runner, view: View, resumed: tuple[Group, Sequence[PlannedRun]] | None = None
 ) -> PlanSession:
     """Run a plan to completion, and report problems other than failed runs. Output errors are raised."""
     with Interrupts() as interrupts:

@@ -23,12 +23,7 @@ from app.core.paths import Paths
 from app.core.plans.repeat import repeat_plan
 from app.core.records import Run
 from app.core.redaction.private_texts import chosen_folders
-from app.core.report.run_texts import (
-    estimate_basis,
-    headline,
-    meaning_text,
-    verdict_line,
-)
+from app.core.report.run_texts import estimate_basis, headline, meaning_text, verdict_line
 from app.core.runs.awake import stay_awake
 from app.core.runs.follower import Follower
 from app.core.runs.launchers import joint_spec, place_of

@@ -119,13 +119,7 @@ class StudyCommand(PlanCommand):
 
 def _row(result: StudyResult) -> list[str]:
     points = f"{len(result.done)}/{len(result.points)}"
-    return [
-        str(result.group.id),
-        result.title,
-        ", ".join(result.workloads),
-        points,
-        result.group.created_at[:10],
-    ]
+    return [str(result.group.id), result.title, ", ".join(result.workloads), points, result.group.created_at[:10]]
 
 
 COMMAND = StudyCommand(StudyPlan())

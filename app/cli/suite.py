@@ -18,13 +18,7 @@ from app.core.plans.suite.known import KnownScore, imported_scores
 from app.core.plans.suite.planning import AUTO, plan_suite
 from app.core.plans.suite.score import SuiteResult
 from app.core.plans.suite.stored import list_suites
-from app.core.plans.suite.texts import (
-    imported_name,
-    points_text,
-    suite_conditions,
-    suite_headline,
-    verdict_word,
-)
+from app.core.plans.suite.texts import imported_name, points_text, suite_conditions, suite_headline, verdict_word
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs

@@ -309,10 +309,7 @@ def _narrowing(run: RunSummary) -> str:
     """Describe the current precision of an estimate, and what it doesn't include yet."""
     workload = CATALOGUE.get(run.workload)
     validates = run.metric == "seconds_per_epoch_s" and (workload is None or workload.validation_samples > 0)
-    parts = (
-        certainty_text(run),
-        sentence("run.validation_not_counted") if validates else "",
-    )
+    parts = (certainty_text(run), sentence("run.validation_not_counted") if validates else "")
     return " · ".join(part for part in parts if part)
 
 

@@ -119,12 +119,7 @@ class ShareDialog(QDialog):
         self._stack.setMinimumSize(PICTURE_PX, PICTURE_PX * 630 // 1200)
         shown = column(row(self.view, None, self.colours, self.form), self._stack, spacing_px=GAP_PX)
         buttons = row(
-            self.close_button,
-            None,
-            self.more_button,
-            self.copy_button,
-            self.copy_picture_button,
-            self.save_button,
+            self.close_button, None, self.more_button, self.copy_button, self.copy_picture_button, self.save_button
         )
         content = row(inside, shown, spacing_px=2 * GAP_PX)
         whole = column(content, self.again_line, buttons, spacing_px=2 * GAP_PX)

@@ -154,11 +154,7 @@ class RunBridge(QObject):
         if self.plan is None or self.plan.is_single:
             return None
         return Group(
-            id=self.group_id or 0,
-            created_at="",
-            plan=self.plan,
-            runs=tuple(self.done),
-            numbers=self._numbers,
+            id=self.group_id or 0, created_at="", plan=self.plan, runs=tuple(self.done), numbers=self._numbers
         )
 
     def whole_group(self) -> tuple[Group, dict[int, RunSpec]] | None:

@@ -3,11 +3,7 @@
 from collections.abc import Container, Mapping, Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import (
-    QGridLayout,
-    QLabel,
-    QWidget,
-)
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.core.messages import message
 from app.core.messages import text as text_of

@@ -2,12 +2,7 @@
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QFont, QKeySequence, QShortcut
-from PySide6.QtWidgets import (
-    QHeaderView,
-    QStackedWidget,
-    QTableWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QHeaderView, QStackedWidget, QTableWidget, QWidget
 
 from app.core.clock import local_time
 from app.core.messages import sentence

@@ -5,12 +5,7 @@ from functools import cached_property, partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QFont, QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import (
-    QLineEdit,
-    QSizePolicy,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QLineEdit, QSizePolicy, QStackedWidget, QWidget
 
 from app.core.analysis.trend import Trend, trend_of
 from app.core.clock import local_time

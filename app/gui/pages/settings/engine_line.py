@@ -163,15 +163,7 @@ class EngineLine(QWidget):
 
     def _lay_out(self) -> None:
         buttons, working = QWidget(), QWidget()
-        buttons.setLayout(
-            row(
-                self.variant,
-                self._install,
-                None,
-                self.check_button,
-                self.remove_button,
-            )
-        )
+        buttons.setLayout(row(self.variant, self._install, None, self.check_button, self.remove_button))
         work = row(column(None, self.progress_text, self.progress, None, spacing_px=4), self.cancel_button)
         work.setStretch(0, 1)
         working.setLayout(work)
