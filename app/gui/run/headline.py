@@ -32,7 +32,7 @@ from app.gui.run.headline_row import HeadlineRow, ProgressLine
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.style.theme import Theme, tabular_font
 from app.gui.style.tokens import GAP_PX, TEXT_PX, TITLE_PX
-from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, Tone, column, label, row
+from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, Tone, column, label, panel, row
 from app.gui.widgets.busy_bar import BusyBar
 from workloads import CATALOGUE
 from workloads.engines.registry import compiler_name, engine_title
@@ -71,8 +71,7 @@ class HeadlineCard(Card):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self.why_button = Button(theme, sentence("run.why"), kind="flat")
-        self.why_button.setAccessibleName(sentence("run.why_name"))
+        self.why_button = Button(theme, sentence("run.why"), kind="flat", name=sentence("run.why_name"))
         self.why_button.clicked.connect(self._on_why)
         self.why_button.hide()
         self._row = HeadlineRow(theme, self.why_button)
@@ -207,13 +206,11 @@ class HeadlineCard(Card):
         self._state.addWidget(_page(self._where, self.progress_bar))
         self._state.addWidget(_page(self.rank))
         self._state.setFixedHeight(STATE_PX)
-        top = row(self._row, self.buttons, spacing_px=2 * GAP_PX)
-        top.setStretch(0, 1)
-        words = row(self.note, self.facts, spacing_px=2 * GAP_PX)
+        top = row(self._row, self.buttons, spacing_px=2 * GAP_PX, stretch=0)
+        words = row(self.note, self.facts, spacing_px=2 * GAP_PX, stretch=1)
         self.facts.setAlignment(Qt.AlignmentFlag.AlignRight)
         # Shorten the facts before the note.
         self.note.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        words.setStretch(1, 1)
         # Reserve two lines while the run is in progress, so that the layout doesn't jump when text appears.
         self._message_room = QWidget()
         self._message_room.setFixedHeight(2 * self.message.fontMetrics().lineSpacing() + 2)
@@ -226,9 +223,7 @@ class HeadlineCard(Card):
 
 
 def _page(*items: QWidget | QHBoxLayout | QVBoxLayout) -> QWidget:
-    page = QWidget()
-    page.setLayout(column(None, *items, None))
-    return page
+    return panel(column(None, *items, None))
 
 
 def _where(progress: Progress) -> str:

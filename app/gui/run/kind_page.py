@@ -242,8 +242,7 @@ class KindPage(PlanPage[PlanReport]):
         shown = QWidget()
         # In a narrow window, this button doesn't fit next to the others.
         above = row(self.charts, None, self.resume_button)
-        whole = column(self.headline, scrolled(self.more, above, self.view, self.table, None), commands)
-        whole.setStretch(1, 1)
+        whole = column(self.headline, scrolled(self.more, above, self.view, self.table, None), commands, stretch=1)
         shown.setLayout(whole)
         return shown
 

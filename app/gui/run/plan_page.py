@@ -6,7 +6,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLayout, QWidget
 
 from app.core.errors import AppError
 from app.core.messages import sentence
@@ -16,7 +16,7 @@ from app.gui.run.actions import ResultActions
 from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import BusyError, Resumed
 from app.gui.services.tasks import Latest
-from app.gui.widgets.basics import Button, Card, column, row
+from app.gui.widgets.basics import Button, Card, column, panel, row
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.dialogs import ask_to_run_concurrently
 from app.gui.widgets.form_scroll import FormScroll
@@ -54,11 +54,11 @@ class PlanSetup(Card):
 
     run_requested = Signal(object, object)
 
-    def add_form(self, content: QWidget, *below: QWidget) -> None:
+    def add_form(self, content: QLayout, *below: QWidget) -> None:
         """Add a form that scrolls if necessary, and widgets below it."""
         form = QWidget()
         form.setMaximumWidth(FORM_MAX_PX)
-        form.setLayout(column(FormScroll(content), *below, None))
+        form.setLayout(column(FormScroll(panel(content)), *below, None))
         line = row(form, None, spacing_px=0)
         line.setStretch(0, 100)
         self.body.addLayout(line)

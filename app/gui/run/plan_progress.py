@@ -27,8 +27,7 @@ class PlanProgress(QWidget):
         self.copy_button = Button(theme, sentence("button.copy_command"), "copy")
         self.copy_button.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.copy_button.toolTip()))
         self.copy_button.hide()
-        texts = row(self.progress_text, self.remaining)
-        texts.setStretch(0, 1)
+        texts = row(self.progress_text, self.remaining, stretch=0)
         going = row(
             column(None, texts, self.progress_bar, None),
             self.copy_button,

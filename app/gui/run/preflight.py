@@ -55,8 +55,7 @@ class PreflightLine(QWidget):
         self.details_button = Button(services.theme, sentence("preflight.details"), kind="flat")
         self.details_button.clicked.connect(self._on_details)
         self.details_button.hide()
-        line = row(self._icon, self.text, self.details_button)
-        line.setStretch(1, 1)
+        line = row(self._icon, self.text, self.details_button, stretch=1)
         if kept:
             line.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
         self.setLayout(line)

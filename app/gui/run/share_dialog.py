@@ -25,7 +25,7 @@ from app.core.storage.database import Database
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import DARK, GAP_PX, LIGHT, Tokens
-from app.gui.widgets.basics import Button, Card, column, label, row, scrolled, set_tip
+from app.gui.widgets.basics import Button, Card, column, label, panel, row, scrolled, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.segments import Segments
 
@@ -90,8 +90,7 @@ class ShareDialog(QDialog):
         self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary")
         self.copy_picture_button = Button(theme, sentence("menu.copy_picture"), "image")
         self.copy_button = Button(theme, sentence("button.copy_text"), "copy")
-        self.more_button = Button(theme, "", "ellipsis")
-        self.more_button.setAccessibleName(sentence("results_page.more"))
+        self.more_button = Button(theme, "", "ellipsis", name=sentence("results_page.more"))
         self.more = QMenu(self)
         self.save_file = self.more.addAction(sentence("share_dialog.save_file"))
         self.close_button = Button(theme, sentence("button.close"))
@@ -99,15 +98,12 @@ class ShareDialog(QDialog):
         self.again_button = Button(theme, sentence("button.run_again"), "rotate-ccw")
         self.doubt = label(wrap=True)
         self.doubt.setProperty("tone", "caution")
-        offer = row(self.doubt, self.again_button)
-        offer.setStretch(0, 1)
-        self.again_line.setLayout(offer)
+        self.again_line.setLayout(row(self.doubt, self.again_button, stretch=0))
 
     def _lay_out(self) -> None:
         self._fields = QVBoxLayout()
         self._fields.setSpacing(GAP_PX)
-        fields = QWidget()
-        fields.setLayout(self._fields)
+        fields = panel(self._fields)
         inside = Card(sentence("share_dialog.inside"))
         inside.setFixedWidth(FIELDS_PX)
         self.note = label(sentence("share_dialog.note"), muted=True, wrap=True)

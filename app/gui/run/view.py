@@ -47,8 +47,7 @@ class RunView(QWidget):
         self._bars_of: tuple[Any, ...] = ()
         self.corner = QHBoxLayout()
         self.corner.setSpacing(GAP_PX)
-        head = row(self._title, self.about, self.corner)
-        head.setStretch(1, 1)
+        head = row(self._title, self.about, self.corner, stretch=1)
         # Charts keep a readable height. In a small window, they scroll below the headline.
         scroll = self.charts_area = scrolled(self.charts)
         scroll.viewport().installEventFilter(self)
@@ -59,9 +58,7 @@ class RunView(QWidget):
         ):
             does = partial(bar.triggerAction, step)
             QShortcut(QKeySequence(key), self, does, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        whole = column(head, self.headline, scroll, spacing_px=GAP_PX + 4)
-        whole.setStretch(2, 1)
-        self.setLayout(whole)
+        self.setLayout(column(head, self.headline, scroll, spacing_px=GAP_PX + 4, stretch=2))
 
     def follow(self, bridge: RunBridge) -> None:
         self._bridge = bridge

@@ -218,11 +218,9 @@ class WorkloadChooser(QDialog):
         detail = Card()
         detail.body.addLayout(column(self.title, self.summary, None, spacing_px=4))
         detail.setMinimumHeight(112)  # enough for all lines, so that the layout doesn't jump
-        head = row(self.purposes, self.extents, self.search, spacing_px=2 * GAP_PX)
-        head.setStretch(2, 1)
+        head = row(self.purposes, self.extents, self.search, spacing_px=2 * GAP_PX, stretch=2)
         buttons = row(None, self.close_button, self.choose_button)
-        whole = column(head, self.table, detail, buttons, spacing_px=GAP_PX + 4)
-        whole.setStretch(1, 1)
+        whole = column(head, self.table, detail, buttons, spacing_px=GAP_PX + 4, stretch=1)
         whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
         self.choose_button.setDefault(True)

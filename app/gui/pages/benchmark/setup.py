@@ -478,10 +478,9 @@ class SetupView(QWidget):
         self.more.body.addStretch(1)
         for folded in (self.more, self.experiments):
             folded.hide()
-        head = row(self.machine_line, self.doctor_button)
+        head = row(self.machine_line, self.doctor_button, stretch=0)
         cards = row(*self.cards.values(), spacing_px=GAP_PX + 4)
-        commands = row(self.run_button, self.browse_button, self.advanced_button, self.preflight)
-        commands.setStretch(3, 1)
+        commands = row(self.run_button, self.browse_button, self.advanced_button, self.preflight, stretch=3)
         below = QHBoxLayout()
         below.setSpacing(2 * GAP_PX)
         below.addWidget(self.more, stretch=2)
@@ -497,7 +496,6 @@ class SetupView(QWidget):
             spacing_px=GAP_PX + 4,
         )
         whole.setStretch(5, 1)
-        head.setStretch(0, 1)
         for number in range(len(CARDS)):
             cards.setStretch(number, 1)
         self.setLayout(whole)

@@ -130,8 +130,7 @@ class ComparePage(QWidget):
         self.baseline.setPlaceholderText(sentence("compare_page.no_baseline"))
         self.import_button = Button(theme, sentence("button.import"), "folder-open", gives_way=True)
         self.filters = Filters(self)
-        self.more_button = Button(theme, "", "ellipsis")
-        self.more_button.setAccessibleName(sentence("results_page.more"))
+        self.more_button = Button(theme, "", "ellipsis", name=sentence("results_page.more"))
         self.more = QMenu(self)
         self.as_table = self._entry("label.table", self.draw, checkable=True)
         self.by_work = self._entry("compare_page.by_work", self.draw, checkable=True)
@@ -174,9 +173,7 @@ class ComparePage(QWidget):
             box.setMaximumWidth(COMBO_MAX_PX)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
-        whole = column(head, first, self.card, spacing_px=GAP_PX + 4)
-        whole.setStretch(2, 1)
-        layout.addLayout(whole)
+        layout.addLayout(column(head, first, self.card, spacing_px=GAP_PX + 4, stretch=2))
 
     def _connect(self) -> None:
         self.workload.currentIndexChanged.connect(self._on_workload)

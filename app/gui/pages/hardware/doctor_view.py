@@ -24,7 +24,7 @@ from app.gui.services.bundle import Services
 from app.gui.style.icons import pixmap
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX, TITLE_PX
-from app.gui.widgets.basics import Button, Card, ElidedLabel, Fold, Tone, column, label, row, set_tip
+from app.gui.widgets.basics import Button, Card, ElidedLabel, Fold, Tone, column, label, panel, row, set_tip
 
 _LINE_CHARS = 240
 _CHECK_TONES: dict[str, Tone] = {"ok": "valid", "fault": "invalid", "skipped": ""}
@@ -56,10 +56,8 @@ class DoctorView(QWidget):
         theme = services.theme
         self.examine_button = Button(theme, sentence("doctor.run_check"), "search", kind="primary")
         self.examine_button.clicked.connect(self.examine)
-        self.cancel_button = Button(theme, sentence("button.cancel"), "circle-stop")
-        self.cancel_button.clicked.connect(self.cancel)
-        self.log_button = Button(theme, sentence("doctor.explain_log"), "file-text")
-        self.log_button.clicked.connect(self._on_log)
+        self.cancel_button = Button(theme, sentence("button.cancel"), "circle-stop", do=self.cancel)
+        self.log_button = Button(theme, sentence("doctor.explain_log"), "file-text", do=self._on_log)
         self.report_button = Button(theme, sentence("doctor.copy_report"), "copy")
         set_tip(self.report_button, sentence("doctor.copy_report_tip"))
         self.report_button.clicked.connect(self._on_report)
@@ -298,10 +296,7 @@ def _add_advice(theme: Theme, card: Card, fix: str, commands: Iterable[str], lin
         copy.clicked.connect(lambda _=False, copied=command: QGuiApplication.clipboard().setText(copied))
         shown = _selectable(command)
         shown.setObjectName("command")
-        line = row(shown, copy)
-        line.setStretch(0, 1)
-        whole = QWidget()
-        whole.setLayout(line)
+        whole = panel(row(shown, copy, stretch=0))
         lines.append(whole)
     if link:
         lines.append(_selectable(sentence("doctor.more", link=link), muted=True))
@@ -327,10 +322,7 @@ class Sign(QLabel):
 
 def _entry(theme: Theme, tone: Tone, title: str, body: str) -> QWidget:
     words = column(label(title, weight=QFont.Weight.DemiBold, wrap=True), _selectable(body), spacing_px=2)
-    line = row(column(Sign(theme, tone), None), words)
-    line.setStretch(1, 1)
-    entry = QWidget()
-    entry.setLayout(line)
+    entry = panel(row(column(Sign(theme, tone), None), words, stretch=1))
     entry.setAccessibleName(f"{title}. {body}")
     return entry
 

@@ -37,9 +37,7 @@ class Filters(QWidget):
         give_way(self.source)
         self.source.currentIndexChanged.connect(lambda _: self.source_chosen.emit(self.source.currentData()))
         self.source.hide()
-        layout = row(self.search, self.source)
-        layout.setStretch(0, 1)
-        self.setLayout(layout)
+        self.setLayout(row(self.search, self.source, stretch=0))
 
     def offer_source(self, *, offered: bool) -> None:
         """Show the box if there are imported results or it is in use."""

@@ -192,9 +192,8 @@ class ImportedDetail(QWidget):
     def _make(self) -> None:
         theme = self._theme
         self.back_button = Button(
-            theme, sentence("results_page.all_results"), "arrow-left", kind="flat", gives_way=True
+            theme, sentence("results_page.all_results"), "arrow-left", kind="flat", gives_way=True, do=self.left
         )
-        self.back_button.clicked.connect(self.left)
         self.place = label(weight=QFont.Weight.DemiBold)
         self.remove_button = Button(theme, sentence("button.delete"), "trash-2", gives_way=True)
         self.remove_button.clicked.connect(lambda: self._card.remove(self._result))
@@ -210,9 +209,7 @@ class ImportedDetail(QWidget):
         cards = row(words, fields, spacing_px=2 * GAP_PX)
         for number in (0, 1):
             cards.setStretch(number, 1)
-        whole = column(head, cards, spacing_px=GAP_PX)
-        whole.setStretch(1, 1)
-        self.setLayout(whole)
+        self.setLayout(column(head, cards, spacing_px=GAP_PX, stretch=1))
         keys = QKeySequence(QKeySequence.StandardKey.Cancel)
         QShortcut(keys, self, self.left.emit, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
 

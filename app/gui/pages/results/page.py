@@ -294,8 +294,7 @@ class ResultsPage(QWidget):
         self.share_button, self.delete_button = button("share"), button("delete")
         self.export_button = Button(theme, sentence("results_page.export_all"), "file-down", gives_way=True)
         self.export_button.clicked.connect(self.export)
-        self.first_button = Button(theme, sentence("menu.run"), "play", kind="primary")
-        self.first_button.clicked.connect(self.run_requested)
+        self.first_button = Button(theme, sentence("menu.run"), "play", kind="primary", do=self.run_requested)
 
     def _lay_out(self) -> None:
         self._table_page = Card(margin_px=GAP_PX)

@@ -110,9 +110,8 @@ class RunDetail(QWidget):
         self.place = ElidedLabel("", weight=QFont.Weight.DemiBold)
         self.place.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.back_button = Button(
-            theme, sentence("results_page.all_results"), "arrow-left", kind="flat", gives_way=True
+            theme, sentence("results_page.all_results"), "arrow-left", kind="flat", gives_way=True, do=self.left
         )
-        self.back_button.clicked.connect(self.left)
         self.comment = QLineEdit(maxLength=COMMENT_LIMIT, placeholderText=sentence("results_page.comment"))
         self.comment.setAccessibleName(sentence("results_page.comment"))
         self.comment.editingFinished.connect(self._on_commented)
@@ -124,9 +123,7 @@ class RunDetail(QWidget):
         self.trend.loaded.connect(self._offer_trend)
         self.view = view
         self.share_button = self.commands.button("share", "primary")
-        self.more_button = Button(theme, "", "ellipsis")
-        self.more_button.setAccessibleName(sentence("results_page.more"))
-        self.more_button.clicked.connect(self._open_more)
+        self.more_button = Button(theme, "", "ellipsis", name=sentence("results_page.more"), do=self._open_more)
         self._lay_out()
         keys = QKeySequence(QKeySequence.StandardKey.Cancel)
         QShortcut(keys, self, self._on_escape, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
@@ -188,11 +185,8 @@ class RunDetail(QWidget):
             spacing_px=GAP_PX,
         )
         head.setStretch(1, 1)
-        line = row(self.place, self.trend.line, spacing_px=GAP_PX)
-        line.setStretch(1, 1)
-        whole = column(head, line, self.pages, spacing_px=GAP_PX // 2)
-        whole.setStretch(2, 1)
-        self.setLayout(whole)
+        line = row(self.place, self.trend.line, spacing_px=GAP_PX, stretch=1)
+        self.setLayout(column(head, line, self.pages, spacing_px=GAP_PX // 2, stretch=2))
 
     def _open_more(self) -> None:
         self.commands.open_menu(self.more_button.mapToGlobal(self.more_button.rect().bottomLeft()))

@@ -36,9 +36,8 @@ class DataCard(Card):
         self.open_button = Button(theme, sentence("button.open"), "folder-open")
         self.open_button.setAccessibleName(sentence("settings.open_data_folder"))
         self.open_button.clicked.connect(lambda: open_folder(services, services.paths.datasets))
-        self.change_button = Button(theme, sentence("settings.change_folder"))
+        self.change_button = Button(theme, sentence("settings.change_folder"), do=self._on_change)
         self.change_button.setAccessibleName(sentence("settings.choose_data_folder"))
-        self.change_button.clicked.connect(self._on_change)
         self.usual_button = Button(theme, sentence("settings.default_folder"), "undo-2")
         self.usual_button.clicked.connect(lambda: self._take(None))
         self.rows: dict[str, DatasetLine] = {}
@@ -166,9 +165,8 @@ class DatasetLine(QWidget):
         self.get_button = Button(theme, sentence("button.download"), "download")
         self.get_button.setAccessibleName(sentence("settings.data_get_named", title=title))
         self.import_action = QAction(sentence("button.import"), self)
-        self.import_button = Button(theme, sentence("button.import"), "file-down")
+        self.import_button = Button(theme, sentence("button.import"), "file-down", do=self.import_action.trigger)
         self.import_button.setAccessibleName(sentence("settings.import_named", title=title))
-        self.import_button.clicked.connect(self.import_action.trigger)
         # Files are the only source of some data sets. For the others, the menu offers them.
         self._get: QWidget = self.import_button
         if dataset.fetchable:

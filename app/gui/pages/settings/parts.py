@@ -20,9 +20,7 @@ def setting(name: str, note: QWidget | str, *controls: QWidget) -> QHBoxLayout:
         if not isinstance(below, ElidedLabel):
             below.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         words.addWidget(below)
-    result = row(words, *controls)
-    result.setStretch(0, 1)
-    return result
+    return row(words, *controls, stretch=0)
 
 
 def ask(parent: QWidget, text: str, action: str, do: Callable[[], None]) -> None:

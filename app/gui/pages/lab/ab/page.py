@@ -34,6 +34,7 @@ from app.gui.widgets.basics import (
     column,
     is_narrow,
     label,
+    panel,
     row,
     scrolled,
     set_tone,
@@ -71,9 +72,7 @@ class AbActions(QStackedWidget):
         self.done = row(None)
         self.addWidget(self.going)
         for layout in (asking, self.done):
-            page = QWidget()
-            page.setLayout(layout)
-            self.addWidget(page)
+            self.addWidget(panel(layout))
 
     @property
     def cancel_button(self) -> Button:
@@ -281,12 +280,9 @@ class AbPage(PlanPage[AbResult]):
     def _shown(self) -> QWidget:
         beside = column(None, self.who)
         beside.setContentsMargins(0, 0, 0, 8)
-        number = row(self.value, beside)
-        number.setStretch(1, 1)
+        number = row(self.value, beside, stretch=1)
         page = QWidget()
-        whole = column(number, self.sentence, self.remarks, self.legend, scrolled(self.plot))
-        whole.setStretch(4, 1)
-        page.setLayout(whole)
+        page.setLayout(column(number, self.sentence, self.remarks, self.legend, scrolled(self.plot), stretch=4))
         return page
 
 

@@ -305,10 +305,7 @@ class AbSetup(PlanSetup):
         _add_box(grid, grid.rowCount(), self.workload)
         more = row(self.preset, label(sentence("ab_setup.pairs"), muted=True), self.pairs, None)
         self.more = Fold(self._services.theme, sentence("lab.more"), more)
-        content = QWidget()
-        content.setLayout(
-            column(grid, self.by_hand, self.held, self.more, self.length, None, spacing_px=GAP_PX + 2)
-        )
+        content = column(grid, self.by_hand, self.held, self.more, self.length, None, spacing_px=GAP_PX + 2)
         self.add_form(content, self.problem, self.preflight, self.run_button)
 
 

@@ -209,6 +209,5 @@ class StudySetup(PlanSetup):
         self.more = Fold(self._services.theme, sentence("lab.more"), more)
         workload = row(label(sentence("label.workload"), muted=True), self.workload, spacing_px=2 * GAP_PX)
         workload.setStretch(1, 1)
-        content = QWidget()
-        content.setLayout(column(workload, self._reading, self._price, self.more, self.points, None))
+        content = column(workload, self._reading, self._price, self.more, self.points, None)
         self.add_form(content, self.problem, self.preflight, self.run_button)
