@@ -24,6 +24,7 @@ from app.core.report.export import write_lines
 from app.core.storage.database import Database
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.services.bundle import Services
+from app.gui.services.tasks import Latest
 from app.gui.style.tokens import DARK, GAP_PX, LIGHT, Tokens
 from app.gui.widgets.basics import Button, Card, column, label, panel, row, scrolled, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
@@ -57,7 +58,7 @@ class ShareDialog(QDialog):
         super().__init__(parent)
         self._services, self._load = services, load
         self._ask, self._report_saved = ask, report_saved
-        self._asked = 0
+        self._latest = Latest()
         self.shared: SharedResult | None = None
         self.boxes: dict[str, QCheckBox] = {}
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -142,20 +143,16 @@ class ShareDialog(QDialog):
 
     def _refresh(self) -> None:
         """Rebuild the shared content in the background, because a group may have many runs."""
-        self._asked += 1
         self.shared = None  # prevents sharing fields that were just excluded
         self._allow()
-        number, hidden = self._asked, self.hidden
+        hidden = self.hidden
 
-        def look(database: Database) -> tuple[int, SharedResult]:
-            return number, self._load(database=database, hidden=hidden)
+        def look(database: Database) -> SharedResult:
+            return self._load(database=database, hidden=hidden)
 
-        self._services.query(look, self._on_looked)
+        self._services.query(look, self._latest.only(self._on_looked))
 
-    def _on_looked(self, answer: tuple[int, SharedResult]) -> None:
-        number, shared = answer
-        if number != self._asked:
-            return  # superseded by a later request, or the dialog was closed
+    def _on_looked(self, shared: SharedResult) -> None:
         self.shared = shared
         if not self._fields.count():
             self._show_fields(shared)
@@ -163,7 +160,7 @@ class ShareDialog(QDialog):
         self._allow()
 
     def done(self, result: int) -> None:
-        self._asked += 1
+        self._latest.drop()
         super().done(result)
 
     def _allow(self) -> None:

@@ -21,6 +21,7 @@ from app.core.storage.runs import list_runs
 from app.gui.pages.results.cells import GroupRow, cell_text, group_row
 from app.gui.pages.results.columns import COLUMNS, COMMENT, KEYS, STARTED
 from app.gui.services.bundle import Services
+from app.gui.services.tasks import Latest
 from app.gui.style.icons import icon
 from app.gui.style.theme import tabular_font
 from app.gui.style.tokens import TEXT_PX
@@ -66,7 +67,7 @@ class RunsModel(TableModel):
         self._pages: dict[int, list[RunSummary | GroupRow | None]] = {}
         self._opened: set[int] = set()
         self._icons: dict[tuple[str, str], QIcon] = {}
-        self._asked = 0
+        self._latest = Latest()
         self._storing = 0
         self._put_off: list[Callable[[], None]] = []
         self._complained = False
@@ -86,14 +87,13 @@ class RunsModel(TableModel):
 
     def ask(self, query: Query) -> None:
         self.query = query
-        self._asked += 1
         self._complained = False
-        number = self._asked
+        show = self._latest.only(self._show)  # also if it is put off
 
-        def look(database: Database) -> tuple[int, History, bool]:
-            return number, find_history(database, query), has_results(database)
+        def look(database: Database) -> tuple[History, bool]:
+            return find_history(database, query), has_results(database)
 
-        self._services.query(look, self._on_found, self.failed.emit)
+        self._services.query(look, lambda answer: self.when_named(partial(show, answer)), self.failed.emit)
 
     def item(self, row: int) -> RunSummary | GroupRow | None:
         """Return the content of a row; None if it no longer exists or can't be read."""
@@ -227,13 +227,8 @@ class RunsModel(TableModel):
         if self.rows:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, COMMENT))
 
-    def _on_found(self, answer: tuple[int, History, bool]) -> None:
-        self.when_named(partial(self._show, *answer))
-
-    def _show(self, number: int, history: History, has_imported: bool) -> None:
-        if number != self._asked:
-            return  # superseded by a later request
-        self.has_imported = has_imported
+    def _show(self, answer: tuple[History, bool]) -> None:
+        history, self.has_imported = answer
         self.close()  # the file may have been replaced
         self._opened &= history.groups.keys()
         rows = list(history.rows)

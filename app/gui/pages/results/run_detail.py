@@ -1,7 +1,7 @@
 """The detail view of a stored run, with its name, charts, trend and commands."""
 
 from collections.abc import Iterator
-from functools import cached_property, partial
+from functools import cached_property
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QFont, QKeySequence, QShortcut, QShowEvent
@@ -20,6 +20,7 @@ from app.gui.charts.trend_chart import TrendChart
 from app.gui.pages.results.commands import Handlers, RunCommands
 from app.gui.run.view import RunView
 from app.gui.services.bundle import Services
+from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, ElidedLabel, column, label, row, scrolled
 
@@ -42,7 +43,7 @@ class TrendView(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self._run_id = 0
+        self._latest, self._run_id = Latest(), 0
         self.trend: Trend | None = None
         self.line = ElidedLabel("", muted=True)
         self.changes = label(wrap=True)
@@ -73,11 +74,9 @@ class TrendView(QWidget):
         def look(database: Database) -> Trend:
             return trend_of(run, past_runs(database, run.workload))
 
-        self._services.query(look, partial(self._show, run.id))
+        self._services.query(look, self._latest.only(self._show))
 
-    def _show(self, run_id: int, trend: Trend) -> None:
-        if run_id != self._run_id:
-            return  # another run has been opened
+    def _show(self, trend: Trend) -> None:
         self.trend = trend
         self.line.show_text(trend.line)
         unit = headline_kind(trend.metric).unit

@@ -18,11 +18,13 @@ from app.gui.run.plan_page import PlanSetup
 from app.gui.run.preflight import PreflightLine
 from app.gui.run.workload_box import WorkloadBox, of_plans
 from app.gui.services.bundle import Services
+from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, ClampedLabel, Fold, column, guard_wheel, label, row, set_tip, set_tone
 from app.gui.widgets.editors import FolderEdit, indented
 from app.gui.widgets.segments import Segments
 from app.gui.widgets.timers import timer
+from workloads.protocol.machine import Machine
 from workloads.protocol.parameters import folders_of
 from workloads.protocol.spec import Preset
 
@@ -42,7 +44,7 @@ class StudySetup(PlanSetup):
     def __init__(self, services: Services) -> None:
         super().__init__(next(iter(PRESETS.values())).question)
         self._services = services
-        self._busy, self._asked = "", 0
+        self._busy, self._latest = "", Latest()
         self._plan: Plan | None = None
         self._soon = timer(self, PLAN_MS, once=True)
         self._soon.timeout.connect(self._make_plan)
@@ -131,14 +133,14 @@ class StudySetup(PlanSetup):
         return tuple(map(str, folders_of(self.folders.line.text())))
 
     def _on_choice(self) -> None:
-        self._asked += 1
+        self._latest.drop()
         self._plan = None
         self.run_button.setEnabled(False)
         self._soon.start()
 
     def _make_plan(self) -> None:
         """Create the plan in the background, because this checks engines and devices."""
-        machine, number = self._services.finder.machine, self._asked
+        machine = self._services.finder.machine
         if machine is None:
             return
         workload = "" if self._folders() else self.workload.currentData()
@@ -154,20 +156,17 @@ class StudySetup(PlanSetup):
             folders=self._folders(),
         )
 
-        def failed(error: AppError) -> None:
-            if number == self._asked:
-                self.points.show_text("")
-                self._show_problem(str(error))
+        show = self._latest.only(partial(self._show_plan, machine))
+        self._services.tasks.start(plan, show, show)
 
-        def done(plan: Plan) -> None:
-            if number == self._asked:
-                self._plan = plan
-                self.preflight.show_choice(plan.specs[0], machine)
-                self._show_plan(plan)
-
-        self._services.tasks.start(plan, done, failed)
-
-    def _show_plan(self, plan: Plan) -> None:
+    def _show_plan(self, machine: Machine, plan: Plan | AppError) -> None:
+        """Show a plan, or why there is none."""
+        if isinstance(plan, AppError):
+            self.points.show_text("")
+            self._show_problem(str(plan))
+            return
+        self._plan = plan
+        self.preflight.show_choice(plan.specs[0], machine)
         study = plan.study or Study()
         names = [point_name(plan, spec) for spec in plan.specs]
         if len(study.axes) == 1 and all(name.replace(",", "").isdecimal() for name in names):
