@@ -69,10 +69,8 @@ def carry_out(
 ) -> int:
     """Run a plan and print its result. Return 0 if done, 1 if failed, 130 if cancelled.
 
-    Args:
-        conclusion: Prints the result; None for the usual output of a group.
-        resumed: A stored group and its remaining runs; None for a new group.
-        result_file: File to write the results of all runs to; None for no file.
+    `conclusion` prints the result in another way than that of groups. `resumed` is a stored group with its
+    remaining runs. The results of all runs are written to `result_file`, if it is given.
     """
     for spec in plan.specs:
         workload = CATALOGUE[spec.workload]  # shortened epochs don't yield a comparable value

@@ -28,14 +28,10 @@ WORDS_CELLS = 16  # minimum width of text before it is wrapped
 
 
 class PlanCommand(ABC):
-    """A command for one kind of plan.
-
-    Attributes:
-        kind: The kind of plan, whose key is the name of the command and the prefix of its help codes.
-    """
+    """A command for one kind of plan."""
 
     def __init__(self, kind: PlanKind) -> None:
-        self.kind = kind
+        self.kind = kind  # the kind of plan, whose key is the name of the command and the prefix of its help codes
         self.name = kind.key
 
     def load(self, database: Database, group_id: int, paths: Paths) -> PlanReport:

@@ -126,12 +126,7 @@ def _list_imported(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _say_list(runs: Sequence[RunSummary], places: Mapping[int, str]) -> None:
-    """Print a table of runs, with a legend for its marks.
-
-    Args:
-        runs: The user's own runs or imported results.
-        places: Positions of runs within their groups, by run number.
-    """
+    """Print a table of own or imported runs, with their places in groups by number, and a legend for its marks."""
     rows = [
         (
             str(run.id),

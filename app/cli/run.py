@@ -105,8 +105,7 @@ def _run_once(spec: RunSpec, options: argparse.Namespace, paths: Paths, place: C
 def print_result(stored: Run, on_one: str = "") -> None:
     """Print a run that has just ended, with its headline, verdict, and rank among published results.
 
-    Args:
-        on_one: Comparison with a run on one device; "" for none.
+    `on_one` compares it with a run on one device; "" for none.
     """
     summary = stored.summary
     workload = CATALOGUE[summary.workload]

@@ -27,10 +27,7 @@ _GOES_ON = " \\\n"
 def say(text: str = "", *, lead: Ink | None = None, ink: Ink | None = None, flush: bool = False) -> None:
     """Print text to standard output, made safe and wrapped between words. Raises OSError if it can't be written.
 
-    Args:
-        lead: Ink of the first word.
-        ink: Ink of the rest.
-        flush: Whether the text must be visible immediately.
+    `lead` is the ink of the first word, `ink` that of the rest. With `flush`, the text is visible immediately.
     """
     from rich.text import Text  # imported late, because help doesn't need it
 

@@ -105,13 +105,7 @@ class ResultActions:
         self._preview(partial(shared_result, run=run, group=group), _file_name(run, group), offered)
 
     def share_report(self, report: "PlanReport", name: str, chart: int) -> None:
-        """Open the share dialog for a plan.
-
-        Args:
-            report: The plan with its results.
-            name: Suggested file name, without a suffix.
-            chart: Index of the chart in the picture.
-        """
+        """Open the share dialog for a plan with this chart. `name` is a file name without a suffix."""
         from app.core.exchange.sharing import shared_report
 
         self._preview(partial(shared_report, report=report, chart=chart), name)
@@ -130,12 +124,7 @@ class ResultActions:
         ShareDialog(self._services, self._window, load, ask, self._report_saved, again=again).open()
 
     def save_card(self, card: "ShareCard", name: str, ids: Sequence[int]) -> None:
-        """Ask for a file, and save the picture of several runs.
-
-        Args:
-            name: Suggested file name, without a suffix.
-            ids: Numbers of the runs whose results are embedded.
-        """
+        """Ask for a file, and save the picture of several runs with the results of these runs."""
         from app.core.report.formats.result_document import enclosed_file
 
         pictures = QStandardPaths.StandardLocation.PicturesLocation
@@ -158,10 +147,7 @@ class ResultActions:
     def export_plan(self, codes: tuple[str, str], name: str, table: "Callable[[], PlanTable]") -> None:
         """Ask for a file, and export a plan to it in the format indicated by its suffix.
 
-        Args:
-            codes: Message codes of the question and of the final notification.
-            name: Suggested file name, without a suffix.
-            table: Returns the table to export.
+        `codes` are those of the question and of the final notification, `name` is a file name without a suffix.
         """
         from app.core.report.export import PLAN_FORMATS, format_of, plan_lines, write_lines
 

@@ -159,14 +159,7 @@ class RunCharts(QWidget):
         return False
 
     def show_series(self, series: RunSeries, summary: RunSummary, memory_bytes: int | None, *, live: bool) -> None:
-        """Show the charts of a run.
-
-        Args:
-            series: Series of the run.
-            summary: Summary of the run so far.
-            memory_bytes: Memory of the computer that ran it; None if unknown.
-            live: Whether the run is in progress, in which case time axes grow in large steps.
-        """
+        """Show the charts of a run. If it is `live`, time axes grow in large steps."""
         self._show_kind(summary)
         self.figures.show_metrics(series.metrics)
         self.loss.show_series(series, summary.epochs, live=live)
@@ -214,12 +207,7 @@ class RunCharts(QWidget):
         self.limit.show_text(text)
 
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
-        """Show the run among published results.
-
-        Args:
-            bars: The bars, best first.
-            baseline: The bar that the run is compared with.
-        """
+        """Show the run among published results, best first, compared with a baseline."""
         self.bars.show_bars(bars, baseline)
         has_published = any(bar.kind != "you" for bar in bars)
         self.bars_card.heading.setText(

@@ -32,13 +32,7 @@ class VerdictPill(QWidget):
         return self._texts[0]
 
     def show_verdict(self, texts: Sequence[str], tone: Tone, tip: str = "") -> None:
-        """Show a verdict.
-
-        Args:
-            texts: Texts from longest to shortest; empty to hide the pill.
-            tone: Tone of the verdict's level.
-            tip: More about the verdict, for the tooltip.
-        """
+        """Show the longest of a verdict's texts that fits, or hide the pill if there is none."""
         self._texts, self.tone = tuple(texts) or ("",), tone
         self.setVisible(bool(self.whole_text))
         self.setAccessibleName(self.whole_text)

@@ -32,12 +32,10 @@ class PageTexts:
 
     Attributes:
         title, purpose, nothing: Heading of the page, its purpose, and the heading of the instructions.
-        steps: The icon and sentence for each step of the instructions.
-        running: Message stating that one of the page's plans is in progress.
         export, exported: Title of the file dialog for exports, and the final notification.
     """
 
-    running: str
+    running: str  # message stating that one of the page's plans is in progress
     earlier: str
     table: str
     export: str
@@ -45,15 +43,13 @@ class PageTexts:
     title: str = ""
     purpose: str = ""
     nothing: str = ""
-    steps: Sequence[tuple[str, str]] = ()
+    steps: Sequence[tuple[str, str]] = ()  # the icon and sentence for each step of the instructions
 
 
 class KindPage(PlanPage[PlanReport]):
     """The page of one kind of plan.
 
     Attributes:
-        more: The other sentences about the plan.
-        view: Displays the chart selected with `charts`.
         table: Contains a row for each run or configuration. Empty columns are hidden.
     """
 
@@ -81,9 +77,9 @@ class KindPage(PlanPage[PlanReport]):
         self._like: PlanReport | None = None  # the report most recently loaded with all details
         self._shown: PlanReport | None = None
         self.charts = ChoiceBox()
-        self.more = label(muted=True, wrap=True)
+        self.more = label(muted=True, wrap=True)  # the other sentences about the plan
         self.more.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.view = FigureView(services.theme)
+        self.view = FigureView(services.theme)  # displays the chart selected with `charts`
         self.resume_button = Button(services.theme, sentence("plan_page.resume"), "play", gives_way=True)
         self.resume_button.clicked.connect(self.resume)
         self.export_button = Button(services.theme, sentence("plan_page.export"), "file-down", gives_way=True)

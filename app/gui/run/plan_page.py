@@ -46,13 +46,9 @@ class PlanResult(Protocol):
 
 
 class PlanSetup(Card):
-    """The card that sets up a plan.
+    """The card that sets up a plan."""
 
-    Signals:
-        run_requested: The user wants to run a plan. Arguments are the Plan and the Machine.
-    """
-
-    run_requested = Signal(object, object)
+    run_requested = Signal(object, object)  # the user wants to run a Plan on a Machine
 
     def add_form(self, content: QLayout, *below: QWidget) -> None:
         """Add a form that scrolls if necessary, and widgets below it."""
@@ -80,22 +76,12 @@ Result = TypeVar("Result", bound=PlanResult)
 
 
 class PlanPage(QWidget, Generic[Result]):
-    """Starts plans, tracks their progress, and displays stored ones.
+    """Starts plans, tracks their progress, and displays stored ones. Subclasses lay out `share_button`."""
 
-    Attributes:
-        code: Name of the page's package in app/gui/pages.
-        running: Code of the message stating that one of this page's plans is in progress.
-        foot: Displays the progress. Its class defines the text about the current run.
-        share_button: Shares the displayed plan. Subclasses lay it out.
-        starts_with_newest: Whether the newest plan is displayed until the user chooses another one.
-
-    Signals:
-        state_changed: Whether there is anything to share may have changed.
-    """
-
-    state_changed = Signal()
-    code = running = ""
-    starts_with_newest = True
+    state_changed = Signal()  # whether there is anything to share may have changed
+    code = ""  # name of the page's package in app/gui/pages
+    running = ""  # message code: one of this page's plans is in progress
+    starts_with_newest = True  # whether the newest plan is displayed until the user chooses another one
 
     def __init__(self, services: Services, setup: PlanSetup | None, foot: PlanActions) -> None:
         super().__init__()
@@ -104,7 +90,7 @@ class PlanPage(QWidget, Generic[Result]):
         self._texts_s = 0.0
         self._latest = Latest()
         self._results: dict[int, Result] = {}
-        self.foot = foot
+        self.foot = foot  # Displays the progress. Its class defines the text about the current run.
         self.history = ChoiceBox()
         self.actions_on_result = ResultActions(services, self)
         self.share_button = Button(services.theme, sentence("menu.share"), "image", kind="primary", gives_way=True)

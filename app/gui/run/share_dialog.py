@@ -38,11 +38,8 @@ ReportSaved = Callable[[str, Path], None]
 class ShareDialog(QDialog):
     """Previews the content to share, and lets the user exclude fields.
 
-    Args:
-        load: Returns the shared content, given the `database` and the names of the `hidden` fields.
-        ask: Asks for a file, given title, suffix and types. Returns None if the user cancels.
-        report_saved: Notifies the user that a file was saved.
-        again: Repeats the run; None if this isn't offered.
+    `load` returns the content, given the `database` and the names of the `hidden` fields. `ask` asks for a file,
+    given title, suffix and types. Unless `again` is None, the dialog offers to repeat the run.
     """
 
     def __init__(

@@ -67,12 +67,7 @@ class RunView(QWidget):
         bridge.advanced.connect(self._on_advanced)
 
     def show_run(self, run: JudgedRun, group: Group | None = None, own: str = "") -> None:
-        """Show a stored run.
-
-        Args:
-            group: If given, the result of this group is also shown.
-            own: A comparison with the user's other runs; "" for none.
-        """
+        """Show a stored run, with the result of its group or how it compares with the user's own other runs."""
         for _ in self.show_in_parts(run, group, own):
             pass
 

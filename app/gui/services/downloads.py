@@ -23,11 +23,7 @@ class DownloadCancelledError(Exception):
 
 
 class Download:
-    """A download that runs in a thread. The GUI reads its progress.
-
-    Args:
-        clock: Returns the time in seconds, to compute the rate.
-    """
+    """A download that runs in a thread. The GUI reads its progress."""
 
     def __init__(
         self, paths: Paths, dataset: InstalledDataset, clock: Callable[[], float] = time.monotonic

@@ -18,15 +18,10 @@ from workloads.protocol.spec import DataChoice
 
 
 class DatasetRow(QWidget):
-    """Lets the user choose between synthetic and real data, and download real data.
+    """Lets the user choose between synthetic and real data, and download real data."""
 
-    Signals:
-        changed: The choice or the available data sets have changed.
-        import_wanted: The user wants to import a data set that can't be downloaded.
-    """
-
-    changed = Signal()
-    import_wanted = Signal()
+    changed = Signal()  # the choice or the available data sets have changed
+    import_wanted = Signal()  # the user wants to import a data set that can't be downloaded
 
     def __init__(self, services: Services) -> None:
         super().__init__()

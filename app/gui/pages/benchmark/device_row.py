@@ -20,13 +20,10 @@ class DeviceRow(QWidget):
     Attributes:
         list: Lets the user select an engine and a device. The list is among the other settings, separate from the
             hint.
-
-    Signals:
-        install_wanted: The user wants to install the engine with this name.
     """
 
     changed = Signal()
-    install_wanted = Signal(str)
+    install_wanted = Signal(str)  # the user wants to install the engine with this name
 
     def __init__(self, services: Services) -> None:
         super().__init__()

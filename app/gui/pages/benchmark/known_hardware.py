@@ -55,12 +55,7 @@ class KnownHardware(Card):
         self.refresh()
 
     def show_setup(self, spec: RunSpec | None, device: str | None) -> None:
-        """Show the user's runs that match a setup.
-
-        Args:
-            spec: Setup of the displayed workload; None if it can't be run.
-            device: Device that the setup resolves to; None if unknown.
-        """
+        """Show the user's runs that match a setup, if that can run, and its device, if that is known."""
         setup = None if spec is None else (spec, device)
         if setup != self._setup:
             self._setup = setup

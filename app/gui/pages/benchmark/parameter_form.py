@@ -18,11 +18,7 @@ from workloads.workload import Workload
 
 
 class ParameterForm(QWidget):
-    """Edits values within their declared limits.
-
-    Attributes:
-        rest: Another widget, with the rows of the `folded` parameters.
-    """
+    """Edits values within their declared limits."""
 
     changed = Signal()
 
@@ -34,7 +30,7 @@ class ParameterForm(QWidget):
         folded: Container[str] = (),
     ) -> None:
         super().__init__()
-        self.rest = QWidget()
+        self.rest = QWidget()  # another widget, with the rows of the `folded` parameters
         self._editors: dict[str, Editor] = {}
         for widget in (self, self.rest):
             grid = QGridLayout(widget)  # a grid centres labels vertically
@@ -78,11 +74,7 @@ class ParameterForm(QWidget):
 
 
 def run_form(workload: Workload, *, several_engines: bool) -> ParameterForm:
-    """Return the form for a run, with the workload's parameters, run settings, repetitions and engines.
-
-    Args:
-        several_engines: Whether to offer a comparison of engines.
-    """
+    """Return the form for a run: the workload's parameters, run settings, repetitions and engines."""
     rows = [
         *workload.parameters,
         *workload.setting_parameters(),

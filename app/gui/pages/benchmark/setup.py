@@ -50,20 +50,13 @@ _MINUTES = {"quick": 1, "sustained": 10}
 
 
 class SetupView(QWidget):
-    """The Benchmark page before a run.
+    """The Benchmark page before a run."""
 
-    Signals:
-        run_requested: The user clicked Run. Arguments are the RunSpec and the Machine.
-        suite_wanted: The user wants to run the suite on an engine and a device.
-        install_wanted: The user wants to install the engine with this name.
-        doctor_wanted: The user asks why no graphics card is used.
-    """
-
-    run_requested = Signal(object, object)
-    suite_wanted = Signal(str, str)
-    install_wanted = Signal(str)
+    run_requested = Signal(object, object)  # the user clicked Run, with this RunSpec and Machine
+    suite_wanted = Signal(str, str)  # the user wants to run the suite on an engine and a device
+    install_wanted = Signal(str)  # the user wants to install the engine with this name
     import_wanted = Signal()
-    doctor_wanted = Signal()
+    doctor_wanted = Signal()  # the user asks why no graphics card is used
 
     def __init__(self, services: Services) -> None:
         super().__init__()

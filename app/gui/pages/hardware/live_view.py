@@ -131,11 +131,7 @@ class Figures(QWidget):
     def show_telemetry(
         self, telemetry: Telemetry | None, machine: Machine | None, *, power_forbidden: bool = False
     ) -> None:
-        """Show telemetry.
-
-        Args:
-            power_forbidden: Whether only administrators may read the CPU's power.
-        """
+        """Show telemetry. `power_forbidden` tells whether only administrators may read the CPU's power."""
         self.sections = figure_sections(telemetry or Telemetry(), machine)
         names = tuple((section.name, len(section.figures)) for section in self.sections)
         if names != self._names:
@@ -172,16 +168,11 @@ class Figures(QWidget):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Telemetry of the computer or of a GPU.
-
-    Attributes:
-        memory: Size of the memory as text; "" if unknown.
-        figures: Message code of the label, and the value as text, for each quantity.
-    """
+    """Telemetry of the computer or of a GPU."""
 
     name: str
-    memory: str
-    figures: tuple[tuple[str, str], ...]
+    memory: str  # size of the memory as text; "" if unknown
+    figures: tuple[tuple[str, str], ...]  # message code of the label, and the value as text, for each quantity
 
 
 def figure_sections(telemetry: Telemetry, machine: Machine | None) -> list[Section]:

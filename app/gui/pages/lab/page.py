@@ -35,12 +35,9 @@ class LabPage(QWidget):
 
     Attributes:
         pages: These pages by code.
-
-    Signals:
-        shown: Another one of these pages is displayed. The argument is its code.
     """
 
-    shown = Signal(str)
+    shown = Signal(str)  # another one of these pages, with this code, is displayed
 
     def __init__(self, services: Services) -> None:
         super().__init__()

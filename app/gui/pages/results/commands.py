@@ -16,15 +16,11 @@ from app.gui.widgets.basics import Button
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command.
-
-    Attributes:
-        keys: Keyboard shortcut, active only where enabled; see `RunCommands`.
-    """
+    """A command."""
 
     text: str
     icon: str
-    keys: str = ""
+    keys: str = ""  # keyboard shortcut, active only where enabled; see `RunCommands`
 
 
 COMMANDS = {

@@ -13,15 +13,10 @@ OWN, IMPORTED, ALL = "own", "imported", "all"
 
 
 class Filters(QWidget):
-    """A search field and, if there are imported results, a box for their owner.
+    """A search field and, if there are imported results, a box for their owner."""
 
-    Signals:
-        changed: The search text has changed. While the user types, this is delayed.
-        source_chosen: The user chose to show their own, imported or all results.
-    """
-
-    changed = Signal()
-    source_chosen = Signal(str)
+    changed = Signal()  # The search text has changed. While the user types, this is delayed.
+    source_chosen = Signal(str)  # the user chose to show their own, imported or all results
 
     def __init__(self) -> None:
         super().__init__()

@@ -78,11 +78,10 @@ class ImportedCard(Card):
 
     Signals:
         opened: The user wants to open a result. The argument contains all its stored details.
-        changed: A result was removed.
     """
 
     opened = Signal(object, object)
-    changed = Signal()
+    changed = Signal()  # a result was removed
 
     def __init__(self, services: Services, filters: Filters, model: RunsModel) -> None:
         super().__init__(sentence("imports_page.not_verified"))

@@ -45,20 +45,15 @@ _TONES = {
 class RunsModel(TableModel):
     """The runs and groups that match a query, by default newest first. Groups are initially collapsed.
 
-    Signals:
-        found: The rows of the latest query are available. The argument is their number.
-        failed: The database couldn't be read or written. The argument is the AppError.
-
     Attributes:
-        shown: Result of the latest query.
         rows: The number of a run, or the negated number of a group. An expanded group is followed by its runs.
         has_imported: Whether there are imported results. Imported results never have rows in this model.
         is_typed_in: Returns whether a comment is being edited. Changing the rows would discard the comment.
     """
 
     columns = tuple(COLUMNS.values())
-    found = Signal(int)
-    failed = Signal(object)
+    found = Signal(int)  # the latest query has this number of rows
+    failed = Signal(object)  # the database couldn't be read or written: an AppError
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -77,7 +72,7 @@ class RunsModel(TableModel):
         self.rows: list[int] = []
         self.has_imported = False
         self.query = Query(sort=KEYS[STARTED])
-        self.shown = History()
+        self.shown = History()  # result of the latest query
         services.theme.changed.connect(self.layoutChanged)
 
     def close(self) -> None:

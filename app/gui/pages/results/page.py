@@ -60,19 +60,16 @@ class ResultsPage(QWidget):
     """Displays, filters, renames, exports and deletes stored runs.
 
     Signals:
-        run_requested: The user has no results yet and wants to start a run.
         again_requested: The user wants to repeat a run or group. The argument is a Plan that this computer can
             run.
-        compare_requested: The user wants to compare the runs with these numbers.
-        change_requested: The user wants to compare settings, starting from a RunSpec.
         page_requested: The user wants to open a study or suite. Arguments are its page and the group's number.
     """
 
     state_changed = Signal()
-    run_requested = Signal()
+    run_requested = Signal()  # the user has no results yet and wants to start a run
     again_requested = Signal(object)
-    compare_requested = Signal(object)
-    change_requested = Signal(object)
+    compare_requested = Signal(object)  # the user wants to compare the runs with these numbers
+    change_requested = Signal(object)  # the user wants to compare settings, starting from a RunSpec
     page_requested = Signal(str, int)
 
     def __init__(self, services: Services) -> None:

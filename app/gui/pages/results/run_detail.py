@@ -30,21 +30,17 @@ LIST_PX, NAME_MAX_PX = 120, 320
 class TrendView(QWidget):
     """Compares a run with the user's earlier runs, in a sentence and a chart that marks changes to the computer.
 
-    Signals:
-        loaded: The trend has been loaded.
-
     Attributes:
         line: The sentence, shown elsewhere, which compares the run with the best and latest runs.
-        trend: The displayed trend; None until it is loaded.
     """
 
-    loaded = Signal()
+    loaded = Signal()  # the trend has been loaded
 
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
         self._latest, self._run_id = Latest(), 0
-        self.trend: Trend | None = None
+        self.trend: Trend | None = None  # the displayed trend; None until it is loaded
         self.line = ElidedLabel("", muted=True)
         self.changes = label(wrap=True)
         self.changes.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -91,14 +87,10 @@ class TrendView(QWidget):
 
 
 class RunDetail(QWidget):
-    """Displays a stored run.
-
-    Signals:
-        commented: The user changed the run's name. The argument is the new name.
-    """
+    """Displays a stored run."""
 
     left = Signal()
-    commented = Signal(str)
+    commented = Signal(str)  # the user changed the run's name to this one
 
     def __init__(self, services: Services, handlers: Handlers, view: RunView) -> None:
         super().__init__()

@@ -26,12 +26,11 @@ class SettingsPage(QWidget):
     """Lets the user change the settings. Changes are saved immediately.
 
     Signals:
-        zoom_wanted: The user chose a zoom in percent, which isn't saved yet.
         hardware_wanted, doctor_wanted: The user wants to see the Hardware page, or to start the doctor.
     """
 
     folder_changed = Signal()
-    zoom_wanted = Signal(int)
+    zoom_wanted = Signal(int)  # the user chose a zoom in percent, which isn't saved yet
     hardware_wanted = Signal()
     doctor_wanted = Signal()
 
@@ -73,12 +72,7 @@ class SettingsPage(QWidget):
             self._place(two_columns=two_columns)
 
     def show_engines(self, engine: str, *, install: bool = False) -> None:
-        """Scroll to an engine so that the user can install it, now or as soon as engines are listed.
-
-        Args:
-            engine: Name of the engine.
-            install: Whether to install it immediately.
-        """
+        """Scroll to an engine, now or as soon as engines are listed, and perhaps install it immediately."""
         self._wanted_engine, self._installs = engine, install
         self._on_engines()
 

@@ -24,14 +24,7 @@ def setting(name: str, note: QWidget | str, *controls: QWidget) -> QHBoxLayout:
 
 
 def ask(parent: QWidget, text: str, action: str, do: Callable[[], None]) -> None:
-    """Ask for confirmation before an action that can't be undone.
-
-    Args:
-        parent: Widget whose window the question blocks.
-        text: The question, with the consequences.
-        action: Text of the button that confirms.
-        do: Called when the user confirms.
-    """
+    """Ask for confirmation, named like the action, before doing something that can't be undone."""
     box, button = question(parent, action, text, action)
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     button.clicked.connect(lambda _=False: do())

@@ -83,11 +83,7 @@ class AbActions(QStackedWidget):
         self.setCurrentIndex(_DONE)
 
     def show_live(self, bridge: RunBridge, left_s: float | None) -> None:
-        """Show the current run and the remaining time, or ask the user to set up the next side.
-
-        Args:
-            left_s: Expected duration of the remaining runs in seconds; None if unknown.
-        """
+        """Show the current run and the remaining time, if it is known, or ask the user to set up the next side."""
         planned, asks, plan = bridge.planned, bridge.asks, bridge.plan
         # Keep the height during an A/B test, so that the layout doesn't jump when the question appears.
         self.setFixedHeight(_FOOT_PX if plan and plan.by_hand else HEIGHT_PX)

@@ -33,11 +33,7 @@ POINTS_NAMED = 12
 
 
 class StudySetup(PlanSetup):
-    """The card that sets up a study.
-
-    Attributes:
-        study: Key of the study.
-    """
+    """The card that sets up a study."""
 
     price_changed = Signal()
 
@@ -48,7 +44,7 @@ class StudySetup(PlanSetup):
         self._plan: Plan | None = None
         self._soon = timer(self, PLAN_MS, once=True)
         self._soon.timeout.connect(self._make_plan)
-        self.study = ""
+        self.study = ""  # key of the study
         self.workload = WorkloadBox(services, of_plans)
         self.folders = FolderEdit("")
         presets = tuple((preset, sentence(f"preset.{preset}")) for preset in ("quick", "standard"))
