@@ -10,6 +10,7 @@ from app.cli.result_files import check_place, write_after_run
 from app.cli.specs import make_spec
 from app.cli.terminal import VERDICT_INKS, Ink
 from app.cli.text import complain, in_line, say, say_bars, several_line
+from app.cli.values import check_range
 from app.cli.views import JsonView, TextView
 from app.core.analysis.bars import bars, find_baseline, one_each
 from app.core.analysis.comparability import left_out
@@ -51,9 +52,7 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
     if options.distributed:
         return _run_distributed(spec, options, paths)
     if options.repeat is not None:
-        if not 2 <= options.repeat <= REPEATS_LIMIT:
-            option, most, given = "--repeat", REPEATS_LIMIT, options.repeat
-            raise UsageError(message("cli.number_out_of_range", option=option, least=2, most=most, given=given))
+        check_range("--repeat", options.repeat, 2, REPEATS_LIMIT)
         plan = repeat_plan(spec, options.repeat)
         return carry_out(plan, options, paths, result_file=options.output)
     return _run_once(spec, options, paths)
