@@ -88,15 +88,14 @@ def _device(gpus: Sequence[Gpu]) -> str:
 
 def offer_text(offer: BuildFit) -> str:
     variant = offer.variant
-    device = _device(offer.gpus)
-    if variant.download_bytes is None:
-        return device
-    if variant.disk_bytes is None:
-        offered = sentence("cli.engine_offer", device=device, download_bytes=variant.download_bytes)
-        untried = sentence("engines.untried", source=variant.source)
-        return offered if variant.source is None else f"{offered}, {untried}"
-    sizes = {"download_bytes": variant.download_bytes, "disk_bytes": variant.disk_bytes}
-    return sentence("cli.engine_offer_with_disk", device=device, **sizes)
+    offered = _device(offer.gpus)
+    if variant.download_bytes is not None:
+        code = "cli.engine_offer" if variant.disk_bytes is None else "cli.engine_offer_with_disk"
+        sizes = {"download_bytes": variant.download_bytes, "disk_bytes": variant.disk_bytes}
+        offered = sentence(code, device=offered, **sizes)
+    if variant.source is not None:
+        offered = f"{offered}, {sentence('engines.untried', source=variant.source)}"
+    return offered
 
 
 def _as_json(row: EngineRow) -> dict[str, Any]:

@@ -323,7 +323,7 @@ def _say_engines(rows: Sequence[WorkloadRow]) -> None:
         unit = headline_kind(row.metric).short_unit
         lines.append([row.workload, unit, *(_cell(row, cells.get(engine)) for engine in engines)])
     titles = [Column("", title=engine_title(engine), is_right=True) for engine in engines]
-    say_table([Column("label.workload"), Column("heading.unit"), *titles], lines)
+    say_table([Column("studies.axis_workload"), Column("heading.unit"), *titles], lines)
 
 
 def _cell(row: WorkloadRow, cell: Cell | None) -> str:

@@ -24,7 +24,7 @@ from app.core.titles import verdict_title
 _COLUMNS = (
     Column("column.id", is_right=True),
     Column("heading.name", least=12),
-    Column("label.workload"),
+    Column("studies.axis_workload"),
     Column("heading.result", is_right=True),
     Column("heading.verdict", ink=verdict_ink),
     Column("heading.uid", order=2),

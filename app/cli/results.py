@@ -58,7 +58,7 @@ EPOCHS_SHOWN, EPOCHS_AT_ENDS = 200, 20
 _RUN_COLUMNS = (
     Column("column.id", is_right=True),
     Column("column.started_utc", order=6),
-    Column("label.workload"),
+    Column("studies.axis_workload"),
     Column("heading.result", is_right=True),
     Column("metric.spread_pct", is_right=True, order=3),
     Column("setting.epochs", is_right=True, order=2),

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from app.cli.values import quoted
-from app.core.engines.choices import installed_variant, numbered_gpus, usual_engine
+from app.core.engines.choices import default_engine, installed_variant, numbered_gpus
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import Message, message
@@ -31,7 +31,7 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
     workload = known_workload(options.workload)
     settings = load_settings(paths.settings)
     preset: Preset = "standard" if options.epochs or options.steps else "quick"
-    asked = {"data": settings.data, "engine": usual_engine(paths, workload.engines)} | _asked(options)
+    asked = {"data": settings.data, "engine": default_engine(paths, workload.engines)} | _asked(options)
     if options.devices is not None:
         asked |= devices_asked(str(options.devices), str(asked["engine"]), paths)
     spec = workload.default_spec(

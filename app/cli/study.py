@@ -107,7 +107,7 @@ class StudyCommand(PlanCommand):
         columns = (
             Column("group.kind_study", is_right=True),
             Column("column.title"),
-            Column("label.workload", order=1),
+            Column("studies.axis_workload", order=1),
             Column("column.points", is_right=True),
             Column("heading.started", order=2),
         )

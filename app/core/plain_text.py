@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 # Control and formatting characters (directions, zero width), lone surrogates, and line breaks.
 _STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -32,6 +33,11 @@ class _ShownInJson(_Shown):
 
 _SHOWN, _SHOWN_IN_JSON = _Shown(), _ShownInJson()
 _SPACES = dict.fromkeys(map(ord, _LINE_BREAKS), " ")
+
+
+def joined(parts: Iterable[str | None]) -> str:
+    """Return the texts that aren't empty as one line, with dots between them."""
+    return " · ".join(filter(None, parts))
 
 
 def safe_text(text: str) -> str:

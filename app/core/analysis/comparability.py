@@ -10,6 +10,7 @@ from app.core.analysis.published import PublishedRow, comparable_rows, row_varia
 from app.core.external_results import ImportedResult
 from app.core.messages import sentence, text
 from app.core.metrics import headline_kind
+from app.core.plain_text import joined
 from app.core.records import FIELDS, Run, RunSummary
 from app.core.titles import data_title, preset_title, switch_title, workload_title
 from workloads import CATALOGUE
@@ -196,7 +197,7 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
         data_title(summary.data_source),
         sentence("compare.seed", seed=summary.seed),
     ]
-    return [*lines, (sentence("compare.may_differ"), " · ".join(part for part in may_differ if part))]
+    return [*lines, (sentence("compare.may_differ"), joined(may_differ))]
 
 
 def engine_name(engine: str, version: str | None) -> str:

@@ -10,6 +10,7 @@ from app.core.clock import now_text
 from app.core.formats import format_ratio
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import headline_kind
+from app.core.plain_text import joined
 from app.core.records import RunSummary
 
 # Frameworks became noticeably faster within this time, so it deserves a note. The value is a judgement call.
@@ -116,7 +117,7 @@ def chart_note(chart: Sequence[Bar], baseline: Bar | None = None) -> str:
         parts.append(sentence(code, first=years[0], last=years[-1], count=1 + years[-1] - years[0]))
     if not all(bar.is_like for bar in chart):
         parts.append(sentence("compare.not_ranked"))
-    return " · ".join(parts)
+    return joined(parts)
 
 
 def _has_older_software(chart: Sequence[Bar], year: int) -> bool:

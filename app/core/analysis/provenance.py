@@ -6,6 +6,7 @@ from app.core.analysis.published import PublishedRow, disagreement
 from app.core.external_results import ImportedResult
 from app.core.messages import sentence
 from app.core.metrics import amount_text, headline_kind
+from app.core.plain_text import joined
 
 
 def provenance(bar: Bar) -> list[tuple[str, str]]:
@@ -21,7 +22,7 @@ def provenance(bar: Bar) -> list[tuple[str, str]]:
         parts = [
             ("heading.run", sentence("provenance.run_at", run_id=run.id, at=at) if run else ""),
             ("provenance.measured", value),
-            ("provenance.differs", " · ".join(bar.remarks)),
+            ("provenance.differs", joined(bar.remarks)),
         ]
     return [(sentence(code), words) for code, words in parts if words]
 
@@ -31,9 +32,9 @@ def _imported_provenance(result: ImportedResult, bar: Bar, value: str) -> list[t
     started = result.summary.started_at.replace("T", " ").removesuffix("Z")
     return [
         ("provenance.from", sentence("provenance.imported", number=result.id, date=date, source=result.source)),
-        ("provenance.measured", " · ".join(part for part in (value, started) if part)),
+        ("provenance.measured", joined((value, started))),
         ("heading.uid", result.uid),
-        ("provenance.conditions", " · ".join(bar.remarks)),
+        ("provenance.conditions", joined(bar.remarks)),
         ("provenance.to_remove", sentence("provenance.remove_imported", number=result.id)),
     ]
 
@@ -52,7 +53,7 @@ def _row_provenance(row: PublishedRow, metric: str, value: str) -> list[tuple[st
         ("setting.batch_size", str(row.batch_size) if row.batch_size else not_stated),
         ("setting.precision", row.precision_words),
         ("provenance.match", sentence(matches[row.match]) if row.match in matches else row.match),
-        ("heading.source", " · ".join(part for part in (row.source, row.source_ref) if part)),
+        ("heading.source", joined((row.source, row.source_ref))),
         ("provenance.derived", row.derivation),
         ("provenance.doubtful" if row.is_doubtful else "heading.notes", row.notes),
         ("provenance.same_table", disagreement(row)),

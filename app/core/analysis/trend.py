@@ -9,6 +9,7 @@ from app.core.analysis.headline import value_text
 from app.core.analysis.power import other_limit
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_value, headline_kind
+from app.core.plain_text import joined
 from app.core.records import PastRun, RunSummary
 from workloads.engines.registry import engine_title
 from workloads.settings import text_without
@@ -93,7 +94,7 @@ def trend_of(run: RunSummary, past: Iterable[PastRun]) -> Trend:
     first = max(0, min(len(points) - POINTS_LIMIT, place - POINTS_LIMIT // 2))
     shown = tuple(points[first : first + POINTS_LIMIT])
     on_one = against_one_device(run, [each.run for each in past])
-    line = " · ".join(filter(None, (against_own(run, [each.run for each in like]), on_one)))
+    line = joined((against_own(run, [each.run for each in like]), on_one))
     return Trend(run.metric, shown, line)
 
 
@@ -117,7 +118,7 @@ def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:
         parts = [message(code, how=_how(run, best), which=_which(best))]
     if last is not None and last.id != best.id:
         parts.append(message("trend.against_last", how=_how(run, last), which=_which(last)))
-    return " · ".join(map(text, parts))
+    return joined(map(text, parts))
 
 
 def against_one_device(run: RunSummary, others: Iterable[RunSummary]) -> str:

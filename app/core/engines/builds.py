@@ -74,11 +74,7 @@ def idle_cards(engine: str, machine: Machine) -> tuple[Gpu, ...]:
 def no_build(engine: str, gpu: Gpu, machine: Machine, engines: Sequence[str] | None = None) -> Message:
     """Return a message stating that no known build of an engine uses a graphics card, and naming alternatives.
 
-    Args:
-        engine: Name of the engine.
-        gpu: One of the cards returned by `idle_cards`.
-        machine: This computer.
-        engines: The engines that can run the workload; None for all.
+    `gpu` is one of `idle_cards`. `engines` contains the engines that can run the workload; None for all.
     """
     others = [name for name in ENGINES if name != engine and (engines is None or name in engines)]
     able = [engine_title(name) for name in others if _would_use(name, gpu, machine)]

@@ -1,4 +1,7 @@
-"""Lists the choices for a run on this computer: pairs of an installed engine and a usable device."""
+"""Lists the choices for a run on this computer: pairs of an installed engine and a usable device.
+
+The parameter `engines` contains the engines that support the workload; None for all.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -65,30 +68,19 @@ def installed_engines(paths: Paths) -> dict[str, str | None]:
     return installed
 
 
-def usual_engine(paths: Paths, engines: Sequence[str] | None = None) -> str:
-    """Return the engine to use if none is specified: the default one, unless only other engines are installed.
-
-    Args:
-        paths: The app's folders.
-        engines: Engines that support the workload; None for all.
-    """
+def default_engine(paths: Paths, engines: Sequence[str] | None = None) -> str:
+    """Return the engine to use if none is specified: the default one, unless only other engines are installed."""
     if is_included(DEFAULT_ENGINE):
         return DEFAULT_ENGINE
-    able = [name for name in installed_engines(paths) if engines is None or name in engines]
+    able = [name for name in installed_engines(paths) if _is_able(name, engines)]
     return DEFAULT_ENGINE if DEFAULT_ENGINE in able else next(iter(able), DEFAULT_ENGINE)
 
 
 def device_choices(
     installed: Installed, machine: Machine, engines: Sequence[str] | None = None
 ) -> tuple[Choice, ...]:
-    """Return all choices: the processor with each engine, then the graphics cards.
-
-    Args:
-        installed: Result of `installed_engines`.
-        machine: This computer.
-        engines: Engines that support the workload; None for all.
-    """
-    able = [name for name in ENGINES if name in installed and (engines is None or name in engines)]
+    """Return all choices: the processor with each engine, then the graphics cards."""
+    able = [name for name in ENGINES if name in installed and _is_able(name, engines)]
     on_cards = [
         Choice(name, f"gpu:{number}", gpu)
         for name in able
@@ -111,9 +103,7 @@ def offered_workloads(machine: Machine | None) -> tuple[Workload, ...]:
 def automatic_choice(choices: Sequence[Choice], engine: str | None = None) -> Choice | None:
     """Return the choice that is likely to be fastest. Graphics cards and the default engine are preferred.
 
-    Args:
-        choices: The available choices.
-        engine: Engine to prefer, such as a suite's; None for no preference.
+    If `engine`, such as a suite's, isn't None, it is preferred to everything else.
     """
 
     def rank(choice: Choice) -> tuple[bool, bool, bool, bool]:
@@ -127,29 +117,27 @@ def gpu_help(
     chosen: Choice, installed: Installed, machine: Machine, engines: Sequence[str] | None = None
 ) -> GpuHelp | None:
     """Return an idle graphics card and the engine that can use it; None if the chosen engine can use a card."""
-    choices = device_choices(installed, machine, engines)
-    own = [each for each in choices if each.engine == chosen.engine and each.gpu is not None]
-    if any(_has_code(each) for each in own):
+    choices = [choice for choice in device_choices(installed, machine, engines) if choice.gpu is not None]
+    if any(choice.engine == chosen.engine and _has_code(choice) for choice in choices):
         return None
-    usable = [each for each in choices if each.gpu is not None and each not in own]
-    if usable and usable[0].gpu is not None:
-        return _help(usable[0].gpu, usable[0].engine, chosen.engine, machine, usable[0])
-    for name in installable():
-        if engines is None or name in engines:
-            best = next(iter(builds_for(name, machine)), None)
-            if best is not None and best.gpus:  # a usable installed engine would be among the choices
-                return _help(best.gpus[0], name, chosen.engine, machine)
+    for choice in choices:
+        if choice.gpu is not None and choice.engine != chosen.engine:
+            return _help(choice.gpu, choice.engine, chosen.engine, machine, choice)
+    for name in installable():  # a usable engine that is installed would be among the choices
+        gpus = next((build.gpus for build in builds_for(name, machine)), ())
+        if gpus and _is_able(name, engines):
+            return _help(gpus[0], name, chosen.engine, machine)
     return None
 
 
-def unused_card(chosen: Choice, machine: Machine, engines: Sequence[str] | None = None) -> Message | None:
-    """Explain why the chosen engine uses no graphics card if no known build of it supports this computer's cards.
+def _help(gpu: Gpu, engine: str, instead_of: str, machine: Machine, choice: Choice | None = None) -> GpuHelp:
+    other = ENGINES[instead_of]
+    is_systems_fault = gpu.vendor in other.vendors and not other.may_use(gpu.vendor, machine.os_name)
+    return GpuHelp(gpu, engine, instead_of, choice, is_systems_fault)
 
-    Args:
-        chosen: The choice for the next run.
-        machine: This computer.
-        engines: The engines that can run the workload; None for all.
-    """
+
+def unused_card(chosen: Choice, machine: Machine, engines: Sequence[str] | None = None) -> Message | None:
+    """Explain why the chosen engine uses no graphics card, if none of its known builds supports the cards here."""
     if chosen.gpu is not None or cards_for(chosen.engine, machine):
         return None
     idle = idle_cards(chosen.engine, machine)
@@ -160,14 +148,14 @@ def engine_to_install(machine: Machine, engines: Sequence[str] | None = None) ->
     """Return the engine that suits this computer best, with its build; None if none can be installed.
 
     The result is the first engine that uses a graphics card, or else the default engine.
-
-    Args:
-        machine: This computer.
-        engines: Engines that support the workload; None for all.
     """
-    able = [name for name in installable() if engines is None or name in engines]
+    able = [name for name in installable() if _is_able(name, engines)]
     best = [(name, offers[0]) for name in able if (offers := builds_for(name, machine))]
     return min(best, key=lambda each: not each[1].gpus or each[1].variant.is_untried, default=None)
+
+
+def _is_able(engine: str, engines: Sequence[str] | None) -> bool:
+    return engines is None or engine in engines
 
 
 def _has_code(choice: Choice) -> bool:
@@ -178,14 +166,6 @@ def _has_code(choice: Choice) -> bool:
     major, _, minor = choice.gpu.compute_capability.partition(".")
     number = float(f"{major}.{minor or 0}") if major.isdigit() and (minor or "0").isdigit() else capabilities[0]
     return capabilities[0] <= number < capabilities[1]
-
-
-def _help(gpu: Gpu, engine: str, instead_of: str, machine: Machine, choice: Choice | None = None) -> GpuHelp:
-    other = ENGINES.get(instead_of)
-    is_systems_fault = (
-        other is not None and gpu.vendor in other.vendors and not other.may_use(gpu.vendor, machine.os_name)
-    )
-    return GpuHelp(gpu, engine, instead_of, choice, is_systems_fault)
 
 
 def installed_variant(paths: Paths, engine: str) -> str | None:
@@ -199,10 +179,7 @@ def installed_variant(paths: Paths, engine: str) -> str | None:
 def numbered_gpus(engine: str, variant: str | None, machine: Machine) -> dict[int, Gpu]:
     """Return the graphics cards that the installed variant can use, by the engine's device number.
 
-    Args:
-        engine: Name of the engine.
-        variant: The installed variant; None if the engine is included in Epochmark or unknown.
-        machine: This computer.
+    `variant` is None if the engine is included in Epochmark or unknown.
     """
     usable = usable_gpus(machine, engine)
     if variant is None:

@@ -1,8 +1,6 @@
 """Downloads and verifies the files of an engine, with progress and resumption."""
 
 import contextlib
-import hashlib
-import stat
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
@@ -11,8 +9,9 @@ from pathlib import Path
 
 from app.core.datasets.downloads import RefusedError, download, stated_size
 from app.core.engines.cancellable import CancelCheck, wait_for
+from app.core.engines.contents import sha256_of
+from app.core.engines.package_files import PIP_OPTIONS, PackageFile, WrongFileError
 from app.core.engines.pip import run_pip
-from app.core.engines.wheels import Wheel, WrongWheelError, check_sum
 from app.core.errors import AppError
 from app.core.hardware.blocking import call_in_thread
 from app.core.messages import message
@@ -21,38 +20,41 @@ from app.core.plain_text import one_line
 
 Bytes = Callable[[int, int], None]  # bytes done, total bytes; called ten times a second; may raise to cancel
 _PULSE_S, _PATIENCE_S, _GOODBYE_S = 0.1, 10.0, 1.0
-_CHUNK_BYTES = 1 << 20
 
 
 class _GivenUpError(Exception):
     """The download was cancelled."""
 
 
-def sizes_of(wheels: Sequence[Wheel], check: CancelCheck) -> dict[Wheel, int | None]:
+def sizes_of(files: Sequence[PackageFile], check: CancelCheck) -> dict[PackageFile, int | None]:
     """Return the size of each file as stated by its server; None if it isn't stated in time."""
-    outcomes = {wheel: call_in_thread(partial(_size, wheel), "engine sizes") for wheel in wheels}
+    outcomes = {file: call_in_thread(partial(_size, file), "engine sizes") for file in files}
     for _ in range(round(_PATIENCE_S / _PULSE_S)):
         if not wait(outcomes.values(), _PULSE_S).not_done:
             break
         check()
-    return {wheel: outcome.result() if outcome.done() else None for wheel, outcome in outcomes.items()}
+    return {file: outcome.result() if outcome.done() else None for file, outcome in outcomes.items()}
 
 
-def _size(wheel: Wheel) -> int | None:
-    if wheel.local is None:
-        return stated_size(wheel.url)
+def _size(file: PackageFile) -> int | None:
+    if file.local is None:
+        return stated_size(file.url)
     with contextlib.suppress(OSError):
-        return wheel.local.stat().st_size
+        return file.local.stat().st_size
     return None
 
 
 def fetch(
-    wheels: Sequence[Wheel], sizes: Mapping[Wheel, int | None], folder: Path, scratch: Path, progress: Bytes
-) -> dict[Wheel, tuple[Path, str]]:
+    files: Sequence[PackageFile],
+    sizes: Mapping[PackageFile, int | None],
+    folder: Path,
+    scratch: Path,
+    progress: Bytes,
+) -> dict[PackageFile, tuple[Path, str]]:
     """Download files that aren't on this computer yet; return the path and SHA-256 of each file.
 
     Args:
-        wheels: The files.
+        files: The files.
         sizes: Sizes of the files; None where unknown.
         folder: Folder for files that aren't installed yet. Partial files are kept for the next attempt.
         scratch: Existing folder for temporary files.
@@ -64,42 +66,42 @@ def fetch(
     make_folder(folder)
     total_bytes = sum(size or 0 for size in sizes.values())
     done_bytes = 0
-    files: dict[Wheel, tuple[Path, str]] = {}
-    for wheel in wheels:
-        before_bytes = done_bytes
 
-        def report(part_bytes: int, before_bytes: int = before_bytes) -> None:
-            progress(before_bytes + part_bytes, max(total_bytes, before_bytes + part_bytes))
+    def report(part_bytes: int) -> None:
+        progress(done_bytes + part_bytes, max(total_bytes, done_bytes + part_bytes))
 
+    fetched: dict[PackageFile, tuple[Path, str]] = {}
+    for file in files:
         try:
-            files[wheel] = _fetch_one(wheel, folder, scratch, report)
-            done_bytes += files[wheel][0].stat().st_size
+            fetched[file] = _fetch_one(file, folder, scratch, report)
+            done_bytes += fetched[file][0].stat().st_size
         except OSError as error:
             path = one_line(str(error.filename or folder), 300)
             raise AppError(message("engines.file_unusable", path=path, reason=error.strerror)) from error
     progress(done_bytes, done_bytes)
-    return files
+    return fetched
 
 
-def _fetch_one(wheel: Wheel, folder: Path, scratch: Path, report: Callable[[int], None]) -> tuple[Path, str]:
-    target = wheel.local or folder / wheel.file_name
-    if wheel.local is None and not _is_file(target):
+def _fetch_one(file: PackageFile, folder: Path, scratch: Path, report: Callable[[int], None]) -> tuple[Path, str]:
+    target = file.local or folder / file.file_name
+    # A link, which could point to one of the user's files, is refused by `download`.
+    if file.local is None and (target.is_symlink() or not target.is_file()):
         try:
-            _download(wheel, target, report)
+            _download(file, target, report)
         except RefusedError:
             report(0)
-            _download_with_pip(wheel, folder, scratch, lambda: report(0))
-    sha256 = _checksum(target, report)
+            _download_with_pip(file, folder, scratch, lambda: report(0))
+    sha256 = sha256_of(target, report).hex()
     try:
-        check_sum(wheel, sha256)
-    except WrongWheelError:
-        if wheel.local is None:
+        file.check(sha256)
+    except WrongFileError:
+        if file.local is None:
             target.unlink(missing_ok=True)  # otherwise every attempt would reject it
         raise
     return target, sha256
 
 
-def _download(wheel: Wheel, target: Path, report: Callable[[int], None]) -> None:
+def _download(file: PackageFile, target: Path, report: Callable[[int], None]) -> None:
     """Download in a thread, so that the download can be cancelled even if the server doesn't respond."""
     arrived_bytes = 0
     given_up = threading.Event()
@@ -112,9 +114,7 @@ def _download(wheel: Wheel, target: Path, report: Callable[[int], None]) -> None
         if given_up.is_set():
             raise _GivenUpError
 
-    def get() -> None:
-        download(wheel.url, target, None, None, note, check=check)
-
+    get = partial(download, file.url, target, None, None, note, check=check)
     outcome = call_in_thread(get, "engine download")
     try:
         wait_for(outcome, lambda: report(arrived_bytes))
@@ -123,33 +123,9 @@ def _download(wheel: Wheel, target: Path, report: Callable[[int], None]) -> None
         wait([outcome], _GOODBYE_S)
 
 
-def _download_with_pip(wheel: Wheel, folder: Path, scratch: Path, check: CancelCheck) -> None:
+def _download_with_pip(file: PackageFile, folder: Path, scratch: Path, check: CancelCheck) -> None:
     """Download with pip, which uses the user's logins and certificates but can't resume or report progress."""
-    arguments = ["download", "--no-deps", "--only-binary=:all:", "--retries=2", "--timeout=15"]
-    run_pip(
-        (*arguments, *wheel.index_options, "--dest", str(folder), f"{wheel.name}==={wheel.version}"),
-        scratch,
-        check,
-    )
-    if not _is_file(folder / wheel.file_name):
-        raise AppError(message("engines.odd_offer", file=one_line(wheel.file_name, 100)))
-
-
-def _is_file(path: Path) -> bool:
-    """Return whether a path is a regular file. A link could point to one of the user's files."""
-    try:
-        status = path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return stat.S_ISREG(status.st_mode)
-
-
-def _checksum(path: Path, report: Callable[[int], None]) -> str:
-    digest = hashlib.sha256()
-    done_bytes = 0
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            digest.update(chunk)
-            done_bytes += len(chunk)
-            report(done_bytes)
-    return digest.hexdigest()
+    what = (*file.pip_options, f"{file.name}==={file.version}")
+    run_pip(("download", "--no-deps", *PIP_OPTIONS, "--dest", str(folder), *what), scratch, check)
+    if not (folder / file.file_name).is_file():
+        raise AppError(message("engines.odd_offer", file=one_line(file.file_name, 100)))

@@ -54,9 +54,7 @@ class EngineFolder:
     def __init__(self, engines: Path, engine: str, title: str) -> None:
         self.path, self.packages = engines / engine, engines / engine / PACKAGES
         self._engines, self._engine, self._title = engines, engine, title
-        self._beside = re.compile(
-            rf"\.{re.escape(engine)}-[a-z0-9_]{{8}}({re.escape(_NEW)}|{re.escape(_OLD)})", re.ASCII
-        )
+        self._beside = re.compile(rf"\.{engine}-[a-z0-9_]{{8}}({re.escape(_NEW)}|{re.escape(_OLD)})")
 
     def look(self) -> Seen:
         """Return the state of the engine without reading its packages."""
@@ -95,7 +93,7 @@ class EngineFolder:
         """Move the old folder aside and the new one into place. After an OSError, the old one is unchanged."""
         self.check_replaceable()  # again, because downloading may have taken an hour
         fresh.chmod(0o755)
-        aside = self.path.with_name(f".{self._engine}-{secrets.token_hex(4)}{_OLD}")
+        aside = self._aside(_OLD)
         had_one = _kind(self.path) is not None
         if had_one:
             patiently(lambda: self.path.rename(aside))
@@ -114,7 +112,7 @@ class EngineFolder:
         self.check_replaceable()
         if _kind(self.path) is None:
             return False
-        aside = self.path.with_name(f".{self._engine}-{secrets.token_hex(4)}{_NEW}")
+        aside = self._aside(_NEW)
         patiently(lambda: self.path.rename(aside))  # from now on, it counts as a leftover
         sync_folder(self._engines)
         _delete(aside)
@@ -145,13 +143,13 @@ class EngineFolder:
         except OSError as error:
             _log.info("%s cannot be removed (%s).", one_line(str(folder), 300), error.strerror)
 
+    def _aside(self, suffix: str) -> Path:
+        return self.path.with_name(f".{self._engine}-{secrets.token_hex(4)}{suffix}")
+
     def _besides(self) -> list[Path]:
         try:
-            return [
-                path
-                for path in self._engines.iterdir()
-                if self._beside.fullmatch(path.name) and _kind(path) == "folder"
-            ]
+            paths = [path for path in self._engines.iterdir() if self._beside.fullmatch(path.name)]
+            return [path for path in paths if _kind(path) == "folder"]
         except OSError:
             return []
 

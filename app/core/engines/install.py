@@ -5,13 +5,12 @@ installation remains usable.
 """
 
 import contextlib
-import errno
 import os
 import shutil
 import sysconfig
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -22,12 +21,13 @@ from app.core.engines.contents import Contents, check_contents
 from app.core.engines.fetching import fetch, sizes_of
 from app.core.engines.folder import PACKAGES, EngineFolder, State
 from app.core.engines.locations import engine_folder, exclusive
+from app.core.engines.package_files import PackageFile, resolve
 from app.core.engines.pip import run_pip
 from app.core.engines.proving import try_card, try_import
 from app.core.engines.stamp import FORMAT, Package, Stamp, this_python, write_stamp
 from app.core.engines.variants import Variant
-from app.core.engines.wheels import Wheel, resolve
 from app.core.errors import AppError, UsageError
+from app.core.files import NO_SPACE
 from app.core.messages import Message, message
 from app.core.paths import Paths, make_folder
 from app.core.plain_text import one_line
@@ -36,9 +36,9 @@ from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
 
 Phase = Literal["resolve", "download", "unpack", "check", "try"]
-Progress = Callable[[Phase, int, int], None]  # phase, bytes done, total bytes (0: unknown); may raise to cancel
-_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+Progress = Callable[[Phase, int, int], None]  # phase, bytes downloaded, total bytes; may raise to cancel
 _NAMES_SHOWN = 3
+_Files = Mapping[PackageFile, tuple[Path, str]]  # path and SHA-256 of each file
 _UNPACKED = 4  # upper limit for the unpacked size as a multiple of the wheels' size, unless more is known
 
 
@@ -76,19 +76,18 @@ def choose_variant(engine: str, machine: Machine, name: str | None = None) -> Va
         UsageError: No such variant exists for this computer.
     """
     check_installable(engine)
-    on_offer = builds_for(engine, machine)
-    names = [offer.variant.name for offer in on_offer]
-    if not on_offer:
+    variants = {build.variant.name: build.variant for build in builds_for(engine, machine)}
+    if not variants:
         system = one_line(f"{machine.os_name}, {machine.architecture}, Python {machine.python_version}", 120)
         raise UsageError(message("engines.not_for_this_system", title=engine_title(engine), system=system))
     if name is None:
-        return on_offer[0].variant
-    if name not in names:
+        return next(iter(variants.values()))
+    if name not in variants:
         raise UsageError(
             message("engines.unknown_variant", title=engine_title(engine), variant=one_line(name, 40)),
-            message("engines.known_variants", variants=names),
+            message("engines.known_variants", variants=list(variants)),
         )
-    return on_offer[names.index(name)].variant
+    return variants[name]
 
 
 def check_installable(engine: str) -> None:
@@ -177,12 +176,9 @@ def check_engine(paths: Paths, engine: str, progress: Progress = lambda *_: None
         if seen.problem is not None or seen.stamp is None:
             problems = () if seen.problem is None else (seen.problem,)
             return Checkup(engine, seen.state, seen.stamp, problems)
-        size_bytes, check = seen.stamp.size_bytes, _cancel_check(progress, "check")
-        contents = check_contents(place.packages, lambda: progress("check", 0, size_bytes))
+        contents = check_contents(place.packages, _cancel_check(progress, "check"))
         problem = _content_problem(title, contents, seen.stamp.records_sha256)
-        if problem is None:
-            check = _cancel_check(progress, "try")
-            problem = try_import(engine, place.packages, paths, check)
+        problem = problem or try_import(engine, place.packages, paths, _cancel_check(progress, "try"))
     return Checkup(engine, seen.state if problem is None else "damaged", seen.stamp, (problem,) if problem else ())
 
 
@@ -190,62 +186,44 @@ def _fill(paths: Paths, variant: Variant, fresh: Path, source: Path | None, prog
     """Fill a new folder: resolve, download, unpack, verify and test all packages; return the written stamp."""
     scratch, packages = fresh / "tmp", fresh / PACKAGES
     scratch.mkdir()
+    downloads = _download_folder(paths, variant.engine)
     check = _cancel_check(progress, "resolve")
     check()
-    wheels = resolve(variant, scratch, check, source)
-    sizes = sizes_of(wheels, check)
-    check_room(paths, variant, sizes, _download_folder(paths, variant.engine))
-
-    def report(done_bytes: int, total_bytes: int) -> None:
-        progress("download", done_bytes, total_bytes)
-
-    files = fetch(wheels, sizes, _download_folder(paths, variant.engine), scratch, report)
-    unpacked_bytes = sum(_unpacked_bytes(path) for path, _ in files.values())
-    check_free(paths.engines, unpacked_bytes)
-    _unpack(files, packages, scratch, lambda: progress("unpack", 0, unpacked_bytes))
-    contents = check_contents(packages, lambda: progress("check", 0, unpacked_bytes))
-    title = engine_title(variant.engine)
+    wanted = resolve(variant, scratch, check, source)
+    sizes = sizes_of(wanted, check)
+    _check_room(paths, variant, sizes, downloads)
+    files = fetch(wanted, sizes, downloads, scratch, partial(progress, "download"))
+    _unpack(files, packages, scratch, _cancel_check(progress, "unpack"))
+    contents = check_contents(packages, _cancel_check(progress, "check"))
     check = _cancel_check(progress, "try")
-    problem = _content_problem(title, contents, contents.records_sha256) or try_import(
-        variant.engine, packages, paths, check
-    )
-    if (
-        problem is None
-        and variant.is_untried
-        and (failed := try_card(variant, packages, paths, check)) is not None
-    ):
-        raise AppError(failed, message("engines.install_for_cpu", engine=variant.engine))
+    problem = _content_problem(engine_title(variant.engine), contents, contents.records_sha256)
+    problem = problem or try_import(variant.engine, packages, paths, check)
     if problem is not None:
         raise AppError(problem, message("engines.old_one_kept"))
+    if variant.is_untried and (failed := try_card(variant, packages, paths, check)) is not None:
+        raise AppError(failed, message("engines.install_for_cpu", engine=variant.engine))
     shutil.rmtree(scratch)
     stamp = _stamp(variant, files, contents)
     write_stamp(fresh, stamp)
     return stamp
 
 
-def _unpack(files: Mapping[Wheel, tuple[Path, str]], packages: Path, scratch: Path, check: CancelCheck) -> None:
+def _unpack(files: _Files, packages: Path, scratch: Path, check: CancelCheck) -> None:
     """Unpack exactly these files with pip, without resolving dependencies."""
     wanted = scratch / "files.txt"
     lines = [
-        f"{wheel.name} @ {path.absolute().as_uri()} --hash=sha256:{sha256}\n"
-        for wheel, (path, sha256) in files.items()
+        f"{file.name} @ {path.absolute().as_uri()} --hash=sha256:{sha256}\n"
+        for file, (path, sha256) in files.items()
     ]
     wanted.write_text("".join(lines), encoding="utf-8")
-    options = (
-        "--no-index",
-        "--no-deps",
-        "--require-hashes",
-        "--no-compile",
-        "--no-user",
-        "--root-user-action=ignore",
-    )
-    arguments = ("install", *options, "--target", str(packages), "-r", str(wanted))
+    options = ("--no-index", "--no-deps", "--no-build-isolation", "--require-hashes", "--no-compile", "--no-user")
+    arguments = ("install", *options, "--root-user-action=ignore", "--target", str(packages), "-r", str(wanted))
     run_pip(arguments, scratch, check, reads_settings=False)
 
 
-def _stamp(variant: Variant, files: Mapping[Wheel, tuple[Path, str]], contents: Contents) -> Stamp:
+def _stamp(variant: Variant, files: _Files, contents: Contents) -> Stamp:
     packages = [
-        Package(wheel.name, wheel.version, sha256, bool(wheel.allowed)) for wheel, (_, sha256) in files.items()
+        Package(file.name, file.version, sha256, bool(file.allowed)) for file, (_, sha256) in files.items()
     ]
     own = ENGINES[variant.engine].backend
     return Stamp(
@@ -271,14 +249,6 @@ def _content_problem(title: str, contents: Contents, records_sha256: str) -> Mes
     return None
 
 
-def _unpacked_bytes(path: Path) -> int:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return sum(entry.file_size for entry in archive.infolist())
-    except zipfile.BadZipFile as error:
-        raise AppError(message("engines.no_wheel", file=one_line(path.name, 100))) from error
-
-
 def _check_engines_folder(paths: Paths) -> None:
     """Raise UsageError if the user's own engines folder is missing, perhaps because its drive is unplugged."""
     folder = paths.engines_folder
@@ -295,7 +265,7 @@ def _explained(title: str, place: EngineFolder, code: str) -> Iterator[None]:
         yield
     except OSError as error:
         folder = one_line(str(place.path), 300)
-        advice = "files.free_space" if error.errno in _NO_SPACE else "engines.check_folder"
+        advice = "files.free_space" if error.errno in NO_SPACE else "engines.check_folder"
         reason = error.strerror or str(error)
         raise AppError(message(code, title=title, folder=folder, reason=reason), message(advice)) from error
     except WorkloadError as error:
@@ -308,55 +278,39 @@ def _download_folder(paths: Paths, engine: str) -> Path:
 
 def _forget_downloads(paths: Paths, engine: str) -> bool:
     folder = _download_folder(paths, engine)
-    was_there = folder.is_dir() and not folder.is_symlink()
-    if was_there:
-        shutil.rmtree(folder)
-        with contextlib.suppress(OSError):
-            folder.parent.rmdir()
-    return was_there
+    if not folder.is_dir() or folder.is_symlink():
+        return False
+    shutil.rmtree(folder)
+    with contextlib.suppress(OSError):
+        folder.parent.rmdir()
+    return True
 
 
 def _cancel_check(progress: Progress, phase: Phase) -> CancelCheck:
     return lambda: progress(phase, 0, 0)
 
 
-def check_room(paths: Paths, variant: Variant, sizes: Mapping[Wheel, int | None], downloads: Path) -> None:
-    """Raise AppError if there isn't enough disk space for downloads or packages.
-
-    Args:
-        paths: The app's folders.
-        variant: The variant to install.
-        sizes: Sizes of its files; None where unknown.
-        downloads: Folder for the downloads.
-    """
-    all_bytes = sum(size or 0 for size in sizes.values())
+def _check_room(paths: Paths, variant: Variant, sizes: Mapping[PackageFile, int | None], downloads: Path) -> None:
+    """Raise AppError if there isn't enough disk space for downloads or packages."""
     missing_bytes = sum(
         size or 0
-        for wheel, size in sizes.items()
-        if wheel.local is None and not (downloads / wheel.file_name).is_file()
+        for file, size in sizes.items()
+        if file.local is None and not (downloads / file.file_name).is_file()
     )
+    all_bytes = sum(size or 0 for size in sizes.values())
     unpacked_bytes = variant.disk_bytes or _UNPACKED * (all_bytes or variant.download_bytes or 0)
-    if _drive(downloads) == _drive(paths.engines):
-        check_free(paths.engines, missing_bytes + unpacked_bytes)
-    else:
-        check_free(downloads, missing_bytes)
-        check_free(paths.engines, unpacked_bytes)
+    on_one_drive = _existing(downloads).stat().st_dev == _existing(paths.engines).stat().st_dev
+    _check_free(paths.engines, unpacked_bytes + (missing_bytes if on_one_drive else 0))
+    _check_free(downloads, missing_bytes)
 
 
-def check_free(folder: Path, need_bytes: int) -> None:
+def _check_free(folder: Path, need_bytes: int) -> None:
     """Raise AppError unless a folder's drive has enough free space."""
     free_bytes = shutil.disk_usage(_existing(folder)).free
     if free_bytes < need_bytes:
-        raise AppError(
-            message(
-                "engines.no_room", folder=one_line(str(folder), 300), need_bytes=need_bytes, free_bytes=free_bytes
-            ),
-            message("files.free_space"),
-        )
-
-
-def _drive(folder: Path) -> int:
-    return _existing(folder).stat().st_dev
+        place = one_line(str(folder), 300)
+        no_room = message("engines.no_room", folder=place, need_bytes=need_bytes, free_bytes=free_bytes)
+        raise AppError(no_room, message("files.free_space"))
 
 
 def _existing(folder: Path) -> Path:

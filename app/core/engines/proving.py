@@ -3,7 +3,6 @@
 import os
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -11,12 +10,12 @@ import msgspec
 
 import workloads
 from app.core.children import CommandLine
-from app.core.engines.cancellable import CancelCheck
-from app.core.engines.pip import run_child
+from app.core.engines.cancellable import CancelCheck, run_child
 from app.core.engines.variants import Variant
 from app.core.messages import Message, message
 from app.core.paths import Paths
 from app.core.plain_text import one_line
+from workloads.engines.info import EngineInfo
 from workloads.engines.registry import ENGINES
 from workloads.protocol import typed
 
@@ -44,21 +43,19 @@ def try_import(
     engine: str, packages: Path, paths: Paths, check: CancelCheck, limit_s: float = IMPORT_LIMIT_S
 ) -> Message | None:
     """Import an engine and Keras from a folder of packages; return the reason if this fails, otherwise None."""
-    asked = ENGINES[engine]
-    code = _IMPORT.format(module=asked.backend, done=_IMPORTED)
-    arguments = (sys.executable, "-I", "-S", "-X", "utf8", "-c", code, str(packages))
-    ours = asked.variables() | {"KERAS_HOME": str(paths.keras_home)}
-    command = CommandLine(arguments, _clean(os.environ, asked.reads) | ours)
+    info = ENGINES[engine]
+    code = _IMPORT.format(module=info.backend, done=_IMPORTED)
+    command = _python(info, paths, "-c", code, str(packages))
     try:
         exit_code, text = run_child(command, _limited(check, limit_s))
     except _TooLongError:
-        return message("engines.import_hangs", title=asked.title, limit_s=limit_s)
+        return message("engines.import_hangs", title=info.title, limit_s=limit_s)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if exit_code == 0 and _IMPORTED in lines:
         return None
     if exit_code <= 0 or not lines:
-        return message("engines.import_crashed", title=asked.title, exit_code=exit_code)
-    return message("engines.import_failed", title=asked.title, reason=one_line(lines[-1], 300))
+        return message("engines.import_crashed", title=info.title, exit_code=exit_code)
+    return message("engines.import_failed", title=info.title, reason=one_line(lines[-1], 300))
 
 
 class _Answer(msgspec.Struct):
@@ -73,12 +70,8 @@ def try_card(
     variant: Variant, packages: Path, paths: Paths, check: CancelCheck, limit_s: float = CARD_LIMIT_S
 ) -> Message | None:
     """Run the doctor's computations on an engine's first card; return the failure, or None if all are correct."""
-    asked = ENGINES[variant.engine]
-    trial = ("workloads.trial", variant.engine, "device", "gpu:0")
-    arguments = (sys.executable, "-I", "-S", "-X", "utf8", _LAUNCH, str(packages), *trial)
-    ours = asked.variables() | {"KERAS_HOME": str(paths.keras_home)}
-    ours |= {name: os.environ[name] for name in _CHOICES if name in os.environ}
-    command = CommandLine(arguments, _clean(os.environ, asked.reads) | ours)
+    info = ENGINES[variant.engine]
+    command = _python(info, paths, _LAUNCH, str(packages), "workloads.trial", variant.engine, "device", "gpu:0")
     try:
         _, text = run_child(command, _limited(check, limit_s), closes_input=False)
     except _TooLongError:
@@ -88,7 +81,7 @@ def try_card(
         if failed is None:
             return None
         reason = one_line(failed, 300) if failed else message("engines.card_crashed")
-    return message("engines.card_failed", title=asked.title, variant=variant.name, reason=reason)
+    return message("engines.card_failed", title=info.title, variant=variant.name, reason=reason)
 
 
 def trial_failure(output: str) -> str | None:
@@ -118,8 +111,13 @@ def _limited(check: CancelCheck, limit_s: float) -> CancelCheck:
     return look
 
 
-def _clean(environment: Mapping[str, str], reads: tuple[str, ...]) -> dict[str, str]:
-    """Remove variables that change how Python, Keras or the engine starts."""
-    return {
-        name: value for name, value in environment.items() if not name.upper().startswith((*_MISLEADING, *reads))
+def _python(info: EngineInfo, paths: Paths, *arguments: str) -> CommandLine:
+    """Return a command for this Python, without variables that change how Python, Keras or the engine starts."""
+    misleading = (*_MISLEADING, *info.reads)
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _CHOICES or not name.upper().startswith(misleading)
     }
+    environment |= info.variables() | {"KERAS_HOME": str(paths.keras_home)}
+    return CommandLine((sys.executable, "-I", "-S", "-X", "utf8", *arguments), environment)

@@ -9,6 +9,7 @@ on arm64, downloads are up to 8 % larger. Requirements for NVIDIA cards are from
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import urlsplit
 
 from app.core.paths import RESOURCES
@@ -97,6 +98,13 @@ class Variant:
         return replace(self, pins=tuple(pin.replace("==", f"[{extras}]==", 1) for pin in self.pins))
 
     @property
+    def index_options(self) -> tuple[str, ...]:
+        """The pip options for using `index` in addition to the user's own index, or instead of it."""
+        if self.index is None:
+            return ()
+        return ("--index-url" if self.is_alone else "--extra-index-url", self.index)
+
+    @property
     def source(self) -> str | None:
         """Host of the index that provides an untested variant; None for other variants."""
         return urlsplit(self.index).hostname if self.index is not None and self.is_untried else None
@@ -126,15 +134,25 @@ _KERNELS = (
 )
 _GB = 10**9
 
+
+def _pytorch(base: Variant, build: str, **changes: Any) -> Variant:
+    """Return a variant whose torch comes from PyTorch's own index."""
+    return replace(base, pins=(f"torch==2.13.0+{build}",), index=_PYTORCH + build, **changes)
+
+
+# Variants with the fields that several others share.
+_TORCH = Variant(engine="torch", name="cpu", system=LINUX, lock="torch-base.txt")
+_CUDA = replace(_TORCH, name="cuda", vendor="nvidia", oldest_driver=_CUDA_13, capabilities=(7.5, 99))
+_CUDA_LEGACY = replace(_CUDA, name="cuda-legacy", oldest_driver=_CUDA_12, capabilities=(5.0, 10.0))
+_ROCM_7 = replace(_TORCH, name="rocm", vendor="amd", cards=_ROCM, asks_for_more=True)
+_XPU = replace(_TORCH, name="xpu", vendor="intel", cards=_ARC, asks_for_more=True)
 # ROCm 10 from AMD's own index, for Windows and for integrated graphics, which PyTorch's builds don't support. It
 # hasn't been tested for Epochmark. Index, version and extras are from AMD's instructions as quoted by others
 # (ROCm/TheRock's release tests, Comfy-Org/ComfyUI#16217, amd/playbooks); the index states no checksums, and has
 # `rocm`, which torch imports, only as source code. The size is what users report for one kind of card.
-_ROCM_10 = Variant(
-    engine="torch",
+_ROCM_10 = replace(
+    _TORCH,
     name="rocm10",
-    system=WINDOWS,
-    lock="torch-base.txt",
     pins=("torch==2.13.0+rocm10.0.0",),
     index="https://stable.repo.amd.com/rocm/whl-next/",
     asks_for_more=True,
@@ -145,160 +163,47 @@ _ROCM_10 = Variant(
     vendor="amd",
     download_bytes=1_100_000_000,
 )
+_JAX = replace(_TORCH, engine="jax", lock="jax-cpu.txt", download_bytes=_GB // 5)
+_JAX_CUDA = replace(_CUDA, engine="jax", architectures=_BOTH)
+_TENSORFLOW = Variant(engine="tensorflow", name="cpu", system=LINUX, lock="tensorflow-cpu.txt")
+_ON_WINDOWS: dict[str, Any] = {"system": WINDOWS, "lock": "torch-cuda-windows.txt"}
+_ON_MACOS: dict[str, Any] = {"system": MACOS, "architectures": frozenset({_ARM})}
 
 # Variants for each engine and system, best first.
 VARIANTS: tuple[Variant, ...] = (
-    Variant(
-        engine="torch",
-        name="cuda",
-        system=LINUX,
-        architectures=_BOTH,
-        lock="torch-cuda.txt",
-        vendor="nvidia",
-        oldest_driver=_CUDA_13,
-        capabilities=(7.5, 99),
-        download_bytes=3_034_000_000,
-        disk_bytes=5_572_000_000,
+    replace(
+        _CUDA, architectures=_BOTH, lock="torch-cuda.txt", download_bytes=3_034_000_000, disk_bytes=5_572_000_000
     ),
-    Variant(
-        engine="torch",
-        name="cuda-legacy",
-        system=LINUX,
-        lock="torch-base.txt",
-        pins=("torch==2.13.0+cu126",),
-        index=_PYTORCH + "cu126",
-        asks_for_more=True,
-        vendor="nvidia",
-        oldest_driver=_CUDA_12,
-        capabilities=(5.0, 10.0),
-    ),
-    Variant(
-        engine="torch",
-        name="rocm",
-        system=LINUX,
-        lock="torch-base.txt",
-        pins=("torch==2.13.0+rocm7.2",),
-        index=_PYTORCH + "rocm7.2",
-        asks_for_more=True,
-        vendor="amd",
-        cards=_ROCM,
-    ),
-    replace(_ROCM_10, system=LINUX),
-    Variant(
-        engine="torch",
-        name="xpu",
-        system=LINUX,
-        lock="torch-base.txt",
-        pins=("torch==2.13.0+xpu",),
-        index=_PYTORCH + "xpu",
-        asks_for_more=True,
-        vendor="intel",
-        cards=_ARC,
-    ),
-    Variant(
-        engine="torch",
-        name="cpu",
-        system=LINUX,
-        architectures=_BOTH,
-        lock="torch-base.txt",
-        pins=("torch==2.13.0+cpu",),
-        index=_PYTORCH + "cpu",
-        download_bytes=236_000_000,
-        disk_bytes=855_000_000,
-    ),
-    Variant(
-        engine="torch",
-        name="cuda",
-        system=WINDOWS,
-        lock="torch-cuda-windows.txt",
-        pins=("torch==2.13.0+cu130",),
-        index=_PYTORCH + "cu130",
-        vendor="nvidia",
-        oldest_driver=_CUDA_13,
-        capabilities=(7.5, 99),
-        download_bytes=2 * _GB,
-    ),
-    Variant(
-        engine="torch",
-        name="cuda-legacy",
-        system=WINDOWS,
-        lock="torch-cuda-windows.txt",
-        pins=("torch==2.13.0+cu126",),
-        index=_PYTORCH + "cu126",
-        vendor="nvidia",
-        oldest_driver=_CUDA_12,
-        capabilities=(5.0, 10.0),
-        download_bytes=2_600_000_000,
-    ),
+    _pytorch(_CUDA_LEGACY, "cu126", asks_for_more=True),
+    _pytorch(_ROCM_7, "rocm7.2"),
     _ROCM_10,
-    Variant(
-        engine="torch",
-        name="xpu",
-        system=WINDOWS,
-        lock="torch-base.txt",
-        pins=("torch==2.13.0+xpu",),
-        index=_PYTORCH + "xpu",
-        asks_for_more=True,
-        vendor="intel",
-        cards=_ARC,
+    _pytorch(_XPU, "xpu"),
+    _pytorch(_TORCH, "cpu", architectures=_BOTH, download_bytes=236_000_000, disk_bytes=855_000_000),
+    _pytorch(_CUDA, "cu130", **_ON_WINDOWS, download_bytes=2 * _GB),
+    _pytorch(_CUDA_LEGACY, "cu126", **_ON_WINDOWS, download_bytes=2_600_000_000),
+    replace(_ROCM_10, system=WINDOWS),
+    _pytorch(_XPU, "xpu", system=WINDOWS),
+    replace(_TORCH, system=WINDOWS, lock="torch-cpu.txt", download_bytes=_GB // 5),
+    replace(_TORCH, name="mps", **_ON_MACOS, lock="torch-mps.txt", vendor="apple", download_bytes=_GB // 5),
+    replace(
+        _JAX_CUDA, name="cuda13", lock="jax-cuda13.txt", download_bytes=2_640_000_000, disk_bytes=4_655_000_000
     ),
-    Variant(engine="torch", name="cpu", system=WINDOWS, lock="torch-cpu.txt", download_bytes=_GB // 5),
-    Variant(
-        engine="torch",
-        name="mps",
-        system=MACOS,
-        architectures=frozenset({_ARM}),
-        lock="torch-mps.txt",
-        vendor="apple",
-        download_bytes=_GB // 5,
-    ),
-    Variant(
-        engine="jax",
-        name="cuda13",
-        system=LINUX,
-        architectures=_BOTH,
-        lock="jax-cuda13.txt",
-        vendor="nvidia",
-        oldest_driver=_CUDA_13,
-        capabilities=(7.5, 99),
-        download_bytes=2_640_000_000,
-        disk_bytes=4_655_000_000,
-    ),
-    Variant(
-        engine="jax",
+    replace(
+        _JAX_CUDA,
         name="cuda12",
-        system=LINUX,
-        architectures=_BOTH,
         lock="jax-cuda12.txt",
-        vendor="nvidia",
         oldest_driver=_CUDA_12,
         capabilities=(5.2, 99),
         download_bytes=3_364_000_000,
         disk_bytes=5_797_000_000,
     ),
-    Variant(
-        engine="jax",
-        name="cpu",
-        system=LINUX,
-        architectures=_BOTH,
-        lock="jax-cpu.txt",
-        download_bytes=158_000_000,
-        disk_bytes=599_000_000,
-    ),
-    Variant(engine="jax", name="cpu", system=WINDOWS, lock="jax-cpu.txt", download_bytes=_GB // 5),
-    Variant(
-        engine="jax",
-        name="cpu",
-        system=MACOS,
-        architectures=frozenset({_ARM}),
-        lock="jax-cpu.txt",
-        download_bytes=_GB // 5,
-    ),
+    replace(_JAX, architectures=_BOTH, download_bytes=158_000_000, disk_bytes=599_000_000),
+    replace(_JAX, system=WINDOWS),
+    replace(_JAX, **_ON_MACOS),
     # For packages of Epochmark without an engine; start.py includes TensorFlow in one of these variants.
-    Variant(
-        engine="tensorflow",
+    replace(
+        _TENSORFLOW,
         name="cuda",
-        system=LINUX,
         lock="tensorflow-cuda.txt",
         vendor="nvidia",
         oldest_driver=_CUDA_12,
@@ -306,33 +211,16 @@ VARIANTS: tuple[Variant, ...] = (
         download_bytes=3_448_000_000,
         disk_bytes=6_510_000_000,
     ),
-    Variant(
-        engine="tensorflow",
+    replace(
+        _TENSORFLOW,
         name="cuda-legacy",
-        system=LINUX,
         lock="tensorflow-cuda-legacy.txt",
         vendor="nvidia",
         oldest_driver=_CUDA_12,
         capabilities=(6.0, 10.0),
         download_bytes=3_439_000_000,
     ),
-    Variant(
-        engine="tensorflow",
-        name="cpu",
-        system=LINUX,
-        architectures=_BOTH,
-        lock="tensorflow-cpu.txt",
-        download_bytes=641_000_000,
-        disk_bytes=2_078_000_000,
-    ),
-    Variant(
-        engine="tensorflow", name="cpu", system=WINDOWS, lock="tensorflow-cpu.txt", download_bytes=406_000_000
-    ),
-    Variant(
-        engine="tensorflow",
-        name="cpu",
-        system=MACOS,
-        architectures=frozenset({_ARM}),
-        lock="tensorflow-cpu.txt",
-    ),
+    replace(_TENSORFLOW, architectures=_BOTH, download_bytes=641_000_000, disk_bytes=2_078_000_000),
+    replace(_TENSORFLOW, system=WINDOWS, download_bytes=406_000_000),
+    replace(_TENSORFLOW, **_ON_MACOS),
 )

@@ -42,17 +42,11 @@ def read_results(path: Path) -> tuple[Result, ...]:
     Raises:
         UsageError: The file can't be read, is of another kind, or contains anything invalid.
     """
-    content = _content(path)
-    try:
-        return _results(content)
-    except UnfitError as error:
-        raise UsageError(message("exchange.refused", path=str(path), problem=error.problem)) from error
-
-
-def _content(path: Path) -> bytes:
     shown = str(path)
     try:
-        return read_regular(path, SIZE_LIMIT_BYTES)
+        return _results(read_regular(path, SIZE_LIMIT_BYTES))
+    except UnfitError as error:
+        raise UsageError(message("exchange.refused", path=shown, problem=error.problem)) from error
     except (OSError, ValueError) as error:  # ValueError: a name with a null character
         code = error.errno if isinstance(error, OSError) else None
         if code == errno.EFBIG:
@@ -105,7 +99,14 @@ def _results(content: bytes) -> tuple[Result, ...]:
     if b"\0" in content[:_BEGINNING_BYTES]:
         raise UnfitError("exchange.unknown_kind")
     if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
-        return _of_json(content.removeprefix(b"\xef\xbb\xbf"))
+        content = content.removeprefix(b"\xef\xbb\xbf")
+        try:
+            kind = typed.decode(content, _Kind)
+        except msgspec.DecodeError as error:
+            raise decode_problem(error) from error
+        if bytes(kind.format) == f'"{FORMAT}"'.encode():
+            return decode(content)
+        raise UnfitError("exchange.unknown_kind")
     first_line = content[:_BEGINNING_BYTES].removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
     names = {name.strip(b'" \r').decode("utf-8", "replace") for name in first_line.replace(b";", b",").split(b",")}
     is_table = CSV_COLUMNS[0] in names or {sentence(code) for code, _ in COLUMNS[:3]} <= names
@@ -121,13 +122,3 @@ class _Kind(msgspec.Struct):
     """The field that distinguishes result files from other JSON."""
 
     format: msgspec.Raw = msgspec.Raw()
-
-
-def _of_json(content: bytes) -> tuple[Result, ...]:
-    try:
-        kind = typed.decode(content, _Kind)
-    except msgspec.DecodeError as error:
-        raise decode_problem(error) from error
-    if bytes(kind.format) == f'"{FORMAT}"'.encode():
-        return decode(content)
-    raise UnfitError("exchange.unknown_kind")

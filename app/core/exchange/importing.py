@@ -65,38 +65,30 @@ def import_files(database: Database, paths: Iterable[Path], scan: Scan | None = 
 
 def import_text(database: Database, text: str) -> Outcome:
     """Import a short form or the text of a result file. Raises AppError if the database can't be written."""
-    source = sentence("exchange.pasted")
-    try:
-        results = read_text(text)
-    except UsageError as error:
-        return Outcome(Path(source), refusal=error)
-    try:
-        return Outcome(Path(source), add_results(database, results, source))
-    except UnfitError as error:
-        return Outcome(Path(source), refusal=UsageError(message("exchange.text_refused", problem=error.problem)))
+    return _add(database, Path(sentence("exchange.pasted")), lambda: read_text(text), "exchange.text_refused")
 
 
 def _import(database: Database, path: Path, scan: Scan | None) -> Outcome:
+    def read() -> tuple[Result, ...]:
+        """Return a file's results. If a picture contains no result file, read its QR code."""
+        try:
+            return read_results(path)
+        except UsageError:
+            code = scan(path) if scan is not None and path.suffix.lower() in PICTURES else ""
+            if not code:
+                raise
+        return read_code(code)
+
+    return _add(database, path, read, "exchange.refused")
+
+
+def _add(database: Database, path: Path, read: Callable[[], tuple[Result, ...]], refusal: str) -> Outcome:
     try:
-        results = _read(path, scan)
+        return Outcome(path, add_results(database, read(), path.name))
     except UsageError as error:
         return Outcome(path, refusal=error)
-    try:
-        return Outcome(path, add_results(database, results, path.name))
     except UnfitError as error:
-        refusal = UsageError(message("exchange.refused", path=str(path), problem=error.problem))
-        return Outcome(path, refusal=refusal)
-
-
-def _read(path: Path, scan: Scan | None) -> tuple[Result, ...]:
-    """Return a file's results. If a picture contains no result file, read its QR code."""
-    try:
-        return read_results(path)
-    except UsageError:
-        code = scan(path) if scan is not None and path.suffix.lower() in PICTURES else ""
-        if not code:
-            raise
-    return read_code(code)
+        return Outcome(path, refusal=UsageError(message(refusal, path=str(path), problem=error.problem)))
 
 
 def files_of(path: Path) -> Iterator[Path]:

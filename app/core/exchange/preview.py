@@ -15,7 +15,7 @@ from app.core.errors import UsageError
 from app.core.formats import format_gpu_memory, format_installed_memory
 from app.core.messages import ENGLISH, message, sentence
 from app.core.metrics import amount_text, format_value
-from app.core.plain_text import one_line
+from app.core.plain_text import joined, one_line
 from app.core.records import FIELDS
 from app.core.report.run_texts import plain_reason
 from app.core.result_file.canonical import sealed, without_durations
@@ -150,7 +150,7 @@ def _settings(result: Result) -> str:
     settings = unusual_settings(summary_of(result))
     batch = sentence("share.batch", batch_size=spec.batch_size)
     seed = sentence("compare.seed", seed=spec.seed)
-    return " · ".join((preset_title(spec.preset), batch, spec.precision, *settings, *parameters, seed))
+    return joined((preset_title(spec.preset), batch, spec.precision, *settings, *parameters, seed))
 
 
 def _value(result: Result) -> str:
@@ -176,17 +176,17 @@ def _engine(result: Result) -> str:
     keras = f"Keras {environment.keras_version}" if environment.keras_version else ""
     name = engine_name(environment.engine, environment.engine_version)
     switches = (switch_title("tf32", environment.tf32), switch_title("onednn", environment.onednn))
-    return " · ".join(part for part in (name, keras, (environment.device or "").upper(), *switches) if part)
+    return joined((name, keras, (environment.device or "").upper(), *switches))
 
 
 def _gpus(result: Result) -> str:
     machine = result.machine
     named = [_gpu(gpu) for gpu in machine.gpus or ()]
-    return " · ".join(dict.fromkeys(filter(None, (machine.device_name, _limit(result, "gpu"), *named))))
+    return joined(dict.fromkeys(filter(None, (machine.device_name, _limit(result, "gpu"), *named))))
 
 
 def _cpu(result: Result) -> str:
-    return " · ".join(filter(None, (result.machine.cpu_name, _limit(result, "cpu"))))
+    return joined((result.machine.cpu_name, _limit(result, "cpu")))
 
 
 def _limit(result: Result, kind: str) -> str:
@@ -226,7 +226,7 @@ def _data(result: Result) -> str:
     if dataset is None:
         return ""
     title = DATASETS[dataset.name].SOURCE.title if dataset.name in DATASETS else dataset.name
-    return " · ".join(filter(None, (title, data_title(dataset.source))))
+    return joined((title, data_title(dataset.source)))
 
 
 def _date(result: Result) -> str:
@@ -234,7 +234,7 @@ def _date(result: Result) -> str:
 
 
 def _system(result: Result) -> str:
-    return " · ".join(part for part in (result.machine.os_name, result.machine.architecture) if part)
+    return joined((result.machine.os_name, result.machine.architecture))
 
 
 def _epochs(result: Result) -> str:
@@ -284,7 +284,7 @@ _FIELDS: dict[str, tuple[str, Callable[[Result], str], _Remove | None]] = {
     "memory": ("part.memory", _memory, _excluding("memory", telemetry="memory_")),
     "gpu": ("field.gpu", _gpus, _excluding("gpu", "gpus", telemetry="gpu")),
     "system": ("part.system", _system, _excluding("system", "architecture")),
-    "facts": ("field.facts", lambda result: " · ".join(fact_texts(summary_of(result))), None),
+    "facts": ("field.facts", lambda result: joined(fact_texts(summary_of(result))), None),
     "virtual": ("part.virtual_machine", _virtual, None),
     "date": ("field.date", _date, _excluding("date")),
     "comment": ("results_page.comment", lambda result: result.comment or "", _excluding("comment")),

@@ -7,6 +7,7 @@ from app.core.analysis.ab import Pair, judge_pairs, pairs_of, percent_text
 from app.core.analysis.comparability import run_refusal
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.messages import sentence
+from app.core.plain_text import joined
 from app.core.plans.ab_card import ab_card, ab_text, measured_runs
 from app.core.plans.fair_order import fair_seed
 from app.core.plans.kind import PlanKind, typical
@@ -68,7 +69,7 @@ class AbTest(PlanKind):
 
     def side_names(self, group: Group) -> str:
         names = zip("AB", group.labels, strict=True)
-        return " · ".join(f"{side}: {name}" for side, name in names if side != name)
+        return joined(f"{side}: {name}" for side, name in names if side != name)
 
     def as_dict(self, group: Group) -> dict[str, Any]:
         """Return the ratio, its interval, each pair's ratio and, for equal sides, the smallest difference."""

@@ -7,7 +7,7 @@ from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
-from app.core.plain_text import one_line
+from app.core.plain_text import joined, one_line
 from app.core.plans.verdicts import level_among
 from app.core.records import Group, RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
@@ -41,15 +41,15 @@ def ab_card(
     parts = computer_parts(runs[0])
     parts += [sentence("compare.virtual")] if runs[0].virtual_machine else []
     return ShareCard(
-        title=" · ".join((name, *_common(runs))),
+        title=joined((name, *_common(runs))),
         headline=result.check_headline() if group.plan.has_equal_sides else result.headline(),
         notes=(certainty if result.pairs >= ENOUGH_PAIRS else f"{certainty} · {sentence('ab.needs_more_pairs')}",),
         chart=Sides(_sides(group, runs), f"{kind.label_within} · {sentence('compare.longer_is_faster')}"),
-        machine=sentence("share.on_this_computer", name=" · ".join(_each(runs, device_title))),
-        details=tuple(part for part in (" · ".join(parts), _engines(runs), " ".join(remarks)) if part),
+        machine=sentence("share.on_this_computer", name=joined(_each(runs, device_title))),
+        details=tuple(part for part in (joined(parts), _engines(runs), " ".join(remarks)) if part),
         badge=_badge(run, runs),
         level=run.verdict.level,
-        footer=" · ".join(part for part in footer if part),
+        footer=joined(footer),
     )
 
 
@@ -156,7 +156,7 @@ def _engines(runs: Sequence[RunSummary]) -> str:
         *(part for part in unusual_settings(runs[0]) if all(part in each for each in settings)),
         *_same(runs, lambda run: data_title(run.data_source)),
     ]
-    return " · ".join(part for part in parts if part)
+    return joined(parts)
 
 
 def _badge(run: JudgedRun, runs: Sequence[RunSummary]) -> tuple[str, ...]:

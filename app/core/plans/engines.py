@@ -14,6 +14,7 @@ from app.core.analysis.student_t import CONFIDENCE
 from app.core.errors import AppError, UsageError
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import headline_kind
+from app.core.plain_text import joined
 from app.core.plans.fair_order import fair_seed
 from app.core.plans.kind import PlanKind, typical
 from app.core.plans.repeat import standing_for
@@ -92,7 +93,7 @@ class EngineComparison(PlanKind):
 
     def basis(self, group: Group, summary: RunSummary) -> str:
         runs = [run for run in group.runs if is_usable(run) and run.engine == summary.engine]
-        return " · ".join((engine_title(summary.engine), runs_note(runs, summary)))
+        return joined((engine_title(summary.engine), runs_note(runs, summary)))
 
     def engine_table(self, group: Group) -> "Sequence[WorkloadRow]":
         return engine_rows(group)

@@ -12,7 +12,7 @@ from app.core.analysis.position import position
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence
 from app.core.paths import Paths
-from app.core.plain_text import one_line
+from app.core.plain_text import joined, one_line
 from app.core.plans.report import PlanReport, Table
 from app.core.plans.verdicts import VerdictLevel, worst_verdict
 from app.core.records import Group, Plan, PlannedRun, RunSummary
@@ -274,7 +274,7 @@ class PlanKind:
             level_title(run.verdict) if run.verdict else "",
             run_name(run),
         ]
-        return " · ".join(part for part in parts if part)
+        return joined(parts)
 
     def _left_out(self, group: Group) -> list[Message]:
         """Return messages about the unusable runs, with reasons."""

@@ -15,6 +15,7 @@ from app.core.formats import format_installed_memory, format_seconds, rounded
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import ENGLISH, Message, needs, sentence, text
 from app.core.metrics import format_value
+from app.core.plain_text import joined
 from app.core.records import RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.titles import cores_title, data_title, level_title, precision_title, workload_title
@@ -89,7 +90,7 @@ def machine_line(machine: Machine) -> str:
         virtual = sentence("result.virtual_by", kind=kind) if kind else sentence("compare.virtual")
     inside = sentence("result.in_container", container=container) if container else None
     parts.append(", ".join(part for part in (virtual, inside) if part))
-    return " · ".join(part for part in parts if part)
+    return joined(parts)
 
 
 def virtualization(machine: Machine) -> tuple[str | None, str | None]:
@@ -114,7 +115,7 @@ def run_engine_line(run: RunSummary) -> str:
     line = engine_line(
         run.engine, run.engine_version, device, precision=precision_title(run.precision), jit=run.jit
     )
-    return " · ".join([line, *unusual_settings(run, "jit")])
+    return joined([line, *unusual_settings(run, "jit")])
 
 
 def headline(run: RunSummary, estimated_from: str = "") -> str:
@@ -155,7 +156,7 @@ def headline_note(run: RunSummary, estimated_from: str = "") -> str:
             median = sentence("result.median_of_epochs", last=run.epochs_done)
             parts = [median, interval, spread]
         parts.append(sentence("result.first_epoch", duration=format_seconds(run.first_epoch_s)))
-    return " · ".join(part for part in parts if part)
+    return joined(parts)
 
 
 def _spread(run: RunSummary) -> str:
@@ -180,7 +181,7 @@ def runs_note(runs: Sequence[RunSummary], summary: RunSummary) -> str:
         interval = sentence("group.interval", low=low, high=high, confidence_pct=summary.confidence_pct)
     if summary.spread_pct is not None:
         between = sentence("result.spread_between", spread_pct=summary.spread_pct)
-    return " · ".join(filter(None, (median, interval, between)))
+    return joined((median, interval, between))
 
 
 def rate_text(run: RunSummary) -> str:
@@ -272,7 +273,7 @@ def _step_note(run: RunSummary) -> str:
         else sentence("result.step_range", low_ms=1000 * run.minimum_s, high_ms=1000 * run.maximum_s)
     )
     spread = _spread(run)
-    return " · ".join(part for part in (basis, interval_text(run), limits, spread) if part)
+    return joined((basis, interval_text(run), limits, spread))
 
 
 def result_notes(run: JudgedRun) -> list[Note]:
@@ -310,7 +311,7 @@ def plain_reason(code: str) -> str:
 
 def verdict_for_text(judged: events.Judged, *more: str) -> str:
     """Return a verdict with its causes and details as a line of text to post."""
-    causes = " · ".join(filter(None, ("; ".join(_causes(judged)), *more)))
+    causes = joined(("; ".join(_causes(judged)), *more))
     if not causes:
         return sentence("result.text_verdict", verdict=verdict_line(judged))
     return sentence("result.text_verdict_because", verdict=level_title(judged.level), causes=causes)
@@ -389,7 +390,7 @@ def _title_line(run: RunSummary) -> str:
     name = short_name(run.device_name or run.device or unknown) if is_gpu(run) else (run.device or unknown).upper()
     parts.append(device_at_limit(run, name))
     values = (value_line(run), certainty_text(run)) if run.value is not None else (value_line(run),)
-    return " · ".join((*values, ", ".join(parts)))
+    return joined((*values, ", ".join(parts)))
 
 
 def value_line(run: RunSummary) -> str:

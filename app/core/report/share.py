@@ -12,6 +12,7 @@ from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence, text
 from app.core.metrics import headline_kind
+from app.core.plain_text import joined
 from app.core.records import Run, RunSummary
 from app.core.report.card import Bars, ShareCard
 from app.core.report.result_records import result_of
@@ -54,7 +55,7 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
         badge=verdict_chip(run.verdict) if several is None else several.badge,
         level=run.verdict.level if several is None else several.level,
         chart=Bars(tuple(map(_marked, chart)), find_baseline(chart, None, summary.workload)),
-        footer=" · ".join(filter(None, footer)),
+        footer=joined(footer),
         short_form=_short_form(run.run) if result is None else short_form(result),
     )
 
@@ -82,18 +83,18 @@ def _title(run: Run) -> str:
     if workload is not None and summary.batch_size != workload.batch_size and summary.basis != "repetitions":
         parts.append(sentence("share.batch", batch_size=summary.batch_size))
     parts += [summary.variant, "" if summary.precision == "float32" else precision_title(summary.precision)]
-    return " · ".join(part for part in parts if part)
+    return joined(parts)
 
 
 def _machine_details(run: RunSummary) -> str:
     cpu = [short_name(run.cpu_name)] if is_gpu(run) and run.cpu_name else []
-    return " · ".join((*cpu, *computer_parts(run)))
+    return joined((*cpu, *computer_parts(run)))
 
 
 def _engine_details(run: RunSummary) -> str:
     compiler = compiler_name(run.engine) if run.jit else ""
     parts = (engine_name(run.engine, run.engine_version), compiler, *unusual_settings(run, "jit"))
-    return " · ".join(part for part in parts if part)
+    return joined(parts)
 
 
 def _marked(bar: Bar) -> Bar:

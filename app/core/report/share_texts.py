@@ -6,7 +6,7 @@ import app
 from app.core.analysis.power import counted, is_gpu, limit_text
 from app.core.formats import format_installed_memory
 from app.core.messages import sentence
-from app.core.plain_text import one_line
+from app.core.plain_text import joined, one_line
 from app.core.records import RunSummary
 
 DEVICE_CHARS = 120
@@ -15,7 +15,7 @@ DEVICE_CHARS = 120
 def version_line(app_version: str) -> str:
     """Return the name and version of the app, and the project's address if there is one."""
     address = app.PROJECT_URL.partition("://")[2]
-    return " · ".join(filter(None, (sentence("share.version", version=app_version), address)))
+    return joined((sentence("share.version", version=app_version), address))
 
 
 def device_title(run: RunSummary, *, varied: Collection[str] = ()) -> str:

@@ -8,9 +8,9 @@ from msgspec.structs import replace as replace_stamp
 from app.core.engines.builds import builds_for
 from app.core.engines.install import choose_variant
 from app.core.engines.overview import list_engines
+from app.core.engines.package_files import read_lock
 from app.core.engines.stamp import Package, write_stamp
 from app.core.engines.variants import LOCKS, VARIANTS
-from app.core.engines.wheels import read_lock
 from app.core.errors import UsageError
 from app.core.messages import text
 from app.core.paths import Paths

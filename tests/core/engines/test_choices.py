@@ -8,12 +8,12 @@ from app.core.engines.choices import (
     Choice,
     Installed,
     automatic_choice,
+    default_engine,
     device_choices,
     engine_to_install,
     gpu_help,
     included,
     installed_engines,
-    usual_engine,
 )
 from app.core.engines.locations import engine_folder
 from app.core.paths import Paths
@@ -91,14 +91,14 @@ def test_only_engines_that_can_run_the_workload_are_offered() -> None:
 
 
 @pytest.mark.usefixtures("no_engine_included")
-def test_the_usual_engine_is_the_default_one_unless_only_others_are_installed(paths: Paths) -> None:
+def test_the_default_engine_is_the_default_one_unless_only_others_are_installed(paths: Paths) -> None:
     assert installed_engines(paths) == {}
-    assert usual_engine(paths) == "tensorflow"
+    assert default_engine(paths) == "tensorflow"
     pretend_installed("jax", paths)
-    assert usual_engine(paths) == "jax"
-    assert usual_engine(paths, ("tensorflow", "torch")) == "tensorflow"
+    assert default_engine(paths) == "jax"
+    assert default_engine(paths, ("tensorflow", "torch")) == "tensorflow"
     pretend_installed("tensorflow", paths)
-    assert usual_engine(paths) == "tensorflow"
+    assert default_engine(paths) == "tensorflow"
 
 
 @pytest.mark.usefixtures("no_engine_included")
@@ -133,7 +133,7 @@ def test_the_first_engine_is_one_that_uses_the_card(machine: Machine, expected: 
         (BOTH, computer(LINUX), "tensorflow", "cpu"),
     ],
 )
-def test_automatic_is_a_card_before_the_processor_and_the_usual_engine_before_others(
+def test_automatic_is_a_card_before_the_processor_and_the_default_engine_before_others(
     installed: Installed, machine: Machine, engine: str, device: str
 ) -> None:
     best = sure(automatic_choice(device_choices(installed, machine)))

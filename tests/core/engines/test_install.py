@@ -19,7 +19,7 @@ from app.core.errors import AppError, UsageError
 from app.core.paths import Paths
 from tests.core.engines.conftest import make_variant, put_engine
 from tests.core.engines.index import Index, make_sources, make_wheel, serving, sha256
-from tests.saying import Saying, said
+from tests.saying import said
 from tests.sure import sure
 from tests.waiting import wait_until
 
@@ -106,7 +106,7 @@ def make_untried(index: Index, amd: Index, lock: Path) -> Variant:
         name="rocm1",
         system="Linux",
         lock=str(lock),
-        pins=("torch==2.0+rocm1", "rocm==1.0"),
+        pins=("torch==2.0+rocm1",),
         index=amd.url,
         asks_for_more=True,
         is_alone=True,
@@ -193,25 +193,71 @@ def other_torch(version: str) -> Callable[[Index], object]:
     return offer
 
 
+def old_torch_only(index: Index) -> None:
+    name = next(name for name in index.wheels if name.startswith("torch-"))
+    index.wheels[name.replace("2.0", "1.0")] = index.wheels.pop(name)
+
+
+def stop(index: Index) -> None:
+    index.shutdown()
+    index.server_close()
+
+
+def answering(**attributes: object) -> Callable[[Index], None]:
+    """Return a function that makes an index answer with what `Index` describes."""
+    return lambda index: index.__dict__.update(attributes)
+
+
+JSON = "application/vnd.pypi.simple.v1+json"
+_STATUSES = {
+    401: ("engines.login_needed", "engines.check_pip_login"),
+    403: ("engines.login_needed", "engines.check_pip_login"),
+    404: ("engines.index_lacks_it", "engines.check_index"),
+    418: ("engines.index_answered", "engines.check_connection"),
+    500: ("engines.index_failing", "engines.try_later"),
+    503: ("engines.index_failing", "engines.try_later"),
+}
+_NO_INDEX = ("engines.odd_index", "engines.check_connection")
+_NOT_ON_OFFER = ("engines.not_on_offer", "engines.check_index")
+_OTHER_FILE = ("engines.other_file", "engines.ask_for_the_mirror")
+# What is wrong with an index, and the message and advice.
+BAD_INDEXES: dict[str, tuple[Callable[[Index], object], tuple[str, str]]] = {
+    "stating wrong checksums": (lying_index, _OTHER_FILE),
+    "changed files": (changed_files, _OTHER_FILE),
+    "other version": (other_torch("2.0.1"), _NOT_ON_OFFER),
+    "other build": (other_torch("2.0+other"), _NOT_ON_OFFER),
+    "old version": (old_torch_only, _NOT_ON_OFFER),
+    "unreachable": (stop, ("engines.index_unreachable", "engines.check_connection")),
+    "login page": (answering(other_page=(b"<html>Please sign in</html>", "text/html")), _NO_INDEX),
+    "text": (answering(other_page=(b"hello", "text/plain")), _NO_INDEX),
+    "no JSON": (answering(other_page=(b"{nope", JSON)), _NO_INDEX),
+    "nested": (answering(other_page=(b"[" * 100_000, JSON)), _NO_INDEX),
+    **{f"pages {status}": (answering(page_status=status), texts) for status, texts in _STATUSES.items()},
+    **{f"files {status}": (answering(file_status=status), texts) for status, texts in _STATUSES.items()},
+}
+
+
 @pytest.mark.parametrize(
-    ("spoil", "refusal"),
-    [
-        (lying_index, said("engines.other_file")),
-        (changed_files, said("engines.other_file", package="torch 2.0")),
-        (other_torch("2.0.1"), said("engines.not_on_offer", package="torch 2.0")),
-        (other_torch("2.0+other"), said("engines.not_on_offer", package="torch 2.0")),
-        (lambda index: index.shutdown() or index.server_close(), said("engines.index_unreachable")),
-    ],
-    ids=["lying", "changed", "version", "build", "unreachable"],
+    "name", [pytest.param(name, marks=[pytest.mark.long] if "files" in name else []) for name in BAD_INDEXES]
 )
-def test_a_bad_index_changes_nothing(
-    paths: Paths, old: str, index: Index, variant: Variant, spoil: Callable[[Index], object], refusal: Saying
+def test_a_bad_index_changes_nothing_and_is_explained(
+    paths: Paths, old: str, index: Index, variant: Variant, name: str
 ) -> None:
+    spoil, (reason, advice) = BAD_INDEXES[name]
     spoil(index)
-    with pytest.raises(AppError, match=refusal.pattern):
+    with pytest.raises(AppError) as refused:
         install_engine(paths, variant)
+    assert said(reason).is_all_of(refused.value.message_text)
+    assert said(advice).is_all_of(refused.value.advice_text)
     assert version_of(paths) == old
     assert names_in(paths.engines) == {"torch"}
+
+
+def test_a_wrong_checksum_is_refused_before_the_download(paths: Paths, index: Index, variant: Variant) -> None:
+    lying_index(index)
+    with pytest.raises(AppError, match=said("engines.other_file").pattern):
+        install_engine(paths, variant)
+    assert not {("GET", name, None) for name in index.wheels} & {*index.asked}
 
 
 @pytest.mark.long
@@ -313,56 +359,6 @@ def test_an_index_need_not_say_how_large_its_files_are(
     index.head_status, index.states_sizes = head, states_sizes
     install_engine(paths, variant)
     assert version_of(paths) == "2.0"
-
-
-@pytest.mark.parametrize("of_files", [False, pytest.param(True, marks=pytest.mark.long)], ids=["pages", "files"])
-@pytest.mark.parametrize(
-    ("status", "reason", "advice"),
-    [
-        (401, "engines.login_needed", "engines.check_pip_login"),
-        (403, "engines.login_needed", "engines.check_pip_login"),
-        (404, "engines.index_lacks_it", "engines.check_index"),
-        (500, "engines.index_failing", "engines.try_later"),
-        (503, "engines.index_failing", "engines.try_later"),
-        (418, "engines.index_answered", "engines.check_connection"),
-    ],
-)
-def test_an_index_that_refuses_lacks_or_fails_is_told_apart(
-    paths: Paths, index: Index, variant: Variant, of_files: bool, status: int, reason: str, advice: str
-) -> None:
-    index.page_status, index.file_status = (200, status) if of_files else (status, 200)
-    with pytest.raises(AppError) as refused:
-        install_engine(paths, variant)
-    assert said(reason).is_all_of(refused.value.message_text)
-    assert said(advice).is_all_of(refused.value.advice_text)
-
-
-@pytest.mark.parametrize(
-    ("content", "kind"),
-    [
-        (b"<html>Please sign in</html>", "text/html"),
-        (b"hello", "text/plain"),
-        (b"{nope", "application/vnd.pypi.simple.v1+json"),
-        (b"[" * 100_000, "application/vnd.pypi.simple.v1+json"),
-    ],
-    ids=["login page", "text", "no JSON", "nested"],
-)
-def test_what_is_no_index_is_called_so(
-    paths: Paths, index: Index, variant: Variant, content: bytes, kind: str
-) -> None:
-    index.other_page = content, kind
-    with pytest.raises(AppError, match=said("engines.odd_index").pattern):
-        install_engine(paths, variant)
-
-
-def test_an_index_without_the_version_says_that_it_is_not_on_offer(
-    paths: Paths, index: Index, variant: Variant
-) -> None:
-    name = next(each for each in index.wheels if each.startswith("torch-"))
-    index.wheels[name.replace("2.0", "1.0")] = index.wheels.pop(name)
-    with pytest.raises(AppError) as refused:
-        install_engine(paths, variant)
-    assert said("engines.not_on_offer").is_all_of(refused.value.message_text)
 
 
 def test_a_folder_of_wheels_is_enough(

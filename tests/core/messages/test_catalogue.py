@@ -158,6 +158,7 @@ _LOGGING = {"debug", "info", "warning", "error", "exception"}
 _FAULTS = {"ValueError", "TypeError", "KeyError", "RuntimeError", "AssertionError", "ImportError", "OSError"}
 # Their texts aren't for people, or are names that systems, makers and files gave.
 NAMES = {
+    "app/core/engines/pip.py": "patterns of what pip prints",
     "app/core/hardware": "names of systems, parts and keys",
     "app/core/known_lines/logs.py": "beginnings of lines that engines print",
     "app/core/metrics.py": "names of numbers with their units, a catalogue of its own",

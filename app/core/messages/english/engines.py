@@ -44,7 +44,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engines.no_room": "{folder} has {free_bytes:file_size} free, but {need_bytes:file_size} is required.",
     "engines.no_such_folder": "The folder {folder} doesn't exist.",
     "engines.no_trust": "The package index's certificate isn't trusted.",
-    "engines.no_wheel": "{file} isn't an installable package.",
     "engines.not_checked_because": "{title} in {folder} couldn't be checked ({reason}).",
     "engines.not_for_this_card": "{gpu} can't use {variant}",
     "engines.not_for_this_system": "{title} isn't available for this computer ({system}).",

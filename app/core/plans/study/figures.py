@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from app.core.analysis.published import PublishedRow, comparable_rows, short_name
 from app.core.messages import sentence
 from app.core.metrics import amount_text, headline_kind
+from app.core.plain_text import joined
 from app.core.plans.study.axes import DEVICES, POWER_LIMIT, axis_title, axis_value
 from app.core.plans.study.costs import BASELINE, Costs, relative_rows
 from app.core.plans.study.details import CONVERGENCE, NO_DETAILS, Details, wants_epochs
@@ -216,9 +217,7 @@ def _speeds(result: StudyResult, done: Sequence[Point]) -> tuple[Figure, ...]:
                 name=title if len(result.workloads) > 1 else sentence("studies.chart_speed"),
                 kind="rows",
                 value_title=unit.title,
-                rows=tuple(
-                    " · ".join(part for part in point.place if part != title) or title for point in ordered
-                ),
+                rows=tuple(joined(part for part in point.place if part != title) or title for point in ordered),
                 series=(Series(sentence("compare.you"), spots),),
             )
         )

@@ -8,6 +8,7 @@ from app.core.analysis.power import is_gpu
 from app.core.analysis.shared_host import says_shared, with_host
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
+from app.core.plain_text import joined
 from app.core.plans.study.axes import POWER_LIMIT, axis_value
 from app.core.plans.study.details import CONVERGENCE, NO_DETAILS, Details, wants_epochs
 from app.core.plans.study.folder_findings import reading_findings
@@ -221,7 +222,7 @@ def _ranking(points: list[Point], result: StudyResult) -> list[str]:
 
 def _own_place(point: Point) -> str:
     title = workload_title(point.spec.workload)
-    return " · ".join(part for part in point.place if part != title) or title
+    return joined(part for part in point.place if part != title) or title
 
 
 def _leaders(points: Sequence[Point]) -> list[Point]:

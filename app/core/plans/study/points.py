@@ -12,6 +12,7 @@ from app.core.analysis.student_t import CONFIDENCE
 from app.core.errors import UsageError
 from app.core.messages import message, sentence, text
 from app.core.metrics import headline_kind
+from app.core.plain_text import joined
 from app.core.plans.study.axes import POWER_LIMIT, axis_phrase, axis_text, axis_title, axis_value
 from app.core.plans.study.kind import KIND
 from app.core.plans.study.presets import PRESETS
@@ -70,7 +71,7 @@ class Point:
 
     @property
     def name(self) -> str:
-        return " · ".join(self.place)
+        return joined(self.place)
 
     @property
     def best_run(self) -> RunSummary | None:
@@ -174,7 +175,7 @@ def point_name(plan: Plan, spec: RunSpec) -> str:
     """Return a configuration's values on the axes of its study, on one line."""
     study = plan.study or Study()
     specs = [*plan.specs, *(refusal.spec for refusal in study.refused)]
-    return " · ".join(_place(spec, specs, study.axes))
+    return joined(_place(spec, specs, study.axes))
 
 
 def titled_name(study: Study, name: str) -> str:

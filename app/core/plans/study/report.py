@@ -9,6 +9,7 @@ from app.core.analysis.comparability import engine_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
+from app.core.plain_text import joined
 from app.core.plans.report import PlanReport, Table
 from app.core.plans.study.costs import Costs, bundled_prices, cost_findings
 from app.core.plans.study.details import NO_DETAILS, Details, load_details
@@ -99,13 +100,13 @@ class StudyReport(PlanReport):
         names = dict.fromkeys(device_title(run, varied=self.result.study.axes) for run in runs)
         badge = sentence(f"studies.badge_{level}", count=count, runs=sum(map(is_usable, self.group.runs)))
         return ShareCard(
-            title=" · ".join((self.result.title, self._what(runs))),
+            title=joined((self.result.title, self._what(runs))),
             headline=lines[0],
             notes=tuple(lines[1:]),
             chart=charts[chart] if 0 <= chart < len(charts) else charts[0],
-            machine=sentence("share.on_this_computer", name=" · ".join(names)),
+            machine=sentence("share.on_this_computer", name=joined(names)),
             details=(
-                " · ".join(
+                joined(
                     (
                         *computer_parts(runs[0]),
                         *dict.fromkeys(engine_name(run.engine, run.engine_version) for run in runs),
@@ -114,7 +115,7 @@ class StudyReport(PlanReport):
             ),
             badge=(badge, level_title(level)),
             level=level,
-            footer=" · ".join((runs[0].started_at[:10], version_line(runs[0].app_version))),
+            footer=joined((runs[0].started_at[:10], version_line(runs[0].app_version))),
         )
 
     def text(self) -> str:

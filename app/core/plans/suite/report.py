@@ -10,6 +10,7 @@ from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
+from app.core.plain_text import joined
 from app.core.plans.report import PlanReport, Table
 from app.core.plans.suite.definition import POINTS
 from app.core.plans.suite.export import suite_as_dict, suite_export
@@ -149,15 +150,15 @@ class SuiteReport(PlanReport):
             version_line(run.app_version),
         )
         return ShareCard(
-            title=" · ".join((result.name, sentence("suite.what", count=len(result.parts)))),
+            title=joined((result.name, sentence("suite.what", count=len(result.parts)))),
             headline=points_text(total.points),
             unit=sentence("suite.unit"),
             place=rank,
             notes=(certainty_text(total),),
             machine=device_title(run),
             details=(
-                " · ".join((*cpu, *computer_parts(run))),
-                " · ".join((engine_name(run.engine, run.engine_version), precisions_text(result.definition))),
+                joined((*cpu, *computer_parts(run))),
+                joined((engine_name(run.engine, run.engine_version), precisions_text(result.definition))),
                 sentence(
                     "suite.means",
                     **{name: points_text(score.points if score else None) for name, score in means.items()},
@@ -166,7 +167,7 @@ class SuiteReport(PlanReport):
             badge=verdict_texts(result),
             level=level,
             chart=nearest_rows(figure, PICTURE_ROWS_LIMIT),
-            footer=" · ".join(footer),
+            footer=joined(footer),
             short_form=suite_form(result),
         )
 

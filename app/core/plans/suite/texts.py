@@ -7,6 +7,7 @@ from app.core.analysis.comparability import engine_name
 from app.core.analysis.published import short_name
 from app.core.messages import sentence, text
 from app.core.metrics import amount_text
+from app.core.plain_text import joined
 from app.core.plans.report import Table
 from app.core.plans.suite.definition import POINTS, Definition
 from app.core.plans.suite.known import KnownScore
@@ -59,7 +60,7 @@ def suite_conditions(result: SuiteResult) -> str:
     if run is None:
         return ""
     engine = engine_name(run.engine, run.engine_version)
-    return " · ".join((device_title(run), engine, precisions_text(result.definition)))
+    return joined((device_title(run), engine, precisions_text(result.definition)))
 
 
 def suite_lines(result: SuiteResult) -> list[str]:
