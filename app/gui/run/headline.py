@@ -39,14 +39,6 @@ from workloads.engines.registry import compiler_name, engine_title
 from workloads.protocol import events
 
 PROGRESS_STEPS, STATE_PX = 1_000, 38
-_PHASES = {
-    "import": "phase.import",
-    "data": "phase.data",
-    "build": "phase.build",
-    "warmup": "phase.warmup",
-    "evaluate": "phase.evaluate",
-    "finish": "phase.finish",
-}
 _ENDINGS: dict[str, tuple[str, Tone]] = {
     "cancelled": ("status.cancelled", "caution"),
     "failed": ("status.failed", "invalid"),
@@ -229,16 +221,11 @@ def _page(*items: QWidget | QHBoxLayout | QVBoxLayout) -> QWidget:
 def _where(progress: Progress) -> str:
     if progress.phase == "measure" and progress.steps_per_epoch:
         epoch = min(progress.epoch + 1, progress.epochs)
-        return sentence(
-            "run.at_step_of",
-            epoch=epoch,
-            epochs=progress.epochs,
-            step=progress.step,
-            steps=progress.steps_per_epoch,
-        )
+        steps = {"step": progress.step, "steps": progress.steps_per_epoch}
+        return sentence("run.at_step_of", epoch=epoch, epochs=progress.epochs, **steps)
     if progress.phase == "measure":  # limited by time, so the total number of steps is unknown
         return sentence("run.at_step", epoch=progress.epoch + 1, step=progress.step)
-    return sentence(_PHASES.get(progress.phase or "import", "phase.import"))
+    return sentence(f"phase.{progress.phase or 'import'}")
 
 
 def _facts(run: RunSummary) -> str:

@@ -62,8 +62,8 @@ class RunView(QWidget):
 
     def follow(self, bridge: RunBridge) -> None:
         self._bridge = bridge
-        bridge.started.connect(self._on_started)
-        bridge.moved_on.connect(self._on_started)
+        bridge.started.connect(self.refresh)
+        bridge.moved_on.connect(self.refresh)
         bridge.advanced.connect(self._on_advanced)
 
     def show_run(self, run: JudgedRun, group: Group | None = None, own: str = "") -> None:
@@ -117,9 +117,6 @@ class RunView(QWidget):
             self._show_head(live, CATALOGUE[live.workload].parameters_count, place)
             self._show_charts(state.series, live, live=True)
             self.charts.show_limit(sentence("run.limit_later"))
-
-    def _on_started(self) -> None:
-        self.refresh()
 
     def _on_advanced(self, kinds: set[type[events.Event]]) -> None:
         """Update texts at most four times per second, and charts once, so as not to slow down the measurement."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from app.core.errors import AppError
 from app.core.paths import Paths, with_datasets_folder
@@ -48,6 +48,13 @@ class Services:
                 return work(database)
 
         self.tasks.start(ask, done, failed or self.complain)
+
+    def change(self, **changes: Any) -> None:
+        """Change and save settings, or say why they can't be saved."""
+        try:
+            self.preferences.change(**changes)
+        except AppError as error:
+            self.complain(error)
 
     def complain(self, error: AppError) -> None:
         self.notify(str(error), "invalid", "", None)

@@ -138,7 +138,8 @@ class ResultsPage(QWidget):
         self._wanted += 1
         self._is_within_group = self.group is not None
         QTimer.singleShot(0, self, partial(in_turns, self, self._making))  # while the run is loaded
-        self._load(run_id, partial(self._on_loaded, self._wanted))
+        number = self._wanted
+        self._load(run_id, lambda run: in_turns(self, self._showing(number, run)))
 
     def open_group(self, group_id: int) -> None:
         """Open a group. A study or suite is opened on its own page, unless it is from another version."""
@@ -320,7 +321,8 @@ class ResultsPage(QWidget):
         self.filters.source_chosen.connect(self._on_source)
         self.imported.opened.connect(self._on_imported)
         self.imported_detail.left.connect(self._show_table)
-        self.trash.changed.connect(self._on_trash)
+        self.trash.changed.connect(self.refresh)
+        self.trash.changed.connect(self.state_changed)
         self.model.found.connect(self._on_found)
         self.model.failed.connect(self._services.complain)
         self.table.activated.connect(self._on_activated)
@@ -341,10 +343,6 @@ class ResultsPage(QWidget):
     def _on_imported(self) -> None:
         self.table.clearSelection()  # commands must not apply to hidden rows
         self._show(self.imported_detail, self.imported_detail.back_button)
-
-    def _on_trash(self) -> None:
-        self.refresh()
-        self.state_changed.emit()
 
     def _on_found(self, count: int) -> None:
         filtered, total = self.model.shown.query.is_filter, self.model.shown.total
@@ -391,9 +389,6 @@ class ResultsPage(QWidget):
             self.open_run(entry)
         else:
             self.open_group(-entry)
-
-    def _on_loaded(self, number: int, run: JudgedRun) -> None:
-        in_turns(self, self._showing(number, run))
 
     def _showing(self, number: int, run: JudgedRun) -> Iterator[object]:
         """Show a run, one part at each step, unless the user leaves or opens another run."""

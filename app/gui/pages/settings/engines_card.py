@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import QDir, Signal
-from PySide6.QtWidgets import QFileDialog, QVBoxLayout
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout
 
 from app.core.engines.install import Checkup
 from app.core.engines.overview import EngineRow, list_engines
@@ -15,7 +15,7 @@ from app.core.errors import AppError
 from app.core.messages import sentence, text
 from app.gui.pages.settings.engine_line import EngineLine
 from app.gui.pages.settings.engine_work import EngineWork, remove_unused
-from app.gui.pages.settings.parts import ask, open_dialog
+from app.gui.pages.settings.parts import ask, choose_folder
 from app.gui.services.bundle import Services
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
@@ -106,11 +106,8 @@ class EnginesCard(Card):
         self.install(engine, None)
 
     def _on_from_folder(self, engine: str) -> None:
-        dialog = QFileDialog(self, sentence("engines_card.choose_folder", title=engine_title(engine)))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(lambda path: self.install(engine, Path(QDir.toNativeSeparators(path))))
-        open_dialog(dialog)
+        heading = sentence("engines_card.choose_folder", title=engine_title(engine))
+        choose_folder(self, heading, lambda folder: self.install(engine, Path(folder)))
 
     def install(self, engine: str, source: Path | None) -> None:
         """Install the selected build of an engine, from a folder or from the package index, in the background."""

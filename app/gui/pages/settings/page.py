@@ -1,7 +1,5 @@
 """The Settings page: appearance, this computer, engines, data sets and privacy."""
 
-from typing import Any
-
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
@@ -164,7 +162,7 @@ class SettingsPage(QWidget):
         self.zoom.setCurrentIndex(self.zoom.findData(settings.zoom_pct))
 
     def _on_theme(self, theme: str) -> None:
-        self._change(theme=theme)
+        self._services.change(theme=theme)
         self._services.theme.choose(self._services.preferences.settings.theme)
 
     def _on_reset(self) -> None:
@@ -179,9 +177,3 @@ class SettingsPage(QWidget):
         self._services.theme.choose(self._services.preferences.settings.theme)
         self.data_card.refresh()
         self.folder_changed.emit()
-
-    def _change(self, **changes: Any) -> None:
-        try:
-            self._services.preferences.change(**changes)
-        except AppError as error:
-            self._services.complain(error)

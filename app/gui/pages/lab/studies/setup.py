@@ -109,10 +109,7 @@ class StudySetup(PlanSetup):
         stored = self._services.preferences.settings.usd_per_hour or 0.0
         if self.price.value() == round(stored, self.price.decimals()):  # unchanged, so it isn't rounded
             return
-        try:
-            self._services.preferences.change(usd_per_hour=self.price.value() or None)
-        except AppError as error:
-            self._services.complain(error)
+        self._services.change(usd_per_hour=self.price.value() or None)
         self.price_changed.emit()
 
     def _on_folders(self) -> None:
