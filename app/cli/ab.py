@@ -31,7 +31,6 @@ def ab(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _label(options: argparse.Namespace, side: str) -> str:
-    """Return a side's label, which defaults to the side's settings."""
     asked = " ".join((getattr(options, f"label_{side}") or "").split())
     if len(asked) > LABEL_LIMIT:
         option, given = f"--label-{side}", len(asked)

@@ -201,7 +201,6 @@ def check(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _refuse_during_runs(paths: Paths, engine: str) -> None:
-    """Raise UsageError if a run is using the engine's files."""
     with Database(paths.database) as database:
         check_engine_unused(database, engine)
 

@@ -181,7 +181,6 @@ def _apart(bar: Bar, remarks: Sequence[str]) -> str:
 
 
 def _as_many(remarks: Sequence[str], room: int | None) -> str:
-    """Join as many of the first remarks as fit."""
     line = ""
     for remark in remarks:
         longer = f"{line} · {remark}" if line else remark

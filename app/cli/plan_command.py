@@ -73,7 +73,6 @@ class PlanCommand(ABC):
         """List the stored plans, newest first."""
 
     def resume(self, options: argparse.Namespace, paths: Paths) -> int:
-        """Run the remaining runs. Return 0 if done, 1 if failed, 130 if cancelled."""
         result = self.opened(options, paths)
         check_is_over(result.group)
         left = list(result.left)

@@ -54,12 +54,10 @@ def say_command(command: str) -> None:
 
 
 def say_table(heads: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table that fits the terminal. Raises OSError if it can't be written."""
     say_lines(table(heads, rows, room()))
 
 
 def say_bars(bars: Sequence[Bar], baseline: Bar | None) -> None:
-    """Print bars that fit the terminal. Raises OSError if it can't be written."""
     say_lines(bar_chart(bars, baseline, room()))
 
 
@@ -69,7 +67,6 @@ def room() -> int | None:
 
 
 def say_lines(lines: Iterable[Line]) -> None:
-    """Print formatted lines. Raises OSError if they can't be written."""
     for line in lines:
         COLORS.print(line)
 

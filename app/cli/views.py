@@ -29,14 +29,10 @@ _SAID_PHASES = ("import", "data", "build", "warmup", "evaluate", "finish")
 
 
 class View:
-    """Receives events in the session's thread. If its output fails, it cancels the run.
-
-    Attributes:
-        error: Why the output failed; None if it didn't, or if its reader has simply stopped reading.
-    """
+    """Receives events in the session's thread. If its output fails, it cancels the run."""
 
     def __init__(self) -> None:
-        self.error: OSError | None = None
+        self.error: OSError | None = None  # None also if the reader has simply stopped reading
         self._cancel: Callable[[], None] | None = None
         self._closed = False
         self._command = ""  # the latest one that the user had to run
@@ -141,7 +137,6 @@ class TextView(TextualView):
             self._live.draw(live_text(share, self._progress(), self._live.room))
 
     def _lasting(self, event: events.Event) -> str | None:
-        """Return an event's permanent line, or None."""
         line = None
         match event:
             case events.Run():

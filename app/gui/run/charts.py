@@ -59,7 +59,6 @@ class MetricTable(QTableWidget):
         self._shown: list[tuple[str, str]] = []
 
     def show_metrics(self, metrics: Mapping[str, float | None]) -> None:
-        """Show metrics, if they have changed."""
         lines = metric_lines({key: value for key, value in metrics.items() if key not in CLOCKS})
         if lines == self._shown:
             return
@@ -125,7 +124,6 @@ class RunCharts(QWidget):
     # A chart takes 5 to 10 ms, so those that some runs don't need immediately are created on first use.
     @cached_property
     def epochs(self) -> EpochChart:
-        """The chart of seconds per epoch."""
         return self._with_speed(EpochChart(self._theme))
 
     @cached_property
@@ -203,7 +201,6 @@ class RunCharts(QWidget):
         self.epochs_card.note.show_text(sentence("chart.one_times_median", median=median) if median else "")
 
     def show_limit(self, text: str) -> None:
-        """Show what limited the run, without moving the charts."""
         self.limit.show_text(text)
 
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:

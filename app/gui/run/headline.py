@@ -101,7 +101,6 @@ class HeadlineCard(Card):
         self._show_message(_advice(verdict) if verdict else "", keeps_room=True)
 
     def show_progress(self, progress: Progress, *, cancelled: bool) -> None:
-        """Update only the progress."""
         self._show_where(sentence("run.cancelling") if cancelled else _where(progress))
         left = format_time_left(progress.remaining_s)
         self.remaining.setText(sentence("run.time_left", time_left=left) if left and not cancelled else "")
@@ -288,7 +287,6 @@ def _advice(verdict: events.Judged) -> str:
 
 
 def _narrowing(run: RunSummary) -> str:
-    """Describe the current precision of an estimate, and what it doesn't include yet."""
     workload = CATALOGUE.get(run.workload)
     validates = run.metric == "seconds_per_epoch_s" and (workload is None or workload.validation_samples > 0)
     parts = (certainty_text(run), sentence("run.validation_not_counted") if validates else "")

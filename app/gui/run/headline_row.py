@@ -134,10 +134,7 @@ class HeadlineRow(QWidget):
 
 
 class ProgressLine(QWidget):
-    """Describes the current activity of a run on the left, and the remaining time on the right.
-
-    The line has no layout, because Qt would then lay out the whole window again at each step.
-    """
+    """Shows activity and remaining time. It has no layout, because Qt would then lay out the whole window."""
 
     def __init__(self, left: ElidedLabel, right: QLabel) -> None:
         super().__init__()

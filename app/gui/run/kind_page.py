@@ -47,11 +47,7 @@ class PageTexts:
 
 
 class KindPage(PlanPage[PlanReport]):
-    """The page of one kind of plan.
-
-    Attributes:
-        table: Contains a row for each run or configuration. Empty columns are hidden.
-    """
+    """The page of one kind of plan. Its table has a row for each run or configuration, without empty columns."""
 
     foot: PlanProgress
 
@@ -231,7 +227,6 @@ class KindPage(PlanPage[PlanReport]):
         self.view.show_figure(self._figures[place] if 0 <= place < len(self._figures) else None)
 
     def _result(self) -> QWidget:
-        """Return the widget that displays a result."""
         name_box(self.history, self._texts.earlier)
         name_box(self.charts, "plan_page.which_chart")
         commands = row(None, self.export_button, self.share_button)

@@ -69,7 +69,6 @@ def _paint_bars(painter: QPainter, box: QRectF, chart: Bars, tokens: Tokens) -> 
 
 
 def _note(chart: Bars, bars: Sequence[Bar]) -> str:
-    """Return the chart's note, and how many devices are shown if not all are."""
     parts = [chart_note(bars)]
     if any(bar.row is not None and bar.row.is_doubtful for bar in bars):
         parts.append(sentence("share.likely_cpu"))

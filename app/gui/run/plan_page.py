@@ -51,7 +51,6 @@ class PlanSetup(Card):
     run_requested = Signal(object, object)  # the user wants to run a Plan on a Machine
 
     def add_form(self, content: QLayout, *below: QWidget) -> None:
-        """Add a form that scrolls if necessary, and widgets below it."""
         form = QWidget()
         form.setMaximumWidth(FORM_MAX_PX)
         form.setLayout(column(FormScroll(panel(content)), *below, None))
@@ -201,7 +200,6 @@ class PlanPage(QWidget, Generic[Result]):
         raise NotImplementedError
 
     def _load(self, database: Database, group_id: int) -> Result:
-        """Load a stored plan. Raises UsageError if it no longer exists."""
         raise NotImplementedError
 
     def _load_more(self, database: Database, shown: Result | None) -> object:

@@ -132,7 +132,6 @@ def _place_lines(place: str) -> list[str]:
 
 
 def _paint_foot(painter: QPainter, card: ShareCard, tokens: Tokens, width: float) -> None:
-    """Paint the footer, with the caption of the QR code."""
     text = " · ".join(filter(None, (card.footer, _caption(card))))
     lines = wrapped(text, type_of(17), width)[:2]
     for number, line in enumerate(lines):

@@ -107,7 +107,6 @@ class WorkloadTable(QTableView):
         return self.entries.rows[row] if 0 <= row < len(self.entries.rows) else None
 
     def choose(self, workload_id: str) -> None:
-        """Select a workload, or the first one if it isn't listed."""
         ids = [entry.workload.id for entry in self.entries.rows]
         if ids:
             self.selectRow(ids.index(workload_id) if workload_id in ids else 0)

@@ -98,12 +98,10 @@ class RunBridge(QObject):
 
     @property
     def is_running(self) -> bool:
-        """Whether a run is starting or in progress."""
         return self._starting or self._session is not None
 
     @property
     def page(self) -> str:
-        """The page that displays the current or latest plan."""
         return page_of(self.plan)
 
     @property
@@ -335,7 +333,6 @@ class RunBridge(QObject):
 
 
 def page_of(plan: Plan | None) -> str:
-    """Return the page that displays a plan; the Benchmark page if there is no plan."""
     if plan is None:
         return RUNS_PAGE
     from app.core.plans.registry import kind_of  # imported late, because a new window has no plan
@@ -344,7 +341,6 @@ def page_of(plan: Plan | None) -> str:
 
 
 def _stored(database: Database, run_id: int) -> RunSummary:
-    """Return a run that was started. Raises UsageError if it has been deleted."""
     summary = next(list_runs(database, ids=[run_id]), None)
     if summary is None:
         raise missing_runs([run_id])

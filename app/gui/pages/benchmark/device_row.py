@@ -15,12 +15,7 @@ from workloads.workload import Workload
 
 
 class DeviceRow(QWidget):
-    """Shows a hint if a graphics card would be idle.
-
-    Attributes:
-        list: Lets the user select an engine and a device. The list is among the other settings, separate from the
-            hint.
-    """
+    """Shows a hint if a graphics card would be idle. The `list` of engines and devices is laid out elsewhere."""
 
     changed = Signal()
     install_wanted = Signal(str)  # the user wants to install the engine with this name

@@ -67,7 +67,6 @@ class GpuBoxes(QWidget):
             self._on_toggled()
 
     def minimumSizeHint(self) -> QSize:
-        """Return the size of the arrangement, with the width of a single column."""
         return QSize(self._column_px(), super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:

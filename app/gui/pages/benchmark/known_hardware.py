@@ -62,7 +62,6 @@ class KnownHardware(Card):
             self._draw()
 
     def show_suite(self, *, is_shown: bool) -> None:
-        """Show what the suite consists of instead of the bars, or the bars again."""
         if is_shown != self._is_suite:
             self._is_suite = is_shown
             self._draw()

@@ -147,7 +147,6 @@ class BenchmarkPage(QWidget):
         self._show_buttons(running=True)
 
     def show_result(self, run_id: int) -> None:
-        """Show a stored run as if it had just finished."""
         self.show_run_view()
         self._load(run_id, None)
 

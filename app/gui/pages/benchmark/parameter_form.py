@@ -57,7 +57,6 @@ class ParameterForm(QWidget):
         return {name: edited_value(editor) for name, editor in self._editors.items()}
 
     def set_value(self, name: str, value: ParameterValue) -> None:
-        """Set a value as if the user had entered it."""
         set_edited(self._editors[name], value)
 
     def enable(self, names: Sequence[str], *, is_enabled: bool) -> None:

@@ -135,7 +135,6 @@ class SetupView(QWidget):
         self._estimate_soon()
 
     def run(self) -> None:
-        """Request a run if the setup is valid."""
         machine = self._services.finder.machine
         if machine is None or not self.run_button.isEnabled():
             return
@@ -352,7 +351,6 @@ class SetupView(QWidget):
             )
 
     def _time(self, workload_id: str) -> str:
-        """Return how long a run takes, as far as it is known."""
         workload, preset = CATALOGUE[workload_id], self.preset
         if workload.fixed_duration_s:
             return format_time_left(workload.fixed_duration_s * self.repeats)
@@ -495,7 +493,6 @@ class SetupView(QWidget):
 
 
 def _fold(services: Services, code: str) -> Button:
-    """Return a link that shows and hides something."""
     button = Button(services.theme, sentence(code), "chevron-right", kind="flat")
     button.setCheckable(True)
     button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -513,7 +510,6 @@ def _large(font: QFont) -> QFont:
 
 
 def machine_line(machine: Machine) -> str:
-    """Describe a computer in one line, graphics cards first."""
     gpus = Counter(short_name(gpu.name) for gpu in machine.gpus)
     cards = [
         sentence("compare.several_devices", count=count, name=name) if count > 1 else name

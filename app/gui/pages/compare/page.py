@@ -90,10 +90,7 @@ class ComparePage(QWidget):
         self._services.query(look, self._latest.only(self._on_found))
 
     def show_runs(self, ids: Sequence[int]) -> None:
-        """Compare the given runs with published results. The newest run is labelled as the user's.
-
-        If there are too many runs, only the newest are shown.
-        """
+        """Compare the newest of these runs with published results. The very newest is labelled as the user's."""
 
         def look(database: Database) -> list[RunSummary]:
             runs = list_runs(database, ids=ids, limit=SELECTED_LIMIT)
@@ -102,7 +99,6 @@ class ComparePage(QWidget):
         self._services.query(look, self._on_selected)
 
     def show_workload(self, workload: str) -> None:
-        """Show the bars of a workload, if it exists."""
         if (place := self.workload.findData(workload)) >= 0:
             self.workload.setCurrentIndex(place)
 

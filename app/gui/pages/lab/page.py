@@ -31,11 +31,7 @@ LIST_PX = 400
 
 
 class LabPage(QWidget):
-    """Contains the pages of A/B tests and studies, which display a form or an answer.
-
-    Attributes:
-        pages: These pages by code.
-    """
+    """Contains the pages of A/B tests and studies, by code, which display a form or an answer."""
 
     shown = Signal(str)  # another one of these pages, with this code, is displayed
 

@@ -74,11 +74,7 @@ class TextModel(TableModel):
 
 
 class ImportedCard(Card):
-    """A card with the imported results that match the filters.
-
-    Signals:
-        opened: The user wants to open a result. The argument contains all its stored details.
-    """
+    """A card with the imported results that match the filters. `opened` passes on all details of a result."""
 
     opened = Signal(object, object)
     changed = Signal()  # a result was removed

@@ -171,12 +171,7 @@ class RunsModel(TableModel):
 
     def comment(self, run_id: int, text: str, done: Callable[[], None] = lambda: None) -> None:
         """Store a run's comment in the background, then call `done`."""
-        path = self._services.paths.database
         self._storing += 1
-
-        def write() -> None:
-            with Database(path) as database:
-                set_comment(database, run_id, text or None)
 
         def written(_: None) -> None:
             self._storing -= 1
@@ -189,7 +184,7 @@ class RunsModel(TableModel):
             self.failed.emit(error)
             self.catch_up()
 
-        self._services.tasks.start(write, written, refused)
+        self._services.query(lambda database: set_comment(database, run_id, text or None), written, refused)
 
     def when_named(self, do: Callable[[], None]) -> None:
         """Call a function now or, if a comment is being edited or stored, afterwards."""

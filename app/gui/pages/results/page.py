@@ -346,10 +346,8 @@ class ResultsPage(QWidget):
 
     def _on_found(self, count: int) -> None:
         filtered, total = self.model.shown.query.is_filter, self.model.shown.total
-        text = sentence("results_page.runs", count=count)
-        if filtered:
-            text = sentence("results_page.runs_of_all", shown=count, count=total)
-        self.count.setText(text)
+        of_all = sentence("results_page.runs_of_all", shown=count, count=total)
+        self.count.setText(of_all if filtered else sentence("results_page.runs", count=count))
         self._rows_or_none.setCurrentIndex(0 if count else 1)
         self._empty.show_reason(is_filtered=filtered)
         self.export_button.setEnabled(count > 0)
@@ -456,8 +454,7 @@ class ResultsPage(QWidget):
 
     def _on_commented(self, text: str) -> None:
         # Don't use `run`, because the name may be saved after the view was closed.
-        detail = self.detail
-        if detail is not None and detail.run is not None:
+        if (detail := self.detail) is not None and detail.run is not None:
             run_id = detail.run.summary.id
             self.model.comment(run_id, text, partial(detail.rename, run_id, text))
 

@@ -28,11 +28,7 @@ LIST_PX, NAME_MAX_PX = 120, 320
 
 
 class TrendView(QWidget):
-    """Compares a run with the user's earlier runs, in a sentence and a chart that marks changes to the computer.
-
-    Attributes:
-        line: The sentence, shown elsewhere, which compares the run with the best and latest runs.
-    """
+    """Compares a run with the user's earlier ones: in `line`, shown elsewhere, and in a chart with changes."""
 
     loaded = Signal()  # the trend has been loaded
 

@@ -21,11 +21,7 @@ WIDTH_PX = 880
 
 
 class SettingsPage(QWidget):
-    """Lets the user change the settings. Changes are saved immediately.
-
-    Signals:
-        hardware_wanted, doctor_wanted: The user wants to see the Hardware page, or to start the doctor.
-    """
+    """Lets the user change the settings, which are saved immediately, and asks the window to show other pages."""
 
     folder_changed = Signal()
     zoom_wanted = Signal(int)  # the user chose a zoom in percent, which isn't saved yet

@@ -37,12 +37,7 @@ _TEXTS = PageTexts(
 
 
 class SuitePage(KindPage):
-    """Runs, resumes and displays suites.
-
-    Attributes:
-        others: Displays the scores of other computers while this computer has no score. Hidden if no scores are
-            known.
-    """
+    """Runs, resumes and displays suites. Without a score, it displays the `others` of other computers."""
 
     headline: HeadlineRow
 
