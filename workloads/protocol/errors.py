@@ -17,12 +17,7 @@ def is_refused_thread(text: str) -> bool:
 
 
 class WorkloadError(Exception):
-    """A run can't continue. The worker reports this as an `error` event.
-
-    Args:
-        code: Kind of error.
-        message: Message for the user.
-    """
+    """A run can't continue. The worker reports this as an `error` event."""
 
     def __init__(self, code: ErrorCode, message: Message) -> None:
         super().__init__(f"{message.code} {message.arguments}")

@@ -53,7 +53,6 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 
     @property
     def type(self) -> str:
-        """The event's name in the stream."""
         return str(self.__struct_config__.tag)
 
 
@@ -282,8 +281,8 @@ def encode(event: Event) -> bytes:
     try:
         return _encoder.encode(event) + b"\n"
     except UnicodeEncodeError:
-        texts = {name: getattr(event, name) for name in event.__struct_fields__}
-        texts = {name: text for name, text in texts.items() if isinstance(text, str)}
+        values = msgspec.structs.asdict(event).items()
+        texts = {name: value for name, value in values if isinstance(value, str)}
         clean = {name: text.encode("utf-8", "replace").decode("utf-8") for name, text in texts.items()}
         return _encoder.encode(msgspec.structs.replace(event, **clean)) + b"\n"
 
@@ -298,13 +297,11 @@ def decode(line: bytes) -> AnyEvent | None:
         DamagedEventError: The line isn't a valid event. The error message describes the problem.
     """
     if len(line) > LINE_LIMIT_BYTES:
-        msg = f"a line of {len(line)} bytes, more than {LINE_LIMIT_BYTES}"
-        raise DamagedEventError(msg)
+        raise DamagedEventError(f"a line of {len(line)} bytes, more than {LINE_LIMIT_BYTES}")
     try:
         event: AnyEvent = _decoder.decode(line)
     except RecursionError as error:
-        msg = "nested too deeply"
-        raise DamagedEventError(msg) from error
+        raise DamagedEventError("nested too deeply") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         if _is_unknown_type(line):
             return None

@@ -9,15 +9,10 @@ Code = Annotated[str, msgspec.Meta(max_length=100, pattern=r"^[a-z0-9_]+(\.[a-z0
 
 
 class Message(msgspec.Struct, frozen=True):
-    """A message.
+    """A message."""
 
-    Attributes:
-        code: Key of the sentence in the catalogue (see app.core.messages), such as "workload.batch_too_large".
-        arguments: Values to insert in the sentence, with units in their names: numbers, strings, booleans, other
-            messages, or lists of these.
-    """
-
-    code: Code
+    code: Code  # key of the sentence in the catalogue (see app.core.messages), such as "workload.batch_too_large"
+    # Values with units in their names: numbers, strings, booleans, other messages, or lists of these.
     arguments: dict[str, Any] = {}
 
 

@@ -16,29 +16,21 @@ FOLDERS_LIMIT = 8
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a workload.
-
-    Attributes:
-        minimum, maximum: Allowed range of numbers; None for no limit.
-        choices: Allowed values of a "choice". The value of a "folders" parameter is one or more paths,
-            separated as in PATH.
-        in_variant: Whether non-default values change the network, so that results are compared only within the
-            same variant.
-        zero: Label for 0, such as "automatic", if it has a special meaning; otherwise None.
-        required: For "folders", whether a run needs at least one folder.
-    """
+    """A parameter of a workload."""
 
     name: str
     kind: Literal["int", "float", "bool", "choice", "folders"]
     default: ParameterValue
     description: Message
     unit: str | None = None
-    minimum: float | None = None
+    minimum: float | None = None  # of numbers; None for no limit
     maximum: float | None = None
+    # Allowed values of a "choice". The value of a "folders" parameter is one or more paths, separated as in PATH.
     choices: tuple[str, ...] = ()
-    zero: Message | None = None
+    zero: Message | None = None  # label for 0, such as "automatic", if it has a special meaning; otherwise None
+    # Whether non-default values change the network, so that results are compared only within the same variant.
     in_variant: bool = True
-    required: bool = False
+    required: bool = False  # for "folders", whether a run needs at least one folder
 
     @property
     def label(self) -> Message:
@@ -102,17 +94,14 @@ class Parameter:
         return {"limits": self._limits(), "unit": unit}
 
     def _limits(self) -> Message | None:
-        if self.minimum is None and self.maximum is None:
-            return None
-        if self.maximum is None:
+        if self.minimum is not None and self.maximum is not None:
+            return message("parameter.range", minimum=self.minimum, maximum=self.maximum)
+        if self.minimum is not None:
             return message("parameter.minimum", minimum=self.minimum)
-        if self.minimum is None:
-            return message("parameter.maximum", maximum=self.maximum)
-        return message("parameter.range", minimum=self.minimum, maximum=self.maximum)
+        return None if self.maximum is None else message("parameter.maximum", maximum=self.maximum)
 
 
 def folders_of(text: str) -> list[Path]:
-    """Return the folders of a "folders" parameter, in order."""
     return [Path(part) for part in text.split(os.pathsep) if part]
 
 

@@ -99,7 +99,6 @@ class Reporter:
         self.epoch_steps = 0
 
     def check_cancel(self) -> None:
-        """Raise Cancelled if the parent requested cancellation."""
         if self.cancel_requested.is_set():
             raise Cancelled
 
@@ -120,15 +119,14 @@ class Reporter:
         self._last_s = self._train_end_s = now_s
         self.steps_done += 1
         if now_s - self._sent_s >= BLOCK_INTERVAL_S:
-            self._flush(loss)
+            self.flush(loss)
             self._sent_s = now_s
         if self.cancel_requested.is_set():
-            self._flush(loss)
+            self.flush(loss)
             raise Cancelled
         return now_s - self._epoch_start_s
 
     def validation_begin(self) -> None:
-        """Start timing the epoch's validation pass."""
         self._validation_start_s = self._batch_end_s = self._clock()
 
     def validation_batch_end(self) -> None:
@@ -154,7 +152,7 @@ class Reporter:
         end_s = self._epoch_end_s = self._clock()
         rest_s = max(0.0, end_s - self._train_end_s - (self._validation_s or 0.0))
         self._outside_s += rest_s
-        self._flush(loss)
+        self.flush(loss)
         if self._phase != "measure":
             return
         if self._kind == "start":
@@ -189,11 +187,8 @@ class Reporter:
             self.send(events.Metric(key="outside_steps_s", value=self._outside_s))
         self._epoch_end_s, self._outside_s = None, 0.0
 
-    def flush(self) -> None:
-        """Send the remaining steps of a round that isn't an epoch."""
-        self._flush(None)
-
-    def _flush(self, loss: float | None) -> None:
+    def flush(self, loss: float | None = None) -> None:
+        """Send the remaining steps of an epoch or of another round."""
         if not self._durations_s:
             return
         self.send(

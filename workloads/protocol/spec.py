@@ -20,39 +20,30 @@ ParameterValue = bool | int | float | str
 
 
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A request for a run.
-
-    Attributes:
-        epochs: Number of passes over the training data. This number is always 1 for Quick, which estimates one
-            epoch, and for Sustained, which has a fixed duration instead.
-        steps: Number of training steps in a shortened epoch; None for full epochs.
-        duration_s: Minimum training time of Sustained, or maximum time of Quick after the engine has started; None
-            for the preset's default.
-        measure_s: Duration of a probe in seconds. A probe times steps without validation. None for a normal run.
-        threads: Threads within one operation; None lets the engine choose.
-        jit: Whether XLA compiles the training step. The studies ran without it.
-        engine: Name of the engine, as in workloads.engines.registry.
-        onednn: Whether TensorFlow uses oneDNN kernels on the CPU; None lets TensorFlow choose.
-        parameters: Values of the parameters that the workload declares.
-        settings: Run settings that have no field here (see workloads.settings) and differ from their defaults.
-    """
+    """A request for a run."""
 
     workload: str
     preset: Preset = "standard"
+    # Passes over the training data: 1 for Quick, which estimates one epoch, and for Sustained, limited by time.
     epochs: Positive = 1
-    steps: Positive | None = None
+    steps: Positive | None = None  # number of training steps in a shortened epoch; None for full epochs
+    # Minimum training time of Sustained, or maximum time of Quick after the start; None for the preset's default.
     duration_s: Annotated[float, msgspec.Meta(ge=1, le=86_400)] | None = None
+    # Duration of a probe in seconds. A probe times steps without validation. None for a normal run.
     measure_s: Annotated[float, msgspec.Meta(gt=0, le=600)] | None = None
     batch_size: Positive = 1
+    # Name of the engine, as in workloads.engines.registry.
     engine: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]{0,29}\Z")] = "tensorflow"
     device: Annotated[str, msgspec.Meta(pattern=DEVICE_PATTERN)] = "auto"
     precision: Precision = "float32"
-    jit: bool = False
-    onednn: bool | None = None
+    jit: bool = False  # Whether XLA compiles the training step. The studies ran without it.
+    onednn: bool | None = None  # whether TensorFlow uses oneDNN kernels on the CPU; None lets TensorFlow choose
+    # Threads within one operation; None lets the engine choose.
     threads: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
     data: DataChoice = "auto"
     seed: Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)] = 0
-    parameters: dict[str, ParameterValue] = {}
+    parameters: dict[str, ParameterValue] = {}  # values of the parameters that the workload declares
+    # Run settings that have no field here (see workloads.settings) and differ from their defaults.
     settings: dict[str, ParameterValue] = {}
 
     @property
@@ -87,13 +78,7 @@ def listed_gpus(value: object) -> tuple[int, ...]:
 
 
 def used_gpus(first: int, count: int, listed: object = None) -> Sequence[int]:
-    """Return the numbers of the GPUs that train together.
-
-    Args:
-        first: Number of the first GPU.
-        count: Number of GPUs.
-        listed: Value of the `gpus` setting, which may be invalid. Without a matching list, GPUs are consecutive.
-    """
+    """Return the numbers of GPUs that train together: the listed ones, or consecutive ones if it doesn't fit."""
     numbers = listed_gpus(listed)
     is_matching = len(numbers) == count and numbers[0] == first
     return numbers if is_matching else range(first, first + count)
@@ -110,38 +95,24 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 
 class ComputerPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """A computer's place in a run on several computers.
+    """A computer's place in a run on several computers."""
 
-    Attributes:
-        rank: The computer's number, counting from 0.
-        count: Number of computers.
-        host: Address and port at which rank 0's engine waits for the others.
-        address: This computer's address on the way to rank 0.
-        interface: Network interface that has this address; None if unknown.
-        workers: Address and port of TensorFlow on each computer, by rank; empty for other engines.
-    """
-
-    rank: Annotated[int, msgspec.Meta(ge=0, le=63)]
-    count: Annotated[int, msgspec.Meta(ge=2, le=64)]
-    host: Endpoint
-    address: str
-    interface: str | None = None
+    rank: Annotated[int, msgspec.Meta(ge=0, le=63)]  # the computer's number, counting from 0
+    count: Annotated[int, msgspec.Meta(ge=2, le=64)]  # number of computers
+    host: Endpoint  # address and port at which rank 0's engine waits for the others
+    address: str  # this computer's address on the way to rank 0
+    interface: str | None = None  # network interface that has this address; None if unknown
+    # Address and port of TensorFlow on each computer, by rank; empty for other engines.
     workers: tuple[Endpoint, ...] = ()
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line that the parent writes to the worker's stdin.
-
-    Attributes:
-        datasets_folder: Path in the file system encoding (os.fsencode), which may not be UTF-8.
-        place: Place among the computers of the run; None for a run on a single computer.
-        private: Regular expressions for what other computers mustn't see, with replacements.
-    """
+    """The first line that the parent writes to the worker's stdin."""
 
     spec: RunSpec
-    datasets_folder: bytes
-    place: ComputerPlace | None = None
-    private: dict[str, str] = {}
+    datasets_folder: bytes  # path in the file system encoding (os.fsencode), which may not be UTF-8
+    place: ComputerPlace | None = None  # place among the computers of the run; None for a run on a single computer
+    private: dict[str, str] = {}  # regular expressions for what other computers mustn't see, with replacements
 
 
 def read_job(line: bytes) -> Job:

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any, TypeVar, get_args, get_type_hints
 
@@ -25,8 +26,7 @@ def decode_leniently(plain: object, kind: type[Record], **otherwise: Any) -> Rec
     except msgspec.ValidationError:
         pass
     if not isinstance(plain, Mapping):
-        msg = f"{type(plain).__name__} in place of a {kind.__name__}"
-        raise TypeError(msg)
+        raise TypeError(f"{type(plain).__name__} in place of a {kind.__name__}")
     values = dict(otherwise)
     hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type] # classes are hashable
     for name, hint in hints.items():
@@ -57,10 +57,8 @@ def _fitting(value: object, hint: Any) -> object:
         return _NOTHING
     fitting = []
     for part in value:
-        try:
+        with suppress(TypeError):
             fitting.append(decode_leniently(part, inner))
-        except TypeError:
-            continue
     return tuple(fitting)
 
 

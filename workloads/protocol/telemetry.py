@@ -62,5 +62,4 @@ class Telemetry:
     cpu_power_limit_w: Reading | None = None  # the long-term limits in force, all CPU packages together
 
     def gpu(self, index: int | None) -> GpuTelemetry | None:
-        """Return the telemetry of the GPU with this index; None if there is none."""
         return next((gpu for gpu in self.gpus if gpu.index == index), None)

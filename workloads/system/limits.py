@@ -65,7 +65,6 @@ class Limit(Workload):
             raise WorkloadError("bad_parameters", message("limits.no_data", workload=self.title))
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Set up the engine and measure."""
         reporter.phase("import")
         engine = start_engine(job.spec, reporter)
         check_gpu(engine, self.gpu_need(job.spec))
@@ -118,10 +117,9 @@ class MemoryBandwidth(Limit):
     study = ""
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
-        """Add arrays in place, to avoid allocating memory."""
         steps = job.spec.steps or self.steps
         reporter.phase("measure", epochs=1, total_steps=steps)
-        typical = _typical(reporter, engine.add_step(BANDWIDTH_BYTES), 0, steps)
+        typical = _typical(reporter, engine.add_step(BANDWIDTH_BYTES), 0, steps)  # in place, without allocating
         _send(reporter, self.metric, _rate(3 * BANDWIDTH_BYTES, typical))
 
 
@@ -140,7 +138,6 @@ class HostToDevice(Limit):
         return message("limits.no_gpu", engine=engine_title(spec.engine))
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
-        """Copy to the GPU and back."""
         to_gpu, from_gpu = engine.transfer_steps(BANDWIDTH_BYTES)
         steps = job.spec.steps or self.steps
         reporter.phase("measure", epochs=2, total_steps=2 * steps)
@@ -187,7 +184,7 @@ class AllReduce(Limit):
                 if key == self.metric:
                     _send(reporter, key, _rate(2 * (count - 1) / count * size_bytes, typical))
                 else:
-                    reporter.send(events.Metric(key=key, value=typical.median_s))
+                    reporter.send(events.Metric(key=key, value=typical.value))
 
             engine.together(call, lead)
 
@@ -199,17 +196,8 @@ def _checked(step: Callable[[], float], count: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Typical:
-    """Median duration, in seconds, of repeated calls, and its 95 % interval; None if there are too few calls."""
-
-    median_s: float
-    low_s: float | None
-    high_s: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Rate:
-    """Work per second, with its 95 % interval."""
+class _Measured:
+    """A median duration in seconds, or work per second, with its 95 % interval; None after too few calls."""
 
     value: float
     low: float | None
@@ -217,12 +205,8 @@ class _Rate:
 
 
 def _typical(
-    reporter: Reporter,
-    call: Callable[[], object],
-    index: int,
-    steps: int,
-    agreed: Callable[[bool], bool] = bool,
-) -> _Typical:
+    reporter: Reporter, call: Callable[[], object], index: int, steps: int, agreed: Callable[[bool], bool] = bool
+) -> _Measured:
     call()
     durations_s = repeat(
         reporter,
@@ -236,15 +220,15 @@ def _typical(
     reporter.flush()
     low_s, high_s, confidence_pct = related_interval(durations_s)
     is_certain = confidence_pct is not None and confidence_pct >= CONFIDENCE_PCT
-    return _Typical(statistics.median(durations_s), *((low_s, high_s) if is_certain else (None, None)))
+    return _Measured(statistics.median(durations_s), *((low_s, high_s) if is_certain else (None, None)))
 
 
-def _rate(work: float, typical: _Typical) -> _Rate:
-    low, high = (None if end_s is None else work / end_s for end_s in (typical.high_s, typical.low_s))
-    return _Rate(work / typical.median_s, low, high)
+def _rate(work: float, typical: _Measured) -> _Measured:
+    low, high = (None if end_s is None else work / end_s for end_s in (typical.high, typical.low))
+    return _Measured(work / typical.value, low, high)
 
 
-def _send(reporter: Reporter, metric: str, rate: _Rate) -> None:
+def _send(reporter: Reporter, metric: str, rate: _Measured) -> None:
     for key, value in ((metric, rate.value), (f"{metric}_low", rate.low), (f"{metric}_high", rate.high)):
         if value is not None:
             reporter.send(events.Metric(key=key, value=value))

@@ -22,14 +22,7 @@ from workloads.system.storage_files import (
     remove_leftovers,
     write_pictures,
 )
-from workloads.system.storage_pipeline import (
-    HEIGHT_PX,
-    WIDTH_PX,
-    Network,
-    from_jpegs,
-    make_pictures,
-    pack,
-)
+from workloads.system.storage_pipeline import HEIGHT_PX, WIDTH_PX, Network, from_jpegs, make_pictures, pack
 from workloads.workload import Workload
 
 CASE_BUDGET_S = 4.0
@@ -64,22 +57,9 @@ class Storage(Workload):
     can_sustain = False
     reports_headline = True
     parameters = (
-        Parameter(
-            "folders",
-            "folders",
-            "",
-            message("parameter_help.folders"),
-            in_variant=False,
-            required=True,
-        ),
+        Parameter("folders", "folders", "", message("parameter_help.folders"), in_variant=False, required=True),
         Parameter("images", "int", IMAGES, message("parameter_help.images"), minimum=100, maximum=50_000),
-        Parameter(
-            "network",
-            "choice",
-            "small",
-            message("parameter_help.network"),
-            choices=("small", "googlenet"),
-        ),
+        Parameter("network", "choice", "small", message("parameter_help.network"), choices=("small", "googlenet")),
     )
 
     def check(self, spec: RunSpec) -> None:
@@ -91,7 +71,6 @@ class Storage(Workload):
             raise WorkloadError("bad_parameters", said)
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Measure the folders one after another."""
         spec = job.spec
         folders = folders_of(str(spec.parameters["folders"]))
         reporter.phase("import")
@@ -141,7 +120,11 @@ class _Measurement:
     def measure(self, parent: Path) -> None:
         """Measure all cases in a folder, report each one immediately, and clean up."""
         self._number += 1
-        with own_folder(parent, self._warn_of_files) as folder, self._reader:
+
+        def warn(said: Message) -> None:
+            self._reporter.send(events.Warn(code="leftovers", said=said))
+
+        with own_folder(parent, warn) as folder, self._reader:
             jpegs = self._write(folder)
             self._preprocess(folder, jpegs)
             cached = self._reader.cached(from_jpegs(self._reader, jpegs[:CACHED_IMAGES]))
@@ -238,9 +221,6 @@ class _Measurement:
 
     def _send(self, key: str, value: float) -> None:
         self._reporter.send(events.Metric(key=f"folder{self._number}_{key}", value=value))
-
-    def _warn_of_files(self, said: Message) -> None:
-        self._reporter.send(events.Warn(code="leftovers", said=said))
 
 
 def _images(spec: RunSpec) -> int:

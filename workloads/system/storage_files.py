@@ -38,10 +38,8 @@ def check_space(parent: Path, images: int) -> None:
     except OSError as error:
         raise trouble(parent, error) from error
     if free_bytes < need_bytes:
-        said = message(
-            "storage.no_room", folder=str(parent), free_bytes=free_bytes, images=images, need_bytes=need_bytes
-        )
-        raise WorkloadError("bad_parameters", said)
+        sizes = {"free_bytes": free_bytes, "images": images, "need_bytes": need_bytes}
+        raise WorkloadError("bad_parameters", message("storage.no_room", folder=str(parent), **sizes))
 
 
 def trouble(parent: Path, error: OSError) -> WorkloadError:
@@ -57,14 +55,9 @@ def trouble(parent: Path, error: OSError) -> WorkloadError:
 
 @contextmanager
 def own_folder(parent: Path, warn: Callable[[Message], None]) -> Iterator[Path]:
-    """Create a subfolder for the test's files, and always remove it on exit.
+    """Create a subfolder for the test's files, and always remove it on exit, or warn.
 
-    Args:
-        parent: Folder chosen by the user.
-        warn: Called if the files can't be removed.
-
-    Raises:
-        WorkloadError: The folder can't be used. The error contains a message for the user.
+    Raises WorkloadError with a message for the user if the folder can't be used.
     """
     import psutil
 
@@ -79,9 +72,9 @@ def own_folder(parent: Path, warn: Callable[[Message], None]) -> Iterator[Path]:
             yield folder
         finally:
             _remove_own(folder, warn)
+    except BrokenPipeError:  # the parent process has exited; the folder hasn't failed
+        raise
     except OSError as error:
-        if isinstance(error, BrokenPipeError):  # the parent process has exited; the folder hasn't failed
-            raise
         raise trouble(parent, error) from error
 
 
@@ -110,7 +103,6 @@ def write_pictures(folder: Path, pictures: Sequence[bytes], images: int, reporte
 
 
 def flush(path: Path) -> None:
-    """Wait until a file has been written to the drive."""
     with path.open("r+b") as file:  # Windows flushes only writable files
         os.fsync(file.fileno())
 

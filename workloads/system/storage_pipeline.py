@@ -49,7 +49,6 @@ def make_pictures(seed: int, count: int) -> list[bytes]:
 
 
 def from_jpegs(reader: Reader, paths: Sequence[Path], side_px: int = INPUT_PX) -> Source:
-    """Return decoded images as uint8, with labels."""
     return reader.files(paths, [number % CLASSES for number in range(len(paths))], side_px)
 
 
@@ -69,12 +68,7 @@ def pack(reader: Reader, jpegs: Sequence[Path], folder: Path, batch_size: int, r
 
 
 class Network:
-    """The network used for training and prediction, compiled and warmed up.
-
-    Args:
-        engine: The started engine.
-        spec: Spec whose parameter "network" is "small" or "googlenet".
-    """
+    """The network used for training and prediction, compiled and warmed up."""
 
     def __init__(self, engine: Engine, spec: RunSpec) -> None:
         import numpy as np

@@ -38,7 +38,6 @@ _TITLES = {
 
 
 def checks(facts: Facts, trials: Sequence[Trial]) -> tuple[Check, ...]:
-    """Return the checks whose results are known, in order."""
     return tuple(_checks(facts, {trial.target: trial for trial in trials}))
 
 
@@ -81,11 +80,15 @@ def _tensorflow(listing: Trial) -> Check:
             return Check("tensorflow", "ok", message("doctor.built_for_cpu", version=version))
         return Check("tensorflow", "ok", message("doctor.built_for_cuda", version=version, cuda=cuda))
     if listing.import_error:
-        line = next((line.strip() for line in listing.import_error.splitlines() if line.strip()), "")
-        return Check("tensorflow", "fault", message("doctor.import_failed", reason=line[:200]))
+        reason = first_line(listing.import_error)[:200]
+        return Check("tensorflow", "fault", message("doctor.import_failed", reason=reason))
     if listing.status == "timed_out":
         return Check("tensorflow", "fault", message("doctor.start_timed_out", limit_s=listing.duration_s))
     return Check("tensorflow", "fault", message("doctor.ended_early"))
+
+
+def first_line(error: str) -> str:
+    return next((line.strip() for line in error.splitlines() if line.strip()), "")
 
 
 def _devices(facts: Facts, listing: Trial) -> Check:

@@ -7,34 +7,26 @@ from app.core.doctor.checks import Check
 from app.core.doctor.facts import Facts
 from app.core.doctor.trial import Trial
 from app.core.known_lines.logs import LogFinding
-from app.core.messages import Message, sentence, text
+from app.core.messages import Message, message, sentence, text
 
 State: TypeAlias = Literal["usable", "slow path", "not usable"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceDiagnosis:
-    """The diagnosis of one device.
+    """The diagnosis of one device. Without a state, it hasn't been tested."""
 
-    Attributes:
-        id: Device as in run settings, such as "cpu" or "gpu:0"; None for a GPU that TensorFlow doesn't list.
-        reasons: One or two messages that explain the state.
-        fix: The next step for the user; "" if there is nothing to do.
-        commands: Commands for the fix on this system.
-        signal_id: Id of the matching row of the table; None if there is none.
-        is_fault: Whether something is broken or missing. A device can be unusable without a fault.
-    """
-
+    # Device as in run settings, such as "cpu" or "gpu:0"; None for a GPU that TensorFlow doesn't list.
     id: str | None
     name: str
     vendor: str  # cpu, nvidia, amd, intel, apple, other
-    state: State
-    reasons: tuple[Message, ...]
-    fix: str = ""
-    commands: tuple[str, ...] = ()
-    signal_id: str | None = None
+    state: State = "not usable"
+    reasons: tuple[Message, ...] = (message("doctor.untried"),)  # one or two messages that explain the state
+    fix: str = ""  # the next step for the user; "" if there is nothing to do
+    commands: tuple[str, ...] = ()  # commands for the fix on this system
+    signal_id: str | None = None  # id of the matching row of the table; None if there is none
     link: str | None = None
-    is_fault: bool = False
+    is_fault: bool = False  # Whether something is broken or missing. A device can be unusable without a fault.
 
     @property
     def why(self) -> str:
@@ -47,20 +39,14 @@ class DeviceDiagnosis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineDiagnosis:
-    """The diagnosis of one engine.
-
-    Attributes:
-        version, variant: None if not recorded in its folder.
-        problem: Reason why it can't be started at all; None if it can.
-        devices: The CPU first, then the GPUs it supports.
-    """
+    """The diagnosis of one engine."""
 
     engine: str
     title: str
-    version: str | None
+    version: str | None  # None if not recorded in its folder, like the variant
     variant: str | None
-    problem: Message | None
-    devices: tuple[DeviceDiagnosis, ...]
+    problem: Message | None  # reason why it can't be started at all; None if it can
+    devices: tuple[DeviceDiagnosis, ...]  # the CPU first, then the GPUs it supports
     trials: tuple[Trial, ...]
 
     @property
@@ -74,28 +60,18 @@ class EngineDiagnosis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """The whole diagnosis.
-
-    Attributes:
-        devices: The CPU first.
-        findings: Rows that match the trials' logs, without duplicates, causes first.
-        harmless: Matching rows that need no attention.
-        unknown_lines: Lines in the trials' logs that look like errors but match no row.
-        conclusion: One or two messages; the first is the headline.
-        complete: Whether the diagnosis was completed rather than cancelled.
-        engines: Installed engines other than TensorFlow.
-    """
+    """The whole diagnosis."""
 
     facts: Facts
     trials: tuple[Trial, ...]
     checks: tuple[Check, ...]
-    devices: tuple[DeviceDiagnosis, ...]
-    findings: tuple[LogFinding, ...]
-    harmless: tuple[LogFinding, ...]
-    unknown_lines: tuple[str, ...]
-    conclusion: tuple[Message, ...]
-    complete: bool
-    engines: tuple[EngineDiagnosis, ...] = ()
+    devices: tuple[DeviceDiagnosis, ...]  # the CPU first
+    findings: tuple[LogFinding, ...]  # rows that match the trials' logs, without duplicates, causes first
+    harmless: tuple[LogFinding, ...]  # matching rows that need no attention
+    unknown_lines: tuple[str, ...]  # lines in the trials' logs that look like errors but match no row
+    conclusion: tuple[Message, ...]  # one or two messages; the first is the headline
+    complete: bool  # whether the diagnosis was completed rather than cancelled
+    engines: tuple[EngineDiagnosis, ...] = ()  # installed engines other than TensorFlow
 
     @property
     def overall(self) -> str:

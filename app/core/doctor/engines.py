@@ -67,7 +67,10 @@ def diagnose_engine(
     devices += [_tried(engine, evidence, device, None) for device in listed]
     tried = {device.name for device in devices}
     without = idle_cards(engine, machine) if trials else ()
-    devices += [_without_build(engine, machine, card) for card in without if card.name not in tried]
+    for card in without:
+        if card.name not in tried:  # the lack of a build isn't considered a fault
+            reasons = (no_build(engine, card, machine),)
+            devices.append(DeviceDiagnosis(id=None, name=card.name, vendor=card.vendor, reasons=reasons))
     return EngineDiagnosis(
         engine=engine,
         title=engine_title(engine),
@@ -80,9 +83,7 @@ def diagnose_engine(
 
 
 def _processor(engine: str, evidence: Evidence) -> DeviceDiagnosis:
-    plain = DeviceDiagnosis(
-        id="cpu", name="CPU", vendor="cpu", state="not usable", reasons=(message("doctor.untried"),)
-    )
+    plain = DeviceDiagnosis(id="cpu", name="CPU", vendor="cpu")
     trial = evidence.trials.get("cpu") or evidence.listing
     if trial is None or trial.status == "cancelled" or (trial.target == "list" and trial.status == "completed"):
         return plain
@@ -92,9 +93,7 @@ def _processor(engine: str, evidence: Evidence) -> DeviceDiagnosis:
 def _tried(engine: str, evidence: Evidence, device: Device, card: Gpu | None) -> DeviceDiagnosis:
     name = device.name or (card.name if card is not None else "GPU")
     vendor = card.vendor if card is not None else "other"
-    plain = DeviceDiagnosis(
-        id=device.id, name=name, vendor=vendor, state="not usable", reasons=(message("doctor.untried"),)
-    )
+    plain = DeviceDiagnosis(id=device.id, name=name, vendor=vendor)
     trial = evidence.trials.get(device.id)
     if trial is None or trial.status == "cancelled":
         return plain
@@ -102,9 +101,8 @@ def _tried(engine: str, evidence: Evidence, device: Device, card: Gpu | None) ->
     version = evidence.build.version if evidence.build is not None else ""
     if vendor == "apple" and _numbers(version) < OLDEST_RIGHT_MPS:
         said = message("doctor.old_mps", version=version, oldest=".".join(map(str, OLDEST_RIGHT_MPS)))
-        return replace(
-            judged, state="not usable", reasons=(said,), is_fault=True, fix=sentence("doctor.update_it")
-        )
+        fix = sentence("doctor.update_it")
+        return replace(judged, state="not usable", reasons=(said,), is_fault=True, fix=fix)
     return judged
 
 
@@ -115,22 +113,15 @@ def _judged(engine: str, plain: DeviceDiagnosis, evidence: Evidence, trial: Tria
     faults = evidence.logs[trial.target].faults
     if faults:
         return _by_row(engine, plain, evidence.facts, faults[0].signal)
-    said = failure_of(trial)
-    return replace(plain, reasons=(said,), fix=sentence("doctor.ask"), is_fault=True)
-
-
-def _without_build(engine: str, machine: Machine, card: Gpu) -> DeviceDiagnosis:
-    """Explain that no known build of an engine uses a GPU. The lack of a build isn't considered a fault."""
-    said = no_build(engine, card, machine)
-    return DeviceDiagnosis(id=None, name=card.name, vendor=card.vendor, state="not usable", reasons=(said,))
+    return replace(plain, reasons=(failure_of(trial),), fix=sentence("doctor.ask"), is_fault=True)
 
 
 def _unlisted(
     engine: str, stamp: Stamp | None, machine: Machine, card: Gpu, evidence: Evidence
 ) -> DeviceDiagnosis:
-    plain = DeviceDiagnosis(id=None, name=card.name, vendor=card.vendor, state="not usable", reasons=())
+    plain = DeviceDiagnosis(id=None, name=card.name, vendor=card.vendor)
     if evidence.listing is not None and evidence.listing.status == "cancelled":
-        return replace(plain, reasons=(message("doctor.untried"),))
+        return plain
     on_offer = builds_for(engine, machine)
     variant = stamp.variant if stamp is not None else None
     other = next((offer for offer in on_offer if card in offer.gpus and offer.variant.name != variant), None)

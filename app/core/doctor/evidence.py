@@ -29,7 +29,6 @@ class Evidence:
 
     @property
     def build(self) -> Build | None:
-        """TensorFlow's build information; None if unknown."""
         return self.listing.build if self.listing else None
 
     @property
@@ -39,16 +38,13 @@ class Evidence:
 
     @property
     def complete(self) -> bool:
-        """Whether the devices were listed and no trial was cancelled."""
         return self.listing is not None and all(trial.status != "cancelled" for trial in self.trials.values())
 
 
 def evidence_of(facts: Facts, trials: Sequence[Trial], engine: str = DEFAULT_ENGINE) -> Evidence:
     """Combine facts and an engine's trials. Errors of failed imports and steps are added to the logs."""
     return Evidence(
-        facts,
-        {trial.target: trial for trial in trials},
-        {trial.target: _log(trial, engine) for trial in trials},
+        facts, {trial.target: trial for trial in trials}, {trial.target: _log(trial, engine) for trial in trials}
     )
 
 

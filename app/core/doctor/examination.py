@@ -25,14 +25,9 @@ def examine(
 ) -> Diagnosis:
     """Check the system, list each engine's devices, and test each one. Takes seconds to minutes.
 
-    Args:
-        paths: Folders where the engines may store files.
-        on_step: Called with a description of the next step.
-        cancel: Event that ends the examination within a second; the results so far are returned.
-        on_check: Called with each check as soon as its result is known.
-
-    Raises:
-        AppError: A trial can't be started.
+    `on_step` is called with a description of the next step, `on_check` with each check as soon as its result is
+    known. `cancel` ends the examination within a second, with the results so far. Raises AppError if a trial can't
+    be started.
     """
     cancel = cancel or threading.Event()
     announced: set[str] = set()

@@ -7,14 +7,15 @@ address is kept.
 import os
 import re
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from app.core.doctor.nvml import NO_NVML, NvidiaGpu, Nvml, ask_nvml
+from app.core.hardware.blocking import call_in_thread
 from app.core.hardware.gpu.gpus import list_gpus
 from app.core.hardware.gpu.libraries import find_library
 from app.core.hardware.gpu.linux import pci_vendors
@@ -43,38 +44,29 @@ LibraryKind: TypeAlias = Literal["wsl", "stub", "conda", "system"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Facts about this computer. None means unknown.
-
-    Attributes:
-        gpus: All GPUs that the system lists, from any vendor; see `Machine.gpus`.
-        pci: Vendor of each GPU on the PCI bus, even without a driver; None if not on Linux.
-        libcuda: Kind of the libcuda.so.1 that the loader uses; None if there is none.
-        visible_devices: Value of CUDA_VISIBLE_DEVICES: device numbers, or "other"; None if not set.
-        library_path_cuda: Whether LD_LIBRARY_PATH contains a CUDA folder; None if not set.
-        packages: Names and versions of the relevant installed packages.
-        avx: Whether the CPU supports AVX.
-    """
+    """Facts about this computer. None means unknown."""
 
     system: SystemName
     container: bool = False
     python: str = ""
     nvml: Nvml = NO_NVML
-    gpus: tuple[Gpu, ...] = ()
+    gpus: tuple[Gpu, ...] = ()  # all GPUs that the system lists, from any vendor; see `Machine.gpus`
+    # Vendor of each GPU on the PCI bus, even without a driver; None if not on Linux.
     pci: tuple[str, ...] | None = None
     kernel_driver: str | None = None
     device_nodes: int | None = None
     dxg: bool | None = None
     wsl_libcuda: bool | None = None
-    libcuda: LibraryKind | None = None
+    libcuda: LibraryKind | None = None  # kind of the libcuda.so.1 that the loader uses; None if there is none
     nouveau: bool | None = None
     secure_boot: bool | None = None
+    # Value of CUDA_VISIBLE_DEVICES: device numbers, or "other"; None if not set.
     visible_devices: str | None = None
-    library_path_cuda: bool | None = None
-    packages: tuple[tuple[str, str], ...] = ()
-    avx: bool | None = None
+    library_path_cuda: bool | None = None  # whether LD_LIBRARY_PATH contains a CUDA folder; None if not set
+    packages: tuple[tuple[str, str], ...] = ()  # names and versions of the relevant installed packages
+    avx: bool | None = None  # whether the CPU supports AVX
 
     def package(self, name: str) -> str | None:
-        """Return the version of a package; None if it isn't installed."""
         return dict(self.packages).get(name)
 
     @property
@@ -109,17 +101,11 @@ def is_too_old(capability: str | None) -> bool:
 def gather_facts(
     root: Path = Path("/"), environment: Mapping[str, str] = os.environ, limit_s: float = LOOKS_LIMIT_S
 ) -> Facts:
-    """Collect all facts once.
-
-    Args:
-        root: Folder that contains Linux's proc, sys, dev and usr.
-        environment: Environment variables as passed to engines.
-        limit_s: Time limit for the driver's response in seconds.
-    """
+    """Collect all facts once, for engines with this environment. The driver has `limit_s` to respond."""
     from importlib.metadata import distributions  # takes half of this function's time
 
     end_s = time.monotonic() + limit_s
-    nvml, gpus = _Look(ask_nvml), _Look(list_gpus)
+    nvml, gpus = call_in_thread(ask_nvml, "doctor-nvml"), call_in_thread(list_gpus, "doctor-gpus")
     packages = installed(distributions())
     visible = environment.get("CUDA_VISIBLE_DEVICES")
     linux = _linux_facts(root, environment) if sys.platform.startswith("linux") else {}
@@ -127,8 +113,8 @@ def gather_facts(
         **linux,
         system=system_name(root),
         python=".".join(map(str, sys.version_info[:3])),
-        nvml=nvml.result(end_s) or Nvml("no_answer"),
-        gpus=gpus.result(end_s) or (),
+        nvml=_result(nvml, end_s, Nvml("no_answer")),
+        gpus=_result(gpus, end_s, ()),
         visible_devices=None if visible is None else _plain_devices(visible),
         packages=packages,
     )
@@ -197,17 +183,9 @@ def installed(distributions: "Iterable[Distribution]") -> tuple[tuple[str, str],
     return tuple(sorted(versions.items()))
 
 
-class _Look(Generic[_Value]):
-    """A function call in its own thread, abandoned if the driver hangs."""
-
-    def __init__(self, call: Callable[[], _Value]) -> None:
-        self._answers: list[_Value] = []
-        self._thread = threading.Thread(
-            target=lambda: self._answers.append(call()), daemon=True, name="doctor-look"
-        )
-        self._thread.start()
-
-    def result(self, end_s: float) -> _Value | None:
-        """Wait for the result until a time on the monotonic clock. Return None if it isn't available by then."""
-        self._thread.join(max(end_s - time.monotonic(), 0))
-        return self._answers[0] if self._answers else None
+def _result(answer: Future[_Value], end_s: float, otherwise: _Value) -> _Value:
+    """Wait for an answer until a time on the monotonic clock. A driver may hang."""
+    try:
+        return answer.result(max(end_s - time.monotonic(), 0))
+    except TimeoutError:
+        return otherwise

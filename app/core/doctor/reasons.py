@@ -50,10 +50,7 @@ def processor_reason(evidence: Evidence, target: str) -> Signal | None:
 def card_reason(evidence: Evidence, target: str, capability: str | None) -> Signal | None:
     """Return the row that best explains why an NVIDIA GPU doesn't work; None if no row does.
 
-    Args:
-        evidence: Facts and trials.
-        target: Name of the GPU's trial, or "list" for a GPU that TensorFlow doesn't list.
-        capability: The GPU's compute capability; None if unknown.
+    `target` is "list" for a GPU that TensorFlow doesn't list.
     """
     trial = evidence.trials[target]
     case = _Case(evidence, trial, numbers(capability), target != "list")

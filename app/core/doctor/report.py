@@ -22,12 +22,7 @@ _OF_THE_TABLE = frozenset({"commands", "fix", "link", "meaning", "title"})
 
 
 def report_text(diagnosis: Diagnosis, log: LogDiagnosis | None = None) -> str:
-    """Return a diagnosis as text: versions, checks, devices, findings and the most useful lines.
-
-    Args:
-        diagnosis: The diagnosis.
-        log: Diagnosis of the user's own log; None if there is none.
-    """
+    """Return a diagnosis as text: versions, checks, devices, findings and the most useful lines."""
     parts = ["", diagnosis.overall, "", sentence("doctor.report_checks")]
     parts += [f"- {check.title}: {check.state}. {check.text}" for check in diagnosis.checks]
     parts += ["", sentence("setting.devices")]
@@ -76,7 +71,7 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
         "harmless": [_finding(finding) for finding in diagnosis.harmless],
         "unknown_lines": list(diagnosis.unknown_lines),
         "trials": [
-            msgspec.to_builtins({name: value for name, value in _fields(trial).items() if name != "log"})
+            {name: value for name, value in msgspec.to_builtins(trial).items() if name != "log"}
             for trial in diagnosis.trials
         ],
     }
@@ -158,9 +153,9 @@ def _findings(title: str, findings: tuple[LogFinding, ...], more: tuple[str, ...
 
 
 def _device(device: DeviceDiagnosis) -> dict[str, Any]:
-    plain = _fields(device)
+    plain = asdict(device) | {"why": device.why}
     del plain["reasons"]
-    return plain | {"why": device.why}
+    return plain
 
 
 def _finding(finding: LogFinding) -> dict[str, Any]:
@@ -177,10 +172,6 @@ def _finding(finding: LogFinding) -> dict[str, Any]:
         "line": finding.line,
         "count": finding.count,
     }
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
 def _scrubbed(value: Any, private: Mapping[str, str]) -> Any:

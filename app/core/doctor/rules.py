@@ -1,18 +1,17 @@
 """Derives a diagnosis from facts and trials: which devices work, why others don't, and how to fix them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
-from app.core.doctor.checks import checks
+from app.core.doctor.checks import checks, first_line
 from app.core.doctor.diagnosis import DeviceDiagnosis, Diagnosis
 from app.core.doctor.evidence import Evidence, evidence_of
 from app.core.doctor.facts import Facts, is_too_old, numbers
 from app.core.doctor.nvml import NvidiaGpu
 from app.core.doctor.reasons import OLDEST_OF_NEW_CUDNN, card_reason, processor_reason
 from app.core.doctor.trial import Device, Trial
-from app.core.known_lines.logs import LogFinding
+from app.core.known_lines.logs import LogFinding, importance
 from app.core.known_lines.signals import Signal, signal
 from app.core.messages import Message, message, sentence
 from app.core.runs.worker import explain_exit
@@ -20,7 +19,6 @@ from workloads.engines.registry import DEFAULT_ENGINE, engine_title
 
 # A healthy GPU never takes this long for a small step, unless its driver compiles code first.
 _SLOW_STEP_S = 30.0
-_UNTRIED = (message("doctor.untried"),)
 REPAIR = "python3 start.py --repair"
 _OTHER_VENDORS = {"amd": ("amd_gpu", "AMD GPU"), "intel": ("intel_gpu", "Intel GPU")}
 
@@ -29,7 +27,7 @@ def diagnose(facts: Facts, trials: Sequence[Trial]) -> Diagnosis:
     """Derive the diagnosis from the collected facts and trials; missing trials count as not run yet."""
     evidence = evidence_of(facts, trials)
     is_absent = evidence.listing is not None and evidence.listing.status == "absent"
-    devices = () if is_absent else _devices(evidence)
+    devices = () if is_absent else (_processor(evidence), *_cards(evidence), *_others(evidence.facts))
     logs = evidence.logs.values()
     return Diagnosis(
         facts=facts,
@@ -39,37 +37,21 @@ def diagnose(facts: Facts, trials: Sequence[Trial]) -> Diagnosis:
         findings=_each_once(finding for log in logs for finding in log.findings),
         harmless=_each_once(finding for log in logs for finding in log.harmless),
         unknown_lines=tuple(dict.fromkeys(line for log in logs for _, line in log.unknown_lines)),
-        conclusion=_absent() if is_absent else _concluded(devices, complete=evidence.complete),
+        conclusion=tuple(_conclusion(devices, is_complete=evidence.complete)),
         complete=evidence.complete,
     )
-
-
-def _devices(evidence: Evidence) -> tuple[DeviceDiagnosis, ...]:
-    cards = tuple(_cards(evidence))
-    return (_processor(evidence), *_excused(cards), *_others(evidence.facts))
-
-
-def _absent() -> tuple[Message, ...]:
-    """Report that TensorFlow isn't installed. This isn't a fault, because other engines may be installed."""
-    title = engine_title(DEFAULT_ENGINE)
-    return message("engine.not_installed", engine=title), message("engines.install_it", engine=DEFAULT_ENGINE)
 
 
 def _each_once(findings: Iterator[LogFinding]) -> tuple[LogFinding, ...]:
     first: dict[str, LogFinding] = {}
     for finding in findings:
         first.setdefault(finding.signal.id, finding)
-    return tuple(sorted(first.values(), key=_place))
-
-
-def _place(finding: LogFinding) -> tuple[int, bool, int]:
-    severity = ("fault", "caution", "harmless").index(finding.signal.severity)
-    return severity, finding.is_symptom, finding.signal.rank
+    return tuple(sorted(first.values(), key=importance))
 
 
 def _processor(evidence: Evidence) -> DeviceDiagnosis:
     trial = evidence.trials.get("cpu") or evidence.listing
-    plain = DeviceDiagnosis(id="cpu", name="CPU", vendor="cpu", state="not usable", reasons=_UNTRIED)
+    plain = DeviceDiagnosis(id="cpu", name="CPU", vendor="cpu")
     if trial is None or trial.status == "cancelled":
         return plain
     if trial.status == "completed":
@@ -77,45 +59,34 @@ def _processor(evidence: Evidence) -> DeviceDiagnosis:
     return _unusable(plain, evidence.facts, processor_reason(evidence, trial.target), failure_of(trial))
 
 
-def _cards(evidence: Evidence) -> Iterator[DeviceDiagnosis]:
-    """Yield a diagnosis for each NVIDIA GPU, then for other devices that TensorFlow lists as GPUs."""
+def _cards(evidence: Evidence) -> list[DeviceDiagnosis]:
+    """Diagnose each NVIDIA GPU, then other devices that TensorFlow lists as GPUs."""
     cards, left = evidence.facts.nvidia_cards, list(evidence.gpus)
-    named = [_take(left, partial(_has_name, card.name)) for card in cards]
+    named = [_take(left, [device for device in left if device.name == card.name]) for card in cards]
+    devices = []
     for card, listed in zip(cards, named, strict=True):
         # Sources may name the same GPU differently. A GPU that is too old can't be the one that TensorFlow lists.
-        device = listed or (None if is_too_old(card.capability) else _take(left, _may_be_nvidia))
-        yield _unlisted(evidence, card) if device is None else _listed(evidence, device, card)
-    for device in left:
-        yield _listed(evidence, device, None)
+        likely = [device for device in left if device.name is None or device.capability is not None]
+        device = listed or (None if is_too_old(card.capability) else _take(left, likely))
+        devices.append(_unlisted(evidence, card) if device is None else _listed(evidence, device, card))
+    devices += [_listed(evidence, device, None) for device in left]
+    # If one of them works, a GPU that is too old for TensorFlow isn't a fault.
+    works = any(card.state != "not usable" for card in devices)
+    return [
+        replace(card, is_fault=False) if works and card.signal_id == "gpu_too_old" else card for card in devices
+    ]
 
 
-def _has_name(name: str, device: Device) -> bool:
-    return device.name == name
-
-
-def _may_be_nvidia(device: Device) -> bool:
-    return device.name is None or device.capability is not None
-
-
-def _take(left: list[Device], fits: Callable[[Device], bool]) -> Device | None:
-    """Remove and return the first matching device."""
-    for device in left:
-        if fits(device):
-            left.remove(device)
-            return device
-    return None
-
-
-def _excused(cards: Sequence[DeviceDiagnosis]) -> Iterator[DeviceDiagnosis]:
-    """Yield the GPUs. If one of them works, a GPU that is too old for TensorFlow isn't a fault."""
-    works = any(card.state != "not usable" for card in cards)
-    for card in cards:
-        excused = works and card.signal_id == "gpu_too_old"
-        yield replace(card, is_fault=False) if excused else card
+def _take(left: list[Device], fitting: list[Device]) -> Device | None:
+    """Remove the first fitting device from those left, and return it."""
+    if not fitting:
+        return None
+    left.remove(fitting[0])
+    return fitting[0]
 
 
 def _unlisted(evidence: Evidence, card: NvidiaGpu) -> DeviceDiagnosis:
-    plain = DeviceDiagnosis(id=None, name=card.name, vendor="nvidia", state="not usable", reasons=_UNTRIED)
+    plain = DeviceDiagnosis(id=None, name=card.name, vendor="nvidia")
     if evidence.listing is None or evidence.listing.status == "cancelled":
         return plain
     reason = card_reason(evidence, "list", card.capability)
@@ -125,7 +96,7 @@ def _unlisted(evidence: Evidence, card: NvidiaGpu) -> DeviceDiagnosis:
 def _listed(evidence: Evidence, device: Device, card: NvidiaGpu | None) -> DeviceDiagnosis:
     name = device.name or (card.name if card else "GPU")
     vendor = "nvidia" if card or device.capability else "other"
-    plain = DeviceDiagnosis(id=device.id, name=name, vendor=vendor, state="not usable", reasons=_UNTRIED)
+    plain = DeviceDiagnosis(id=device.id, name=name, vendor=vendor)
     trial = evidence.trials.get(device.id)
     if trial is None or trial.status == "cancelled":
         return plain
@@ -155,13 +126,11 @@ def _others(facts: Facts) -> Iterator[DeviceDiagnosis]:
     on_bus = [vendor for vendor in facts.pci or () if vendor in _OTHER_VENDORS and vendor not in vendors_named]
     for vendor, name in (*named, *((vendor, _OTHER_VENDORS[vendor][1]) for vendor in on_bus)):
         row_id = "apple_gpu" if vendor == "apple" else _OTHER_VENDORS.get(vendor, ("other_gpu", ""))[0]
-        plain = DeviceDiagnosis(id=None, name=name, vendor=vendor, state="not usable", reasons=())
+        plain = DeviceDiagnosis(id=None, name=name, vendor=vendor)
         yield _unusable(plain, facts, signal(row_id), None)
     if facts.is_wsl and not facts.nvidia_cards and (facts.system == "wsl1" or not facts.dxg):
         # WSL can't show whether Windows has a GPU, so this isn't a fault.
-        plain = DeviceDiagnosis(
-            id=None, name=sentence("doctor.gpu_of_windows"), vendor="other", state="not usable", reasons=()
-        )
+        plain = DeviceDiagnosis(id=None, name=sentence("doctor.gpu_of_windows"), vendor="other")
         row_id = "container_without_gpu" if facts.container else "wsl_no_gpu"
         row = signal("wsl1" if facts.system == "wsl1" else row_id)
         yield with_row(plain, facts, row, (_row_message(row),))
@@ -192,11 +161,7 @@ def _row_message(row: Signal) -> Message:
 
 
 def with_row(
-    plain: DeviceDiagnosis,
-    facts: Facts,
-    row: Signal,
-    reasons: tuple[Message, ...],
-    card: NvidiaGpu | None = None,
+    plain: DeviceDiagnosis, facts: Facts, row: Signal, reasons: tuple[Message, ...], card: NvidiaGpu | None = None
 ) -> DeviceDiagnosis:
     """Return a diagnosis with a row's fix, commands and link."""
     return replace(
@@ -231,22 +196,21 @@ def failure_of(trial: Trial) -> Message:
     if trial.status == "timed_out":
         return message("doctor.no_answer", limit_s=trial.duration_s)
     if trial.import_error:
-        return message("doctor.not_importable", reason=_first_line(trial.import_error))
+        return message("doctor.not_importable", reason=first_line(trial.import_error)[:300])
     for step in trial.steps:
         if step.error:
-            return message("doctor.step_failed", step=step.name, reason=_first_line(step.error))
+            return message("doctor.step_failed", step=step.name, reason=first_line(step.error)[:300])
     return message("doctor.process_exit", exit=explain_exit(trial.exit_code))
 
 
-def _first_line(error: str) -> str:
-    return next((line.strip() for line in error.splitlines() if line.strip()), "")[:300]
-
-
-def _concluded(devices: Sequence[DeviceDiagnosis], *, complete: bool) -> tuple[Message, ...]:
-    return tuple(_conclusion(devices)) if complete else (message("doctor.stopped"),)
-
-
-def _conclusion(devices: Sequence[DeviceDiagnosis]) -> Iterator[Message]:
+def _conclusion(devices: Sequence[DeviceDiagnosis], *, is_complete: bool) -> Iterator[Message]:
+    if not devices:  # not a fault, because other engines may be installed
+        yield message("engine.not_installed", engine=engine_title(DEFAULT_ENGINE))
+        yield message("engines.install_it", engine=DEFAULT_ENGINE)
+        return
+    if not is_complete:
+        yield message("doctor.stopped")
+        return
     cpu, gpus = devices[0], devices[1:]
     usable = _names([gpu for gpu in gpus if gpu.state != "not usable"], gpus)
     broken = [gpu for gpu in gpus if gpu.is_fault]
@@ -267,9 +231,8 @@ def _with_reason(
     code: str, code_with_reason: str, broken: Sequence[DeviceDiagnosis], **arguments: object
 ) -> Message:
     """Return a message, with the reason if it is the same for all devices."""
-    reasons = {device.signal_id for device in broken}
-    reason = reasons.pop() if len(reasons) == 1 else None
-    if reason is None:
+    reason, *others = {device.signal_id for device in broken}
+    if reason is None or others:
         return message(code, **arguments)
     return message(code_with_reason, reason=signal(reason).title, **arguments)
 

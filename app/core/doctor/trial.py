@@ -8,14 +8,16 @@ import os
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from concurrent.futures import wait
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Literal, TypeAlias
+from functools import partial
+from typing import IO, Literal, TypeAlias
 
 import msgspec
 
 from app.core.children import Child
 from app.core.errors import AppError, refusal
+from app.core.hardware.blocking import call_in_thread
 from app.core.messages import message
 from app.core.paths import Paths
 from app.core.runs.worker_command import WorkerCommand, trial_command
@@ -79,43 +81,26 @@ _Answer: TypeAlias = Build | Step | _Import | _Devices | _End
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """The result of one test process.
+    """The result of one test process."""
 
-    Attributes:
-        target: "list", or the tested device.
-        status: "completed": all steps succeeded. "failed": an error was reported. "absent": the engine isn't
-            installed, so there was no process. Other values: how the process ended.
-        exit_code: The process's exit code, negative for a signal; None if we terminated it.
-        import_s: Duration of the engine's import in seconds; None if it wasn't reached.
-        log: The first and last parts of the process's output.
-    """
-
-    target: str
+    target: str  # "list", or the tested device
+    # "completed": all steps succeeded. "failed": an error was reported. "absent": the engine isn't installed, so
+    # there was no process. Other values: how the process ended.
     status: TrialStatus
-    exit_code: int | None = None
+    exit_code: int | None = None  # the process's exit code, negative for a signal; None if we terminated it
     duration_s: float = 0.0
-    import_s: float | None = None
+    import_s: float | None = None  # duration of the engine's import in seconds; None if it wasn't reached
     import_error: str | None = None
     build: Build | None = None
     devices: tuple[Device, ...] = ()
     steps: tuple[Step, ...] = ()
-    log: str = ""
+    log: str = ""  # the first and last parts of the process's output
 
 
 def run_trial(
-    target: str,
-    paths: Paths,
-    cancel: threading.Event | None = None,
-    engine: str = DEFAULT_ENGINE,
+    target: str, paths: Paths, cancel: threading.Event | None = None, engine: str = DEFAULT_ENGINE
 ) -> Trial:
-    """Run one test process to completion. Raises AppError if it can't be started.
-
-    Args:
-        target: "list", "cpu" or "gpu:0".
-        paths: Folders where the engine may store files.
-        cancel: Event that ends the process.
-        engine: The engine to test.
-    """
+    """Run one test process to completion, for "list" or a device. Raises AppError if it can't be started."""
     command = trial_command(("list",) if target == "list" else ("device", target), paths, engine=engine)
     limit_s = LIST_LIMIT_S if target == "list" else DEVICE_LIMIT_S
     return run_command(target, command, limit_s, cancel or threading.Event())
@@ -130,7 +115,13 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
         said = message("doctor.trial_not_started", reason=error.strerror)
         raise refusal(error) or AppError(said) from error
     answers, log = _Told(), _Log()
-    readers = [_reader(answers.read, process.stdout), _reader(log.read, process.stderr)]
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    readers = [
+        call_in_thread(partial(answers.read, process.stdout), "trial-answers"),
+        call_in_thread(partial(log.read, process.stderr), "trial-log"),
+    ]
     status: TrialStatus | None = None
     try:
         status = _wait(process, start_s + limit_s, cancel)
@@ -138,11 +129,9 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
         process.end(force=True)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_CLOSE_LIMIT_S)
-        for reader in readers:
-            reader.join(_CLOSE_LIMIT_S)
-        for stream in (process.stdin, process.stdout, process.stderr):
-            # Not closed while a thread reads, because a process outside the group may hold the other end.
-            if stream is not None and not any(reader.is_alive() for reader in readers):
+        # Not closed while a thread reads, because a process outside the group may hold the other end.
+        if not wait(readers, _CLOSE_LIMIT_S).not_done:
+            for stream in (process.stdin, process.stdout, process.stderr):
                 with contextlib.suppress(OSError):
                     stream.close()
     code = process.poll()
@@ -170,7 +159,7 @@ class _Told:
     steps: list[Step] = field(default_factory=list)
     end: _End | None = None
 
-    def read(self, stream: BinaryIO) -> None:
+    def read(self, stream: IO[bytes]) -> None:
         decoder = typed.decoder(_Answer)
         left = _ANSWERS_AT_MOST
         for line in iter(lambda: stream.readline(_LINE_LIMIT_BYTES), b""):
@@ -201,7 +190,7 @@ class _Log:
         self._tail = bytearray()
         self._dropped = 0
 
-    def read(self, stream: BinaryIO) -> None:
+    def read(self, stream: IO[bytes]) -> None:
         for chunk in iter(lambda: os.read(stream.fileno(), 65_536), b""):
             room = max(_HEAD_BYTES - len(self._head), 0)
             self._head += chunk[:room]
@@ -229,13 +218,3 @@ def _status(answers: _Told, code: int | None) -> TrialStatus:
     if answers.end is not None:
         return "completed" if answers.end.good and code == 0 else "failed"
     return "failed" if answers.imported is not None and answers.imported.error else "crashed"
-
-
-def _reader(read: Callable[[BinaryIO], None], stream: Any) -> threading.Thread:
-    def run() -> None:
-        with contextlib.suppress(OSError, ValueError):
-            read(stream)
-
-    thread = threading.Thread(target=run, daemon=True, name="trial-reader")
-    thread.start()
-    return thread

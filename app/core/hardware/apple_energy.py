@@ -26,12 +26,7 @@ _FAILURES = (ImportError, OSError, RuntimeError, AttributeError)
 
 
 class AppleEnergy:
-    """Accumulates the increases of a counter, for use from one thread. The counter is opened on first use.
-
-    Args:
-        channel: The counter.
-        clock: Function that returns monotonic time in seconds.
-    """
+    """Accumulates the increases of a counter, for use from one thread. The counter is opened on first use."""
 
     def __init__(self, channel: Channel, clock: Callable[[], float] = time.monotonic) -> None:
         self._channel = channel

@@ -21,21 +21,13 @@ _UNREACHED = 4
 
 @dataclass(frozen=True, slots=True)
 class DeviceLimit:
-    """The power limit of a GPU, or of all CPU packages together.
+    """The power limit of a GPU, or of all CPU packages together."""
 
-    Attributes:
-        name: Name of the device.
-        limit_w: The limit in force.
-        default_w: The GPU's default limit or the CPU's rated power; None if unknown.
-        full_w: The limit at which the device isn't restricted; None if unknown.
-        least_w, most_w: Range of accepted limits.
-    """
-
-    name: str
-    limit_w: float
-    default_w: float | None
-    full_w: float | None
-    least_w: float
+    name: str  # name of the device
+    limit_w: float  # the limit in force
+    default_w: float | None  # the GPU's default limit or the CPU's rated power; None if unknown
+    full_w: float | None  # the limit at which the device isn't restricted; None if unknown
+    least_w: float  # the lowest and highest limits that are accepted
     most_w: float
 
 
@@ -56,12 +48,9 @@ def device_limit(machine: Machine, index: int | None) -> DeviceLimit | None:
 
 
 def limit_problem(machine: Machine, index: int | None, limit_w: object) -> Message | None:
-    """Explain why a device doesn't accept a power limit; None if it does.
+    """Explain why a device doesn't accept a power limit; None if it does, or if none is required.
 
-    Args:
-        machine: This computer.
-        index: Index of the GPU in the record of the computer; None for the CPU.
-        limit_w: The limit; None if none is required.
+    The index is that of a GPU in the record of the computer, None for the CPU.
     """
     if not isinstance(limit_w, int):
         return None
@@ -87,11 +76,7 @@ def limit_command(
 ) -> str | None:
     """Return the command that sets the power limit of a device; None if there is none on this system.
 
-    Args:
-        machine: This computer.
-        index: Index of the GPU in the record of the computer; None for the CPU.
-        limit_w: The new limit; None to restore a GPU's default limit, or the CPU's limits now in force.
-        root: Folder that contains Linux's sys.
+    Without a limit, it restores a GPU's default limit, or the CPU's limits now in force.
     """
     if index is None:
         return CpuLimits(root).command(limit_w)

@@ -27,7 +27,7 @@ from app.core.hardware.parts.cpu import read_cpu
 from app.core.hardware.parts.disks import Storage, read_storage
 from app.core.hardware.parts.memory_speed import read_memory_speed
 from app.core.hardware.powercap import CpuLimits
-from app.core.hardware.system_files import output_of, read_text, read_word, tidy_name
+from app.core.hardware.system_files import attempt, output_of, read_text, read_word, tidy_name, version_of
 from app.core.messages import sentence
 from app.core.plain_text import one_line
 from workloads.protocol.machine import Machine
@@ -91,18 +91,18 @@ def detect_machine(
 ) -> Machine:
     """Describe this computer without anything that identifies its owner. Unknown values are None.
 
-    Detection takes about ten milliseconds, or up to 5 s if a driver or a server hangs.
-
-    Args:
-        root: Folder that contains Linux's proc, sys and etc.
-        data_folder: Data set folder, whose disks are described; None to omit the disks.
-        limits: Time limits for calls that may hang.
+    Detection takes about ten milliseconds, or up to 5 s if a driver or a server hangs. The disks of the data set
+    folder are described if there is one.
     """
     # In parallel, because most of the time is spent waiting for drivers and, on macOS, for system programs.
     gpus = call_in_thread(lambda: list_gpus(root), "gpus")
     storage = None if data_folder is None else call_in_thread(lambda: read_storage(data_folder, root), "storage")
     number = call_in_thread(lambda: read_machine_id(root), "machine id")
-    facts, cpu, limits_of_cpu = _read_system(root), read_cpu(root), CpuLimits(root)
+    if sys.platform == "win32":
+        facts = read_windows()
+    else:
+        facts = read_macos() if sys.platform == "darwin" else read_linux(root)
+    cpu, limits_of_cpu = read_cpu(root), CpuLimits(root)
     behind_data = Storage()
     if storage is not None:
         behind_data = _within(storage, limits.storage_s, Storage(), "hardware.storage_not_responding")
@@ -112,9 +112,9 @@ def detect_machine(
     word = machine.lower()
     return Machine(
         cpu_name=facts.cpu_name,
-        physical_cores=_cores(logical=False),
-        logical_cores=_cores(logical=True),
-        memory_bytes=_memory_bytes(),
+        physical_cores=attempt(lambda: psutil.cpu_count(logical=False)) or None,
+        logical_cores=attempt(lambda: psutil.cpu_count(logical=True)) or None,
+        memory_bytes=attempt(lambda: int(psutil.virtual_memory().total)) or None,
         os_name=facts.os_name,
         architecture={"amd64": "x86_64", "x64": "x86_64", "aarch64": "arm64"}.get(word, word) or "unknown",
         python_version=platform.python_version(),
@@ -166,7 +166,7 @@ def cpu_name_from(cpuinfo: str, board: str | None = None, firmware: str = "") ->
 
 def linux_name(os_release: str, kernel_release: str) -> str:
     """Return a Linux system's name, such as "Linux 6.1.0 (Debian GNU/Linux 12)"."""
-    version = _version(kernel_release)
+    version = version_of(kernel_release)
     words = f"Linux {version}" if version else "Linux"
     pretty = re.search(r"^PRETTY_NAME=(.*)$", os_release, re.MULTILINE)
     # The code name in brackets is redundant.
@@ -207,14 +207,7 @@ def wsl_version(kernel_release: str) -> Literal[1, 2] | None:
 def judge_linux(
     cpuinfo: str, firmware: str, kernel_release: str, board: str = ""
 ) -> tuple[bool | None, str | None]:
-    """Detect whether a Linux system is running in a virtual machine and, if so, which kind; None if unknown.
-
-    Args:
-        cpuinfo: Text of /proc/cpuinfo.
-        firmware: Vendor and product from /sys/class/dmi/id, and /sys/hypervisor/type.
-        kernel_release: Full release string of the kernel.
-        board: Text of /proc/device-tree/model.
-    """
+    """Detect whether a Linux system is running in a virtual machine and, if so, which kind; None if unknown."""
     flags = cpuinfo_fields(cpuinfo).get("flags")
     flagged = None if flags is None else "hypervisor" in flags.split()
     if (wsl := wsl_version(kernel_release)) is not None:  # WSL 2 is a virtual machine, WSL 1 isn't
@@ -242,7 +235,7 @@ def read_linux(root: Path) -> SystemFacts:
         cpu_name=cpu_name_from(cpuinfo, board, firmware),
         virtual_machine=virtual,
         virtualization=" in ".join(part for part in (container, kind) if part) or None,
-        kernel=_version(release),
+        kernel=version_of(release),
     )
 
 
@@ -256,7 +249,7 @@ def read_macos() -> SystemFacts:
         os_name=f"macOS {version}" if version else "macOS",
         cpu_name=tidy_name(fields.get("machdep.cpu.brand_string")),
         virtual_machine=virtual,
-        kernel=_version(platform.release()),
+        kernel=version_of(platform.release()),
     )
 
 
@@ -288,41 +281,12 @@ def _within(asked: Future[_Value], limit_s: float, otherwise: _Value, warning: s
         return otherwise
 
 
-def _read_system(root: Path) -> SystemFacts:
-    if sys.platform == "win32":
-        return read_windows()
-    if sys.platform == "darwin":
-        return read_macos()
-    return read_linux(root)
-
-
-def _version(release: str) -> str | None:
-    """Return only the version numbers in a kernel's release string. The rest is free text from the builder."""
-    version = re.match(r"\d+(\.\d+)*", release)
-    return version[0] if version else None
-
-
 def read_container(root: Path) -> str | None:
     """Return the kind of container in which a Linux system runs; None outside containers."""
     for mark, kind in ((".dockerenv", "docker"), ("run/.containerenv", "podman")):
         if os.path.exists(root / mark):
             return kind
     return container_kind(read_text(root / "proc/1/cgroup"))
-
-
-def _cores(*, logical: bool) -> int | None:
-    try:
-        count: int | None = psutil.cpu_count(logical=logical)
-    except (psutil.Error, OSError, ValueError):
-        return None
-    return count or None
-
-
-def _memory_bytes() -> int | None:
-    try:
-        return int(psutil.virtual_memory().total) or None
-    except (psutil.Error, OSError, ValueError):
-        return None
 
 
 def read_bios_version(root: Path = Path("/")) -> str | None:
@@ -338,7 +302,6 @@ def read_bios_version(root: Path = Path("/")) -> str | None:
 
 
 def read_machine_id(root: Path = Path("/")) -> str | None:
-    """Return the machine ID, which is permanent and reveals nothing about the user; None if there is none."""
     return machine_id(_secret(root))
 
 

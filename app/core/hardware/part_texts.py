@@ -20,29 +20,19 @@ _LIMIT_ROWS = 8  # with more GPUs, each further one has a single line
 
 @dataclass(frozen=True, slots=True)
 class MachinePart:
-    """A property of a component.
+    """A property of a component."""
 
-    Attributes:
-        id: Identifier for programs, such as "base_clock" or "gpu0_driver".
-        group: Heading of the component.
-        name: Label of the property.
-        value: Value with its unit; "n/a" if unknown.
-        reason: Reason why the value is unknown, or a remark; "" if there is none.
-    """
-
-    id: str
-    group: str
-    name: str
-    value: str
-    reason: str = ""
+    id: str  # identifier for programs, such as "base_clock" or "gpu0_driver"
+    group: str  # heading of the component
+    name: str  # label of the property
+    value: str  # value with its unit; "n/a" if unknown
+    reason: str = ""  # reason why the value is unknown, or a remark; "" if there is none
 
 
 def machine_parts(machine: Machine, power: Power | None = None) -> tuple[MachinePart, ...]:
     """Return the properties of all components as text, in display order.
 
-    Args:
-        machine: Machine record, as detected or stored.
-        power: Current power source and sensors; None to omit them, as for a stored record.
+    Without the current power source and sensors, as for a stored record, these are omitted.
     """
 
     def part(group: str, part_id: str, value: str | None, *, is_forbidden: bool = False) -> MachinePart:
@@ -122,11 +112,7 @@ def _clock(clock_mhz: float | None) -> str | None:
 
 
 def _caches(machine: Machine) -> str | None:
-    sizes = (
-        (sentence("part.l1_data"), machine.l1_data_bytes),
-        ("L2", machine.l2_bytes),
-        ("L3", machine.l3_bytes),
-    )
+    sizes = ((sentence("part.l1_data"), machine.l1_data_bytes), ("L2", machine.l2_bytes), ("L3", machine.l3_bytes))
     return ", ".join(f"{name} {_binary(size)}" for name, size in sizes if size) or None
 
 
@@ -186,7 +172,6 @@ def _gpu_details(gpu: Gpu) -> dict[str, str | None]:
 
 
 def _power_limit(gpu: Gpu) -> str | None:
-    """Return the power limit in force as text, with the default and the accepted range if they are known."""
     if not gpu.power_limit_w:
         return None
     parts = [f"{gpu.power_limit_w:.0f} W"]

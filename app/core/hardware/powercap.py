@@ -37,11 +37,7 @@ def package_folders(root: Path) -> tuple[tuple[str, Path], ...]:
 
 
 class CpuLimits:
-    """Reads the long-term power limits of all packages.
-
-    Args:
-        root: Folder that contains Linux's sys.
-    """
+    """Reads the long-term power limits of all packages."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._files = tuple(LimitFile(name, _long_term(folder)) for name, folder in package_folders(root))
@@ -66,14 +62,12 @@ class CpuLimits:
         return sum(rated_uw.values()) / 1e6 if self._packages and self._packages == rated_uw.keys() else None
 
     def read_uw(self) -> dict[LimitFile, int]:
-        """Return the current limits in microwatts, by file."""
         return {file: limit_uw for file in self._files if (limit_uw := file.read_uw()) is not None}
 
     def command(self, limit_w: float | None) -> str | None:
         """Return the command that divides a total limit evenly among the packages; None if there is no limit.
 
-        Args:
-            limit_w: Total limit in watts; None for the limits now in force.
+        Without a total limit, the command sets the limits now in force.
         """
         now_uw = self.read_uw()
         if limit_w is None:

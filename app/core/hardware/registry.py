@@ -18,7 +18,6 @@ def read_value(key: str, name: str) -> Any:
 
 
 def read_text(key: str, name: str) -> str:
-    """Read a value as text; "" if it is missing."""
     value = read_value(key, name)
     return "" if value is None else str(value)
 

@@ -1,14 +1,39 @@
 """Reads small system files and program output, and cleans up product names. Failures yield empty values."""
 
+import plistlib
 import re
 import subprocess
 import sys
+import xml.parsers.expat
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 # Enough for the first CPUs of a large server, whose file can be several hundred kilobytes long.
 MAX_READ_BYTES = 65_536
 MAX_NAME_CHARS = 80
 _MAX_OUTPUT_BYTES = 2**20
+# Exceptions raised by plistlib for invalid data.
+_PLIST_FAILURES = (
+    xml.parsers.expat.ExpatError,
+    ValueError,
+    TypeError,
+    LookupError,
+    OverflowError,
+    AttributeError,
+    RecursionError,
+)
+_Value = TypeVar("_Value")
+
+
+def attempt(read: Callable[[], _Value]) -> _Value | None:
+    """Call psutil; None if it fails. Its files and system calls differ between kernels, and processes end."""
+    import psutil  # late, because most modules that read files don't need it
+
+    try:
+        return read()
+    except (psutil.Error, RuntimeError, OSError, AttributeError, ValueError, LookupError):
+        return None
 
 
 def read_text(path: Path) -> str:
@@ -42,6 +67,20 @@ def count_of(text: str) -> int | None:
     return int(text, 16) if re.fullmatch(r"0x[0-9a-fA-F]{1,16}", text) else None
 
 
+def version_of(text: str) -> str | None:
+    """Return only the version numbers at the start of a text; None if there are none."""
+    version = re.match(r"\d+(\.\d+)*", text)
+    return version[0] if version else None
+
+
+def plist_of(data: bytes) -> object:
+    """Parse a property list; None if it is invalid."""
+    try:
+        return plistlib.loads(data)
+    except _PLIST_FAILURES:
+        return None
+
+
 def output_of(command: list[str], timeout_s: float = 1.0) -> bytes:
     """Return a system program's output; empty if the program is missing, fails or takes too long."""
     return answer_of(command, timeout_s) or b""
@@ -52,14 +91,10 @@ def answer_of(command: list[str], timeout_s: float, max_bytes: int = _MAX_OUTPUT
     flags = 0
     if sys.platform == "win32":
         flags = subprocess.CREATE_NO_WINDOW
+    nothing = subprocess.DEVNULL
     try:
         done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout_s,
-            check=False,
-            creationflags=flags,
+            command, stdin=nothing, capture_output=True, timeout=timeout_s, check=False, creationflags=flags
         )
     except subprocess.TimeoutExpired:
         return None

@@ -46,12 +46,9 @@ _HIDDEN_BY_HOSTS = ("base_clock", "boost_clock", "memory_speed", "cpu_temperatur
 
 
 def reason(part: str, machine: Machine, *, is_forbidden: bool = False) -> Message:
-    """Explain why a property is "n/a".
+    """Explain why a property of app.core.hardware.part_texts is "n/a".
 
-    Args:
-        part: ID of the property, as in app.core.hardware.part_texts.
-        machine: The computer's record.
-        is_forbidden: For the CPU power, whether there is a counter that the user has no permission to read.
+    `is_forbidden` means that the CPU has an energy counter that the user has no permission to read.
     """
     if part == "cpu_power" and is_forbidden:
         return message("unknown.cpu_power_forbidden", rule=UDEV_RULE)
@@ -71,12 +68,7 @@ def instruction_sets_note(machine: Machine) -> Message | None:
 
 
 def gpu_reason(gpu: Gpu, what: str = "") -> Message:
-    """Explain why a property of a GPU is "n/a".
-
-    Args:
-        gpu: The GPU's record.
-        what: ID of the property, as in app.core.hardware.part_texts; "" for the memory.
-    """
+    """Explain why a property of a GPU is "n/a"; "" stands for its memory."""
     if gpu.shares_memory and what in ("power_limit", "link"):
         return message("unknown.gpu_in_cpu")
     if gpu.vendor == "nvidia" and gpu.source == "sysfs":

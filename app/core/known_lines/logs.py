@@ -10,7 +10,7 @@ import msgspec
 
 from app.core.errors import UsageError
 from app.core.known_lines.signals import Severity, Signal, signals
-from app.core.known_lines.which_engine import Mentions, tracker_of
+from app.core.known_lines.which_engine import TRACKERS, Mentions
 from app.core.messages import Message, message, text
 
 MAX_CHARS = 2 << 20
@@ -74,47 +74,30 @@ _CONTROLS_PART = 0.05
 
 @dataclass(frozen=True, slots=True)
 class LogFinding:
-    """A row of the table that matches the log, with the first matching line, preferably one that names the cause.
-
-    Attributes:
-        line_number: Number of that line, from 1.
-        count: Number of matching lines.
-        engine: The engine that printed the line; None if the log doesn't name it.
-        went_on: Whether work continued after the last matching line; if so, the row isn't a fault.
-        is_symptom: Whether no matching line names a cause.
-        may_follow: Whether it is a symptom in a log that names the cause of a fault.
-    """
+    """A row of the table that matches the log, with its first line, preferably one that names the cause."""
 
     signal: Signal
-    line_number: int
+    line_number: int  # number of that line, from 1
     line: str
-    count: int
-    engine: str | None = None
-    went_on: bool = False
-    is_symptom: bool = False
-    may_follow: bool = False
+    count: int  # number of matching lines
+    engine: str | None = None  # the engine that printed the line; None if the log doesn't name it
+    went_on: bool = False  # whether work continued after the last matching line; if so, the row isn't a fault
+    is_symptom: bool = False  # whether no matching line names a cause
+    may_follow: bool = False  # whether it is a symptom in a log that names the cause of a fault
 
 
 @dataclass(frozen=True, slots=True)
 class LogDiagnosis:
-    """The diagnosis of a log.
+    """The diagnosis of a log."""
 
-    Attributes:
-        findings: Faults, then cautions; causes before symptoms.
-        harmless: Matching rows that look bad but are harmless.
-        unknown_lines: The first few lines that look like errors but match no row, with their numbers.
-        unknown: Whether no fault explains an apparent error or an unfinished log.
-        cut: Whether the log or one of its lines was too long to be read completely.
-        conclusion: The messages to show; the first is the headline.
-    """
-
-    findings: tuple[LogFinding, ...]
-    harmless: tuple[LogFinding, ...]
+    findings: tuple[LogFinding, ...]  # faults, then cautions; causes before symptoms
+    harmless: tuple[LogFinding, ...]  # matching rows that look bad but are harmless
+    # The first few lines that look like errors but match no row, with their numbers.
     unknown_lines: tuple[tuple[int, str], ...]
-    unknown: bool
+    unknown: bool  # whether no fault explains an apparent error or an unfinished log
     lines: int
-    cut: bool
-    conclusion: tuple[Message, ...]
+    cut: bool  # whether the log or one of its lines was too long to be read completely
+    conclusion: tuple[Message, ...]  # the messages to show; the first is the headline
 
     @property
     def summary(self) -> str:
@@ -126,11 +109,9 @@ class LogDiagnosis:
 
 
 def diagnose_log(log: str, engine: str | None = None) -> LogDiagnosis:
-    """Diagnose a log. Only its first 2 million characters are read, and at most 2,000 per line.
+    """Diagnose a log written by an engine, which the lines name if it is None.
 
-    Args:
-        log: The text.
-        engine: The engine that wrote the log; None to infer it from the lines.
+    Only the first 2 million characters are read, and at most 2,000 per line.
     """
     cut = len(log) > MAX_CHARS
     lines = _ESCAPES.sub("", log[:MAX_CHARS]).splitlines()
@@ -155,7 +136,7 @@ def diagnose_log(log: str, engine: str | None = None) -> LogDiagnosis:
             shown = msgspec.structs.replace(shown, severity="caution")
         line = lines[hits.first]
         matches.append(LogFinding(shown, hits.first + 1, line, len(hits.lines), whose, went_on, hits.is_symptom))
-    ordered = sorted(_with_reasons(matches), key=_order)
+    ordered = sorted(_with_reasons(matches), key=lambda finding: (importance(finding), finding.line_number))
     has_cause = any(finding.signal.severity == "fault" and not finding.is_symptom for finding in ordered)
     findings = [
         replace(finding, may_follow=has_cause and finding.is_symptom)
@@ -270,8 +251,8 @@ def _with_reasons(matches: Sequence[LogFinding]) -> Iterator[LogFinding]:
             yield replace(each, signal=msgspec.structs.replace(each.signal, severity="fault"))
 
 
-def _order(finding: LogFinding) -> tuple[int, bool, int, int]:
-    return _ORDER[finding.signal.severity], finding.is_symptom, finding.signal.rank, finding.line_number
+def importance(finding: LogFinding) -> tuple[int, bool, int]:
+    return _ORDER[finding.signal.severity], finding.is_symptom, finding.signal.rank
 
 
 @cache
@@ -286,19 +267,13 @@ def _has_fault(findings: Sequence[LogFinding]) -> bool:
 def _trouble(lines: Sequence[str], explained: set[int], start: int) -> Iterator[tuple[int, str]]:
     """Yield the first few distinct lines, beginning at `start`, that look like errors but match no row."""
     seen: set[str] = set()
-    for index, line in enumerate(lines):
-        if (
-            index < start
-            or index in explained
-            or line in seen
-            or not _TROUBLE.search(line)
-            or _NO_TROUBLE.search(line)
-        ):
-            continue
-        seen.add(line)
-        yield index + 1, line
-        if len(seen) == _UNKNOWN_LINES:
-            return
+    for index, line in enumerate(lines[start:], start):
+        is_new = index not in explained and line not in seen
+        if is_new and _TROUBLE.search(line) and not _NO_TROUBLE.search(line):
+            seen.add(line)
+            yield index + 1, line
+            if len(seen) == _UNKNOWN_LINES:
+                return
 
 
 def _stopping_line(lines: Sequence[str]) -> int | None:
@@ -332,7 +307,7 @@ def _conclusion(
         yield message("doctor.log_stops_why")
     elif strange:
         yield message("doctor.log_unknown", line=strange[0][0])
-        tracker = tracker_of(mentions.nearest(strange[0][0] - 1))
+        tracker = TRACKERS.get(mentions.nearest(strange[0][0] - 1) or "")
         yield message("doctor.log_ask_maker") if tracker is None else message("doctor.log_ask", address=tracker)
     elif findings:
         yield _caution(findings[0], harmless)

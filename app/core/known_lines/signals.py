@@ -2,12 +2,13 @@
 
 import re
 import tomllib
+from dataclasses import asdict
 from functools import cache
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from app.core.known_lines.which_engine import Words, words_for
+from app.core.known_lines.which_engine import WORDS
 from app.core.paths import RESOURCES
 from workloads.engines.registry import DEFAULT_ENGINE, ENGINES
 from workloads.protocol import typed
@@ -59,36 +60,28 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A row of the table: patterns of log lines, their meaning and the fix.
 
     The {placeholders} in its texts are fields of `which_engine.Words`.
-
-    Attributes:
-        seen: Example of a matching text, for readers of the table.
-        rank: Rank of the row. Of all rows whose cause the log names, the one with the lowest rank is the cause.
-        patterns: Expressions for lines that name the cause.
-        symptoms: Expressions for lines that don't name a cause. A row found only by these comes after all causes.
-        together: Expressions that must all match, on any lines; used instead of `patterns`.
-        unless: Expressions that make the row harmless if they match anywhere in the log.
-        explains: Rows of symptoms that this row explains. If the log contains one, this row is a fault.
-        gpu: What the lines show about the use of the GPU; None if nothing.
-        by_engine: Overrides by engine name.
     """
 
     id: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_]{1,40}$")]
-    seen: _Text
+    seen: _Text  # example of a matching text, for readers of the table
     severity: Severity
+    # Rank of the row. Of all rows whose cause the log names, the one with the lowest rank is the cause.
     rank: Annotated[int, msgspec.Meta(ge=0, le=1_000)]
     title: _Sentence
     meaning: _Sentence
     fix: _Sentence
     versions: _Text
     link: Annotated[str, msgspec.Meta(pattern=r"^https://\S{5,200}$")]
-    patterns: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()  # expressions for lines that name the cause
+    # Expressions for lines that don't name a cause. A row found only by these comes after all causes.
     symptoms: tuple[str, ...] = ()
-    together: tuple[str, ...] = ()
-    unless: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()  # expressions that must all match, on any lines; used instead of `patterns`
+    unless: tuple[str, ...] = ()  # expressions that make the row harmless if they match anywhere in the log
+    # Rows of symptoms that this row explains. If the log contains one, this row is a fault.
     explains: tuple[str, ...] = ()
-    gpu: GpuUse | None = None
+    gpu: GpuUse | None = None  # what the lines show about the use of the GPU; None if nothing
     commands: Commands = Commands()
-    by_engine: dict[str, Remedy] = {}
+    by_engine: dict[str, Remedy] = {}  # overrides by engine name
 
     @property
     def expressions(self) -> tuple[str, ...]:
@@ -109,9 +102,8 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _filled(text: str, engine: str | None) -> str:
-    words = words_for(engine)
-    for name in (*Words.__annotations__,) if words is not None else ():
-        text = text.replace(f"{{{name}}}", getattr(words, name))
+    for name, word in asdict(WORDS[engine]).items() if engine in WORDS else ():
+        text = text.replace(f"{{{name}}}", word)
     return text
 
 

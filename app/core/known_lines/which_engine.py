@@ -32,7 +32,7 @@ class Words:
     growth: str
 
 
-_WORDS = {
+WORDS = {
     "tensorflow": Words(
         engine="TensorFlow",
         package="tensorflow",
@@ -55,7 +55,7 @@ _WORDS = {
         growth="XLA_PYTHON_CLIENT_PREALLOCATE=false",
     ),
 }
-_TRACKERS = {
+TRACKERS = {
     "tensorflow": "https://github.com/tensorflow/tensorflow/issues",
     "torch": "https://github.com/pytorch/pytorch/issues",
     "jax": "https://github.com/jax-ml/jax/issues",
@@ -86,13 +86,3 @@ def named_in(line: str) -> str | None:
     counts = {engine: len(pattern.findall(line)) for engine, pattern in _NAMES.items()}
     engine = max(counts, key=lambda each: counts[each])
     return engine if counts[engine] else None
-
-
-def words_for(engine: str | None) -> Words | None:
-    """Return an engine's names in the texts of fixes; None for an unknown engine."""
-    return _WORDS.get(engine) if engine is not None else None
-
-
-def tracker_of(engine: str | None) -> str | None:
-    """Return the address of an engine's issue tracker; None for an unknown engine."""
-    return _TRACKERS.get(engine) if engine is not None else None

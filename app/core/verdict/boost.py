@@ -33,11 +33,6 @@ def may_slow_down(machine: Machine, window: TelemetryWindow, *, is_burstable: bo
 
     A CPU's power limit may slow it down after 56 s without warning, even at its base clock. On a shared host, this
     can't be seen, and no result is valid.
-
-    Args:
-        machine: The run's computer.
-        window: Telemetry since the start of the measurement.
-        is_burstable: Whether the computer is a burstable cloud instance.
     """
     if is_burstable or any(record.on_battery is not None for record in window.records):  # a laptop
         return True

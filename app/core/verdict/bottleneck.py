@@ -5,8 +5,6 @@ The result is a sentence with the evidence and what to try, or a statement that 
 
 import logging
 import math
-import statistics
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.core.analysis.power import changed_limit
@@ -36,16 +34,14 @@ _BATCH_MOST = 1_024  # fits into the memory of most computers and GPUs
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The factor that limited a run.
+    """The factor that limited a run, as a message."""
 
-    Attributes:
-        code: too_short, unknown, throttled; for GPUs launch_bound, input_bound, gpu_waits, memory_bound,
-            power_capped, power_limited, gpu_bound; for CPUs taken, few_threads, physical_cores, cores_idle,
-            cpu_waits, arithmetic_bound, cpu_memory_bound, cpu_bound.
-    """
-
-    code: str
     said: Message
+
+    @property
+    def code(self) -> str:
+        """The factor's code in exports, such as "launch_bound", which has a second sentence for small networks."""
+        return self.said.code.removeprefix("bottleneck.").removesuffix("_small")
 
     @property
     def text(self) -> str:
@@ -54,21 +50,13 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """Average numbers of logical CPUs.
+    """Average numbers of logical CPUs."""
 
-    Attributes:
-        there: CPUs of the computer.
-        allowed: CPUs that the run may use; fewer if limited by a container or the user.
-        free: Allowed CPUs that aren't used by other programs or the host.
-        busy: CPUs used by the run.
-        taken_pct: Percentage of all CPUs used by other programs and the host.
-    """
-
-    there: float
-    allowed: float
-    free: float
-    busy: float
-    taken_pct: float
+    there: float  # CPUs of the computer
+    allowed: float  # CPUs that the run may use; fewer if limited by a container or the user
+    free: float  # allowed CPUs that aren't used by other programs or the host
+    busy: float  # CPUs used by the run
+    taken_pct: float  # percentage of all CPUs used by other programs and the host
 
 
 def bottleneck_text(run: Run) -> str:
@@ -90,14 +78,12 @@ def explain(run: Run) -> Explanation | None:
         return None
     evidence = evidence_of(run)
     if not evidence.telemetry.is_within or len(evidence.telemetry.records) < RECORDS_AT_LEAST:
-        return Explanation("too_short", message("bottleneck.too_short"))
-    rules: tuple[Callable[[Evidence], Explanation | None], ...] = (_throttled,)
-    rules += (_on_cpu,) if evidence.telemetry.gpu is None else (_on_gpu,)
-    unknown = Explanation("unknown", message("bottleneck.unknown"))
-    return next((explanation for rule in rules if (explanation := rule(evidence)) is not None), unknown)
+        return Explanation(message("bottleneck.too_short"))
+    limit = _on_cpu if evidence.telemetry.gpu is None else _on_gpu
+    return Explanation(_throttled(evidence) or limit(evidence) or message("bottleneck.unknown"))
 
 
-def _throttled(evidence: Evidence) -> Explanation | None:
+def _throttled(evidence: Evidence) -> Message | None:
     throttled = throttling(evidence)
     if throttled is None:
         return None
@@ -108,110 +94,99 @@ def _throttled(evidence: Evidence) -> Explanation | None:
     else:
         when = message("bottleneck.after_seconds", count=round(throttled.after_s))
     advice = message("bottleneck.better_cooling" if throttled.is_heat else "bottleneck.heat_or_power")
-    return Explanation("throttled", message("bottleneck.throttled", when=when, how=throttled.said, advice=advice))
+    return message("bottleneck.throttled", when=when, how=throttled.said, advice=advice)
 
 
-def _on_gpu(evidence: Evidence) -> Explanation | None:
+def _on_gpu(evidence: Evidence) -> Message | None:
     run, window = evidence.run.summary, evidence.telemetry
-    busy_pct = _mean(window.gpu_values("utilization_pct"))
+    busy_pct = window.gpu_mean("utilization_pct")
     if busy_pct is None:
         return None
     room = _try_batch(evidence.run, busy_pct)
     if busy_pct < GPU_IDLES_PCT and CATALOGUE[run.workload].prepares_input:
         load = _load(evidence)
         used = message("bottleneck.cpus_used", cpus=load.busy) if load is not None else None
-        return Explanation("input_bound", message("bottleneck.input_bound", busy_pct=busy_pct, used=used))
+        return message("bottleneck.input_bound", busy_pct=busy_pct, used=used)
     if busy_pct < GPU_IDLES_PCT:
-        code = "bottleneck.launch_bound_small" if _is_small(evidence.run) else "bottleneck.launch_bound"
-        return Explanation("launch_bound", message(code, busy_pct=busy_pct, advice=room))
+        model = evidence.run.model
+        is_small = model is not None and model.parameters_count < _SMALL_PARAMETERS
+        code = "bottleneck.launch_bound_small" if is_small else "bottleneck.launch_bound"
+        return message(code, busy_pct=busy_pct, advice=room)
     if busy_pct < GPU_FULL_PCT:
-        return Explanation("gpu_waits", message("bottleneck.gpu_waits", busy_pct=busy_pct, advice=room))
+        return message("bottleneck.gpu_waits", busy_pct=busy_pct, advice=room)
     return _full_gpu(evidence, busy_pct)
 
 
-def _full_gpu(evidence: Evidence, busy_pct: float) -> Explanation:
+def _full_gpu(evidence: Evidence, busy_pct: float) -> Message:
     window = evidence.telemetry
-    memory_pct = _mean(window.gpu_values("memory_utilization_pct"))
+    memory_pct = window.gpu_mean("memory_utilization_pct")
     if memory_pct is not None and memory_pct >= GPU_MEMORY_FULL_PCT:
         half = evidence.run.summary.precision == "float32"
         advice = message("bottleneck.half_precision") if half else None
-        said = message("bottleneck.memory_bound", busy_pct=busy_pct, memory_pct=memory_pct, advice=advice)
-        return Explanation("memory_bound", said)
+        return message("bottleneck.memory_bound", busy_pct=busy_pct, memory_pct=memory_pct, advice=advice)
     reasons = [gpu.throttle_reasons for gpu in window.gpus()]
     capped = ["power cap" in words for words in reasons if words is not None]
     if capped and 100 * sum(capped) / len(capped) >= GPU_CAPPED_PCT:
         share_pct = 100 * sum(capped) / len(capped)
-        said = message("bottleneck.power_capped", busy_pct=busy_pct, share_pct=share_pct)
-        at = changed_limit(evidence.run.summary)
-        if at is not None:
-            said = message("bottleneck.power_limited", busy_pct=busy_pct, share_pct=share_pct, **at.arguments)
-            return Explanation("power_limited", said)
-        return Explanation("power_capped", said)
-    return Explanation("gpu_bound", message("bottleneck.gpu_bound", busy_pct=busy_pct))
+        if (at := changed_limit(evidence.run.summary)) is not None:
+            return message("bottleneck.power_limited", busy_pct=busy_pct, share_pct=share_pct, **at.arguments)
+        return message("bottleneck.power_capped", busy_pct=busy_pct, share_pct=share_pct)
+    return message("bottleneck.gpu_bound", busy_pct=busy_pct)
 
 
-def _on_cpu(evidence: Evidence) -> Explanation | None:
+def _on_cpu(evidence: Evidence) -> Message | None:
     load, run = _load(evidence), evidence.run.summary
     if load is None:
         return None
     full = load.busy >= CPU_FULL_PCT / 100 * load.free
     if load.taken_pct >= TAKEN_PCT and load.free < load.allowed and full:
         left_pct = 100 - load.taken_pct
-        return Explanation("taken", message("bottleneck.taken", taken_pct=load.taken_pct, left_pct=left_pct))
+        return message("bottleneck.taken", taken_pct=load.taken_pct, left_pct=left_pct)
     if run.threads is not None and run.threads <= load.allowed < load.there and full:
-        said = message("bottleneck.few_threads", count=run.threads, there=load.there)
-        return Explanation("few_threads", said)
+        return message("bottleneck.few_threads", count=run.threads, there=load.there)
     return _cores(evidence, load)
 
 
-def _cores(evidence: Evidence, load: _Load) -> Explanation:
+def _cores(evidence: Evidence, load: _Load) -> Message:
     # Physical cores count if each has two threads and the run may use all CPUs.
     physical: float | None = evidence.run.machine.physical_cores
     doubled = physical is not None and physical > 1 and load.there >= 2 * physical and load.allowed >= load.there
     physical = physical if doubled else None
     # Two threads share a core. With one busy thread on each core, more threads would add little.
     if physical is not None and load.free > 1.2 * physical and 0.9 <= load.busy / physical <= 1.1:
-        said = message("bottleneck.physical_cores", busy=load.busy, there=load.there)
-        return Explanation("physical_cores", said)
+        return message("bottleneck.physical_cores", busy=load.busy, there=load.there)
     code = "bottleneck.busy_of_allowed" if load.allowed < load.there else "bottleneck.busy_of_all"
     busy = message(code, busy=load.busy, allowed=load.allowed)
     room = min(load.free, physical) if physical is not None else load.free
     if load.allowed >= 2 and load.busy < CPU_FULL_PCT / 100 * room:
         kind = "cores_idle" if load.busy < CPU_IDLES_PCT / 100 * room else "cpu_waits"
         advice = _try_batch(evidence.run, 100 * load.busy / room)
-        return Explanation(kind, message(f"bottleneck.{kind}", busy=busy, advice=advice))
+        return message(f"bottleneck.{kind}", busy=busy, advice=advice)
     return _full_cpu(evidence, busy)
 
 
-def _full_cpu(evidence: Evidence, busy: Message) -> Explanation:
+def _full_cpu(evidence: Evidence, busy: Message) -> Message:
     share_pct = evidence.run.peak.share_pct if evidence.run.peak is not None else None
     if share_pct is not None and share_pct >= PEAK_GOOD_PCT:
-        said = message("bottleneck.arithmetic_bound", busy=busy, share_pct=share_pct)
-        return Explanation("arithmetic_bound", said)
+        return message("bottleneck.arithmetic_bound", busy=busy, share_pct=share_pct)
     if share_pct is not None and share_pct < PEAK_POOR_PCT:
-        said = message("bottleneck.cpu_memory_bound", busy=busy, share_pct=share_pct)
-        return Explanation("cpu_memory_bound", said)
-    return Explanation("cpu_bound", message("bottleneck.cpu_bound", busy=busy))
+        return message("bottleneck.cpu_memory_bound", busy=busy, share_pct=share_pct)
+    return message("bottleneck.cpu_bound", busy=busy)
 
 
 def _load(evidence: Evidence) -> _Load | None:
     window, run = evidence.telemetry, evidence.run
     there = run.machine.logical_cores
-    busy_pct, other_pct = _mean(window.values("cpu_pct")), _mean(window.values("other_cpu_pct"))
+    busy_pct, other_pct = window.mean("cpu_pct"), window.mean("other_cpu_pct")
     if there is None or there < 1 or busy_pct is None or other_pct is None:
         return None
-    taken_pct = min(100.0, other_pct + (_mean(window.values("steal_pct")) or 0.0))
+    taken_pct = min(100.0, other_pct + (window.mean("steal_pct") or 0.0))
     environment = run.environment
     limits = (environment.visible_cpus, environment.cpu_quota) if environment is not None else ()
     given = [float(limit) for limit in (*limits, run.summary.threads) if limit is not None and limit > 0]
     allowed = min([*given, there])
     free = max(0.01, min(allowed, there * (1 - taken_pct / 100)))
     return _Load(there, allowed, free, max(0.0, there * (busy_pct - taken_pct) / 100), taken_pct)
-
-
-def _is_small(run: Run) -> bool:
-    parameters = run.model.parameters_count if run.model is not None else None
-    return parameters is not None and parameters < _SMALL_PARAMETERS
 
 
 def _try_batch(run: Run, busy_pct: float) -> Message | None:
@@ -222,7 +197,3 @@ def _try_batch(run: Run, busy_pct: float) -> Message | None:
     batch = int(2 ** math.ceil(math.log2(summary.batch_size * factor)))
     most = min(_BATCH_MOST, summary.samples_per_epoch or _BATCH_MOST)
     return message("bottleneck.try_batch", batch_size=batch) if batch <= most else None
-
-
-def _mean(values: list[float]) -> float | None:
-    return statistics.fmean(values) if values else None

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from app.core.hardware.telemetry.slowdowns import saves_power
 from app.core.messages import Message, message
@@ -45,26 +45,22 @@ GPU_BUSY_BEFORE_PCT = 20.0
 _EARLIER_AT_LEAST = 2
 
 
+Typical: TypeAlias = Callable[[list[float]], float]
+Figure: TypeAlias = Callable[[TelemetryWindow], dict[str, Any] | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition that can be checked before a run and, in most cases, in its record.
-
-    Attributes:
-        figure: Function that returns the measured value as arguments for messages; None if it is within its limit
-            or unknown.
-        advice: Message code of the advice.
-        in_records: Whether the condition can be detected in a record. Some can't, because the run itself keeps the
-            CPU and GPU busy.
-        recorded: Function that returns the value for records; None to use `figure`.
-        unless: Code of a more specific condition that replaces this one; "" if there is none.
-    """
+    """A condition that can be checked before a run and, in most cases, in its record."""
 
     code: str
-    figure: Callable[[TelemetryWindow], dict[str, Any] | None]
-    advice: str
+    # Returns the measured value as arguments for messages; None if it is within its limit or unknown.
+    figure: Figure
+    advice: str  # message code of the advice
+    # Whether a record shows the condition. Some can't, because the run itself keeps the CPU and GPU busy.
     in_records: bool = True
-    recorded: Callable[[TelemetryWindow], dict[str, Any] | None] | None = None
-    unless: str = ""
+    recorded: Figure | None = None  # the same for records; None to use `figure`
+    unless: str = ""  # code of a more specific condition that replaces this one; "" if there is none
 
     def rule(self) -> Rule:
         """Return the rule for records."""
@@ -76,10 +72,9 @@ class Condition:
         return Rule(self.code, "caution", find, self.advice)
 
     def before(self, window: TelemetryWindow) -> events.Reason | None:
-        """Return the reason to show before a run, or None."""
-        figure = self.figure(window)
-        said = None if figure is None else message(f"preflight.{self.code}", **figure)
-        return None if said is None else reason(self.code, "caution", said, self.advice)
+        if (figure := self.figure(window)) is None:
+            return None
+        return reason(self.code, "caution", message(f"preflight.{self.code}", **figure), self.advice)
 
 
 def _on_battery(window: TelemetryWindow) -> dict[str, Any] | None:
@@ -96,57 +91,45 @@ def _power_plan(window: TelemetryWindow) -> dict[str, Any] | None:
     return None if saving is None else {"plan": saving}
 
 
-def _mean_above(name: str, limit: float) -> Callable[[TelemetryWindow], dict[str, Any] | None]:
+def _above(
+    name: str, limit: float, argument: str = "share_pct", *, gpu: bool = False, typical: Typical = statistics.fmean
+) -> Figure:
     def figure(window: TelemetryWindow) -> dict[str, Any] | None:
-        values = window.values(name)
-        mean_pct = statistics.fmean(values) if values else 0.0
-        return {"share_pct": mean_pct} if mean_pct > limit else None
+        values = window.gpu_values(name) if gpu else window.values(name)
+        value = typical(values) if values else 0.0
+        return {argument: value} if value > limit else None
 
     return figure
 
 
 def _swapping(window: TelemetryWindow) -> dict[str, Any] | None:
-    values = window.values("swap_bytes_per_s")
-    mean = statistics.fmean(values) if values else 0.0
-    return {"rate_mb_per_s": mean / 1e6} if mean > SWAP_BYTES_PER_S else None
+    rate = window.mean("swap_bytes_per_s") or 0.0
+    return {"rate_mb_per_s": rate / 1e6} if rate > SWAP_BYTES_PER_S else None
 
 
-def _gpu_memory(window: TelemetryWindow) -> dict[str, Any] | None:
-    values = window.gpu_values("other_memory_bytes")
-    typical_bytes = statistics.median(values) if values else 0.0
-    return {"memory_bytes": typical_bytes} if typical_bytes > GPU_MEMORY_TAKEN_BYTES else None
-
-
-def _gpu_busy(window: TelemetryWindow) -> dict[str, Any] | None:
-    values = window.gpu_values("utilization_pct")
-    mean_pct = statistics.fmean(values) if values else 0.0
-    return {"share_pct": mean_pct} if mean_pct > GPU_BUSY_PCT else None
-
-
-def _gpu_shared(window: TelemetryWindow) -> dict[str, Any] | None:
-    values = window.gpu_values("other_utilization_pct")
-    mean_pct = statistics.fmean(values) if values else 0.0
-    return {"share_pct": mean_pct} if mean_pct > GPU_SHARED_PCT else None
-
-
+_gpu_memory = _above(
+    "other_memory_bytes", GPU_MEMORY_TAKEN_BYTES, "memory_bytes", gpu=True, typical=statistics.median
+)
+_gpu_busy = _above("utilization_pct", GPU_BUSY_PCT, gpu=True)
+_gpu_shared = _above("other_utilization_pct", GPU_SHARED_PCT, gpu=True)
 CONDITIONS = (
     Condition("on_battery", _on_battery, "advice.plug_in"),
     Condition("power_saving", _power_plan, "advice.power_plan"),
-    Condition("other_load", _mean_above("other_cpu_pct", OTHER_LOAD_PCT), "advice.other_load"),
-    Condition("host_steal", _mean_above("steal_pct", STEAL_PCT), "advice.host_steal"),
+    Condition("other_load", _above("other_cpu_pct", OTHER_LOAD_PCT), "advice.other_load"),
+    Condition("host_steal", _above("steal_pct", STEAL_PCT), "advice.host_steal"),
     Condition("swapping", _swapping, "advice.free_memory"),
     Condition("gpu_memory_taken", _gpu_memory, "advice.free_gpu"),
     Condition("gpu_busy", _gpu_busy, "advice.free_gpu", recorded=_gpu_shared),
-    Condition("cpu_quota", _mean_above("cpu_held_pct", QUOTA_HELD_PCT), "advice.cpu_quota"),
+    Condition("cpu_quota", _above("cpu_held_pct", QUOTA_HELD_PCT), "advice.cpu_quota"),
     # The load of other programs is unknown if a container hides them.
     Condition(
         "cpu_pressure",
-        _mean_above("cpu_pressure_pct", CPU_PRESSURE_PCT),
+        _above("cpu_pressure_pct", CPU_PRESSURE_PCT),
         "advice.other_load",
         in_records=False,
         unless="other_load",
     ),
-    Condition("memory_pressure", _mean_above("memory_pressure_pct", MEMORY_PRESSURE_PCT), "advice.free_memory"),
+    Condition("memory_pressure", _above("memory_pressure_pct", MEMORY_PRESSURE_PCT), "advice.free_memory"),
     Condition("too_hot", too_hot, "advice.cool_down_first", in_records=False),
 )
 

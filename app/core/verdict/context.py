@@ -27,92 +27,74 @@ UNKNOWN_GPU = -1  # no GPU has this index
 
 @dataclass(frozen=True, slots=True)
 class TelemetryWindow:
-    """The telemetry on which a verdict is based.
+    """The telemetry on which a verdict is based."""
 
-    Attributes:
-        records: Records of telemetry in order.
-        times_s: Time of each record in seconds since the start of the measurement.
-        gpu: Index of the GPU used by the run; None if it used none, UNKNOWN_GPU if unclear or if it used several.
-        is_within: Whether the records were taken during the measurement. If none were, all records are used.
-        earlier: Records of the first seconds, before the run computed anything.
-    """
-
-    records: tuple[Telemetry, ...]
-    times_s: tuple[float, ...]
+    records: tuple[Telemetry, ...]  # records of telemetry in order
+    times_s: tuple[float, ...]  # time of each record in seconds since the start of the measurement
+    # Index of the GPU used by the run; None if it used none, UNKNOWN_GPU if unclear or if it used several.
     gpu: int | None = None
+    # Whether the records were taken during the measurement. If none were, all records are used.
     is_within: bool = True
-    earlier: tuple[Telemetry, ...] = ()
+    earlier: tuple[Telemetry, ...] = ()  # records of the first seconds, before the run computed anything
 
     def values(self, name: str) -> list[float]:
         return [float(value) for record in self.records if (value := getattr(record, name)) is not None]
 
+    def mean(self, name: str) -> float | None:
+        return statistics.fmean(values) if (values := self.values(name)) else None
+
+    def gpu_mean(self, name: str) -> float | None:
+        return statistics.fmean(values) if (values := self.gpu_values(name)) else None
+
     def gpu_values(self, name: str) -> list[float]:
-        """Return the available values of a field for the run's GPU."""
         return [float(value) for gpu in self.gpus() if (value := getattr(gpu, name)) is not None]
 
     def gpus(self) -> list[GpuTelemetry]:
-        """Return the records of the run's GPU, in order."""
         return [gpu for record in self.records if (gpu := record.gpu(self.gpu)) is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence to which the rules are applied.
+    """The evidence to which the rules are applied."""
 
-    Attributes:
-        run: Record of the run.
-        telemetry: Telemetry from the first to the last measured step, or all telemetry if none was recorded in
-            between.
-        steps_s: Durations of all measured steps.
-        typical_s: Durations of steps after the first epoch or the warm-up if all steps do the same work; otherwise
-            empty.
-        measured_s: Duration of the epochs, or of the steps on which an estimate is based, in seconds; None if
-            unknown.
-        estimated_steps: Number of steps on which an estimate is based; 0 for other results.
-        timed_steps: All steps, grouped by kind.
-    """
-
-    run: Run
+    run: Run  # record of the run
+    # Telemetry from the first to the last measured step, or all telemetry if none was recorded in between.
     telemetry: TelemetryWindow
-    steps_s: Sequence[float]
+    steps_s: Sequence[float]  # durations of all measured steps
+    # Durations of steps after the first epoch or the warm-up if all steps do the same work; otherwise empty.
     typical_s: Sequence[float]
+    # Duration of the epochs, or of the steps on which an estimate is based, in seconds; None if unknown.
     measured_s: float | None
-    timed_steps: StepTimes
-    estimated_steps: int = 0
+    timed_steps: StepTimes  # all steps, grouped by kind
+    estimated_steps: int = 0  # number of steps on which an estimate is based; 0 for other results
 
     @property
     def is_alone(self) -> bool:
-        others_pct = self.telemetry.values("other_cpu_pct") if self.telemetry.is_within else []
-        return bool(others_pct) and statistics.fmean(others_pct) < _IDLE_PCT
+        others_pct = self.telemetry.mean("other_cpu_pct") if self.telemetry.is_within else None
+        return others_pct is not None and others_pct < _IDLE_PCT
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule for a possible problem with a result, or for a fact about it.
-
-    Attributes:
-        find: Function that returns the finding with the measured value, or None.
-        advice: Message code of the advice; "" if there is none.
-        instead: Message codes of alternative advice, by the message code of the finding.
-        alone: Message code of the advice if no other program was busy; "" for the same advice.
-        at_end: Whether the rule applies only to finished runs.
-    """
+    """A rule for a possible problem with a result, or for a fact about it."""
 
     code: str
     level: Level
+    # Function that returns the finding with the measured value, or None.
     find: Callable[[Evidence], Message | None]
-    advice: str = ""
-    at_end: bool = False
+    advice: str = ""  # message code of the advice; "" if there is none
+    at_end: bool = False  # whether the rule applies only to finished runs
+    # Message codes of alternative advice, by the message code of the finding.
     instead: Mapping[str, str] = field(default_factory=dict)
-    alone: str = ""
+    alone: str = ""  # message code of the advice if no other program was busy; "" for the same advice
 
     def reason(self, evidence: Evidence) -> events.Reason | None:
         """Return the reason if the rule applies to a run; otherwise None."""
         said = self.find(evidence)
         if said is None:
             return None
-        usual = self.alone if self.alone and evidence.is_alone else self.advice
-        return reason(self.code, self.level, said, self.instead.get(said.code, usual))
+        advice = self.alone if self.alone and evidence.is_alone else self.advice
+        return reason(self.code, self.level, said, self.instead.get(said.code, advice))
 
 
 def reason(code: str, level: Level, said: Message, advice: str = "") -> events.Reason:
@@ -166,13 +148,9 @@ def used_gpu(run: Run) -> int | None:
 def shared_part_of(evidence: Evidence) -> Shared | None:
     """Return the resource of a run's device that may be shared with other users; None if none is detected."""
     run, window = evidence.run, evidence.telemetry
-    busy_pct = window.gpu_values("utilization_pct") if window.is_within else []
-    return shared_part(
-        run.machine,
-        run.summary.device,
-        device_name=run.summary.device_name,
-        gpu_busy_pct=statistics.fmean(busy_pct) if busy_pct else None,
-    )
+    busy_pct = window.gpu_mean("utilization_pct") if window.is_within else None
+    device, name = run.summary.device, run.summary.device_name
+    return shared_part(run.machine, device, device_name=name, gpu_busy_pct=busy_pct)
 
 
 def timed_span(run: Run) -> tuple[float, float] | None:

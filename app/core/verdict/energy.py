@@ -24,22 +24,17 @@ Basis = Literal["counter", "power"]
 _GAP_S = 5.0
 # An epoch may start before the first telemetry and end after the last. Beyond this, nothing is known.
 _EDGE_S = 1.5
-_PARTS: tuple[tuple[Literal["cpu", "gpu"], str], ...] = (("cpu", "processor"), ("gpu", "graphics card"))
+_PARTS = ("cpu", "gpu")
 
 
 @dataclass(frozen=True, slots=True)
 class EnergyCurve:
-    """The energy used since the first telemetry.
+    """The energy used since the first telemetry."""
 
-    Attributes:
-        times_s: Times of telemetry, ascending.
-        total_j: Energy used up to each time. If it is integrated, gaps of more than five seconds aren't included.
-        basis: Source of the values.
-    """
-
-    times_s: tuple[float, ...]
+    times_s: tuple[float, ...]  # times of telemetry, ascending
+    # Energy used up to each time. If it is integrated, gaps of more than five seconds aren't included.
     total_j: tuple[float, ...]
-    basis: Basis
+    basis: Basis  # source of the values
 
     def between_j(self, begin_s: float, end_s: float) -> float | None:
         """Return the energy used between two times; None unless telemetry covers the whole interval."""
@@ -67,24 +62,17 @@ class EnergyCurve:
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """The energy used by one component. None means unknown.
+    """The energy used by one component. None means unknown."""
 
-    Attributes:
-        total_j: Energy from the first to the last telemetry of the run.
-        per_epoch_j: Median over whole epochs after the first, or the value of the only epoch.
-        epochs_j: Energy of each epoch.
-        basis: Source of the values; None if there are none.
-    """
-
-    total_j: float | None = None
-    per_epoch_j: float | None = None
-    epochs_j: tuple[float | None, ...] = ()
-    basis: Basis | None = None
+    total_j: float | None = None  # energy from the first to the last telemetry of the run
+    per_epoch_j: float | None = None  # median over whole epochs after the first, or the value of the only epoch
+    epochs_j: tuple[float | None, ...] = ()  # energy of each epoch
+    basis: Basis | None = None  # source of the values; None if there are none
 
 
 def energy_of(run: Run) -> dict[str, Energy]:
     """Return the energy of the CPU packages ("cpu") and of the GPU used by the run ("gpu")."""
-    return {part: _energy(run, _curve(run, part)) for part, _ in _PARTS}
+    return {part: _energy(run, _curve(run, part)) for part in _PARTS}
 
 
 def epoch_energies(run: Run) -> list[dict[str, float | None]]:
@@ -108,7 +96,7 @@ def power_columns(run: Run) -> dict[str, float | bool | None]:
     """
     window, index = telemetry_window(run), used_gpu(run)
     device = device_limit(run.machine, index) if run.environment is not None else None
-    drawn_w = {part: _mean_w(run, _curve(run, part)) for part, _ in _PARTS}
+    drawn_w = {part: _mean_w(run, _curve(run, part)) for part in _PARTS}
     records = window.records if window.is_within and run.environment is not None else ()
     limits_w = [limit_w for record in records if (limit_w := limit_in_force_w(record, index)) is not None]
     on_battery = [record.on_battery for record in window.records if record.on_battery is not None]
@@ -138,7 +126,7 @@ def measured_facts(run: Run) -> dict[str, float | None]:
 def energy_used(run: RunSummary) -> Message | None:
     """Return a message with the energy used by a run; None if it is unknown."""
     parts = []
-    for part, _ in _PARTS:
+    for part in _PARTS:
         total_j = getattr(run, f"{part}_energy_j")
         per_epoch_j = getattr(run, f"{part}_energy_per_epoch_j")
         if total_j is None:
@@ -170,12 +158,15 @@ def _curve(run: Run, part: str) -> EnergyCurve | None:
         if record is not None and (not records or event.t_s > records[-1][0]):
             records.append((event.t_s, record))
     keys = ("cpu_energy_j", "cpu_power_w") if part == "cpu" else ("energy_j", "power_w")
-    return _counted(records, keys[0]) or _integrated(records, keys[1])
+    energies, powers = (
+        [(time_s, value) for time_s, record in records if (value := getattr(record, key)) is not None]
+        for key in keys
+    )
+    return _counted(energies) or _integrated(powers)
 
 
-def _counted(records: list[tuple[float, Telemetry | GpuTelemetry]], key: str) -> EnergyCurve | None:
+def _counted(by_time: list[tuple[float, float]]) -> EnergyCurve | None:
     """Return the curve of a counter; None if the counter doesn't increase, as is the case on some GPUs."""
-    by_time = [(time_s, value) for time_s, record in records if (value := getattr(record, key)) is not None]
     rising = all(later[1] >= earlier[1] for earlier, later in itertools.pairwise(by_time))
     if len(by_time) < 2 or not rising or by_time[-1][1] <= by_time[0][1]:
         return None
@@ -183,8 +174,7 @@ def _counted(records: list[tuple[float, Telemetry | GpuTelemetry]], key: str) ->
     return EnergyCurve(times_s, total_j, "counter")
 
 
-def _integrated(records: list[tuple[float, Telemetry | GpuTelemetry]], key: str) -> EnergyCurve | None:
-    by_time = [(time_s, value) for time_s, record in records if (value := getattr(record, key)) is not None]
+def _integrated(by_time: list[tuple[float, float]]) -> EnergyCurve | None:
     if len(by_time) < 2:
         return None
     times_s, total_j = [by_time[0][0]], [0.0]
@@ -203,10 +193,10 @@ def _energy(run: Run, curve: EnergyCurve | None) -> Energy:
     epochs_j = tuple(
         curve.between_j(epoch.t_s - epoch.duration_s, epoch.t_s) if epoch.t_s > 0 else None for epoch in run.epochs
     )
-    usual_j = [epoch_j for epoch_j in (epochs_j[1:] or epochs_j) if epoch_j is not None]
+    later_j = [epoch_j for epoch_j in (epochs_j[1:] or epochs_j) if epoch_j is not None]
     return Energy(
         total_j=curve.between_j(curve.times_s[0], curve.times_s[-1]),
-        per_epoch_j=statistics.median(usual_j) if usual_j else None,
+        per_epoch_j=statistics.median(later_j) if later_j else None,
         epochs_j=epochs_j,
         basis=curve.basis,
     )

@@ -17,9 +17,6 @@ class JudgedRun:
 
     Deriving the data of a run with a million steps takes up to a second, so the window calls `prepared` in the
     background.
-
-    Attributes:
-        run: Record of the run.
     """
 
     def __init__(self, run: Run) -> None:
@@ -27,7 +24,6 @@ class JudgedRun:
 
     @property
     def summary(self) -> RunSummary:
-        """The run's row, including its headline."""
         return self.run.summary
 
     @cached_property
@@ -36,7 +32,6 @@ class JudgedRun:
 
     @cached_property
     def bars(self) -> tuple[Bar, ...]:
-        """The bars of the run and of the results it is compared with, best first."""
         return tuple(bars(self.summary.workload, self.summary))
 
     @cached_property

@@ -59,12 +59,9 @@ def peak_share(share: PeakShare | None) -> Message | None:
 
 
 def above_peak(run: Run, *, certain: bool) -> Message | None:
-    """Describe a speed above the device's peak.
+    """Describe a speed above the device's peak, either one that it certainly can't reach or one that it may.
 
-    Args:
-        run: The run.
-        certain: Whether to report only a speed that the device can't reach (True) or only one that another
-            algorithm, noise or a disturbed measurement of the peak may explain (False).
+    Another algorithm, noise or a disturbed measurement of the peak may explain the latter.
     """
     share = run.peak
     peak = None if share is None else share.peak_flop_per_s or share.published_flop_per_s
@@ -81,7 +78,6 @@ def above_peak(run: Run, *, certain: bool) -> Message | None:
 
 
 def _exchange(exchange: Exchange | None) -> Message | None:
-    """Describe the time that the devices take to add up their gradients; None on a single device."""
     if exchange is None:
         return None
     if exchange.duration_s is None:
@@ -114,12 +110,7 @@ def damaged(damage: Iterable[str]) -> Message:
 
 
 def spread(run: RunSummary, *, wide: bool) -> Message | None:
-    """Describe the spread of the measurement; None if there is nothing to report.
-
-    Args:
-        run: Record of the run.
-        wide: Whether to report only a spread above the limit (True) or only a spread within it (False).
-    """
+    """Describe the spread of the measurement if it is above the limit (wide) or within it; None otherwise."""
     if run.spread_pct is None or (run.spread_pct > SPREAD_PCT) != wide:
         return None
     of_epochs = run.basis != "estimate" and run.metric == "seconds_per_epoch_s"
@@ -154,7 +145,6 @@ def _unequal_gpus(evidence: Evidence) -> Message | None:
 
 
 def _gpu_numbers(run: Run) -> Sequence[int]:
-    """Return the numbers of this computer's GPUs that a run uses; empty for a CPU or a single GPU."""
     count, first = run.summary.device_count // run.summary.machine_count, gpu_index(run.summary.device or "")
     if count == 1 or first is None:
         return ()
@@ -217,25 +207,21 @@ def _generated_data(evidence: Evidence) -> Message | None:
     return message("note.generated_data") if _is_generated(evidence) else None
 
 
-def _virtual_by(evidence: Evidence) -> tuple[str | None, str | None]:
-    return split_virtualization(evidence.run.machine.virtualization)
+def _virtual_machine(evidence: Evidence) -> Message | None:
+    kind, _ = split_virtualization(evidence.run.machine.virtualization)
+    if evidence.run.machine.virtual_machine is not True or kind == _WSL:
+        return None
+    return message("note.virtual_machine_by", kind=kind) if kind else message("note.virtual_machine")
 
 
 def _container(evidence: Evidence) -> Message | None:
-    _, container = _virtual_by(evidence)
+    _, container = split_virtualization(evidence.run.machine.virtualization)
     return message("note.container", container=container) if container else None
 
 
 def _wsl(evidence: Evidence) -> Message | None:
-    kind, _ = _virtual_by(evidence)
+    kind, _ = split_virtualization(evidence.run.machine.virtualization)
     return message("note.wsl") if kind == _WSL else None
-
-
-def _virtual_machine(evidence: Evidence) -> Message | None:
-    kind, _ = _virtual_by(evidence)
-    if evidence.run.machine.virtual_machine is not True or kind == _WSL:
-        return None
-    return message("note.virtual_machine_by", kind=kind) if kind else message("note.virtual_machine")
 
 
 DATA_RULES = (Rule("synthetic_instead", "caution", _synthetic_instead, "advice.synthetic_instead"),)

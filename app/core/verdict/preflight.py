@@ -32,17 +32,15 @@ def preflight(
     variant: str | None = None,
     programs: Sequence[str] = (),
 ) -> tuple[events.Reason, ...]:
-    """Return current problems as cautions, with the codes used by verdicts.
+    """Return current problems of a run that is about to start as cautions, with the codes used by verdicts.
 
-    Args:
-        spec: Spec of the run that is about to start.
-        machine: This computer.
-        telemetry: Two or three records from app.core.hardware.telemetry.monitor.read_telemetry.
-        variant: Installed variant of the engine; for None, see `numbered_gpus`.
-        programs: Names of the programs that use most of the CPU; empty if unknown.
+    There are two or three records of telemetry. `programs` use most of the CPU. For the variant, see
+    `numbered_gpus`.
     """
-    cautions = _cautions(spec, machine, telemetry, likely_gpu(spec, machine, variant))
-    return tuple(_naming(caution, programs) for caution in cautions)
+    cautions = [_naming(each, programs) for each in _conditions(telemetry, likely_gpu(spec, machine, variant))]
+    if (said := _low_memory(spec, machine, telemetry)) is not None:
+        cautions.append(reason("low_memory", "caution", said, "advice.free_memory"))
+    return tuple(cautions)
 
 
 def has_busy_programs(telemetry: Sequence[Telemetry]) -> bool:
@@ -52,8 +50,7 @@ def has_busy_programs(telemetry: Sequence[Telemetry]) -> bool:
 
 def passing(telemetry: Sequence[Telemetry], programs: Sequence[str] = ()) -> tuple[events.Reason, ...]:
     """Return the cautions whose causes may disappear before a run starts, except those about GPUs."""
-    cautions = (caution for caution in _conditions(telemetry, None) if caution.code in _PASSING)
-    return tuple(_naming(caution, programs) for caution in cautions)
+    return tuple(_naming(each, programs) for each in _conditions(telemetry, None) if each.code in _PASSING)
 
 
 def may_vary(spec: RunSpec, machine: Machine, variant: str | None) -> bool:
@@ -65,14 +62,6 @@ def may_vary(spec: RunSpec, machine: Machine, variant: str | None) -> bool:
 def is_load_known(telemetry: Sequence[Telemetry]) -> bool:
     """Return whether the load of other programs was measured. Otherwise a busy computer may go unnoticed."""
     return any(record.other_cpu_pct is not None for record in telemetry)
-
-
-def _cautions(
-    spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry], gpu: int | None
-) -> Iterator[events.Reason]:
-    yield from _conditions(telemetry, gpu)
-    if (said := _low_memory(spec, machine, telemetry)) is not None:
-        yield reason("low_memory", "caution", said, "advice.free_memory")
 
 
 def _conditions(telemetry: Sequence[Telemetry], gpu: int | None) -> Iterator[events.Reason]:

@@ -44,12 +44,8 @@ _ORDER: dict[Level, int] = {"invalid": 0, "caution": 1, "fact": 2}
 def judge(run: Run, *, is_over: bool = True) -> events.Judged:
     """Return the verdict on a run, based on its record, with the worst reasons first.
 
-    Args:
-        run: Record of the run. The run may be in progress.
-        is_over: Whether the run has ended. If not, rules for finished runs are skipped.
-
-    Returns:
-        The verdict. If a rule raises an exception, the verdict is "invalid", with the code "not_judged".
+    While the run is in progress, rules for finished runs are skipped. If a rule raises an exception, the verdict
+    is "invalid", with the code "not_judged".
     """
     try:
         return _judge(run, is_over=is_over)
@@ -90,18 +86,12 @@ def _damaged(evidence: Evidence) -> Message | None:
 
 def _not_summarised(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
-    if run.error_code != "not_summarised" or run.error_said is None:
-        return None
-    return run.error_said
+    return run.error_said if run.error_code == "not_summarised" else None
 
 
 def _not_completed(evidence: Evidence) -> Message | None:
-    run = evidence.run.summary
-    if run.status == DAMAGED:
-        return None
-    if run.status in ("completed", "running") or (run.status == "cancelled" and run.value is not None):
-        return None
-    return _ending(evidence)
+    is_over = evidence.run.summary.status not in ("completed", "running", DAMAGED)
+    return _ending(evidence) if is_over and _cancelled(evidence) is None else None
 
 
 def _cancelled(evidence: Evidence) -> Message | None:
@@ -164,9 +154,9 @@ def _weights_unchanged(evidence: Evidence) -> Message | None:
 
 def _loss_out_of_band(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
-    warned = [warning for warning in evidence.run.warnings if warning.code == "loss_out_of_band"]
-    if warned:
-        return warned[0].said or message("verdict.as_stored", text=warned[0].message)
+    for warning in evidence.run.warnings:
+        if warning.code == "loss_out_of_band":
+            return warning.said or message("verdict.as_stored", text=warning.message)
     workload, loss = CATALOGUE.get(run.workload), evidence.run.metrics.get("proof_loss")
     if workload is None or workload.proof is None or loss is None:
         return None
@@ -219,20 +209,12 @@ def _uneven_steps(evidence: Evidence) -> Message | None:
     return message("verdict.uneven_steps") if is_part else None
 
 
-def _sustained_speed(evidence: Evidence) -> Message | None:
-    run = evidence.run.summary
-    if run.preset != "sustained" or run.sustained_pct is None or run.sustained_pct >= 100 - DRIFT_PCT:
-        return None
-    return message("verdict.not_sustained", lost_pct=100 - run.sustained_pct)
-
-
 def _drift(evidence: Evidence) -> Message | None:
-    if (not_sustained := _sustained_speed(evidence)) is not None:
-        return not_sustained
     run = evidence.run.summary
-    is_sustained = run.preset == "sustained" and run.sustained_pct is not None
-    drift = None if is_sustained else drift_pct(evidence.typical_s)
-    if drift is None:
+    if run.preset == "sustained" and run.sustained_pct is not None:
+        lost_pct = 100 - run.sustained_pct
+        return message("verdict.not_sustained", lost_pct=lost_pct) if lost_pct > DRIFT_PCT else None
+    if (drift := drift_pct(evidence.typical_s)) is None:
         return None
     longer_pct, uncertain_pct = drift
     if abs(longer_pct) - uncertain_pct <= DRIFT_PCT:
@@ -342,11 +324,8 @@ def _held_up(evidence: Evidence) -> int:
 def _no_interval(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
     is_missing = run.basis == "estimate" and run.value is not None and None in (run.value_low, run.value_high)
-    return (
-        message("verdict.no_interval", count=len(evidence.steps_s), steps=len(evidence.steps_s))
-        if is_missing
-        else None
-    )
+    count = len(evidence.steps_s)
+    return message("verdict.no_interval", count=count, steps=count) if is_missing else None
 
 
 RULES = (

@@ -45,17 +45,11 @@ def _throttled(evidence: Evidence) -> Message | None:
 
 @dataclass(frozen=True, slots=True)
 class Throttling:
-    """Throttling of a device's clock during a run.
+    """Throttling of a device's clock during a run."""
 
-    Attributes:
-        after_s: Time from the start of the measurement in seconds.
-        said: Description of the observation, as a clause.
-        is_heat: Whether heat is known to be the cause. If not, the cause may be a power limit or unknown.
-    """
-
-    after_s: float
-    said: Message
-    is_heat: bool
+    after_s: float  # time from the start of the measurement in seconds
+    said: Message  # description of the observation, as a clause
+    is_heat: bool  # Whether heat is known to be the cause. If not, the cause may be a power limit or unknown.
 
 
 def throttling(evidence: Evidence) -> Throttling | None:
@@ -69,16 +63,14 @@ def throttling(evidence: Evidence) -> Throttling | None:
         code = "bottleneck.cpu_held_down" if window.gpu is None else "bottleneck.gpu_held_down"
         said = message(code, share_pct=100 * len(times_s) / len(readable), reason=throttle_message(word))
         return Throttling(max(0.0, times_s[0]), said, word in _HEAT)
-    fallen = _fallen_mhz(evidence)
-    if fallen is None:
+    if (fallen := _fallen_mhz(evidence)) is None:
         return None
-    first_mhz, last_mhz = fallen
     clocks = _clocks_mhz(window)
     settled_mhz = statistics.median(clock_mhz for _, clock_mhz in clocks[: len(clocks) // 3])
     low_mhz = settled_mhz * CLOCK_FALLEN_PCT / 100
     after_s = next(at_s for at_s, clock_mhz in clocks if clock_mhz < low_mhz)
     code = "bottleneck.cpu_clock_fell" if window.gpu is None else "bottleneck.gpu_clock_fell"
-    return Throttling(after_s, message(code, first_mhz=first_mhz, last_mhz=last_mhz), is_heat=False)
+    return Throttling(after_s, message(code, first_mhz=fallen[0], last_mhz=fallen[1]), is_heat=False)
 
 
 def _held_down(record: Telemetry, gpu: int | None) -> str | None:
@@ -92,7 +84,6 @@ def _held_down(record: Telemetry, gpu: int | None) -> str | None:
 
 
 def _clocks_mhz(window: TelemetryWindow) -> list[tuple[float, float]]:
-    """Return the times and clock speeds of the run's device after its clock has settled."""
     clocks = []
     for at_s, record in zip(window.times_s, window.records, strict=True):
         clock_mhz = record.cpu_clock_mhz if window.gpu is None else None
@@ -104,7 +95,6 @@ def _clocks_mhz(window: TelemetryWindow) -> list[tuple[float, float]]:
 
 
 def _fallen_mhz(evidence: Evidence) -> tuple[float, float] | None:
-    """Return the median clock speeds of the first and last thirds if the clock fell; otherwise None."""
     clocks_mhz = [clock_mhz for _, clock_mhz in _clocks_mhz(evidence.telemetry)]
     third = len(clocks_mhz) // 3
     if third < _THIRD_AT_LEAST:
@@ -114,8 +104,7 @@ def _fallen_mhz(evidence: Evidence) -> tuple[float, float] | None:
 
 
 def _clock_falling(evidence: Evidence) -> Message | None:
-    fallen = _fallen_mhz(evidence)
-    if fallen is None:
+    if (fallen := _fallen_mhz(evidence)) is None:
         return None
     code = "verdict.cpu_clock_fell" if evidence.telemetry.gpu is None else "verdict.gpu_clock_fell"
     return message(code, first_mhz=fallen[0], last_mhz=fallen[1])

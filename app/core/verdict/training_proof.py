@@ -30,7 +30,6 @@ def proof_lines(run: Run) -> list[tuple[str, str]]:
 
 
 def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield the examples used in the steps, as counted by the engine, and the duration according to two clocks."""
     metrics = run.metrics
     done, asked = metrics.get("examples_done"), metrics.get("examples_asked")
     if done is not None and asked is not None:
@@ -68,7 +67,6 @@ def _distinct_line(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _band(run: Run) -> Message:
-    """Return the range of losses expected of an honest run, or the reason why it is unknown."""
     summary = run.summary
     workload = CATALOGUE.get(summary.workload)
     proof = workload.proof if workload is not None else None

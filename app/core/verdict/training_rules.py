@@ -60,9 +60,8 @@ def _clock_slow(evidence: Evidence) -> Message | None:
         return message("verdict.clock_slow", worker_s=worker_s, parent_s=parent_s)
     pairs = list(_stated_and_passed(evidence))
     stated_s, passed_s = (sum(each) for each in zip(*pairs, strict=True)) if pairs else (0.0, 0.0)
-    if _is_behind(stated_s, passed_s):
-        return message("verdict.durations_short", stated_s=stated_s, passed_s=passed_s)
-    return None
+    is_short = _is_behind(stated_s, passed_s)
+    return message("verdict.durations_short", stated_s=stated_s, passed_s=passed_s) if is_short else None
 
 
 def _steps_incomplete(evidence: Evidence) -> Message | None:

@@ -22,7 +22,7 @@ from app.core.analysis.bars import Bar, doubts, ranked_count, shortlist
 from app.core.analysis.provenance import provenance
 from app.core.analysis.speed_scale import SpeedScale, speed_scale
 from app.core.messages import sentence
-from app.core.metrics import Headline, headline_kind
+from app.core.metrics import headline_kind
 from app.gui.charts.bars import (
     RowLook,
     bar_key,
@@ -61,20 +61,11 @@ def fitting_remarks(remarks: Sequence[str], metrics: QFontMetricsF, room_px: flo
 
 
 class BarList(QWidget):
-    """Shows bars, fastest first.
+    """Shows bars, fastest first. If detailed, all have a ratio to the baseline, and remarks have a column."""
 
-    Args:
-        detailed: Whether every bar shows its ratio to the baseline and remarks have their own column.
-
-    Signals:
-        pointed: The mouse or the keyboard has highlighted a bar, or no bar (None).
-        chosen: A bar was clicked, or Enter was pressed on it.
-        slot_chosen: The empty slot was clicked, or Enter was pressed while no bar was highlighted.
-    """
-
-    pointed = Signal(object)
-    chosen = Signal(object)
-    slot_chosen = Signal()
+    pointed = Signal(object)  # the mouse or the keyboard has highlighted a bar, or no bar (None)
+    chosen = Signal(object)  # a bar was clicked, or Enter was pressed on it
+    slot_chosen = Signal()  # the empty slot was clicked, or Enter was pressed while no bar was highlighted
 
     def __init__(self, theme: Theme, *, row_max_px: int = ROW_MAX_PX, detailed: bool = False) -> None:
         super().__init__()
@@ -115,19 +106,17 @@ class BarList(QWidget):
         slot: tuple[str, str] | None = None,
         slot_opens: bool = True,
     ) -> None:
-        """Show bars, and animate those whose rank changes.
+        """Show bars, and animate those whose rank changes. Ratios and ticks refer to the baseline.
 
-        Args:
-            baseline: The bar that ratios and ticks refer to; None for neither.
-            slot: Name and hint of an empty slot among the bars; None for no slot.
-            slot_opens: Whether the slot can be clicked.
+        `slot` is the name and the hint of an empty slot among the bars.
         """
         self._slot_opens = slot_opens
         if (tuple(bars), baseline, slot) == (self._all, self._baseline, self._slot):
             return
         self._all, self._baseline, self._slot = tuple(bars), baseline, slot
         self._place()
-        self.setAccessibleName(sentence("chart.fastest_first", label=_kind(self._all).label))
+        metric = bars[0].metric if bars else "seconds_per_epoch_s"
+        self.setAccessibleName(sentence("chart.fastest_first", label=headline_kind(metric).label))
         self.setAccessibleDescription(self.sentence())
         self.updateGeometry()
 
@@ -141,13 +130,12 @@ class BarList(QWidget):
         if target != self._to:
             self._from = {key: self._rows.get(key, row) for key, row in target.items()}
             moves = any(key in self._rows and self._rows[key] != row for key, row in target.items())
-            self._rows = dict(self._from)
-            self._to = target
+            self._rows, self._to = self._from, target
             self._move.stop()
             if moves and self.isVisible():
                 self._move.start()
             else:
-                self._rows = dict(target)
+                self._rows = target
         self.update()
 
     def _fitting(self) -> int:
@@ -167,12 +155,12 @@ class BarList(QWidget):
         return "; ".join(parts) or sentence("chart.nothing_yet")
 
     def sizeHint(self) -> QSize:
-        rows = len(self._all) + (1 if self._slot else 0)
+        rows = len(self._all) + bool(self._slot)
         return QSize(420, (self._row_max_px if self._detailed else ROW_PX) * rows + AXIS_PX)
 
     def minimumSizeHint(self) -> QSize:
         """Return the minimum size at which rows are readable: all rows in detailed lists, otherwise a few."""
-        rows = len(self._all) + (1 if self._slot else 0)
+        rows = len(self._all) + bool(self._slot)
         if self._detailed:
             return QSize(240, round(max(ROW_PX, self._remarks_height_px()) * rows) + AXIS_PX)
         return QSize(240, ROW_MIN_PX * min(rows, ROWS_AT_LEAST) + AXIS_PX)
@@ -184,7 +172,7 @@ class BarList(QWidget):
         height = self._row_px()
         painter.translate(PAD_PX, 0)
         width = self._width - self._remarks_px()
-        rows = QRectF(0, 0, width, height * self._count() + AXIS_PX)
+        rows = QRectF(0, 0, width, height * (len(self._bars) + bool(self._slot)) + AXIS_PX)
         scale = self._scale()
         if self._bars:
             paint_grid(painter, rows, scale, look, tokens)
@@ -204,8 +192,7 @@ class BarList(QWidget):
             end = paint_bar(painter, room, bar, share=share, texts=texts, ground=ground, look=look, tokens=tokens)
             self._paint_remarks(painter, rect, bar, width if self._detailed else end)
         if (ranked := ranked_count(self._bars)) is not None:
-            top = QPointF(0, ranked * height)
-            paint_divide(painter, top, width, tokens)
+            paint_divide(painter, QPointF(0, ranked * height), width, tokens)
         if self.hasFocus():
             self._paint_focus(painter)
         painter.end()
@@ -268,11 +255,8 @@ class BarList(QWidget):
     def _width(self) -> int:
         return self.width() - 2 * PAD_PX
 
-    def _count(self) -> int:
-        return len(self._bars) + (1 if self._slot else 0)
-
     def _row_px(self) -> float:
-        room = (self.height() - AXIS_PX) / max(1, self._count())
+        room = (self.height() - AXIS_PX) / max(1, len(self._bars) + bool(self._slot))
         return max(self._remarks_height_px(), min(self._row_max_px, max(ROW_MIN_PX, room)))
 
     def _scale(self) -> SpeedScale:
@@ -385,10 +369,6 @@ class BarList(QWidget):
             self._at = number
             self.pointed.emit(None if number is None else self._bars[number])
             self.update()
-
-
-def _kind(bars: Sequence[Bar]) -> Headline:
-    return headline_kind(bars[0].metric if bars else "seconds_per_epoch_s")
 
 
 def _tip(bar: Bar) -> str:

@@ -17,12 +17,7 @@ from app.gui.style.tokens import LABEL_PX, Tokens
 SHORTEST_PX, SLOT_PX = 3.0, 40.0
 PALE_ALPHA = 0.4  # of the user's other runs, and of bars without a rank
 # Colours by kind of bar. The user's other runs are paler.
-_FILLS = {
-    "you": "accent",
-    "own": "accent",
-    "reference": "neutral_bar",
-    "imported": "pink",
-}
+_FILLS = {"you": "accent", "own": "accent", "reference": "neutral_bar", "imported": "pink"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +53,16 @@ def value_texts(bar: Bar, baseline: Bar | None) -> tuple[str, ...]:
 
 
 def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> float:
-    """Return the width to reserve for texts so that each text fits after its bar.
+    """Return the width to reserve for texts, of all the room, so that each text fits after its bar.
 
-    Args:
-        room: Total width of bars and texts.
-        shares: Length of each bar as a share of the width available for bars.
-        texts: Width of each bar's text.
+    Bars have lengths as a share of the width available for bars.
     """
-    longest = min(
-        ((room - text) / share for share, text in zip(shares, texts, strict=True) if share > 0), default=room
-    )
+    lengths = ((room - text) / share for share, text in zip(shares, texts, strict=True) if share > 0)
+    longest = min(lengths, default=room)
     return room - max(0.0, min(longest, room))
 
 
 def name_font(look: RowLook, bar: Bar | None) -> QFont:
-    """Return the font for a bar's name. It is bold for the user's own bar."""
     chosen = font(look.text_px, _weight(bar))
     return unhinted(chosen) if look.outlined else chosen
 
@@ -163,7 +153,6 @@ def paint_bar(
 
 
 def paint_slot(painter: QPainter, rect: QRectF, name: str, hint: str, *, look: RowLook, tokens: Tokens) -> None:
-    """Paint an empty bar with a hint after it."""
     painter.setFont(name_font(look, None))
     painter.setPen(QColor(tokens.accent))
     middle = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft

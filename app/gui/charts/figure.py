@@ -25,18 +25,13 @@ _GAP, _DOT_PX, _LINE_PX = 10.0, 4.0, 2.0
 
 @dataclass(frozen=True, slots=True)
 class ChartStyle:
-    """The style of a figure.
-
-    Attributes:
-        text_px, label_px: Text size of names and values, and text size of axes and legend.
-        outlined: Whether to paint text as outlines, so that it looks the same on all systems.
-    """
+    """The style of a figure."""
 
     tokens: Tokens
-    text_px: int = TEXT_PX
-    label_px: int = LABEL_PX
+    text_px: int = TEXT_PX  # of names and values
+    label_px: int = LABEL_PX  # of axes and legend
     row_max_px: float = ROW_MAX_PX
-    outlined: bool = False
+    outlined: bool = False  # whether to paint text as outlines, so that it looks the same on all systems
 
     def font(self, size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
         chosen = font(size_px, weight) if self.outlined else tabular_font(size_px, weight)
@@ -45,7 +40,6 @@ class ChartStyle:
     def write(
         self, painter: QPainter, box: QRectF, text: str, size_px: int, colour: str, *, align: str = "left"
     ) -> None:
-        """Draw a line of text in a box, elided if it is too long."""
         chosen = self.font(size_px)
         metrics = QFontMetricsF(chosen)
         text = metrics.elidedText(safe_text(text), Qt.TextElideMode.ElideRight, max(0.0, box.width()))

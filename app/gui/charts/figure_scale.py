@@ -13,13 +13,9 @@ _MARGIN = 0.04
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Maps values to a position on the axis, 0 to 1.
+    """Maps values to a position on the axis, 0 to 1."""
 
-    Attributes:
-        low, high: Ends of the axis; above 0 if logarithmic.
-    """
-
-    low: float
+    low: float  # both ends are above 0 if the axis is logarithmic
     high: float
     is_log: bool
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.analysis.ab import Pair, PairResult, judge_pairs, pairs_of
@@ -17,34 +17,13 @@ from app.gui.style.tokens import LABEL_PX, TEXT_PX
 
 ROW_MIN_PX, ROW_MAX_PX, HEAD_PX, FOOT_PX = 22, 60, 24, 24
 NUMBER_PX, VALUE_PX, RATIO_PX, GAP = 32, 62, 56, 12
+_LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+_RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
 DOT_PX, TICK_GAP_PX, ARROW_PX = 4.5, 44, 8
 # Minimum range of the scale if the ratios are nearly equal.
 NARROWEST_LOG = math.log(1.02)
-_TICKS = (
-    0.1,
-    0.2,
-    0.25,
-    0.33,
-    0.5,
-    0.67,
-    0.8,
-    0.9,
-    0.95,
-    0.98,
-    0.99,
-    1.0,
-    1.01,
-    1.02,
-    1.05,
-    1.1,
-    1.25,
-    1.5,
-    2,
-    3,
-    4,
-    5,
-    10,
-)
+_SLOWER = (0.1, 0.2, 0.25, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 0.98, 0.99)
+_FASTER = (1.01, 1.02, 1.05, 1.1, 1.25, 1.5, 2, 3, 4, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +38,7 @@ class RatioScale:
         return min(1.0, max(0.0, at))
 
     def ticks(self) -> list[float]:
-        return [tick for tick in _TICKS if self.low <= tick <= self.high]
+        return [tick for tick in (*_SLOWER, 1.0, *_FASTER) if self.low <= tick <= self.high]
 
 
 def ratio_scale(result: PairResult) -> RatioScale:
@@ -90,7 +69,6 @@ class PairPlot(QWidget):
         theme.changed.connect(self.update)
 
     def show_group(self, group: Group, at: PlannedRun | None = None) -> None:
-        """Show a state of the A/B test. `at` is the current run."""
         pairs = pairs_of(group)
         missing = group.planned // 2 - len(pairs) if at is not None else 0
         self._pairs = pairs + [Pair(None, None)] * max(0, missing)
@@ -106,16 +84,10 @@ class PairPlot(QWidget):
         return self._pairs
 
     def sentence(self, label_a: str, label_b: str) -> str:
-        unit = headline_kind(self._metric).unit
+        texts = {"a": label_a, "b": label_b, "unit": headline_kind(self._metric).unit}
         parts = [
             sentence(
-                "ab_page.pair",
-                number=number,
-                a=label_a,
-                value_a=self._text(pair.a),
-                b=label_b,
-                value_b=self._text(pair.b),
-                unit=unit,
+                "ab_page.pair", number=number, value_a=self._text(pair.a), value_b=self._text(pair.b), **texts
             )
             for number, pair in enumerate(self._pairs, 1)
             if pair.is_usable
@@ -153,23 +125,16 @@ class PairPlot(QWidget):
         tokens = self._theme.tokens
         painter.setFont(font(LABEL_PX, QFont.Weight.Medium))
         painter.setPen(QColor(tokens.muted))
-        left, right = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
-        for text, box, side in (
-            (sentence("ab_page.pair_heading"), QRectF(0, 0, NUMBER_PX, HEAD_PX), left),
-            ("A", QRectF(NUMBER_PX, 0, VALUE_PX, HEAD_PX), right),
-            ("B", QRectF(NUMBER_PX + VALUE_PX, 0, VALUE_PX, HEAD_PX), right),
-        ):
-            painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | side, text)
-        box = QRectF(plot.left(), 0, self.width() - plot.left(), HEAD_PX)
-        painter.drawText(
-            box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, sentence("ab_page.b_vs_a")
-        )
+        ratios = QRectF(plot.left(), 0, self.width() - plot.left(), HEAD_PX)
+        painter.drawText(QRectF(0, 0, NUMBER_PX, HEAD_PX), _LEFT, sentence("ab_page.pair_heading"))
+        painter.drawText(QRectF(NUMBER_PX, 0, VALUE_PX, HEAD_PX), _RIGHT, "A")
+        painter.drawText(QRectF(NUMBER_PX + VALUE_PX, 0, VALUE_PX, HEAD_PX), _RIGHT, "B")
+        painter.drawText(ratios, _RIGHT, sentence("ab_page.b_vs_a"))
 
     def _paint_scale(self, painter: QPainter, plot: QRectF, scale: RatioScale) -> None:
         """Paint lines at round ratios, with the ratios below and the faster side for each direction above."""
         tokens = self._theme.tokens
         one_px = self._x(plot, scale, 1.0)
-        foot = QRectF(plot.left(), plot.bottom(), plot.width(), FOOT_PX)
         painter.setFont(tabular_font(LABEL_PX))
         metrics = QFontMetricsF(painter.font())
         taken: list[float] = []
@@ -182,32 +147,29 @@ class PairPlot(QWidget):
             painter.setPen(QPen(QColor(tokens.muted if tick == 1 else tokens.grid), 1))
             painter.drawLine(QPointF(round(x) + 0.5, plot.top()), QPointF(round(x) + 0.5, plot.bottom()))
             painter.setPen(QColor(tokens.muted))
-            text = f"{tick:g}×"
-            box = QRectF(x - 30, foot.top(), 60, foot.height())
-            painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+            painter.drawText(
+                QRectF(x - 30, plot.bottom(), 60, FOOT_PX), Qt.AlignmentFlag.AlignCenter, f"{tick:g}×"
+            )
         painter.setFont(font(LABEL_PX))
         for text, start, end, align in (
-            (sentence("ab_page.a_faster"), plot.left(), one_px - 6, Qt.AlignmentFlag.AlignRight),
-            (sentence("ab_page.b_faster"), one_px + 6, plot.right(), Qt.AlignmentFlag.AlignLeft),
+            (sentence("ab_page.a_faster"), plot.left(), one_px - 6, _RIGHT),
+            (sentence("ab_page.b_faster"), one_px + 6, plot.right(), _LEFT),
         ):
             if metrics.horizontalAdvance(text) <= end - start:
-                painter.drawText(
-                    QRectF(start, 0, end - start, HEAD_PX), Qt.AlignmentFlag.AlignVCenter | align, text
-                )
+                painter.drawText(QRectF(start, 0, end - start, HEAD_PX), align, text)
 
     def _paint_pair(self, painter: QPainter, line: QRectF, number: int, pair: Pair) -> None:
         tokens = self._theme.tokens
-        middle = Qt.AlignmentFlag.AlignVCenter
         painter.setFont(tabular_font(TEXT_PX))
         painter.setPen(QColor(tokens.muted))
-        painter.drawText(QRectF(0, line.top(), NUMBER_PX, line.height()), middle, str(number + 1))
+        painter.drawText(QRectF(0, line.top(), NUMBER_PX, line.height()), _LEFT, str(number + 1))
         for place, (side, run) in enumerate((("A", pair.a), ("B", pair.b))):
             runs_now = self._at is not None and (self._at.number - 1) // 2 == number and self._at.side == side
             runs_now = runs_now and run is None
             text = "…" if runs_now else self._text(run)
             painter.setPen(QColor(tokens.accent if runs_now else tokens.text if run else tokens.muted))
             box = QRectF(NUMBER_PX + place * VALUE_PX, line.top(), VALUE_PX, line.height())
-            painter.drawText(box, middle | Qt.AlignmentFlag.AlignRight, text)
+            painter.drawText(box, _RIGHT, text)
 
     def _paint_ratio(self, painter: QPainter, plot: QRectF, line: QRectF, scale: RatioScale, ratio: float) -> None:
         tokens = self._theme.tokens
@@ -227,9 +189,7 @@ class PairPlot(QWidget):
         painter.setPen(QColor(tokens.text))
         box = QRectF(0, line.top(), plot.left() - GAP, line.height())
         painter.drawText(
-            box,
-            Qt.AlignmentFlag.AlignVCenter,
-            sentence("ab_page.mean" if result.low is None else "ab_page.mean_and_interval"),
+            box, _LEFT, sentence("ab_page.mean" if result.low is None else "ab_page.mean_and_interval")
         )
         if result.ratio is None:
             return
@@ -241,26 +201,20 @@ class PairPlot(QWidget):
             painter.drawRoundedRect(QRectF(start, y - 2.5, max(2.0, end - start), 5), 2.5, 2.5)
             for x, ratio, tip_px in ((start, result.low, -ARROW_PX), (end, result.high, ARROW_PX)):
                 if not scale.low <= ratio <= scale.high:  # the interval goes on
-                    painter.drawPolygon(
-                        [QPointF(x + tip_px, y), QPointF(x, y - ARROW_PX), QPointF(x, y + ARROW_PX)]
-                    )
+                    arrow = [QPointF(x + tip_px, y), QPointF(x, y - ARROW_PX), QPointF(x, y + ARROW_PX)]
+                    painter.drawPolygon(arrow)
         at = self._x(plot, scale, result.ratio)
         corners = [(at - 7, y), (at, y - 8), (at + 7, y), (at, y + 8)]
-        painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
+        painter.drawPolygon([QPointF(*corner) for corner in corners])
         self._paint_right(painter, line, f"{result.ratio:.2f}×", tokens.text, QFont.Weight.DemiBold)
 
     def _paint_right(
-        self,
-        painter: QPainter,
-        line: QRectF,
-        text: str,
-        colour: str,
-        weight: QFont.Weight = QFont.Weight.Normal,
+        self, painter: QPainter, line: QRectF, text: str, colour: str, weight: QFont.Weight = QFont.Weight.Normal
     ) -> None:
         painter.setFont(tabular_font(TEXT_PX, weight))
         painter.setPen(QColor(colour))
         box = QRectF(self.width() - RATIO_PX, line.top(), RATIO_PX, line.height())
-        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, text)
+        painter.drawText(box, _RIGHT, text)
 
     def _text(self, run: RunSummary | None) -> str:
         if run is None or run.value is None or run.status != "completed":

@@ -38,6 +38,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         bottom: Bottom axis; None for plain numbers.
         unit: Unit of the left axis; "" for none.
         later: Message code of the text shown instead of axes while there is no data.
+        right_px: Space to the right of the plot.
     """
 
     _is_made = False  # Qt sends events before __init__ has finished
@@ -49,6 +50,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         *,
         unit: str = "",
         later: str = "chart.nothing_yet",
+        right_px: int = 0,
     ) -> None:
         axes = {"left": ValueAxis("left", unit)} | ({"bottom": bottom} if bottom else {})
         super().__init__(axisItems=axes, enableMenu=False)
@@ -60,6 +62,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self.instead.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.instead.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._ranges: dict[str, tuple[float, float]] = {}
+        self._shown: tuple[object, ...] | None = None
         self._lines: list[Line] = []
         self.setAccessibleDescription(sentence("chart.nothing_yet"))
         self.setMouseEnabled(x=False, y=False)
@@ -73,8 +76,8 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         box.setDefaultPadding(0.0)
         for side in ("left", "bottom"):
             self._set_up_axis(side)
-        # Space for the upper half of the top label.
-        self.getPlotItem().layout.setContentsMargins(0, LABEL_PX // 2 + 2, 0, 0)
+        # Space for the upper half of the top label, and for the right half of the last one.
+        self.getPlotItem().layout.setContentsMargins(0, LABEL_PX // 2 + 2, right_px, 0)
         self.getAxis("left").setWidth(AXIS_WIDTH_PX)
         self.getAxis("bottom").setHeight(AXIS_HEIGHT_PX)
         self.getAxis("left").setGrid(255)
@@ -121,13 +124,13 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         super().setAccessibleDescription(description)
         self.viewport().setAccessibleDescription(description)
 
-    def show_emptiness(self, is_empty: bool, *, live: bool = True) -> None:
-        """Show the axes, or a text instead of them if there is no data.
+    def is_shown(self, *data: object) -> bool:
+        """Return whether exactly this was shown last, and remember it. Painting a chart is expensive."""
+        before, self._shown = self._shown, data
+        return data == before
 
-        Args:
-            is_empty: Whether there is nothing to draw.
-            live: Whether data may still arrive. If not, the text says that nothing was recorded.
-        """
+    def show_emptiness(self, is_empty: bool, *, live: bool = True) -> None:
+        """Show the axes, or a text instead of them if there is no data. While live, data may still arrive."""
         if is_empty:
             self.instead.setText(sentence(self._later if live else "chart.nothing_recorded"))
         self.instead.setVisible(is_empty)
@@ -184,13 +187,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
 
 
 class DoublePlot(Plot):
-    """A plot with a second vertical axis on the right, for another unit.
-
-    Args:
-        bottom: Bottom axis; None for plain numbers.
-        unit: Unit of the left axis; "" for none.
-        later: See Plot.
-    """
+    """A plot with a second vertical axis on the right, for another unit."""
 
     def __init__(
         self,
@@ -242,9 +239,7 @@ class Line:
     def show(self, curve: Curve, *, smooth: bool = False) -> None:
         """Replace the points of the line. A value of None leaves a gap.
 
-        Args:
-            smooth: Whether expensive drawing is acceptable, because there are few points or they are drawn only
-                once.
+        Smooth lines are expensive to draw, which is acceptable for few points, or if they are drawn only once.
         """
         import numpy as np
 
@@ -295,40 +290,39 @@ class ValueAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         return max(AXIS_WIDTH_PX, math.ceil(QFontMetricsF(tabular_font(LABEL_PX)).horizontalAdvance(text)) + 8)
 
 
-class TimeAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
-    """An axis that shows seconds as minutes and seconds, such as "2:30"."""
+class StepAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
+    """A bottom axis whose labels have the first of these distances that leaves enough room for each."""
+
+    steps: Sequence[int] = ()
+    label_px = 0
 
     def __init__(self) -> None:
         super().__init__("bottom")
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
-        room = max(2.0, size / 48)
-        steps = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400)
-        step = next((step for step in steps if (high - low) / step <= room), steps[-1])
-        return [(float(step), 0.0)]
+        room = max(2.0, size / self.label_px)
+        return [(float(next((step for step in self.steps if (high - low) / step <= room), self.steps[-1])), 0.0)]
+
+
+class TimeAxis(StepAxis):
+    """An axis that shows seconds as minutes and seconds, such as "2:30"."""
+
+    steps = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400)
+    label_px = 48
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
         return [format_clock(value) for value in values]
 
 
-class CountAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
+class CountAxis(StepAxis):
     """An axis of integers, for epochs."""
 
-    def __init__(self) -> None:
-        super().__init__("bottom")
-
-    def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
-        room = max(2.0, size / 32)
-        step = next((step for step in _whole_steps() if (high - low) / step <= room), (high - low) / room)
-        return [(float(step), 0.0)]
+    steps = tuple(part * 10**power for power in range(9) for part in (1, 2, 5))
+    label_px = 32
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
         """Return the labels. There is no epoch 0."""
         return [f"{value:.0f}" if value >= 1 else "" for value in values]
-
-
-def _whole_steps() -> list[int]:
-    return [part * 10**power for power in range(9) for part in (1, 2, 5)]
 
 
 def has_values(curve: Curve) -> bool:

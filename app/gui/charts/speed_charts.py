@@ -13,7 +13,7 @@ from app.core.metrics import amount_text, headline_kind
 from app.core.verdict.rules import DRIFT_PCT
 from app.gui.charts.plots import RIGHT_MARGIN_PX, DoublePlot, Plot, TimeAxis, has_values
 from app.gui.style.theme import Theme
-from app.gui.style.tokens import LABEL_PX, SERIES
+from app.gui.style.tokens import SERIES
 
 BLUE, ORANGE, _, _, _, RED = SERIES
 PASS_PCT = 100 - DRIFT_PCT
@@ -30,23 +30,17 @@ class EstimateChart(Plot):
     def __init__(self, theme: Theme) -> None:
         self.low, self.high = pyqtgraph.PlotCurveItem(pen=None), pyqtgraph.PlotCurveItem(pen=None)
         self.band = pyqtgraph.FillBetweenItem(self.low, self.high)
-        super().__init__(theme, TimeAxis(), later="chart.estimate_later")
+        super().__init__(theme, TimeAxis(), later="chart.estimate_later", right_px=RIGHT_MARGIN_PX)
         self.getViewBox().addItem(self.band)
-        # Space for the right half of the last label.
-        self.getPlotItem().layout.setContentsMargins(0, LABEL_PX // 2 + 2, RIGHT_MARGIN_PX, 0)
         self.line = self.add_line(BLUE)
-        self.shown: tuple[object, ...] = ()
         self._view = (0.0, 0.0)  # lower and upper end
         self.setAccessibleName(sentence("chart.estimate"))
 
     def show_estimates(self, series: RunSeries, metric: str, span_s: float, *, live: bool) -> None:
-        """Show the estimates on a time axis that ends at `span_s`."""
         begin_s = series.estimate.x[0] if series.estimate.x else 0.0
         self.set_range("x", begin_s, max(span_s, begin_s + 1.0))
-        shown = (series, len(series.estimate.x), metric, live)
-        if shown == self.shown:
+        if self.is_shown(series, len(series.estimate.x), metric, live):
             return
-        self.shown = shown
         self.show_emptiness(not has_values(series.estimate), live=live)
         kind = headline_kind(metric)
         self.getViewBox().invertY(not kind.is_rate)  # higher is faster
@@ -60,13 +54,10 @@ class EstimateChart(Plot):
             self.set_range("y", 0.0, 1.0)
             self.setAccessibleDescription(sentence("chart.no_estimate"))
             return
-        value_text = amount_text(metric, series.estimate.last)
-        half_pct = half_interval_pct(metric, value.last, low.last, high.last)
-        self.setAccessibleDescription(
-            value_text
-            if half_pct is None
-            else sentence("chart.value_with_half", value=value_text, half_pct=half_pct)
-        )
+        text = amount_text(metric, series.estimate.last)
+        if (half_pct := half_interval_pct(metric, value.last, low.last, high.last)) is not None:
+            text = sentence("chart.value_with_half", value=text, half_pct=half_pct)
+        self.setAccessibleDescription(text)
 
     def colour(self) -> None:
         super().colour()
@@ -120,42 +111,33 @@ class SustainedChart(DoublePlot):
         self.degrees = self.add_line(ORANGE, dashed=True, box=self.right)
         self.limit = pyqtgraph.InfiniteLine(PASS_PCT, angle=0)
         self.addItem(self.limit, ignoreBounds=True)
-        self.shown: tuple[object, ...] = ()
         self.entries: list[tuple[str, str, bool]] = []
         self.set_range("right", 20.0, 100.0, self.right)
         self.setAccessibleName(sentence("chart.sustained"))
         self.colour()
 
     def show_series(self, series: RunSeries, span_s: float, *, live: bool) -> None:
-        """Show speed, clock and temperature on a time axis that ends at `span_s`."""
-        shown = (series, len(series.steps_per_s.x), live)
         self.set_range("x", 0.0, span_s)
-        if shown == self.shown:
+        if self.is_shown(series, len(series.steps_per_s.x), live):
             return
-        self.shown = shown
         speed = in_percent(series.steps_per_s)
         clock = in_percent(_curve(series.telemetry, ("gpu0_clock_mhz", "cpu_clock_mhz")))
         degrees = _curve(series.telemetry, ("gpu0_temperature_c", "cpu_temperature_c"))
         self.show_emptiness(not has_values(speed), live=live)
-        self.speed.show(speed, smooth=not live)
-        self.clock.show(clock, smooth=not live)
-        self.degrees.show(degrees, smooth=not live)
-        has_degrees = any(value is not None for value in degrees.y)
-        self.entries = [
-            (BLUE, sentence("chart.speed"), False),
-            *([(RED, sentence("chart.clock"), False)] if clock.x else []),
-        ]
+        for line, curve in ((self.speed, speed), (self.clock, clock), (self.degrees, degrees)):
+            line.show(curve, smooth=not live)
+        has_degrees = has_values(degrees)
+        self.entries = [(BLUE, sentence("chart.speed"), False)]
+        self.entries += [(RED, sentence("chart.clock"), False)] if clock.x else []
         self.entries += [(ORANGE, "°C", True)] if has_degrees else []
         self.getAxis("right").setStyle(showValues=has_degrees)
         self.show_right(has_degrees)
         values = sorted(value for value in speed.y if value is not None)
         # Brief stalls may be outside of the view. Otherwise they would flatten everything else.
-        usual = values[len(values) // 20 : len(values) - len(values) // 20]
-        self.set_range("y", max(0.0, min([*usual, 90.0]) - 2), max([*usual, 104.0]) + 2)
-        last = sentence("chart.no_speed")
-        if speed.last is not None:
-            last = sentence("chart.speed_now", share_pct=speed.last)
-        self.setAccessibleDescription(last)
+        typical = values[len(values) // 20 : len(values) - len(values) // 20]
+        self.set_range("y", max(0.0, min([*typical, 90.0]) - 2), max([*typical, 104.0]) + 2)
+        code = "chart.no_speed" if speed.last is None else "chart.speed_now"
+        self.setAccessibleDescription(sentence(code, share_pct=speed.last))
 
     def colour(self) -> None:
         super().colour()

@@ -19,15 +19,11 @@ BLUE, ORANGE, GREEN, PINK, DEEP_BLUE, RED = SERIES
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """The quantity shown by a telemetry curve, and the style of the curve.
+    """The quantity shown by a telemetry curve, and the style of the curve."""
 
-    Attributes:
-        label: Name in the legend, followed by the value.
-        kind: "percent", "memory" (percent of the total) and "clock" (percent of its highest value so far) use the
-            left axis; "degrees" and "watts" use the right axis and dashed lines.
-    """
-
-    label: str
+    label: str  # name in the legend, followed by the value
+    # "percent", "memory" (percent of the total) and "clock" (percent of its highest value so far) use the left
+    # axis; "degrees" and "watts" use the right axis and dashed lines.
     kind: Literal["percent", "memory", "clock", "degrees", "watts"]
     colour: str
 
@@ -52,18 +48,12 @@ QUANTITIES = {
 
 
 class TelemetryChart(DoublePlot):
-    """Draws this computer's telemetry.
-
-    Attributes:
-        entries: Legend entries: colour, name with the current value (or the median, for a finished run), and
-            whether the line is dashed.
-        has_right: Whether any curve uses the right axis, for degrees or watts.
-    """
+    """Draws this computer's telemetry, with percentages on the left axis, and degrees and watts on the right."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, TimeAxis(), unit="%", later="chart.telemetry_later")
         self.lines: dict[str, Line] = {}
-        self._shown: tuple[object, ...] = ()
+        # Of the legend: colour, name with the value (for a finished run, the median), and whether it is dashed.
         self.entries: list[tuple[str, str, bool]] = []
         self.has_right = False
         self.set_range("y", 0.0, 100.0)
@@ -80,20 +70,14 @@ class TelemetryChart(DoublePlot):
         memory_bytes: int | None = None,
         live: bool = True,
     ) -> None:
-        """Show telemetry over time.
+        """Show the curves of a RunSeries over time, by default until the latest telemetry.
 
-        Args:
-            curves: Curves by name, as in app.core.analysis.series.RunSeries.telemetry.
-            end_s: End of the time axis; None for the time of the latest telemetry.
-            memory_bytes: The computer's memory; None hides the memory curve.
-            live: Whether new values arrive every second, so that drawing must be cheap.
+        The memory curve needs the computer's memory. While live, drawing is cheap.
         """
         latest_s = max((curve.x[-1] for curve in curves.values() if curve.x), default=0.0)
         self.set_range("x", begin_s, max(end_s if end_s is not None else latest_s, begin_s + 1.0))
-        shown = (curves, sum(len(curve.x) for curve in curves.values()), latest_s, live)
-        if shown == self._shown:
+        if self.is_shown(curves, sum(len(curve.x) for curve in curves.values()), latest_s, live):
             return
-        self._shown = shown
         drawn = {name: (quantity, curve) for name, curve in curves.items() if (quantity := _quantity(name, curve))}
         for name in self.lines.keys() - drawn.keys():
             self.lines[name].show(Curve())
@@ -124,7 +108,6 @@ class TelemetryChart(DoublePlot):
 
 
 def _quantity(name: str, curve: Curve) -> Quantity | None:
-    """Return the quantity and style of a curve; None for curves that shouldn't be drawn."""
     gpu = name.startswith("gpu")
     key = name.partition("_")[2] if gpu else name
     if gpu and key == "memory_used_bytes":

@@ -1,7 +1,8 @@
 """Charts of a run: seconds per epoch, loss and accuracy, and throughput."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import pyqtgraph
 from PySide6.QtCore import QRectF, QSize, Qt
@@ -11,15 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app.core.analysis.series import POINTS_LIMIT, Curve, RunSeries
 from app.core.formats import format_seconds
 from app.core.messages import sentence
-from app.gui.charts.plots import (
-    AXIS_HEIGHT_PX,
-    CountAxis,
-    DoublePlot,
-    Plot,
-    TimeAxis,
-    has_values,
-    round_up,
-)
+from app.gui.charts.plots import AXIS_HEIGHT_PX, CountAxis, DoublePlot, Plot, TimeAxis, has_values, round_up
 from app.gui.style.theme import Theme, tabular_font
 from app.gui.style.tokens import LABEL_PX, SERIES
 from app.gui.widgets.basics import set_tip
@@ -102,7 +95,7 @@ class EpochChart(Plot):
     def __init__(self, theme: Theme) -> None:
         self.bars = pyqtgraph.BarGraphItem(x=[], height=[], width=BAR_WIDTH, pen=QPen(Qt.PenStyle.NoPen))
         self.median = pyqtgraph.PlotCurveItem(pen=None)
-        self._shown: tuple[tuple[float, ...], int, float | None, bool, bool, bool] | None = None
+        self._show_again: Callable[[], None] | None = None
         super().__init__(theme, CountAxis(), unit="×", later="chart.epochs_later")
         for item in (self.bars, self.median):
             self.addItem(item, ignoreBounds=True)
@@ -118,20 +111,14 @@ class EpochChart(Plot):
         apart: bool = True,
         live: bool = True,
     ) -> None:
-        """Show the finished epochs or runs.
+        """Show the finished epochs or, without a first one that is set apart, the finished runs.
 
-        Args:
-            values: Their durations in s or, if `is_rate`, their speeds in any unit.
-            planned: Total number of epochs or runs.
-            median: Value that is 1×; None to compute it.
-            is_rate: Whether higher values are faster.
-            apart: Whether the first value is set apart. If False, the values are from runs instead of epochs.
-            live: Whether more values may follow.
+        The values are durations in s or, if higher ones are faster, speeds in any unit. The median is 1×.
         """
-        shown = (tuple(values), planned, median, is_rate, apart, live)
-        if shown == self._shown:
+        if self.is_shown(tuple(values), planned, median, is_rate, apart, live):
             return
-        self._shown = shown
+        options = {"is_rate": is_rate, "apart": apart, "live": live}
+        self._show_again = partial(self.show_epochs, tuple(values), planned, median, **options)
         self.show_emptiness(not any(values), live=live)
         if median is None and values:
             median = statistics.median(values[1:] if apart and len(values) > 1 else values)
@@ -152,10 +139,9 @@ class EpochChart(Plot):
     def colour(self) -> None:
         super().colour()
         self.median.setPen(self.pen(self.theme.tokens.text, dashed=True))
-        shown, self._shown = self._shown, None
-        if shown is not None:
-            values, planned, median, is_rate, apart, live = shown
-            self.show_epochs(values, planned, median, is_rate=is_rate, apart=apart, live=live)
+        if self._show_again is not None:
+            self.is_shown()
+            self._show_again()
 
     def _draw(self, heights: Sequence[float], apart: int) -> None:
         tokens = self.theme.tokens
@@ -203,26 +189,23 @@ class LossChart(DoublePlot):
             "accuracy": self.add_line(BLUE, box=self.right),
             "val_accuracy": self.add_line(BLUE, dashed=True, box=self.right),
         }
-        self._shown: tuple[object, ...] = ()
         self.set_range("accuracy", 0.0, 100.0, self.right)
         self.setAccessibleName(sentence("chart.loss_over_epochs"))
 
     def show_series(self, series: RunSeries, planned: int, *, live: bool) -> None:
-        shown = (series, len(series.epochs), len(series.loss.x), planned, live)
-        if shown == self._shown:
+        if self.is_shown(series, len(series.epochs), len(series.loss.x), planned, live):
             return
-        self._shown = shown
         epochs = series.epochs[:: 1 + len(series.epochs) // POINTS_LIMIT]
         ends = [float(epoch.index + 1) for epoch in epochs]
-        loss = series.loss if series.loss.x else Curve(ends, [epoch.loss for epoch in epochs])
-        val_loss = Curve(ends, [epoch.val_loss for epoch in epochs])
-        accuracy = Curve(ends, [_percent(epoch.accuracy) for epoch in epochs])
-        val_accuracy = Curve(ends, [_percent(epoch.val_accuracy) for epoch in epochs])
-        self.lines["loss"].show(loss, smooth=not live)
-        self.lines["val_loss"].show(val_loss, smooth=True)
-        self.lines["accuracy"].show(accuracy, smooth=True)
-        self.lines["val_accuracy"].show(val_accuracy, smooth=True)
-        values = [value for value in (*loss.y, *val_loss.y) if value is not None]
+        curves = {name: Curve(ends, [getattr(epoch, name) for epoch in epochs]) for name in ("loss", "val_loss")}
+        for name in ("accuracy", "val_accuracy"):
+            shares = [getattr(epoch, name) for epoch in epochs]
+            curves[name] = Curve(ends, [None if share is None else 100 * share for share in shares])
+        if series.loss.x:
+            curves["loss"] = series.loss
+        for name, curve in curves.items():
+            self.lines[name].show(curve, smooth=name != "loss" or not live)
+        values = [value for value in (*curves["loss"].y, *curves["val_loss"].y) if value is not None]
         self.show_emptiness(not values, live=live)
         self.set_range("x", 0.0, 1.04 * max(planned, len(series.epochs), 1))
         self.set_range("y", 0.0, round_up(1.05 * max(values, default=1.0)))
@@ -239,7 +222,6 @@ class ThroughputChart(DoublePlot):
         self.line = self.add_line(BLUE)
         self.marks = pyqtgraph.ScatterPlotItem(size=9, symbol="t", pen=QPen(Qt.PenStyle.NoPen))
         self.getViewBox().addItem(self.marks, ignoreBounds=True)
-        self._shown: tuple[object, ...] = ()
         # The right axis has no values. It only aligns the plot with the telemetry chart below.
         self.getAxis("right").setStyle(showValues=False)
         self.getAxis("bottom").setStyle(showValues=False)
@@ -250,12 +232,9 @@ class ThroughputChart(DoublePlot):
     def show_curve(
         self, curve: Curve, span_s: float, *, live: bool, interrupted_t_s: Sequence[float] = ()
     ) -> None:
-        """Show throughput and interruptions on a time axis that ends at `span_s`."""
         self.set_range("x", 0.0, span_s)
-        shown = (curve, len(curve.x), live, tuple(interrupted_t_s))
-        if shown == self._shown:
+        if self.is_shown(curve, len(curve.x), live, tuple(interrupted_t_s)):
             return
-        self._shown = shown
         self.show_emptiness(not has_values(curve), live=live)
         self.line.show(curve, smooth=not live)
         highest = max((value for value in curve.y if value is not None), default=1.0)
@@ -275,10 +254,6 @@ class ThroughputChart(DoublePlot):
         super().colour()
         if hasattr(self, "marks"):
             self.marks.setBrush(QColor(self.theme.tokens.caution))
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share
 
 
 def _loss_sentence(series: RunSeries) -> str:

@@ -22,18 +22,17 @@ class TrendChart(Plot):
 
     def __init__(self, theme: Theme) -> None:
         self._dates = _DateAxis()
-        self._shown: tuple[Trend, int] | None = None
+        self._trend: tuple[Trend, int] | None = None
         self.points = pyqtgraph.ScatterPlotItem()
         self.intervals = pyqtgraph.ErrorBarItem(beam=0.0)
         self.marks: list[pyqtgraph.InfiniteLine] = []
-        super().__init__(theme, self._dates, later="trend.later")
+        super().__init__(theme, self._dates, later="trend.later", right_px=RIGHT_MARGIN_PX)
         for item in (self.intervals, self.points):
             self.addItem(item, ignoreBounds=True)
-        self.getPlotItem().layout.setContentsMargins(0, LABEL_PX // 2 + 2, RIGHT_MARGIN_PX, 0)
         self.setAccessibleName(sentence("trend.chart"))
 
     def show_trend(self, trend: Trend, run_id: int) -> None:
-        self._shown = (trend, run_id)
+        self._trend = (trend, run_id)
         runs = [point.run for point in trend.points]
         self._dates.dates = [run.started_at[:10] for run in runs]
         self.show_emptiness(not runs)
@@ -45,8 +44,8 @@ class TrendChart(Plot):
 
     def colour(self) -> None:
         super().colour()
-        if self._shown is not None:
-            self.show_trend(*self._shown)
+        if self._trend is not None:
+            self.show_trend(*self._trend)
 
     def _draw(self, runs: Sequence[RunSummary], scale: float, run_id: int) -> None:
         import numpy as np

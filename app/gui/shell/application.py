@@ -12,6 +12,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -135,11 +137,7 @@ def open_window(
 ) -> tuple[MainWindow, Services]:
     """Create the services, and show the window. Slower work is deferred until it has been drawn.
 
-    Args:
-        theme: Theme of the app. The settings are applied to it.
-        limits: Time limits of sessions; for tests.
-        prepares_charts: Whether to create the charts of a run, and import the other pages, while idle. If not,
-            this is done when they are first needed.
+    `prepares_charts` creates the charts of a run, and imports the other pages, while idle instead of when needed.
     """
     warnings = BannerHandler()
     logging.getLogger("app").addHandler(warnings)
@@ -154,18 +152,12 @@ def open_window(
         preferences=preferences,
         finder=MachineFinder(tasks, lambda: services.paths.datasets, tasks),
         engines=EngineFinder(lambda: services.paths, tasks, tasks),
-        bridge=RunBridge(
-            lambda: services.paths,
-            tasks,
-            limits,
-            tasks,
-            quiet_wait=quiet_wait_for,
-        ),
+        bridge=RunBridge(lambda: services.paths, tasks, limits, tasks, quiet_wait=quiet_wait_for),
         downloads=Downloads(tasks, banner.message.emit, tasks),
         notify=banner.message.emit,
     )
     window = MainWindow(services)
-    banner.message.connect(window.notify)
+    banner.message.connect(window.banner.notify)
     window.closed.connect(lambda: logging.getLogger("app").removeHandler(warnings))
     warnings.open(banner)
     window.show()
@@ -187,11 +179,9 @@ def _start_up(window: MainWindow, services: Services, *, prepares_charts: bool) 
     if not prepares_charts:
         return
     # Import NumPy in a thread while the window is usable, then prepare the rest.
-    services.tasks.start(_import_numpy, lambda _: in_turns(window, _prepare(window)), services.complain)
-
-
-def _import_numpy() -> None:
-    import numpy as np  # noqa: F401
+    services.tasks.start(
+        partial(import_module, "numpy"), lambda _: in_turns(window, _prepare(window)), services.complain
+    )
 
 
 def _prepare(window: MainWindow) -> Iterator[None]:
@@ -217,55 +207,47 @@ def _prepare(window: MainWindow) -> Iterator[None]:
         page.load()
 
 
-class FaultCatcher:
+class FaultCatcher(QObject):
     """Shows uncaught exceptions of all threads. The window remains usable."""
 
+    caught = Signal(str)
+
     def __init__(self, window: MainWindow, paths: Paths) -> None:
+        super().__init__()
         self._window = window
         self._log_file = paths.logs / "epochmark.log"
-        self._dialog: FaultDialog | None = None
-        self._thrown = _Thrown()
-        self._thrown.caught.connect(self.show)
+        self.dialog: FaultDialog | None = None
+        self.caught.connect(self.show)
         self._before: tuple[Any, Any] | None = None
 
     def install(self) -> None:
-        """Replace Python's exception hooks."""
         self._before = sys.excepthook, threading.excepthook
         sys.excepthook = self._catch
         threading.excepthook = self._catch_in_thread
 
     def remove(self) -> None:
-        """Restore Python's exception hooks."""
         if self._before is not None:
             sys.excepthook, threading.excepthook = self._before
 
     def show(self, report: str) -> None:
         """Show a bug. While its dialog is open, further bugs are only logged."""
-        if self._dialog is not None:
-            if self._dialog.isVisible():
+        if self.dialog is not None:
+            if self.dialog.isVisible():
                 return
-            self._dialog.deleteLater()
-        self._dialog = FaultDialog(self._window, report, sentence("fault.also_in_log", path=str(self._log_file)))
-        self._dialog.open()
-
-    @property
-    def dialog(self) -> FaultDialog | None:
-        return self._dialog
+            self.dialog.deleteLater()
+        self.dialog = FaultDialog(self._window, report, sentence("fault.also_in_log", path=str(self._log_file)))
+        self.dialog.open()
 
     def _catch(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):
             self._window.close_soon()
             return
         _log.error("Something went wrong.", exc_info=(kind, error, trace))
-        self._thrown.caught.emit(fault_report(kind, error, trace))
+        self.caught.emit(fault_report(kind, error, trace))
 
     def _catch_in_thread(self, args: threading.ExceptHookArgs) -> None:
         if args.exc_value is not None:
             self._catch(args.exc_type, args.exc_value, args.exc_traceback)
-
-
-class _Thrown(QObject):
-    caught = Signal(str)
 
 
 class SignalCatcher(QObject):

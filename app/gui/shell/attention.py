@@ -6,7 +6,6 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.core.analysis.headline import result_amount
-from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.records import Group
 from app.gui.services.run_bridge import RunBridge
@@ -20,12 +19,7 @@ EVERY_S = 1.0
 
 
 class Attention(QObject):
-    """Follows the runs of a bridge on behalf of a window.
-
-    Args:
-        every_s: Interval, in seconds, for updating the title and the taskbar.
-        worth_telling_s: Minimum duration, in seconds, of a run whose end triggers a notification.
-    """
+    """Follows the runs of a bridge on behalf of a window."""
 
     def __init__(
         self,
@@ -43,7 +37,7 @@ class Attention(QObject):
         bridge.started.connect(self._on_started)
         bridge.advanced.connect(self._on_advanced)
         bridge.ended.connect(self._on_ended)
-        bridge.refused.connect(self._on_refused)
+        bridge.refused.connect(self._clear)
 
     def _on_started(self) -> None:
         self._began_s, self._shown_s, self._has_failed = time.monotonic(), 0.0, False
@@ -58,16 +52,9 @@ class Attention(QObject):
 
     def _on_ended(self, _: int) -> None:
         self._clear()
-        is_watched = QApplication.activeWindow() is not None
-        if (
-            not is_watched
-            and not self._bridge.is_cancelled
-            and time.monotonic() - self._began_s >= self._worth_telling_s
-        ):
+        is_watched = QApplication.activeWindow() is not None or self._bridge.is_cancelled
+        if not is_watched and time.monotonic() - self._began_s >= self._worth_telling_s:
             notify(self._window, *self._outcome())
-
-    def _on_refused(self, _: AppError) -> None:
-        self._clear()
 
     def _show(self, fraction: float | None) -> None:
         self._shown_s = time.monotonic()
@@ -97,9 +84,9 @@ class Attention(QObject):
 
 
 def _plan_sentence(bridge: RunBridge, group: Group) -> str:
-    running = bridge.whole_group()
     from app.core.plans.registry import kind_of
 
+    running = bridge.whole_group()
     kind = kind_of(group)
     return kind.sentence(group) if running is None else kind.sentence_so_far(*running)
 

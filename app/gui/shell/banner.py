@@ -37,13 +37,9 @@ class Banner(QFrame):
         self.hide()
 
     def notify(self, text: str, tone: Tone = "", action: str = "", do: Callable[[], None] | None = None) -> None:
-        """Show a message. Cautions and errors are shown until the user dismisses them or opens another page.
+        """Show a message, with a button if there is an action.
 
-        Args:
-            text: One or two sentences.
-            tone: Determines the frame. A message with a tone and an action stays on all pages.
-            action: Text of the button; "" for no button.
-            do: Called when the button is clicked.
+        Cautions and errors are shown until the user dismisses them or, without an action, opens another page.
         """
         self._action, self._stays = do, bool(tone and action)
         self.text.setText(text)

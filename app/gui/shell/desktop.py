@@ -72,7 +72,6 @@ class LauncherEntry:
         self._bus, self._message = QDBusConnection.sessionBus(), QDBusMessage
 
     def show(self, fraction: float | None) -> None:
-        """Show progress, 0 to 1; None hides it."""
         if not self._bus.isConnected():
             return
         signal = self._message.createSignal("/io/epochmark", "com.canonical.Unity.LauncherEntry", "Update")
@@ -96,7 +95,6 @@ class WindowsTaskBar:
         self._call(_INITIALISE)
 
     def show(self, fraction: float | None) -> None:
-        """Show progress, 0 to 1; None hides it."""
         window = ctypes.c_void_p(self._window_id)
         self._call(_SET_STATE, window, ctypes.c_int(_NO_PROGRESS if fraction is None else _NORMAL))
         if fraction is not None:

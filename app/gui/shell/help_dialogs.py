@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from PySide6.QtCore import QUrl
-from PySide6.QtGui import QAction, QDesktopServices, QFont, QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QPlainTextEdit, QWidget
+from PySide6.QtGui import QAction, QDesktopServices, QFont, QKeySequence
+from PySide6.QtWidgets import QDialog, QGridLayout, QPlainTextEdit, QWidget
 
 from app.core.exchange.updates import Release
 from app.core.messages import sentence
@@ -13,7 +13,7 @@ from app.core.redaction.private_texts import hide, private_texts
 from app.core.report.run_texts import machine_line
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import column, label
-from app.gui.widgets.dialogs import LEAST_PX, button_box, report_head
+from app.gui.widgets.dialogs import Dialog, close_box, report_head
 from workloads.protocol.machine import Machine
 
 LOG_LINES, LOG_LIMIT_BYTES = 40, 64 * 1024
@@ -48,53 +48,35 @@ class ShortcutSheet(QDialog):
             column_number, row_number = 2 * (number // half), number % half
             grid.addWidget(label(text), row_number, column_number)
             grid.addWidget(label(" · ".join(several), muted=True), row_number, column_number + 1)
-        buttons = button_box(QDialogButtonBox.StandardButton.Close)
-        buttons.rejected.connect(self.reject)
         head = label(sentence("menu.shortcuts"), TITLE_PX, QFont.Weight.DemiBold)
-        whole = column(head, grid, buttons, spacing_px=2 * GAP_PX)
+        whole = column(head, grid, close_box(self), spacing_px=2 * GAP_PX)
         whole.setContentsMargins(3 * GAP_PX, 3 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
 
 
-class ReportDialog(QDialog):
+class ReportDialog(Dialog):
     """A problem report that the user can complete and copy. The app doesn't send it."""
 
     def __init__(self, parent: QWidget, report: str) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(sentence("report.title"))
-        self.resize(680, 480)
-        self.setMinimumSize(*LEAST_PX)
         self.report = QPlainTextEdit(report, tabChangesFocus=True)
         self.report.setAccessibleName(sentence("report.title"))
-        buttons = button_box(QDialogButtonBox.StandardButton.Close)
-        self.copy_button = buttons.addButton(sentence("button.copy_text"), QDialogButtonBox.ButtonRole.ActionRole)
-        self.copy_button.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.report.toPlainText()))
-        buttons.rejected.connect(self.reject)
-        whole = column(label(sentence("report.explanation"), wrap=True), self.report, buttons)
-        whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
-        self.setLayout(whole)
+        explanation = label(sentence("report.explanation"), wrap=True)
+        super().__init__(parent, sentence("report.title"), explanation, self.report)
+        self.copy_button = self.add_copy_button(self.report)
 
 
-class UpdateDialog(QDialog):
+class UpdateDialog(Dialog):
     """The changes in a newer version, with a button that opens the page from which it can be downloaded."""
 
     def __init__(self, parent: QWidget, release: Release, page: str) -> None:
-        super().__init__(parent)
         title = sentence("updates.newer", version=release.version)
-        self.setWindowTitle(title)
-        self.resize(680, 480)
-        self.setMinimumSize(*LEAST_PX)
-        notes = QPlainTextEdit(
-            "\n".join(f"• {note}" for note in release.notes), readOnly=True, tabChangesFocus=True
-        )
+        changes = "\n".join(f"• {note}" for note in release.notes)
+        notes = QPlainTextEdit(changes, readOnly=True, tabChangesFocus=True)
         notes.setAccessibleName(sentence("updates.notes"))
-        buttons = button_box(QDialogButtonBox.StandardButton.Close)
-        self.page_button = buttons.addButton(sentence("updates.open_page"), QDialogButtonBox.ButtonRole.ActionRole)
-        self.page_button.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(page)))
-        buttons.rejected.connect(self.reject)
-        whole = column(label(title, TITLE_PX, QFont.Weight.DemiBold), notes, buttons)
-        whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
-        self.setLayout(whole)
+        super().__init__(parent, title, label(title, TITLE_PX, QFont.Weight.DemiBold), notes)
+        self.page_button = self.add_button(
+            sentence("updates.open_page"), lambda: QDesktopServices.openUrl(QUrl(page))
+        )
 
 
 def problem_report(machine: Machine | None, log_file: Path) -> str:

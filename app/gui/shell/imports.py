@@ -29,23 +29,16 @@ Answer: TypeAlias = "tuple[list[Outcome], str, bool, str]"
 
 
 class ResultImports(QObject):
-    """Imports results in the background, and notifies the user.
+    """Imports results in the background, also from files dropped on the window, and notifies the user.
 
-    Args:
-        window: Window that accepts dropped files.
-        is_compared: Returns whether the Compare page is open, where new results appear immediately.
-
-    Signals:
-        suite_wanted: The user wants to see the imported score of a suite.
-        changed: Results were added. The argument is the workload ID of the newest one.
-        dragged: The user started (True) or stopped (False) dragging files over the window.
+    New results appear immediately on the Compare page, so it isn't offered if `is_compared`.
     """
 
     compare_wanted = Signal(str)
-    suite_wanted = Signal()
+    suite_wanted = Signal()  # the user wants to see the imported score of a suite
     run_wanted = Signal(int)
-    changed = Signal(str)
-    dragged = Signal(bool)
+    changed = Signal(str)  # results were added, the newest one of this workload
+    dragged = Signal(bool)  # the user started or stopped dragging files over the window
 
     def __init__(self, services: Services, window: QWidget, is_compared: Callable[[], bool]) -> None:
         super().__init__(window)
@@ -80,6 +73,8 @@ class ResultImports(QObject):
 
     def paste(self) -> None:
         """Import the clipboard's content: files, a picture with a QR code, or the text of results."""
+        from app.core.exchange.importing import import_text
+
         clipboard = QGuiApplication.clipboard()
         content: QMimeData | None = clipboard.mimeData()  # None if the clipboard is empty
         urls = content.urls() if content is not None else []
@@ -88,7 +83,7 @@ class ResultImports(QObject):
         if paths:
             self.start(paths)
         elif text.strip():
-            self._start_text(text)
+            self._run(lambda database: [import_text(database, text)])
         else:
             self._services.notify(sentence("imports_page.nothing_to_paste"), "caution", "", None)
 
@@ -96,11 +91,6 @@ class ResultImports(QObject):
         from app.core.exchange.importing import import_files
 
         self._run(lambda database: list(import_files(database, paths, scan_file)))
-
-    def _start_text(self, text: str) -> None:
-        from app.core.exchange.importing import import_text
-
-        self._run(lambda database: [import_text(database, text)])
 
     def _run(self, do: "Callable[[Database], list[Outcome]]") -> None:
         def work(database: Database) -> Answer:
@@ -118,11 +108,10 @@ class ResultImports(QObject):
         for reason in refused:
             _log.info("Not imported: %s", reason)
         parts = [sentence("imports_page.done", count=count)] if count else []
-        if refused:
-            more = len(refused) - 1
-            parts.append(
-                sentence("imports_page.more_refused", reason=refused[0], count=more) if more else refused[0]
-            )
+        if more := len(refused[1:]):
+            parts.append(sentence("imports_page.more_refused", reason=refused[0], count=more))
+        else:
+            parts += refused
         if not parts:
             duplicates = sum(len(outcome.added.duplicates) for outcome in outcomes)
             parts.append(sentence("imports_page.no_new", count=max(1, duplicates)))

@@ -8,12 +8,7 @@ import sys
 
 import PySide6.QtCore  # noqa: F401 - loads what is changed here
 
-
-def disable_shiboken_source_scan() -> None:
-    """Make Qt treat every module as one that doesn't use features. Has no effect if Qt doesn't search."""
-    features = sys.modules.get("shibokensupport.feature")
-    if hasattr(features, "_mod_uses_pyside"):
-        setattr(features, "_mod_uses_pyside", lambda _: True)  # noqa: B010 - mypy doesn't know the attribute
-
-
-disable_shiboken_source_scan()
+# Makes Qt treat every module as one that doesn't use features. Has no effect if Qt doesn't search.
+_features = sys.modules.get("shibokensupport.feature")
+if hasattr(_features, "_mod_uses_pyside"):
+    setattr(_features, "_mod_uses_pyside", lambda _: True)  # noqa: B010 - mypy doesn't know the attribute

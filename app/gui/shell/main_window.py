@@ -1,14 +1,13 @@
 """The main window, with sidebar, pages, menu and messages. Asks for confirmation before closing during a run."""
 
-import logging
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QWidget
+from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 from shiboken6 import isValid
 
 import app
@@ -25,7 +24,7 @@ from app.gui.shell.imports import ResultImports
 from app.gui.shell.pages import PAGES, PageEntry
 from app.gui.shell.side_bar import SideBar
 from app.gui.shell.zoom import Zoom
-from app.gui.widgets.basics import Button, Tone, column
+from app.gui.widgets.basics import Button, column, row
 from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog, about_dialog, ask
 from app.gui.widgets.tab_order import bring_into_view, heir_of, order_tabs
 from workloads.protocol.spec import RunSpec
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 # A worker that doesn't respond is killed after 8 s. Don't wait much longer.
 CLOSE_PATIENCE_MS = 10_000
 SMALLEST_PX = (800, 480)
+Key: TypeAlias = QKeySequence.StandardKey | str
 HAS_MENU_BAR = sys.platform == "darwin"
 # The menu bar's menus where the system has one. Elsewhere, a single menu contains all entries.
 MENUS = {
@@ -52,7 +52,6 @@ MENUS = {
     "menu.help": ("menu.shortcuts", "menu.method", "menu.doctor", "menu.report", "menu.updates", "menu.about"),
     "menu.quit": ("menu.quit",),
 }
-_log = logging.getLogger(__name__)
 
 
 class MainWindow(QMainWindow):
@@ -120,9 +119,6 @@ class MainWindow(QMainWindow):
     def action(self, code: str) -> QAction:
         return self._actions[code]
 
-    def notify(self, text: str, tone: Tone, action: str, do: Callable[[], None] | None) -> None:
-        self.banner.notify(text, tone, action, do)
-
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Move the focus in the current visual order, because pages rebuild their contents.
 
@@ -160,7 +156,9 @@ class MainWindow(QMainWindow):
         """If a run is in progress, ask for confirmation, and close the window after the run has ended."""
         if self._services.bridge.is_running:
             event.ignore()
-            if not self._closing and self._ask_to_cancel():
+            question = sentence("window.run_in_progress"), sentence("window.ask_to_cancel")
+            answers = sentence("window.stop_and_quit"), sentence("window.keep_running")
+            if not self._closing and ask(self, *question, *answers):
                 self.close_soon()
             return
         placement.save(self, self._services.preferences)
@@ -176,7 +174,7 @@ class MainWindow(QMainWindow):
             self.close()
             return
         self._on_cancel()
-        self.notify(sentence("window.closing"), "", "", None)
+        self.banner.notify(sentence("window.closing"))
         QTimer.singleShot(CLOSE_PATIENCE_MS, bridge.kill)
 
     @property
@@ -249,13 +247,10 @@ class MainWindow(QMainWindow):
             self.closed.connect(self.settings.engines_card.cancel)
 
     def _lay_out(self) -> None:
-        whole = QHBoxLayout()
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        whole.addWidget(self.side_bar)
         pages = column(self.stack, self.banner, spacing_px=0)
         pages.setStretch(0, 1)
-        whole.addLayout(pages, stretch=1)
+        whole = row(self.side_bar, pages, spacing_px=0)
+        whole.setStretch(1, 1)
         centre = QWidget()
         centre.setLayout(whole)
         self.setCentralWidget(centre)
@@ -298,11 +293,7 @@ class MainWindow(QMainWindow):
             menu.addSeparator()
 
     def _add(
-        self,
-        code: str,
-        do: Callable[[], object],
-        *keys: QKeySequence.StandardKey | str,
-        role: QAction.MenuRole = QAction.MenuRole.NoRole,
+        self, code: str, do: Callable[[], object], *keys: Key, role: QAction.MenuRole = QAction.MenuRole.NoRole
     ) -> None:
         action = QAction(sentence(code), self)
         action.setShortcuts([QKeySequence(key) for key in keys])
@@ -404,31 +395,31 @@ class MainWindow(QMainWindow):
     def _on_restart(self) -> None:
         self.wants_restart = self.close()
 
+    # The window opens without what the following methods import.
     def _on_shortcuts(self) -> None:
-        from app.gui.shell.help_dialogs import ShortcutSheet  # imported late, because the window opens without it
+        from app.gui.shell.help_dialogs import ShortcutSheet
 
         ShortcutSheet(self, self._actions.values()).open()
 
     def _on_report(self) -> None:
-        log_file = self._services.paths.logs / "epochmark.log"
-        from app.gui.shell.help_dialogs import ReportDialog, problem_report  # opening the window doesn't need it
+        from app.gui.shell.help_dialogs import ReportDialog, problem_report
 
+        log_file = self._services.paths.logs / "epochmark.log"
         ReportDialog(self, problem_report(self._services.finder.machine, log_file)).open()
 
     def _on_updates(self) -> None:
-        from app.core.exchange import updates  # opening the window doesn't need it
+        from app.core.exchange import updates
         from app.gui.shell.help_dialogs import UpdateDialog
 
         def show(release: updates.Release | None) -> None:
             if release is None:
-                self.notify(sentence("updates.none", version=app.__version__), "", "", None)
+                self.banner.notify(sentence("updates.none", version=app.__version__))
             else:
                 UpdateDialog(self, release, app.PROJECT_URL + updates.PAGE).open()
 
         self._services.tasks.start(partial(updates.newer_release, app.PROJECT_URL), show, self._services.complain)
 
     def _shown(self) -> "BenchmarkPage | ResultsPage | PlanPage[Any]":
-        """Return the page whose result is displayed."""
         return self.results if self._code == "results" else self._result_page(self._code)
 
     def _result_page(self, code: str) -> "BenchmarkPage | PlanPage[Any]":
@@ -473,13 +464,9 @@ class MainWindow(QMainWindow):
         if (command := self._services.bridge.restore_command) is not None:
             copy = partial(QGuiApplication.clipboard().setText, command)
             text = sentence("window.restore_limit", command=command)
-            self.notify(text, "caution", sentence("button.copy_command"), copy)
+            self.banner.notify(text, "caution", sentence("button.copy_command"), copy)
         if self._closing:
             self.close()
-
-    def _ask_to_cancel(self) -> bool:
-        actions = sentence("window.stop_and_quit"), sentence("window.keep_running")
-        return ask(self, sentence("window.run_in_progress"), sentence("window.ask_to_cancel"), *actions)
 
 
 def _entry(code: str) -> PageEntry:

@@ -11,21 +11,15 @@ from app.gui.services.bundle import Services
 
 @dataclass(frozen=True, slots=True)
 class PageEntry:
-    """An entry for a page.
+    """An entry for a page."""
 
-    Attributes:
-        code: Name of the page's package in app/gui/pages.
-        widget: Name of the class in page.py. Its only argument is `services`.
-        plans: Codes of the kinds of plans that the page runs and displays. For each, there is a `PlanPage`.
-        under: Code of the page whose entry in the sidebar is marked; "" if the page has an entry itself.
-    """
-
-    code: str
+    code: str  # name of the page's package in app/gui/pages
     title: str
     icon: str
-    widget: str
+    widget: str  # Name of the class in page.py. Its only argument is `services`.
+    # Codes of the kinds of plans that the page runs and displays. For each, there is a `PlanPage`.
     plans: tuple[str, ...] = ()
-    under: str = ""
+    under: str = ""  # code of the page whose entry in the sidebar is marked; "" if the page has an entry itself
 
     def load(self) -> ModuleType:
         return import_module(f"app.gui.pages.{self.code}.page")

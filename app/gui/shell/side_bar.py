@@ -18,12 +18,7 @@ MARGIN_PX, NARROW_MARGIN_PX = 5, 12
 
 
 class SideBar(QFrame):
-    """Lists the pages as buttons.
-
-    Attributes:
-        places: The buttons, by code of the page.
-        menu: Opened by `menu_button`, which is hidden where the system has a menu bar.
-    """
+    """Lists the pages as buttons, above the button of a menu, which is hidden where the system has a menu bar."""
 
     chosen = Signal(str)
 
@@ -35,12 +30,10 @@ class SideBar(QFrame):
         self.setAccessibleName(sentence("window.pages"))
         picture = label()
         picture.setPixmap(application_icon().pixmap(QSize(24, 24)))
-        layout = QVBoxLayout(self)
-        self._layout = layout
+        layout = self._layout = QVBoxLayout(self)
         self._name = label("Epochmark", 16, QFont.Weight.Bold)
-        head = row(picture, self._name, None, spacing_px=10)
-        self._head = head
-        layout.addLayout(head)
+        self._head = row(picture, self._name, None, spacing_px=10)
+        layout.addLayout(self._head)
         self.places: dict[str, Button] = {}
         self._buttons: dict[Button, str] = {}  # with their titles
         for page in pages:

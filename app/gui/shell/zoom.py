@@ -33,11 +33,7 @@ def zoomed(settings_file: Path) -> Iterator[None]:
 
 
 class Zoom:
-    """Stores the zoom, and offers the restart that is needed to apply it.
-
-    Args:
-        restart: Closes the window and restarts the app.
-    """
+    """Stores the zoom, and offers the restart that is needed to apply it."""
 
     def __init__(self, services: Services, smallest: QSize, restart: Callable[[], None]) -> None:
         self._services = services

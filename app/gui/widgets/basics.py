@@ -40,11 +40,15 @@ def label(
     wrap: bool = False,
 ) -> QLabel:
     result = QLabel(text)
-    result.setTextFormat(Qt.TextFormat.PlainText)
-    result.setFont(font(size_px, weight))
-    result.setProperty("muted", muted)
+    _dress(result, size_px, weight, muted=muted)
     result.setWordWrap(wrap)
     return result
+
+
+def _dress(widget: QLabel, size_px: int, weight: QFont.Weight = QFont.Weight.Normal, *, muted: bool) -> None:
+    widget.setTextFormat(Qt.TextFormat.PlainText)
+    widget.setFont(font(size_px, weight))
+    widget.setProperty("muted", muted)
 
 
 def title(text: str = "") -> QLabel:
@@ -66,9 +70,7 @@ class ElidedLabel(QLabel):
         muted: bool = False,
     ) -> None:
         super().__init__()
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setFont(font(size_px, weight))
-        self.setProperty("muted", muted)
+        _dress(self, size_px, weight, muted=muted)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._whole = ""
         self.show_text(text)
@@ -108,29 +110,20 @@ class ElidedLabel(QLabel):
 class ClampedLabel(QLabel):
     """A label with a limited number of lines, elided if it doesn't fit. The tooltip contains the full text.
 
-    Args:
-        size_px: Font size in pixels.
-        muted: Whether the text is less important than its surroundings.
-        kept: Number of lines to reserve, so that widgets below don't jump when the text changes.
-
-    Attributes:
-        whole_text: The full text, not elided.
-        is_elided: Whether even the shortest text is elided.
+    `kept` lines are reserved, so that widgets below don't jump when the text changes.
     """
 
     def __init__(self, lines: int, size_px: int = TEXT_PX, *, muted: bool = True, kept: int = 0) -> None:
         super().__init__()
-        self.setTextFormat(Qt.TextFormat.PlainText)
+        _dress(self, size_px, muted=muted)
         self.setWordWrap(True)
-        self.setFont(font(size_px))
-        self.setProperty("muted", muted)
         self.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._room_px = lines * self.fontMetrics().lineSpacing() + 2
         self._kept_px = kept * self.fontMetrics().lineSpacing() + 2 if kept else 0
         self._shorter: tuple[str, ...] = ()
         self.whole_text = ""
-        self.is_elided = False
+        self.is_elided = False  # whether even the shortest text is elided
         self._clamp()
 
     def show_text(self, text: str, shorter: Iterable[str] = ()) -> None:
@@ -194,11 +187,8 @@ class Card(QFrame):
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight)
         if heading:
             self.setAccessibleName(heading)
-            line = QHBoxLayout()
-            line.setSpacing(2 * GAP_PX)
-            line.addWidget(self.heading)
-            line.addWidget(self.note, stretch=1)
-            line.addLayout(self.corner)
+            line = row(self.heading, self.note, self.corner, spacing_px=2 * GAP_PX)
+            line.setStretch(1, 1)
             self.body.addLayout(line)
 
 

@@ -50,7 +50,6 @@ class BusyBar(QProgressBar):
         painter.end()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Start the animation if the bar is busy."""
         super().showEvent(event)
         self._move()
 

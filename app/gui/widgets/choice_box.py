@@ -10,11 +10,7 @@ _TEXT_LEFT_PX = 1  # where Qt's styles start to draw the text
 
 
 class ChoiceBox(QComboBox):
-    """A combo box whose accessible name is its label instead of its value.
-
-    Args:
-        name: Accessible name; "" to set it later.
-    """
+    """A combo box whose accessible name is its label instead of its value."""
 
     def __init__(self, name: str = "") -> None:
         super().__init__()

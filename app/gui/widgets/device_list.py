@@ -39,7 +39,6 @@ class DeviceList(ChoiceBox):
 
     @property
     def engine(self) -> str | None:
-        """The selected engine; None until the devices are known."""
         choice = self.choice
         return None if choice is None else choice.engine
 
@@ -133,22 +132,14 @@ class EngineList(ChoiceBox):
         return str(self.currentData())
 
     def select(self, engine: str) -> None:
-        """Select an engine as if the user had done so."""
         self.setCurrentIndex(self.findData(engine))
 
     def select_other(self, engine: str) -> None:
-        """Select the first available engine other than this one, if there is one."""
-        model = self.model()
-        assert isinstance(model, QStandardItemModel)
-        able = [self.itemData(number) for number in range(self.count()) if model.item(number).isEnabled()]
+        able = [self.itemData(number) for number in range(self.count()) if self._is_enabled(number)]
         self.select(next((name for name in able if name != engine), engine))
 
     def offer(self, installed: Sequence[str], able: Sequence[str]) -> None:
-        """Enable the available engines without emitting signals. Keep the selected one or select the default.
-
-        Args:
-            able: Engines that can run the workload.
-        """
+        """Enable the available engines without emitting signals. Keep the selected one or select the default."""
         model = self.model()
         assert isinstance(model, QStandardItemModel)
         for number in range(self.count()):
@@ -158,6 +149,9 @@ class EngineList(ChoiceBox):
                 tip = sentence("setup.engine_not_able", engine=engine_title(name))
             model.item(number).setEnabled(not tip)
             self.setItemData(number, plain_tip(tip), Qt.ItemDataRole.ToolTipRole)
-        if self.currentIndex() < 0 or not model.item(self.currentIndex()).isEnabled():
+        if self.currentIndex() < 0 or not self._is_enabled(self.currentIndex()):
             with QSignalBlocker(self):
                 self.select(DEFAULT_ENGINE)
+
+    def _is_enabled(self, number: int) -> bool:
+        return bool(self.model().flags(self.model().index(number, 0)) & Qt.ItemFlag.ItemIsEnabled)

@@ -3,11 +3,12 @@
 import platform
 import re
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
 from PySide6 import __version__ as qt_version
-from PySide6.QtCore import QSize, Qt, QUrl
+from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QFont, QGuiApplication, QIcon, QTextBlockFormat, QTextCursor, QTextOption
 from PySide6.QtWidgets import (
     QDialog,
@@ -34,12 +35,38 @@ LEAST_PX = (460, 300)
 MEASUREMENT = DOCUMENTATION / "measurement.md"  # not included in an installed app
 
 
-def button_box(buttons: QDialogButtonBox.StandardButton) -> QDialogButtonBox:
-    """Return a row of standard buttons without the icons that Qt adds on some desktops."""
-    box = QDialogButtonBox(buttons)
+def close_box(dialog: QDialog) -> QDialogButtonBox:
+    """Return the Close button of a dialog, without the icon that Qt adds on some desktops."""
+    box = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
     for button in box.buttons():
         button.setIcon(QIcon())
+    box.rejected.connect(dialog.reject)
     return box
+
+
+class Dialog(QDialog):
+    """A dialog with resizable content above a Close button."""
+
+    def __init__(
+        self, parent: QWidget | None, title: str, *content: QWidget, size_px: tuple[int, int] = (680, 480)
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.resize(*size_px)
+        self.setMinimumSize(*LEAST_PX)
+        self.buttons = close_box(self)
+        whole = column(*content, self.buttons)
+        whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
+        self.setLayout(whole)
+
+    def add_button(self, text: str, do: Callable[[], object]) -> QPushButton:
+        button = self.buttons.addButton(text, QDialogButtonBox.ButtonRole.ActionRole)
+        button.clicked.connect(lambda _=False: do())
+        return button
+
+    def add_copy_button(self, editor: QPlainTextEdit) -> QPushButton:
+        copy = QGuiApplication.clipboard().setText
+        return self.add_button(sentence("button.copy_text"), lambda: copy(editor.toPlainText()))
 
 
 def question(
@@ -47,10 +74,7 @@ def question(
 ) -> tuple[QMessageBox, QPushButton]:
     """Return a dialog that asks whether to do something, and the button that confirms it.
 
-    Args:
-        parent: Window that the dialog belongs to.
-        text: The question, without formatting.
-        keep: Text of the other button, which is the default; "" for "Cancel".
+    `keep` is the text of the other button, which is the default; "" for "Cancel".
     """
     box = QMessageBox(QMessageBox.Icon.Question, title, text, parent=parent)
     box.setTextFormat(Qt.TextFormat.PlainText)
@@ -80,9 +104,7 @@ def about_dialog(parent: QWidget) -> QDialog:
     versions = label(sentence("about.versions", python=platform.python_version(), qt=qt_version), muted=True)
     text = label(sentence("about.text"), wrap=True)
     text.setMinimumWidth(400)
-    buttons = button_box(QDialogButtonBox.StandardButton.Close)
-    buttons.rejected.connect(dialog.reject)
-    words = column(name, versions, text, buttons, spacing_px=GAP_PX + 4)
+    words = column(name, versions, text, close_box(dialog), spacing_px=GAP_PX + 4)
     whole = row(column(picture, None), words, spacing_px=2 * GAP_PX)
     whole.setContentsMargins(3 * GAP_PX, 3 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
     whole.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)  # a smaller dialog would truncate its text
@@ -90,25 +112,19 @@ def about_dialog(parent: QWidget) -> QDialog:
     return dialog
 
 
-class MethodDialog(QDialog):
+class MethodDialog(Dialog):
     """Displays the documentation of the measurement method, and the pages it links to."""
 
     def __init__(self, parent: QWidget | None) -> None:
-        super().__init__(parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(sentence("verdict_dialog.method"))
-        self.resize(QSize(860, 640) if parent is None else QSize(860, 640).boundedTo(parent.window().size()))
-        self.setMinimumSize(*LEAST_PX)
         self.page = QTextBrowser(openLinks=False)
+        super().__init__(parent, sentence("verdict_dialog.method"), self.page, size_px=(860, 640))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if parent is not None:
+            self.resize(self.size().boundedTo(parent.window().size()))
         self.page.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.page.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.page.setAccessibleName(sentence("verdict_dialog.method"))
         self.page.anchorClicked.connect(self._follow)
-        buttons = button_box(QDialogButtonBox.StandardButton.Close)
-        buttons.rejected.connect(self.reject)
-        whole = column(self.page, buttons)
-        whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
-        self.setLayout(whole)
         self._show(MEASUREMENT)
 
     def _show(self, page: Path) -> None:
@@ -138,27 +154,15 @@ def ask_to_run_concurrently(parent: QWidget, error: AppError) -> bool:
     return ask(parent, sentence("busy.title"), text, sentence("setup.run_anyway"))
 
 
-class FaultDialog(QDialog):
+class FaultDialog(Dialog):
     """Shows an internal error with a report to copy. The window remains usable."""
 
     def __init__(self, parent: QWidget | None, report: str, log: str) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(sentence("fault.title"))
-        self.resize(680, 420)
-        self.setMinimumSize(*LEAST_PX)
-        explanation = sentence("fault.explanation")
         self.report = QPlainTextEdit(report, readOnly=True)
         self.report.setAccessibleName(sentence("fault.report"))
-        buttons = button_box(QDialogButtonBox.StandardButton.Close)
-        self.copy_button = buttons.addButton(sentence("button.copy_text"), QDialogButtonBox.ButtonRole.ActionRole)
-        self.copy_button.clicked.connect(self._on_copy)
-        buttons.rejected.connect(self.reject)
-        whole = column(label(explanation, wrap=True), self.report, label(log, muted=True, wrap=True), buttons)
-        whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
-        self.setLayout(whole)
-
-    def _on_copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.report.toPlainText())
+        texts = label(sentence("fault.explanation"), wrap=True), label(log, muted=True, wrap=True)
+        super().__init__(parent, sentence("fault.title"), texts[0], self.report, texts[1], size_px=(680, 420))
+        self.copy_button = self.add_copy_button(self.report)
 
 
 def fault_report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> str:

@@ -112,12 +112,11 @@ def make_editor(parameter: Parameter, changed: SignalInstance) -> Editor:
         if parameter.zero and parameter.minimum == 0:  # Qt displays the special text at the minimum
             spin.setSpecialValueText(text(parameter.zero))
         spin.setValue(int(parameter.default))
-        spin.valueChanged.connect(changed)
     else:
         spin = QDoubleSpinBox(decimals=4)
         spin.setRange(-FLOAT_LIMIT if low is None else low, FLOAT_LIMIT if high is None else high)
         spin.setValue(float(parameter.default))
-        spin.valueChanged.connect(changed)
+    spin.valueChanged.connect(changed)
     spin.setSuffix(f" {parameter.unit}" if parameter.unit else "")
     return indented(spin)
 
@@ -142,7 +141,6 @@ def edited_value(editor: Editor) -> ParameterValue:
 
 
 def set_edited(editor: Editor, value: ParameterValue) -> None:
-    """Set the value of an editor as if the user had entered it."""
     if isinstance(editor, QComboBox):
         place = editor.findData(str(value))
         editor.setCurrentIndex(place if place >= 0 else editor.findText(str(value)))

@@ -24,7 +24,6 @@ class ProgressRow(QWidget):
         self.setLayout(both)
 
     def show_progress(self, text: str, share: float, *, may_cancel: bool) -> None:
-        """Show the progress. `share` is between 0 and 1."""
         self.text.show_text(text)
         self.bar.setValue(round(PERMILLE * share))
         self.cancel_button.setEnabled(may_cancel)

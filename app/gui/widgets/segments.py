@@ -12,13 +12,9 @@ _BETWEEN_PX = 4
 
 
 class Segments(QWidget):
-    """A group of buttons, one of which is checked. Tab moves to the checked button, arrow keys to the others.
+    """A group of buttons, one of which is checked. Tab moves to the checked button, arrow keys to the others."""
 
-    Signals:
-        chosen: The user selected another choice. The argument is its value.
-    """
-
-    chosen = Signal(str)
+    chosen = Signal(str)  # the user selected another choice, with this value
 
     def __init__(self, theme: Theme, name: str, choices: Sequence[tuple[str, str]]) -> None:
         super().__init__()

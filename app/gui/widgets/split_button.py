@@ -10,11 +10,7 @@ from app.gui.widgets.basics import Button, row, set_tip
 
 
 class SplitButton(QWidget):
-    """A button, and a narrow one that opens a menu.
-
-    Args:
-        name: Name of the narrow button for screen readers, and its tooltip.
-    """
+    """A button, and a narrow one that opens a menu."""
 
     def __init__(self, theme: Theme, button: Button, actions: Iterable[QAction], name: str) -> None:
         super().__init__()

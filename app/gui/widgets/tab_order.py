@@ -48,12 +48,10 @@ def _stops(widget: QWidget) -> Iterator[QWidget]:
 
 
 def _placed(layout: QLayout | None) -> Iterator[QWidget]:
-    for number in range(layout.count() if layout is not None else 0):
-        assert layout is not None
-        item = layout.itemAt(number)
-        if item is None:
-            continue
-        if (widget := item.widget()) is not None:
+    if layout is None:
+        return
+    for item in map(layout.itemAt, range(layout.count())):
+        if item is not None and (widget := item.widget()) is not None:
             yield widget
-        else:
+        elif item is not None:
             yield from _placed(item.layout())

@@ -6,14 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QFont, QResizeEvent
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QFrame,
-    QHeaderView,
-    QTableView,
-    QTableWidget,
-    QTableWidgetItem,
-)
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QTableWidget, QTableWidgetItem
 
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
@@ -28,16 +21,11 @@ LAST_PX = 96  # minimum width of a column that uses the remaining space
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table.
-
-    Attributes:
-        width_px: Initial width in pixels; None to use the remaining space.
-        is_number: Whether the column is right-aligned.
-    """
+    """A column of a table."""
 
     heading: str
-    width_px: int | None = None
-    is_number: bool = False
+    width_px: int | None = None  # initial width in pixels; None to use the remaining space
+    is_number: bool = False  # whether the column is right-aligned
 
     @property
     def alignment(self) -> Qt.AlignmentFlag:
@@ -70,14 +58,13 @@ class TableModel(QAbstractTableModel):
 
 
 def set_up_items(table: QTableWidget, name: str, headings: Sequence[str] = ()) -> None:
-    """Apply the common style of all tables to a small read-only table.
-
-    Args:
-        table: A table with as many columns as headings, if there are headings.
-    """
-    table.setAccessibleName(name)
+    _set_up(table, name)
     table.setHorizontalHeaderLabels([sentence(code) for code in headings])
     table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+
+
+def _set_up(table: QTableView, name: str) -> None:
+    table.setAccessibleName(name)
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
     table.setTabKeyNavigation(False)  # Tab moves to the next widget, arrow keys within the table
     table.setShowGrid(False)
@@ -103,20 +90,11 @@ def fit_columns(table: QTableWidget, row_px: int) -> None:
 
 
 def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -> None:
-    """Set a view's model, and apply the common style of all tables.
-
-    Args:
-        row_px: Height of all rows in pixels, fixed so that Qt doesn't query each of a hundred thousand rows.
-    """
+    """Set a view's model, and apply the common style of all tables."""
     table.setModel(model)
-    table.setAccessibleName(name)
-    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    table.setShowGrid(False)
-    table.setWordWrap(False)
-    table.setTabKeyNavigation(False)  # Tab moves to the next widget, arrow keys within the table
+    _set_up(table, name)
     rows, header = table.verticalHeader(), table.horizontalHeader()
-    rows.hide()
-    rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+    rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)  # Qt needn't query each of a hundred thousand rows
     rows.setDefaultSectionSize(row_px)
     header.setHighlightSections(False)
     # Use a selection model in which nothing is ever selected. Otherwise, painting the header would query the
@@ -171,13 +149,9 @@ class TextTable(QTableWidget):
         bold: Sequence[bool] = (),
         tips: Sequence[str] = (),
     ) -> None:
-        """Replace the texts.
+        """Replace the texts. Columns of numbers are right-aligned, and hidden if empty.
 
-        Args:
-            rows: Rows with one cell per heading.
-            numbers: Indices of columns that are right-aligned, and hidden if empty.
-            bold: Whether each row is bold; () if none is.
-            tips: Tooltip of each row. If it is "", each cell shows its own text.
+        A row may be bold and have a tooltip. Without one, each cell shows its own text.
         """
         self.setColumnCount(len(headings))
         self.setHorizontalHeaderLabels(list(headings))

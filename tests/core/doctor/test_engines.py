@@ -12,7 +12,7 @@ from app.core.doctor.trial import Build, Device, Step, Trial
 from app.core.engines.stamp import FORMAT, Package, Stamp
 from app.core.known_lines.logs import diagnose_log
 from app.core.known_lines.signals import Commands, signals
-from app.core.known_lines.which_engine import Mentions, named_in, tracker_of
+from app.core.known_lines.which_engine import TRACKERS, Mentions, named_in
 from app.core.messages import sentence
 from tests.conftest import MACHINE
 from tests.saying import Saying, said
@@ -218,7 +218,7 @@ def test_the_closest_line_counts_and_of_two_the_one_before() -> None:
 def test_an_unknown_line_is_searched_for_where_its_engine_has_its_issues(engine: str) -> None:
     said = diagnose_log(f"import {engine}\n{FAILED}").conclusion
     assert [each.code for each in said] == ["doctor.log_unknown", "doctor.log_ask"]
-    assert said[1].arguments["address"] == tracker_of(engine)
+    assert said[1].arguments["address"] == TRACKERS[engine]
     assert [each.code for each in diagnose_log(FAILED).conclusion] == [
         "doctor.log_unknown",
         "doctor.log_ask_maker",

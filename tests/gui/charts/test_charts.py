@@ -262,7 +262,7 @@ def test_many_updates_leave_the_reference_count_of_none_alone(qtbot: QtBot, appl
             for curve in (series.estimate, series.low, series.high):
                 del curve.x[:-60], curve.y[:-60]  # as many points as Quick has at most
             add_estimate(series, float(number), 66.0, None if number % 50 == 0 else 1.0 + number % 3)
-            chart.shown = ()  # the number of points stays
+            chart.is_shown()  # forgets what is shown, because the number of points stays
             chart.show_estimates(series, EPOCH, float(number + 60), live=True)
             marks = tuple(0.01 * number + at for at in range(number % 20))
             rate.show_curve(Curve([0.0], [9.0]), 60.0, live=True, interrupted_t_s=marks)

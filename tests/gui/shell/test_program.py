@@ -198,14 +198,14 @@ def test_a_message_covers_nothing_and_leaves_with_its_page(driver: Driver, size:
     window.resize(*size)
     for code in ("lab", "benchmark"):  # one is made, the other was there
         window.show_page(code)
-        window.notify("Saved.", "invalid", "", None)
+        window.banner.notify("Saved.", "invalid", "", None)
         QApplication.processEvents()
         assert banner.isVisible()
         assert not banner.geometry().intersects(window.stack.geometry())
         assert window.height() == size[1]
     window.show_page("lab")
     assert not banner.isVisible()
-    window.notify("The power limit is lower than before.", "caution", "Copy", None)
+    window.banner.notify("The power limit is lower than before.", "caution", "Copy", None)
     window.show_page("benchmark")
     assert banner.isVisible(), "there is something left to do"
 

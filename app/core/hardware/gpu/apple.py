@@ -6,17 +6,15 @@ aren't available.
 
 import logging
 import math
-import plistlib
 import threading
 import time
-import xml.parsers.expat
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from app.core.hardware.apple_energy import AppleEnergy
 from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, clean_text, vendor_of, whole, within
-from app.core.hardware.system_files import answer_of
+from app.core.hardware.system_files import answer_of, plist_of
 from app.core.messages import sentence
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry
@@ -29,16 +27,6 @@ _MAX_BYTES = 2**24
 _MIB_BYTES = 2**20
 # Vendors by prefix of the driver's class name.
 _CLASSES = {"AGX": "apple", "AMD": "amd", "ATI": "amd", "Intel": "intel", "NV": "nvidia", "GeForce": "nvidia"}
-# Exceptions raised by plistlib for invalid data.
-_PLIST_FAILURES = (
-    xml.parsers.expat.ExpatError,
-    ValueError,
-    TypeError,
-    LookupError,
-    OverflowError,
-    AttributeError,
-    RecursionError,
-)
 _BRANDS = {"apple": "Apple", "amd": "AMD", "intel": "Intel", "nvidia": "NVIDIA"}
 
 # Set permanently after ioreg has hung, so that this process doesn't run it again.
@@ -46,11 +34,7 @@ HUNG = threading.Event()
 
 
 class AppleGpus:
-    """The GPUs of a Mac, for repeated reads from one thread. `places` are indices in ioreg's order.
-
-    Args:
-        clock: Function that returns monotonic time in seconds.
-    """
+    """The GPUs of a Mac, for repeated reads from one thread. `places` are indices in ioreg's order."""
 
     counts_shared = False
 
@@ -60,21 +44,18 @@ class AppleGpus:
         self._entries: list[dict[str, Any]] = []
         self._energy = AppleEnergy("gpu_mj", clock)
         self._look()
-        self.vendors = tuple(vendor_from(entry) for entry in self._entries)
+        self.vendors = tuple(map(vendor_from, self._entries))
 
     def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
-        """Describe the GPUs at these positions."""
-        ours = all(vendor == "apple" for vendor in self.vendors)
-        cards = [] if ours else entries_from(_ioreg("IOPCIDevice"))
+        cards = [] if set(self.vendors) <= {"apple"} else entries_from(_ioreg("IOPCIDevice"))
         gpus = describe(self._entries, cards)
         return tuple(gpus[place] for place in places)
 
     def telemetry(
         self, places: Sequence[int], _own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the GPUs at these positions; each result has index 0."""
         self._look()
-        if tuple(vendor_from(entry) for entry in self._entries) != self.vendors:  # changed, or no response
+        if tuple(map(vendor_from, self._entries)) != self.vendors:  # changed, or no response
             return tuple(GpuTelemetry(0) for _ in places)
         return tuple(self._telemetry(self._entries[place]) for place in places)
 
@@ -97,27 +78,19 @@ class AppleGpus:
 
 def entries_from(plist: bytes) -> list[dict[str, Any]]:
     """Parse the registry entries printed by `ioreg -a`; empty for invalid data."""
-    try:
-        entries = plistlib.loads(plist) if plist.strip() else []
-    except _PLIST_FAILURES as error:
-        _logger.info("ioreg gave no usable answer: %s", error)
-        return []
+    entries = plist_of(plist)
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
 def vendor_from(entry: Mapping[str, Any]) -> str:
-    """Return the vendor of a driver's class."""
     name = clean_text(entry.get("IOClass")) or clean_text(entry.get("IOObjectClass")) or ""
     return next((vendor for start, vendor in _CLASSES.items() if name.startswith(start)), "other")
 
 
 def describe(entries: Sequence[Mapping[str, Any]], cards: Sequence[Mapping[str, Any]] = ()) -> tuple[Gpu, ...]:
-    """Describe GPUs.
+    """Describe accelerators. `cards` are PCI devices, which include the graphics cards of Intel Macs.
 
-    Args:
-        entries: Accelerators.
-        cards: PCI devices, which include the graphics cards of Intel Macs. Each vendor's first card is matched
-            with its first accelerator, and so on.
+    Each vendor's first card is matched with its first accelerator, and so on.
     """
     waiting = [card for card in cards if _data(card.get("class-code"))[2:3] == b"\x03"]
     gpus = []

@@ -21,15 +21,10 @@ from workloads.protocol.telemetry import GpuTelemetry
 
 
 class SystemGpus(Protocol):
-    """The GPUs listed by an operating system. `places` are indices in the system's order.
+    """The GPUs listed by an operating system. `places` are indices in the system's order."""
 
-    Attributes:
-        vendors: Vendor of each GPU.
-        counts_shared: Whether the system counts the computer's memory that a process uses through a GPU.
-    """
-
-    vendors: tuple[str, ...]
-    counts_shared: bool
+    vendors: tuple[str, ...]  # vendor of each GPU
+    counts_shared: bool  # whether the system counts the computer's memory that a process uses through a GPU
 
     def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
         """Describe the GPUs at these positions."""
@@ -37,7 +32,7 @@ class SystemGpus(Protocol):
     def telemetry(
         self, places: Sequence[int], own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read telemetry from the GPUs at these positions."""
+        """Read telemetry from the GPUs at these positions; each result has index 0."""
 
     def close(self) -> None:
         """Release all resources."""
@@ -50,9 +45,6 @@ def list_gpus(root: Path = Path("/")) -> tuple[Gpu, ...]:
     them are asleep. If all are asleep, the values that NVML reported earlier in this process are returned, or else
     only name and driver. Other GPUs are never woken; for a GPU that hasn't been seen awake, link, power limit and
     displays are missing.
-
-    Args:
-        root: Folder that contains Linux's proc, sys and usr.
     """
     system, nvidia = _sources(root)
     try:
@@ -64,12 +56,7 @@ def list_gpus(root: Path = Path("/")) -> tuple[Gpu, ...]:
 
 
 class GpuReader:
-    """Reads all GPUs repeatedly from one thread. Drivers are loaded on the first read.
-
-    Args:
-        root: Folder that contains Linux's proc and sys.
-        clock: Function that returns monotonic time in seconds, for Linux's counters.
-    """
+    """Reads all GPUs repeatedly from one thread. Drivers are loaded on the first read."""
 
     def __init__(self, root: Path = Path("/"), clock: Callable[[], float] = time.monotonic) -> None:
         self._root = root
@@ -80,9 +67,8 @@ class GpuReader:
     def read(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
         """Read each GPU once, in the order of `list_gpus`. The values of sleeping and lost GPUs are None.
 
-        Args:
-            own_pids: The run's own processes; None if unknown. Memory of these processes doesn't count as used by
-                other programs, and their GPU time is used if the GPU's utilisation isn't reported.
+        Memory of the run's own processes doesn't count as used by other programs, and their GPU time is used if
+        the GPU's utilisation isn't reported.
         """
         system, nvidia = self._sources = self._sources or _sources(self._root, self._clock)
         nvidias = nvidia.telemetry(own_pids)

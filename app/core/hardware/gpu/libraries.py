@@ -12,13 +12,7 @@ _USUAL = ("/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/
 
 
 def find_library(name: str, root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return the folder of a library in LD_LIBRARY_PATH, the loader's cache or the default folders, or None.
-
-    Args:
-        name: Name of the file, such as "libcuda.so.1".
-        root: Folder that contains Linux's etc and usr.
-        environment: Environment variables of the program that loads the library.
-    """
+    """Return the folder of a library in LD_LIBRARY_PATH, the loader's cache or the default folders, or None."""
     named = [folder for folder in environment.get("LD_LIBRARY_PATH", "").split(":") if folder]
     pattern = rb"(/[^\x00\n]{1,300}/)" + re.escape(name.encode()) + rb"\x00"
     folders: list[bytes] = re.findall(pattern, read_bytes(root / "etc/ld.so.cache", _MAX_CACHE_BYTES))

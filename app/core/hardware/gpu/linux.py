@@ -19,7 +19,7 @@ from app.core.hardware.gpu.values import (
     whole,
     within,
 )
-from app.core.hardware.system_files import read_text, read_word
+from app.core.hardware.system_files import read_text, read_word, version_of
 from workloads.protocol.machine import Gpu
 
 _GENERATIONS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6}
@@ -55,11 +55,9 @@ class Card:
 
     @property
     def vendor(self) -> str:
-        """The vendor's name as in workloads.protocol.machine.Gpu."""
         return vendor_of(self.vendor_id)
 
     def asleep(self) -> bool:
-        """Return whether the card is in a power-saving state until it is used."""
         return read_word(self.folder / "power/runtime_status") in ("suspended", "suspending")
 
 
@@ -227,12 +225,7 @@ def _known_awake(card: Card, gpu: Gpu) -> Gpu:
 
 
 def power_limit_w(card: Card, *names: str) -> float | None:
-    """Return the first plausible power limit of a card, in watts; None if there is none.
-
-    Args:
-        card: The card.
-        names: Names of its files without "power1_", in order of preference.
-    """
+    """Return the first plausible power limit in a card's files "power1_NAME", in watts; None if there is none."""
     paths = (path for name in names for path in sorted(card.folder.glob(f"hwmon/hwmon*/power1_{name}")))
     limits_w = (within(scaled(read_number(path), 1e6), 1, 10_000) for path in paths)
     return next((limit_w for limit_w in limits_w if limit_w is not None), None)
@@ -277,8 +270,8 @@ def _driver_text(root: Path, card: Card) -> str | None:
     """Return the driver's name and version; for drivers included in the kernel, "amdgpu (Linux 6.8.0)"."""
     if card.driver is None or card.driver == "nvidia":  # NVIDIA's driver, if it doesn't respond
         return None
-    own = re.match(r"\d+(\.\d+)*", read_word(root / "sys/module" / card.driver / "version"))
-    kernel = re.match(r"\d+(\.\d+)*", read_word(root / "proc/sys/kernel/osrelease"))
-    if own and "." in own[0]:
-        return f"{card.driver} {own[0]}"
-    return f"{card.driver} (Linux {kernel[0]})" if kernel else card.driver
+    own = version_of(read_word(root / "sys/module" / card.driver / "version"))
+    kernel = version_of(read_word(root / "proc/sys/kernel/osrelease"))
+    if own and "." in own:
+        return f"{card.driver} {own}"
+    return f"{card.driver} (Linux {kernel})" if kernel else card.driver

@@ -12,14 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.core.hardware.gpu.linux import LIMITS, Card, describe_cards, find_cards, power_limit_w, shares_memory
-from app.core.hardware.gpu.values import (
-    MAX_MEMORY_BYTES,
-    EnergyMeter,
-    read_number,
-    scaled,
-    whole,
-    within,
-)
+from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, EnergyMeter, read_number, scaled, whole, within
 from app.core.hardware.system_files import read_text, read_word
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry
@@ -38,32 +31,8 @@ class Client:
     engines: Mapping[str, int] = field(default_factory=dict)  # number of engines by kind, if there are several
 
 
-@dataclass(frozen=True, slots=True)
-class _Files:
-    """Files that contain a card's values; None if unavailable."""
-
-    busy_pct: Path | None
-    memory_busy_pct: Path | None
-    memory: tuple[Path, ...]
-    temperature_mc: Path | None
-    power_uw: Path | None
-    has_limit: bool
-    clock_hz: Path | None
-    clock_mhz: Path | None
-    clock_steps: Path | None
-    memory_clock_hz: Path | None
-    fan: Path | None
-    fan_full: float | None
-    energy_uj: Path | None
-
-
 class LinuxGpus:
-    """All GPUs in sysfs, including NVIDIA's. `places` are indices into `cards`.
-
-    Args:
-        root: Folder that contains Linux's proc and sys.
-        clock: Function that returns monotonic time in seconds.
-    """
+    """All GPUs in sysfs, including NVIDIA's. `places` are indices into `cards`."""
 
     counts_shared = False
 
@@ -80,7 +49,6 @@ class LinuxGpus:
     def telemetry(
         self, places: Sequence[int], own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the cards at these positions; each result has index 0."""
         self._own.look_for(own_pids or ())
         own = None if own_pids is None else self._own
         return tuple(self._readers[place].read(own) for place in places)
@@ -99,14 +67,10 @@ class CardReader:
         self._meter = EnergyMeter()
 
     def read(self, own: "OwnClients | None" = None) -> GpuTelemetry:
-        """Read the card once, with index 0. The values of a sleeping card are None.
-
-        Args:
-            own: GPU use by the run's own processes; None if unknown.
-        """
+        """Read the card once, with index 0. The values of a sleeping card are None."""
         if self._card.asleep():
             return GpuTelemetry(0)
-        files = self._files = self._files or _find_files(self._card)
+        files = self._files = self._files or _Files(self._card)
         energy_j = self._meter.add(within(scaled(read_number(files.energy_uj), 1e6), 0, 1e15), self._clock())
         used = [read_number(path) for path in files.memory]
         power_w = scaled(read_number(files.power_uw), 1e6)
@@ -126,7 +90,7 @@ class CardReader:
             power_limit_w=power_limit_w(self._card, *LIMITS) if files.has_limit else None,
         )
 
-    def _utilization_pct(self, files: _Files, own: "OwnClients | None") -> float | None:
+    def _utilization_pct(self, files: "_Files", own: "OwnClients | None") -> float | None:
         if files.busy_pct is not None:
             return within(read_number(files.busy_pct), 0, 100)
         if own is None or self._card.render is None:
@@ -136,12 +100,7 @@ class CardReader:
 
 
 class OwnClients:
-    """Measures how much the run's own processes use each GPU between reads. For use from one thread.
-
-    Args:
-        proc: Linux's proc folder.
-        clock: Function that returns monotonic time in seconds.
-    """
+    """Measures how much the run's own processes use each GPU between reads. For use from one thread."""
 
     def __init__(self, proc: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._proc = proc
@@ -159,11 +118,7 @@ class OwnClients:
             self._files = {path: name for pid in pids for path, name in _opened_gpus(self._proc / str(pid))}
 
     def utilization_pct(self, names: Collection[str]) -> float | None:
-        """Return the utilisation of a GPU by these processes since the previous read, in percent; None if unknown.
-
-        Args:
-            names: Device names of the GPU, such as "renderD128".
-        """
+        """Return the utilisation in percent, since the previous read, of a GPU with names such as "renderD128"."""
         now_s = self._clock()
         texts = [read_text(path) for path, name in self._files.items() if name in names]
         clients = dict(pair for text in texts if (pair := client_from(text)) is not None)
@@ -225,32 +180,32 @@ def starred_mhz(text: str) -> float | None:
     return within(float(match[1]), 1, 10_000) if match else None
 
 
-def _find_files(card: Card) -> _Files:
-    folder = card.folder
-    hwmon = next(iter(sorted(folder.glob("hwmon/hwmon*"))), None)
-    shares = shares_memory(card)
-    memory = [folder / "mem_info_vram_used"] + ([folder / "mem_info_gtt_used"] if shares else [])
-    fan = _existing(hwmon, "fan1_input")
-    fan_full = within(read_number(_existing(hwmon, "fan1_max")), 1, 100_000)
-    if fan is None or fan_full is None:
-        fan, fan_full = _existing(hwmon, "pwm1"), within(read_number(_existing(hwmon, "pwm1_max")), 1, 255)
-    # An integrated GPU reports the power of the whole chip.
-    power_hwmon = None if shares else hwmon
-    return _Files(
-        busy_pct=_existing(folder, "gpu_busy_percent"),
-        memory_busy_pct=_existing(folder, "mem_busy_percent"),
-        memory=tuple(memory) if all(path.is_file() for path in memory) else (),
-        temperature_mc=_sensor(hwmon, "temp", ("edge", "junction", "pkg", "")),
-        power_uw=_existing(power_hwmon, "power1_average", "power1_input"),
-        has_limit=not shares and power_limit_w(card, *LIMITS) is not None,
-        clock_hz=_sensor(hwmon, "freq", ("sclk",)),
-        clock_mhz=_existing(card.drm, "gt_act_freq_mhz") or _existing(folder, "tile0/gt0/freq0/act_freq"),
-        clock_steps=_existing(folder, "pp_dpm_sclk"),
-        memory_clock_hz=_sensor(hwmon, "freq", ("mclk",)),
-        fan=fan,
-        fan_full=fan_full,
-        energy_uj=_sensor(power_hwmon, "energy", ("card", "", "pkg")),
-    )
+class _Files:
+    """Files that contain a card's values; None if unavailable."""
+
+    def __init__(self, card: Card) -> None:
+        folder = card.folder
+        hwmon = next(iter(sorted(folder.glob("hwmon/hwmon*"))), None)
+        shares = shares_memory(card)
+        memory = [folder / "mem_info_vram_used"] + ([folder / "mem_info_gtt_used"] if shares else [])
+        self.busy_pct = _existing(folder, "gpu_busy_percent")
+        self.memory_busy_pct = _existing(folder, "mem_busy_percent")
+        self.memory = memory if all(path.is_file() for path in memory) else []
+        self.temperature_mc = _sensor(hwmon, "temp", ("edge", "junction", "pkg", ""))
+        self.clock_hz = _sensor(hwmon, "freq", ("sclk",))
+        self.clock_mhz = _existing(card.drm, "gt_act_freq_mhz") or _existing(folder, "tile0/gt0/freq0/act_freq")
+        self.clock_steps = _existing(folder, "pp_dpm_sclk")
+        self.memory_clock_hz = _sensor(hwmon, "freq", ("mclk",))
+        self.fan = _existing(hwmon, "fan1_input")
+        self.fan_full = within(read_number(_existing(hwmon, "fan1_max")), 1, 100_000)
+        if self.fan is None or self.fan_full is None:
+            self.fan = _existing(hwmon, "pwm1")
+            self.fan_full = within(read_number(_existing(hwmon, "pwm1_max")), 1, 255)
+        # An integrated GPU reports the power of the whole chip.
+        power_hwmon = None if shares else hwmon
+        self.power_uw = _existing(power_hwmon, "power1_average", "power1_input")
+        self.energy_uj = _sensor(power_hwmon, "energy", ("card", "", "pkg"))
+        self.has_limit = not shares and power_limit_w(card, *LIMITS) is not None
 
 
 def _existing(folder: Path | None, *names: str) -> Path | None:
@@ -284,7 +239,6 @@ def _fan_pct(files: _Files) -> float | None:
 
 
 def _opened_gpus(process: Path) -> list[tuple[Path, str]]:
-    """Return the fdinfo files of a process's open files in /dev/dri, with device names."""
     clients: list[tuple[Path, str]] = []
     try:
         opened = list((process / "fd").iterdir())

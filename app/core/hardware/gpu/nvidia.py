@@ -22,14 +22,7 @@ from app.core.hardware.gpu.linux import Card
 from app.core.hardware.gpu.nvidia_smi import GputilSource, open_gputil
 from app.core.hardware.gpu.nvml_trial import asked_first, nvml_library, trial_arguments
 from app.core.hardware.gpu.pci_ids import DeviceNames
-from app.core.hardware.gpu.values import (
-    MAX_MEMORY_BYTES,
-    EnergyMeter,
-    clean_text,
-    scaled,
-    whole,
-    within,
-)
+from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, EnergyMeter, clean_text, scaled, whole, within
 from app.core.hardware.system_files import read_text
 from app.core.messages import sentence
 from workloads.protocol.machine import Gpu
@@ -43,12 +36,7 @@ _logger = logging.getLogger(__name__)
 _BROKEN = (OSError, AttributeError, ValueError, TypeError, LookupError)
 # Bits of NVML's clocks event reasons, from nvml.h, with names for users. Other reasons (idle, clocks set by the
 # user, waiting for another GPU) don't slow down a busy GPU.
-_THROTTLE_REASONS = {
-    "power cap": 0x4,
-    "hardware slowdown": 0x8,
-    "thermal": 0x20 | 0x40,
-    "power brake": 0x80,
-}
+_THROTTLE_REASONS = {"power cap": 0x4, "hardware slowdown": 0x8, "thermal": 0x20 | 0x40, "power brake": 0x80}
 _MAX_REASONS = 2**32
 # Minimum share of the time limit for starting NVML, however long the trial took.
 _START_SHARE = 0.2
@@ -76,11 +64,7 @@ class NvmlLimits:
 class NvidiaGpus:
     """NVIDIA's GPUs in NVML's order, for use from one thread. Nothing is loaded before the first call.
 
-    Args:
-        root: Folder that contains Linux's proc.
-        cards: NVIDIA's cards in Linux's order; empty on other systems. NVML isn't started while all of them are
-            asleep.
-        limits: Time limits for calls to the driver.
+    `cards` are NVIDIA's on Linux. NVML isn't started while all of them are asleep.
     """
 
     def __init__(
@@ -114,7 +98,6 @@ class NvidiaGpus:
         return gpus
 
     def telemetry(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
-        """Read each GPU once. The values of sleeping and lost GPUs are None."""
         if self._all_asleep():  # even starting NVML would wake them
             return tuple(GpuTelemetry(index) for index in range(len(self._driven)))
         self._open()
@@ -137,12 +120,7 @@ class NvidiaGpus:
 
 
 class NvmlSource:
-    """An initialised pynvml with a handle for each GPU; the handle is None if the driver refuses it.
-
-    Args:
-        nvml: The pynvml module.
-        meters: Energy meters by GPU index, kept while the driver is closed and reopened.
-    """
+    """An initialised pynvml with a handle for each GPU; the handle is None if the driver refuses it."""
 
     def __init__(self, nvml: ModuleType, meters: dict[int, EnergyMeter]) -> None:
         self._nvml = nvml
@@ -157,7 +135,6 @@ class NvmlSource:
     def telemetry(
         self, asleep: tuple[bool, ...] = (), own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read each GPU that is awake."""
         # NVML orders GPUs by PCI address, as `asleep` does. If the counts differ, NVML hides some GPUs.
         skipped = asleep if len(asleep) == len(self._handles) else (False,) * len(self._handles)
         return tuple(
@@ -305,11 +282,7 @@ def other_memory_bytes(
 ) -> int | None:
     """Return the GPU memory, in bytes, used by other processes; None if unknown.
 
-    Args:
-        held: Process IDs with memory sizes. A process that both computes and renders is listed twice.
-        own_pids: The run's own processes.
-        is_here: Function that returns whether a process ID exists on this system. In a container, IDs may belong
-            to another system.
+    A process that both computes and renders is listed twice. In a container, IDs may belong to another system.
     """
     others: dict[int, int] = {}
     for pid, size_bytes in held:
@@ -325,10 +298,7 @@ def other_memory_bytes(
 def other_utilization_pct(samples: Iterable[tuple[int, int]], own_pids: Collection[int]) -> float | None:
     """Return the percentage of time in which other processes use the GPU; None if unknown.
 
-    Args:
-        samples: Process IDs with utilisation in percent. A process that was sampled repeatedly has several
-            entries.
-        own_pids: The run's own processes.
+    A process that was sampled repeatedly has several samples.
     """
     shares_pct: dict[int, list[float]] = {}
     for pid, used_pct in samples:
@@ -343,7 +313,6 @@ def other_utilization_pct(samples: Iterable[tuple[int, int]], own_pids: Collecti
 
 
 def driver_version_from(text: str) -> str | None:
-    """Parse the driver version from /proc/driver/nvidia/version."""
     match = re.search(r"^NVRM version:.*?Module\b.*?\s(\d+(\.\d+)+)\s", text + "\n", re.MULTILINE)
     return clean_text(match[1]) if match else None
 
@@ -385,8 +354,16 @@ def _open_nvml(meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | G
         import pynvml
     except ImportError:
         return open_gputil()
+
+    def start() -> NvmlSource:
+        pynvml.nvmlInit()
+        return NvmlSource(pynvml, meters)
+
     try:
-        return _start(pynvml, meters, limit_s)
+        return call_in_thread(start, "nvml").result(limit_s)  # a broken driver may hang
+    except TimeoutError:
+        _give_up("hardware.nvml_not_responding")
+        return None
     except pynvml.NVMLError_LibraryNotFound:
         return open_gputil()
     except pynvml.NVMLError as error:  # the driver is broken, so nvidia-smi would fail as well
@@ -394,20 +371,6 @@ def _open_nvml(meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | G
         return None
     except _BROKEN as error:
         _logger.warning("%s", sentence("hardware.nvml_broken", reason=repr(error)))
-        return None
-
-
-def _start(nvml: ModuleType, meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | None:
-    """Start NVML in a separate thread, because a broken driver may hang; return None after the time limit."""
-
-    def start() -> NvmlSource:
-        nvml.nvmlInit()
-        return NvmlSource(nvml, meters)
-
-    try:
-        return call_in_thread(start, "nvml").result(limit_s)
-    except TimeoutError:
-        _give_up("hardware.nvml_not_responding")
         return None
 
 

@@ -7,12 +7,16 @@ import logging
 import shutil
 import threading
 import warnings
+from concurrent.futures import wait
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 import psutil
 
+from app.core.hardware.blocking import call_in_thread
 from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, clean_text, whole, within
+from app.core.hardware.system_files import attempt
 from app.core.messages import sentence
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry
@@ -33,7 +37,6 @@ class GputilSource:
         self._gputil = gputil
 
     def gpus(self) -> tuple[Gpu, ...]:
-        """List the GPUs."""
         return tuple(
             Gpu(
                 name=clean_text(gpu.name) or "NVIDIA GPU",
@@ -80,50 +83,28 @@ def _ask(gputil: ModuleType) -> list[Any]:
     """Run nvidia-smi from a separate thread, because it may hang; return [] if it fails or takes too long."""
     if HUNG.is_set():
         return []
-    answer: list[Any] = []
-
-    def ask() -> None:
+    others = {process.pid for process in _children()}
+    answer = call_in_thread(gputil.getGPUs, "gputil")
+    if not wait([answer], _LIMIT_S).not_done:
         try:
-            answer.extend(gputil.getGPUs())
+            return list(answer.result())
         except (ValueError, ZeroDivisionError, LookupError, OSError) as error:  # GPUtil's, for unexpected output
             _logger.info("nvidia-smi gave no usable answer: %s", error)
-
-    others = {process.pid for process in _children()}
-    thread = threading.Thread(target=ask, name="gputil", daemon=True)
-    thread.start()
-    thread.join(_LIMIT_S)
-    if not thread.is_alive():
-        return answer
+            return []
     HUNG.set()
     _logger.warning("%s", sentence("hardware.nvidia_smi_not_responding"))
     _kill_trees([process for process in _children() if process.pid not in others])
-    thread.join(_KILL_LIMIT_S)  # reaps the killed process if it ends at all
+    wait([answer], _KILL_LIMIT_S)  # reaps the killed process if it ends at all
     return []
 
 
 def _children() -> list[Any]:
-    askers = []
-    try:
-        children = psutil.Process().children()
-    except (psutil.Error, OSError):
-        return []
-    for child in children:
-        try:
-            if child.name().lower().startswith("nvidia-smi"):
-                askers.append(child)
-        except (psutil.Error, OSError):
-            continue  # already ended
-    return askers
+    children = attempt(lambda: psutil.Process().children()) or []
+    names = [attempt(child.name) or "" for child in children]
+    return [child for child, name in zip(children, names, strict=True) if name.lower().startswith("nvidia-smi")]
 
 
 def _kill_trees(processes: list[Any]) -> None:
     for process in processes:
-        try:
-            tree = [*process.children(recursive=True), process]
-        except (psutil.Error, OSError):
-            tree = [process]
-        for member in tree:
-            try:
-                member.kill()
-            except (psutil.Error, OSError):
-                continue  # already ended
+        for member in (*(attempt(partial(process.children, recursive=True)) or ()), process):
+            attempt(member.kill)

@@ -47,13 +47,9 @@ def trial_arguments(library: str) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def asked_first(arguments: tuple[str, ...] | None, limit_s: float) -> Iterator[Outcome]:
-    """Test the library in another process, unless it has been tested before.
+    """Test the library in another process, unless it has been tested before or there is none.
 
-    Inside the `with` block, that process keeps the driver running.
-
-    Args:
-        arguments: Result of `trial_arguments`; None if there is no library, in which case nothing is tested.
-        limit_s: Time in seconds after which the process counts as hung.
+    Inside the `with` block, that process keeps the driver running. After `limit_s`, it counts as hung.
     """
     child: Child | None = None
     outcome: Outcome = "answers"

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from app.core.hardware.gpu.values import clean_text
+from app.core.hardware.system_files import read_bytes
 
 _PCI_IDS = ("usr/share/hwdata/pci.ids", "usr/share/misc/pci.ids")
 _AMDGPU_IDS = "usr/share/libdrm/amdgpu.ids"
@@ -41,11 +42,7 @@ class DeviceNames:
 
     def _text(self, path: str) -> bytes:
         if path not in self._texts:
-            try:
-                with (self._root / path).open("rb") as file:
-                    self._texts[path] = file.read(_MAX_BYTES)
-            except OSError:
-                self._texts[path] = b""
+            self._texts[path] = read_bytes(self._root / path, _MAX_BYTES)
         return self._texts[path]
 
 

@@ -60,12 +60,10 @@ def within(value: object, low: float, high: float) -> float | None:
 
 
 def whole(value: object, low: int, high: int) -> int | None:
-    """Return a value as an integer; None if it isn't plausible."""
     return None if within(value, low, high) is None or not isinstance(value, int | float) else int(value)
 
 
 def scaled(value: float | None, divisor: float) -> float | None:
-    """Convert a value to a larger unit by dividing it by `divisor`."""
     return None if value is None else value / divisor
 
 
@@ -80,7 +78,6 @@ def clean_text(value: object) -> str | None:
 
 
 def vendor_of(vendor_id: int) -> str:
-    """Return the vendor's name for a PCI vendor ID."""
     return _VENDORS.get(vendor_id, "other")
 
 

@@ -7,7 +7,7 @@ provides the counters.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from app.core.hardware import registry
 from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, SCREENS_ONLY, clean_text, vendor_of, whole, within
@@ -46,12 +46,7 @@ class AdapterEntry:
 
 
 class WindowsGpus:
-    """All GPUs with a Windows driver. `places` are indices into the registry's order.
-
-    Attributes:
-        counts_shared: Whether the telemetry includes the part of the computer's memory that the run's processes
-            use through a GPU.
-    """
+    """All GPUs with a Windows driver. `places` are indices into the registry's order."""
 
     counts_shared = True
 
@@ -69,12 +64,7 @@ class WindowsGpus:
     def telemetry(
         self, places: Sequence[int], own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the cards at these positions; each result has index 0. The first read doesn't include utilisation.
-
-        Args:
-            places: The cards' indices in the registry's order.
-            own_pids: The run's own processes; None if unknown.
-        """
+        """Read the cards at these positions, with index 0. The first read doesn't include utilisation."""
         is_first = not self._opened
         if places and is_first:
             self._opened = True
@@ -90,36 +80,34 @@ class WindowsGpus:
                 if (match := _PID.match(instance)) is not None and int(match[1]) in (own_pids or ())
             ]
         )
-        return tuple(
-            replace(self._telemetry_of(place, busy_pct, own, shared), own_shared_bytes=self._spilled(place, ours))
-            for place in places
-        )
+        return tuple(self._telemetry_of(place, busy_pct, own, shared, ours) for place in places)
 
     def close(self) -> None:
         if self._counters is not None:
             self._counters.close()
         self._opened, self._counters = False, None
 
-    def _spilled(self, place: int, ours: Mapping[int, float]) -> int | None:
-        """Return the computer memory that a run uses through a card with its own memory; None if unknown."""
-        entry, adapter = self._cards[place]
-        if adapter is None or shares_memory(entry, adapter) is not False:
-            return None
-        return whole(ours.get(adapter.luid), 0, MAX_MEMORY_BYTES)
-
     def _telemetry_of(
-        self, place: int, busy_pct: Mapping[int, float], own: Mapping[int, float], shared: Mapping[int, float]
+        self,
+        place: int,
+        busy_pct: Mapping[int, float],
+        own: Mapping[int, float],
+        shared: Mapping[int, float],
+        ours: Mapping[int, float],
     ) -> GpuTelemetry:
         entry, adapter = self._cards[place]
         if adapter is None:
             return GpuTelemetry(0)
-        used = own.get(adapter.luid)
-        if used is not None and shares_memory(entry, adapter):
-            used += shared.get(adapter.luid, 0.0)
+        shares, luid = shares_memory(entry, adapter), adapter.luid
+        used = own.get(luid)
+        if used is not None and shares:
+            used += shared.get(luid, 0.0)
         return GpuTelemetry(
             0,
-            utilization_pct=busy_pct.get(adapter.luid),
+            utilization_pct=busy_pct.get(luid),
             memory_used_bytes=whole(used, 1, MAX_MEMORY_BYTES),
+            # Of a card with its own memory, what the run uses of the computer's.
+            own_shared_bytes=whole(ours.get(luid), 0, MAX_MEMORY_BYTES) if shares is False else None,
         )
 
 
@@ -242,6 +230,5 @@ def _luid(match: re.Match[str]) -> int:
 
 
 def read_entries() -> list[dict[str, object]]:
-    """Read the registry entry of each display adapter; empty on other systems."""
     keys = [name for name in registry.list_subkeys(_CLASS_KEY) if re.fullmatch(r"\d{4}", name)]
     return [{name: registry.read_value(rf"{_CLASS_KEY}\{key}", name) for name in VALUES} for key in keys]

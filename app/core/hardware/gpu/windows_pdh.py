@@ -30,12 +30,7 @@ class Item(ctypes.Structure):
 
 
 class Counters:
-    """A query for several counters, for repeated reads from one thread.
-
-    Args:
-        library: The loaded pdh.dll.
-        paths: English names of the counters.
-    """
+    """A query for several counters, for repeated reads from one thread."""
 
     def __init__(self, library: Any, paths: Sequence[str]) -> None:
         self._library = library

@@ -6,6 +6,7 @@ Parsers are pure functions of text, bytes or a root folder, so tests can run on 
 import ctypes
 import struct
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -35,17 +36,13 @@ _MACOS_FLAGS = {
 }
 # Constants of IsProcessorFeaturePresent, from winnt.h, which has none for the other instruction sets.
 _WINDOWS_FLAGS = {"AVX2": 40, "AVX-512": 41, "NEON": 19}
-_MACOS_NAMES = (
-    *("hw.perflevel0.physicalcpu", "hw.perflevel1.physicalcpu", "hw.cpufrequency", "hw.cpufrequency_max"),
-    *("hw.physicalcpu", "hw.packages", "hw.l1dcachesize", "hw.l2cachesize", "hw.l3cachesize"),
-    *("hw.perflevel0.l1dcachesize", "hw.perflevel1.l1dcachesize"),
-    *(
-        "hw.perflevel0.l2cachesize",
-        "hw.perflevel1.l2cachesize",
-        "hw.perflevel0.cpusperl2",
-        "hw.perflevel1.cpusperl2",
-    ),
-)
+_MACOS_NAMES = [
+    f"hw.perflevel{level}.{name}"
+    for level in (0, 1)
+    for name in ("physicalcpu", "l1dcachesize", "l2cachesize", "cpusperl2")
+]
+_MACOS_NAMES += ["hw.physicalcpu", "hw.packages", "hw.l1dcachesize", "hw.l2cachesize", "hw.l3cachesize"]
+_MACOS_NAMES += ["hw.cpufrequency", "hw.cpufrequency_max"]
 _PROCESSOR_CORE, _CACHE = 0, 2  # LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
 _UNIFIED, _DATA = 0, 2  # values of PROCESSOR_CACHE_TYPE
 # No processor is sold with a faster clock. Some drivers compute a maximum that isn't possible, such as 7,253 MHz.
@@ -137,14 +134,14 @@ def macos_cpu(sysctl: str) -> Cpu:
 def windows_cpu(topology: bytes, flags: Mapping[str, bool] | None, base_mhz: float | None) -> Cpu:
     """Describe a CPU from GetLogicalProcessorInformationEx, feature flags and the clock in the registry."""
     classes: list[int] = []
-    sizes: dict[int, int] = {}
+    sizes: Counter[int] = Counter()
     for at, kind, size in windows_relations(topology):
         if kind == _PROCESSOR_CORE and size >= 10:
             classes.append(topology[at + 9])
         elif kind == _CACHE and size >= 20:
             level, _, _, cache_size, cache_kind = struct.unpack_from("<BBHII", topology, at + 8)
             if cache_kind in (_UNIFIED, _DATA):
-                sizes[level] = sizes.get(level, 0) + cache_size
+                sizes[level] += cache_size
     mixed = len(set(classes)) > 1
     performance = classes.count(max(classes)) if mixed else None
     return Cpu(
@@ -200,7 +197,6 @@ def _core(folder: Path) -> tuple[str, str]:
 
 
 def _linux_caches(folders: list[Path]) -> dict[tuple[int, str], int]:
-    """Return the total cache size for each level and type, counting shared caches once."""
     caches: dict[tuple[int, str, str], int] = {}
     for folder in folders:
         for cache in sorted(folder.glob("cache/index[0-9]*")):
@@ -209,9 +205,9 @@ def _linux_caches(folders: list[Path]) -> dict[tuple[int, str], int]:
             if level is not None and size is not None:
                 shared = read_word(cache / "shared_cpu_list") or folder.name
                 caches[level, kind, shared] = size
-    sizes: dict[tuple[int, str], int] = {}
+    sizes: Counter[tuple[int, str]] = Counter()
     for (level, kind, _), size in caches.items():
-        sizes[level, kind] = sizes.get((level, kind), 0) + size
+        sizes[level, kind] += size
     return sizes
 
 

@@ -3,18 +3,16 @@
 import contextlib
 import ctypes
 import os
-import plistlib
 import re
 import struct
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from xml.parsers.expat import ExpatError
 
 import psutil
 
-from app.core.hardware.system_files import output_of, read_count, read_text, read_word, tidy_name
+from app.core.hardware.system_files import output_of, plist_of, read_count, read_text, read_word, tidy_name
 from workloads.protocol.machine import Disk
 
 _SECTOR_BYTES = 512  # unit of block device sizes in Linux, whatever the sector size
@@ -65,7 +63,10 @@ def read_storage(folder: Path, root: Path = Path("/")) -> Storage:
             return linux_storage(place, root)
         there = (place for place in (folder, *folder.parents) if os.path.exists(place))
         place = next(there, folder).resolve()
-        return _windows_storage(place) if sys.platform == "win32" else _macos_storage(place)
+        if sys.platform == "win32":
+            return _windows_storage(place)
+        volume = _diskutil(_volume_of(place))
+        return macos_storage(volume, [_diskutil(disk) for disk in whole_disks_of(volume)[:_STORES_LIMIT]])
     except (OSError, ValueError):
         return Storage()
 
@@ -138,11 +139,9 @@ def mount_of(place: str, mountinfo: str) -> Mount | None:
 
 
 def macos_storage(volume: bytes, disks: Sequence[bytes] = ()) -> Storage:
-    """Describe a volume on macOS.
+    """Describe a volume on macOS from diskutil's information about it and about each whole disk behind it.
 
-    Args:
-        volume: diskutil's information about the volume. Names aren't used, because the user may have chosen them.
-        disks: diskutil's information about each whole disk behind the volume.
+    Names of volumes aren't used, because the user may have chosen them.
     """
     plist = _plist(volume)
     if plist is None:
@@ -217,20 +216,12 @@ def _is_virtual(name: str | None) -> bool:
     return name is not None and any(word in name.lower() for word in _VIRTUAL_MODELS)
 
 
-def _macos_storage(place: Path) -> Storage:
-    volume = _diskutil(_volume_of(place))
-    return macos_storage(volume, [_diskutil(disk) for disk in whole_disks_of(volume)[:_STORES_LIMIT]])
-
-
 def _diskutil(what: str) -> bytes:
     return output_of(["diskutil", "info", "-plist", what], _DISKUTIL_LIMIT_S)
 
 
-def _plist(text: bytes) -> dict[str, object] | None:
-    try:
-        plist = plistlib.loads(text)
-    except (plistlib.InvalidFileException, ExpatError, ValueError):
-        return None
+def _plist(data: bytes) -> dict[str, object] | None:
+    plist = plist_of(data)
     return plist if isinstance(plist, dict) else None
 
 

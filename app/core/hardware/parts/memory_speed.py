@@ -63,7 +63,6 @@ def _structures(table: bytes) -> Iterator[bytes]:
 
 
 def _module_speed(structure: bytes) -> int | None:
-    """Return a module's configured speed, or else its rated speed; None for empty slots and other structures."""
     if len(structure) < _SPEED_AT + 2 or structure[0] != _MODULE or not _word(structure, _SIZE_AT):
         return None
     for at, extended_at in ((_CONFIGURED_AT, _EXTENDED_AT + 4), (_SPEED_AT, _EXTENDED_AT)):

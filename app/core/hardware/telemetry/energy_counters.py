@@ -19,11 +19,7 @@ class Zone:
 
 
 class PackageEnergy:
-    """Accumulates the increases of all packages' counters, for use from one thread.
-
-    Args:
-        root: Folder that contains Linux's sys.
-    """
+    """Accumulates the increases of all packages' counters, for use from one thread."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._zones = find_zones(root)
@@ -33,8 +29,7 @@ class PackageEnergy:
     def read_j(self, elapsed_s: float) -> float | None:
         """Return the energy of all packages in joules since the first read; None if a counter can't be read.
 
-        Args:
-            elapsed_s: Time since the previous read in seconds. Increases too large for any CPU are ignored.
+        Increases too large for any CPU are ignored.
         """
         before, self._counts_uj = self._counts_uj, read_counts(self._zones)
         if self._counts_uj is None:

@@ -10,9 +10,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self
 
 import psutil
 
@@ -20,6 +20,7 @@ from app.core.hardware.apple_energy import AppleEnergy
 from app.core.hardware.blocking import call_in_thread
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.powercap import CpuLimits
+from app.core.hardware.system_files import attempt
 from app.core.hardware.telemetry.energy_counters import PackageEnergy
 from app.core.hardware.telemetry.pressure import PressureReader
 from app.core.hardware.telemetry.processes import OwnProcesses
@@ -30,7 +31,6 @@ from workloads.protocol.telemetry import Telemetry
 
 _logger = logging.getLogger(__name__)
 
-_Value = TypeVar("_Value")
 ROOT = Path("/")
 STOP_LIMIT_S = 3.0
 # Shorter CPU times aren't conclusive, because systems count them in ticks of up to 16 ms and don't update them
@@ -40,18 +40,12 @@ OWN_AT_LEAST_S = 0.2
 # exceeds the busy time of one second.
 BUSY_OF_OWN = 0.1
 
-# Exceptions raised by psutil, whose files and system calls differ between kernels.
-_PSUTIL_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError, LookupError)
-
 
 class TelemetryReader:
     """Collects telemetry when called, for use from one thread. CPU use and changes are relative to the last call.
 
-    Args:
-        gpus: Reader of the GPUs; None to omit them, so that they aren't woken.
-        worker_pid: Process whose load counts as the run's own, together with its descendants and this process;
-            None if unknown, in which case other programs' load is unknown as well.
-        root: Folder that contains Linux's proc and sys.
+    Without a reader, GPUs are omitted, so that they aren't woken. The worker's load counts as the run's own,
+    together with that of its descendants and this process. If it is unknown, so is other programs' load.
     """
 
     def __init__(self, gpus: GpuReader | None = None, worker_pid: int | None = None, root: Path = ROOT) -> None:
@@ -91,22 +85,16 @@ class TelemetryReader:
         if not are_believable(before, self._cpu_times_s, own_s, time.process_time()):
             before, cores_before = {}, []  # unknown, not 0
         busy_pct, steal_pct = cpu_shares_pct(before, self._cpu_times_s)
-        conditions, pressure = self._conditions.read(), self._pressure.read(elapsed_s)
-        memory = _attempt(psutil.virtual_memory)
-        return Telemetry(
+        pressure, memory = self._pressure.read(elapsed_s), attempt(psutil.virtual_memory)
+        return replace(
+            self._conditions.read(),
             cpu_pct=busy_pct,
-            cpu_clock_mhz=_attempt(self._clock.read_mhz),
+            cpu_clock_mhz=attempt(self._clock.read_mhz),
             cpu_temperature_c=self._temperature.read_c(),
             memory_used_bytes=None if memory is None else int(memory.used),
-            swap_used_bytes=_attempt(lambda: int(psutil.swap_memory().used)),
+            swap_used_bytes=attempt(lambda: int(psutil.swap_memory().used)),
             steal_pct=steal_pct,
             other_cpu_pct=other_share_pct(before, self._cpu_times_s, own_s),
-            swap_bytes_per_s=conditions.swap_bytes_per_s,
-            throttle_count=conditions.throttle_count,
-            on_battery=conditions.on_battery,
-            power_plan=conditions.power_plan,
-            clock_step_s=conditions.clock_step_s,
-            suspended_s=conditions.suspended_s,
             gpus=() if self._gpus is None else self._gpus.read(self._own.pids),
             core_pct=core_shares_pct(cores_before, self._core_times_s),
             cpu_power_w=cpu_power_w,
@@ -135,11 +123,7 @@ class TelemetryReader:
 
 
 class DiskCounters:
-    """Counts bytes read and written by disks, excluding Linux's layers on top (RAID, volumes, encryption).
-
-    Args:
-        root: Folder that contains Linux's sys.
-    """
+    """Counts bytes read and written by disks, excluding Linux's layers on top (RAID, volumes, encryption)."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._blocks = root / "sys/block"
@@ -148,7 +132,7 @@ class DiskCounters:
 
     def read_bytes(self) -> tuple[int | None, int | None]:
         """Return the total bytes read and written by all disks since startup; None if unknown."""
-        counts = _attempt(lambda: psutil.disk_io_counters(perdisk=True, nowrap=False)) or {}
+        counts = attempt(lambda: psutil.disk_io_counters(perdisk=True, nowrap=False)) or {}
         if self._names != counts.keys():  # checking each disk takes longer than reading all counters
             self._names = frozenset(counts)
             self._disks = frozenset(filter(self._is_disk, counts))
@@ -158,7 +142,6 @@ class DiskCounters:
         return sum(int(count.read_bytes) for count in disks), sum(int(count.write_bytes) for count in disks)
 
     def _is_disk(self, name: str) -> bool:
-        """Return whether a device is a physical disk rather than a partition or a virtual device."""
         if not sys.platform.startswith("linux"):
             return True
         try:
@@ -202,7 +185,6 @@ class Monitor:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start reading. Do nothing if the monitor is running."""
         if self._thread is not None:
             return
         self._stopping = threading.Event()  # a hung thread keeps its own event, so it ends later
@@ -223,9 +205,7 @@ class Monitor:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _run(self, stopping: threading.Event) -> None:
@@ -259,14 +239,8 @@ def read_telemetry(
 ) -> tuple[Telemetry, ...]:
     """Collect telemetry for some time, for example before a run. All other processes count as other load.
 
-    If a driver hangs, the function returns up to `patience_s` later, without the telemetry that was delayed.
-
-    Args:
-        duration_s: Total duration in seconds.
-        count: Number of reads.
-        with_gpus: Whether to read GPUs as well. This starts their driver and wakes sleeping GPUs.
-        stop: Event that ends the collection early.
-        patience_s: Additional time to wait for a hanging driver, in seconds.
+    Reading GPUs starts their driver and wakes sleeping ones. `stop` ends the collection early. If a driver hangs,
+    the function returns up to `patience_s` later, without the telemetry that was delayed.
     """
     pause = stop or threading.Event()
     telemetry: list[Telemetry] = []
@@ -308,14 +282,7 @@ def cpu_shares_pct(
 def are_believable(
     before_s: Mapping[str, float], after_s: Mapping[str, float], own_s: float | None, process_s: float
 ) -> bool:
-    """Return whether CPU times are plausible: the CPUs can't have been busy for less time than our own processes.
-
-    Args:
-        before_s: CPU times from psutil as of the previous read.
-        after_s: CPU times from psutil now.
-        own_s: CPU time of the run's own processes between these reads; None if unknown.
-        process_s: CPU time of this process since it started.
-    """
+    """Return whether CPU times are plausible: the CPUs can't be busy for less time than our processes."""
     _, busy_s, _ = _spent_s(before_s, after_s)
     since_boot_s = _spent_s(dict.fromkeys(after_s, 0.0), after_s)[1]
     return not any(
@@ -358,21 +325,14 @@ def _spent_s(before_s: Mapping[str, float], after_s: Mapping[str, float]) -> tup
 
 def _cpu_times_s() -> dict[str, float]:
     # psutil.cpu_percent keeps its state per thread, and its first value in a new thread is a false 0.
-    return _attempt(lambda: dict(psutil.cpu_times()._asdict())) or {}
+    return attempt(lambda: dict(psutil.cpu_times()._asdict())) or {}
 
 
 def _core_times_s() -> list[dict[str, float]]:
-    return _attempt(lambda: [dict(times._asdict()) for times in psutil.cpu_times(percpu=True)]) or []
+    return attempt(lambda: [dict(times._asdict()) for times in psutil.cpu_times(percpu=True)]) or []
 
 
 def _power_w(before_j: float | None, after_j: float | None, elapsed_s: float) -> float | None:
     if before_j is None or after_j is None or elapsed_s <= 0 or after_j <= before_j:
         return None  # a running CPU always uses energy
     return (after_j - before_j) / elapsed_s
-
-
-def _attempt(read: Callable[[], _Value | None]) -> _Value | None:
-    try:
-        return read()
-    except _PSUTIL_FAILURES:
-        return None

@@ -18,25 +18,16 @@ _HELD_PERIODS = re.compile(r"^nr_throttled (\d{1,18})$", re.MULTILINE | re.ASCII
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """Percentages since the previous read. Values that the system doesn't report are None.
+    """Percentages since the previous read. Values that the system doesn't report are None."""
 
-    Attributes:
-        cpu_pct: Percentage of time in which a program waited for a CPU.
-        memory_pct: Percentage of time in which a program waited for memory.
-        held_pct: Percentage of scheduling periods in which a CPU quota stopped this process's control groups.
-    """
-
-    cpu_pct: float | None = None
-    memory_pct: float | None = None
+    cpu_pct: float | None = None  # percentage of time in which a program waited for a CPU
+    memory_pct: float | None = None  # percentage of time in which a program waited for memory
+    # Percentage of scheduling periods in which a CPU quota stopped this process's control groups.
     held_pct: float | None = None
 
 
 class PressureReader:
-    """Reads the pressure repeatedly from one thread. Each result covers the time since the previous read.
-
-    Args:
-        root: Folder that contains Linux's proc and sys.
-    """
+    """Reads the pressure repeatedly from one thread. Each result covers the time since the previous read."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._cpu, self._memory = (root / "proc/pressure" / name for name in ("cpu", "memory"))
@@ -49,11 +40,6 @@ class PressureReader:
         self._periods = {path: periods(read_text(path)) for path in self._quotas}
 
     def read(self, elapsed_s: float) -> Pressure:
-        """Return the percentages since the previous read.
-
-        Args:
-            elapsed_s: Time since the previous read in seconds.
-        """
         waited_before_us, periods_before = self._waited_us, self._periods
         self.prime()
         cpu_pct, memory_pct = (

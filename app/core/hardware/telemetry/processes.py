@@ -10,13 +10,14 @@ from typing import Any
 
 import psutil
 
+from app.core.hardware.system_files import attempt
+
 # Searching for new children takes longer than reading known ones, and the time of a child found late still counts.
 TREE_EVERY_S = 5.0
 # New workers may start children immediately. In a virtual environment on Windows, the started process only waits
 # for the real Python process.
 YOUNG_S = 10.0
 _CHILDREN_LIMIT = 1_000
-_FAILURES = (psutil.Error, RuntimeError, OSError, ValueError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +29,11 @@ class Used:
 
 
 class OwnProcesses:
-    """A worker, its descendants and this process, for use from one thread.
-
-    Args:
-        worker_pid: Process ID of the worker, or of this process if it does the work; None if there is none.
-        proc: Linux's proc folder.
-    """
+    """A worker, its descendants and this process, for use from one thread. The worker may be this process."""
 
     def __init__(self, worker_pid: int | None, proc: Path = Path("/proc")) -> None:
         self._proc = proc
-        try:
-            self._worker = None if worker_pid is None else psutil.Process(worker_pid)
-        except _FAILURES:
-            self._worker = None
+        self._worker: Any = None if worker_pid is None else attempt(lambda: psutil.Process(worker_pid))
         self._children: tuple[int, ...] = ()
         self._began_s = time.monotonic()
         self._listed_s = -TREE_EVERY_S
@@ -57,7 +50,7 @@ class OwnProcesses:
         return None if before is None or self._used is None else spent_s(before, self._used)
 
     def _look(self) -> dict[int, Used] | None:
-        if self._worker is None or not _is_there(self._worker):
+        if self._worker is None or not attempt(self._worker.is_running):
             return None
         pid = int(self._worker.pid)
         now_s = time.monotonic()
@@ -123,23 +116,12 @@ def child_pids(pid: int, proc: Path) -> list[int] | None:
 
 
 def _descendants_by_psutil(pid: int) -> tuple[int, ...]:
-    try:
-        return tuple(int(child.pid) for child in psutil.Process(pid).children(recursive=True))
-    except _FAILURES:
-        return ()
-
-
-def _is_there(process: Any) -> bool:
-    try:
-        return bool(process.is_running())
-    except _FAILURES:
-        return False
+    return attempt(lambda: tuple(int(child.pid) for child in psutil.Process(pid).children(recursive=True))) or ()
 
 
 def _used(pid: int) -> Used | None:
-    try:
-        times = psutil.Process(pid).cpu_times()
-    except _FAILURES:
+    times = attempt(lambda: psutil.Process(pid).cpu_times())
+    if times is None:
         return None
     gone_s = getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)
     return Used(times.user + times.system, gone_s)

@@ -21,10 +21,6 @@ def busy_programs(duration_s: float = 0.5, stop: threading.Event | None = None) 
 
     Processes with the same name, such as those of a browser, count as one program. Epochmark's own processes and
     other users' unreadable processes are excluded.
-
-    Args:
-        duration_s: How long to observe the processes, in seconds.
-        stop: Event that ends the observation early.
     """
     before, began_s = _used_s(), time.monotonic()
     (stop or threading.Event()).wait(duration_s)
@@ -44,7 +40,6 @@ def busiest(
 
 
 def _used_s() -> dict[tuple[int, str], float]:
-    """Return the CPU time of all other processes, by process ID and name."""
     # On Windows, process 0 counts the time in which the CPU is idle.
     own = {0, os.getpid(), *descendants(os.getpid())}
     used_s: dict[tuple[int, str], float] = {}

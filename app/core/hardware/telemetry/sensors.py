@@ -55,9 +55,6 @@ class CpuTemperature:
     """Reads the CPU temperature on Linux from one thread; other systems don't report it.
 
     psutil.sensors_temperatures isn't used because it reads all chips, which would wake a sleeping GPU.
-
-    Args:
-        root: Folder that contains Linux's sys.
     """
 
     def __init__(self, root: Path = Path("/")) -> None:
@@ -77,9 +74,6 @@ class CpuClock:
 
     On Windows, psutil reports only the base clock. It is multiplied by the processor performance counter, which
     exceeds 100 % while the CPU is boosting, as in Task Manager.
-
-    Args:
-        system: Value of `sys.platform`; a parameter for tests.
     """
 
     def __init__(self, system: str = sys.platform) -> None:
@@ -103,7 +97,6 @@ class CpuClock:
         return self._base_mhz * shares_pct[0] / 100
 
     def close(self) -> None:
-        """Close Windows' counters."""
         if self._counters is not None:
             self._counters.close()
 

@@ -20,8 +20,9 @@ from typing import Any
 import psutil
 
 from app.core.hardware import registry
-from app.core.hardware.system_files import output_of, read_text
+from app.core.hardware.system_files import attempt, output_of, read_count, read_text, read_word
 from app.core.records import PowerState
+from workloads.protocol.telemetry import Telemetry
 
 Clock = Callable[[], float]
 
@@ -33,16 +34,13 @@ def clocks_of_this_system() -> tuple[Clock, Clock | None]:
     """
     if sys.platform.startswith("linux"):
         return time.monotonic, lambda: time.clock_gettime(time.CLOCK_BOOTTIME)
-    pair = windows_clocks(_kernel32()) if sys.platform == "win32" else macos_clocks(time)
+    kernel32 = getattr(getattr(ctypes, "windll", None), "kernel32", None)
+    pair = windows_clocks(kernel32) if sys.platform == "win32" else macos_clocks(time)
     return pair if pair is not None else (time.monotonic, None)
 
 
 def windows_clocks(kernel32: Any) -> tuple[Clock, Clock] | None:
-    """Return Windows' clocks; None if the library doesn't provide them.
-
-    Args:
-        kernel32: Library with QueryUnbiasedInterruptTime and GetTickCount64, or None.
-    """
+    """Return Windows' clocks; None if the library doesn't provide them."""
     try:
         query, ticks = kernel32.QueryUnbiasedInterruptTime, kernel32.GetTickCount64
         ticks.restype = ctypes.c_ulonglong
@@ -60,19 +58,11 @@ def windows_clocks(kernel32: Any) -> tuple[Clock, Clock] | None:
 
 
 def macos_clocks(clocks: ModuleType) -> tuple[Clock, Clock] | None:
-    """Return macOS's clocks; None on other systems.
-
-    Args:
-        clocks: The `time` module.
-    """
+    """Return macOS's clocks; None on other systems."""
     awake, always = (getattr(clocks, name, None) for name in ("CLOCK_UPTIME_RAW", "CLOCK_MONOTONIC_RAW"))
     if awake is None or always is None:
         return None
     return lambda: clocks.clock_gettime(awake), lambda: clocks.clock_gettime(always)
-
-
-def _kernel32() -> Any:
-    return getattr(getattr(ctypes, "windll", None), "kernel32", None)
 
 
 PLAN_EVERY_S = 10.0  # rarely changes, and reading it opens files of all CPUs
@@ -80,7 +70,6 @@ PLAN_EVERY_S = 10.0  # rarely changes, and reading it opens files of all CPUs
 CLOCK_STEP_S = 0.5
 _READ_TOGETHER_S = 0.1
 
-_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError)
 # For these drivers, the governor "powersave" allows any clock speed; for others, it sets the lowest.
 _DRIVERS_OF_THEIR_OWN = ("intel_pstate", "amd-pstate-epp")
 _SAVING_PROFILES = ("low-power", "cool", "quiet")
@@ -107,18 +96,6 @@ _WINDOWS_KEY = r"SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes"
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
-    """Current conditions, and changes since the previous read, as in workloads.protocol's Telemetry."""
-
-    swap_bytes_per_s: float | None
-    throttle_count: int | None
-    on_battery: bool | None
-    power_plan: str | None
-    clock_step_s: float | None
-    suspended_s: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class Clocks:
     """Simultaneous values of three clocks: the wall clock, one that stops during sleep, and one that continues."""
 
@@ -128,12 +105,7 @@ class Clocks:
 
 
 class ConditionsReader:
-    """Reads the conditions repeatedly from one thread, with changes since the previous read.
-
-    Args:
-        root: Folder that contains Linux's proc and sys.
-        clocks: Function that reads all clocks at once; None for the default.
-    """
+    """Reads the conditions repeatedly from one thread, with changes since the previous read."""
 
     def __init__(self, root: Path = Path("/"), clocks: Callable[[], Clocks] | None = None) -> None:
         self._root = root
@@ -148,8 +120,8 @@ class ConditionsReader:
         self._swapped_bytes = self._swapped()
         self._throttles = throttle_counts(self._throttle_files)
 
-    def read(self) -> Conditions:
-        """Return the current conditions."""
+    def read(self) -> Telemetry:
+        """Return telemetry with the current conditions, and the changes since the previous read."""
         clocks, self._clocks = self._clocks, self._read_clocks()
         swapped_bytes, self._swapped_bytes = self._swapped_bytes, self._swapped()
         throttles, self._throttles = self._throttles, throttle_counts(self._throttle_files)
@@ -159,7 +131,7 @@ class ConditionsReader:
         if self._clocks.steady_s - self._planned_s >= PLAN_EVERY_S:
             self._planned_s = self._clocks.steady_s
             self._plan = read_power_plan(self._root, on_battery)
-        return Conditions(
+        return Telemetry(
             swap_bytes_per_s=rate_per_s(swapped_bytes, self._swapped_bytes, elapsed_s),
             throttle_count=count_increase(throttles, self._throttles),
             on_battery=on_battery,
@@ -173,18 +145,13 @@ class ConditionsReader:
             return swapped_bytes_from(read_text(self._root / "proc/vmstat"), os.sysconf("SC_PAGE_SIZE"))
         if sys.platform == "win32":  # psutil's counters don't change on Windows
             return None
-        try:
-            return int(psutil.swap_memory().sout)  # on this system, psutil's "swapped in" includes all file reads
-        except _FAILURES:
-            return None
+        return attempt(lambda: int(psutil.swap_memory().sout))  # here, "swapped in" includes all file reads
 
 
 def read_clocks(clock: Clock | None = None, sleepless: Clock | None = None) -> Clocks:
-    """Read the clocks at the same moment. Retry if there was a delay, which would look like a clock step.
+    """Read a clock that stops during sleep and one that doesn't at the same moment; by default, this system's.
 
-    Args:
-        clock: Clock that stops while the computer sleeps; None for this system's clocks.
-        sleepless: Clock that continues during sleep; None if there is none.
+    Retry if there was a delay, which would look like a clock step.
     """
     if clock is None:
         clock, sleepless = clocks_of_this_system()
@@ -230,8 +197,8 @@ def throttle_files(root: Path) -> tuple[Path, ...]:
     """Return the files of Linux's throttle counters (Intel only), one for each core and each package."""
     files: dict[tuple[str, str], Path] = {}
     for cpu in sorted(root.glob("sys/devices/system/cpu/cpu[0-9]*")):
-        package = read_text(cpu / "topology/physical_package_id").strip() or cpu.name
-        core = read_text(cpu / "topology/core_id").strip() or cpu.name
+        package = read_word(cpu / "topology/physical_package_id") or cpu.name
+        core = read_word(cpu / "topology/core_id") or cpu.name
         for key, name in (((package, ""), "package"), ((package, core), "core")):
             path = cpu / f"thermal_throttle/{name}_throttle_count"
             if key not in files and path.is_file():
@@ -240,11 +207,7 @@ def throttle_files(root: Path) -> tuple[Path, ...]:
 
 
 def throttle_counts(files: tuple[Path, ...]) -> dict[Path, int]:
-    """Read the counters; unreadable ones are omitted."""
-    texts = {path: read_text(path).strip() for path in files}
-    return {
-        path: int(text) for path, text in texts.items() if text.isascii() and text.isdigit() and len(text) < 20
-    }
+    return {path: count for path in files if (count := read_count(path)) is not None}
 
 
 def count_increase(before: Mapping[Path, int], after: Mapping[Path, int]) -> int | None:
@@ -257,10 +220,7 @@ def read_on_battery(root: Path = Path("/")) -> bool | None:
     """Return whether the computer is running on battery power; None if there is no battery or this is unknown."""
     if sys.platform.startswith("linux"):
         return battery_from(root)
-    try:
-        battery = psutil.sensors_battery()
-    except _FAILURES:
-        return None
+    battery = attempt(lambda: psutil.sensors_battery())  # noqa: PLW0108 - not every psutil has it
     return None if battery is None or battery.power_plugged is None else not battery.power_plugged
 
 
@@ -271,13 +231,13 @@ def battery_from(root: Path) -> bool | None:
     """
     chargers, states = [], []
     for supply in sorted(root.glob("sys/class/power_supply/*")):
-        kind, scope = (read_text(supply / name).strip() for name in ("type", "scope"))
+        kind, scope = (read_word(supply / name) for name in ("type", "scope"))
         if scope == "Device":
             continue
         if kind in ("Mains", "USB", "Wireless"):
-            chargers.append(read_text(supply / "online").strip())
+            chargers.append(read_word(supply / "online"))
         elif kind == "Battery":
-            states.append(read_text(supply / "status").strip())
+            states.append(read_word(supply / "status"))
     if not states:
         return None
     if any(state not in ("", "0") for state in chargers):
@@ -292,12 +252,7 @@ def battery_from(root: Path) -> bool | None:
 def read_power_state(root: Path = Path("/")) -> PowerState:
     """Return the current power source, battery charge and power plan."""
     on_battery = read_on_battery(root)
-    charge_pct = None
-    try:
-        battery = psutil.sensors_battery()
-        charge_pct = None if battery is None else float(battery.percent)
-    except _FAILURES:
-        pass
+    charge_pct = attempt(lambda: float(psutil.sensors_battery().percent))  # fails without a battery
     is_plausible = on_battery is not None and charge_pct is not None and 0 <= charge_pct <= 100
     return PowerState(on_battery, charge_pct if is_plausible else None, read_power_plan(root, on_battery))
 
@@ -360,5 +315,5 @@ def saves_power(plan: str) -> bool:
 
 def _word(path: Path) -> str:
     """Return a setting that is a single word; "" for anything else."""
-    text = read_text(path).strip()
+    text = read_word(path)
     return text if len(text) <= 40 and text.replace("-", "").replace("_", "").isalnum() else ""

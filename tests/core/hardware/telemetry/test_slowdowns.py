@@ -31,6 +31,7 @@ from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.engines.cpu_allowance import cpu_quota
 from workloads.engines.setup import foreign_variables
+from workloads.protocol.telemetry import Telemetry
 
 linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's files")
 SPEC = CATALOGUE["cifar10_keras_cnn"].default_spec
@@ -225,7 +226,7 @@ def test_the_power_plan_is_read_again_after_a_while(tmp_path: Path) -> None:
 @linux_only
 def test_a_system_that_reports_nothing(tmp_path: Path) -> None:
     look = ConditionsReader(tmp_path).read()
-    assert look == conditions.Conditions(None, None, None, None, 0.0, 0.0)
+    assert look == Telemetry(clock_step_s=0.0, suspended_s=0.0)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +290,7 @@ def test_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plugged: bool,
     monkeypatch.setattr(psutil, "sensors_battery", lambda: SimpleNamespace(power_plugged=plugged), raising=False)
     look = ConditionsReader(tmp_path).read()
     # Real Windows counts its sleep, too.
-    assert replace(look, suspended_s=None) == conditions.Conditions(None, None, not plugged, plan, 0.0, None)
+    assert replace(look, suspended_s=None) == Telemetry(on_battery=not plugged, power_plan=plan, clock_step_s=0.0)
     fake_windows(monkeypatch, {})
     assert conditions.read_power_plan(tmp_path) is None
 
