@@ -68,15 +68,9 @@ class SuiteCommand(PlanCommand):
 
 
 def _row(result: SuiteResult) -> list[str]:
+    number, date = str(result.group.id), result.group.created_at[:10]
     headline, verdict = suite_headline(result), verdict_word(result)
-    return [
-        str(result.group.id),
-        result.name,
-        headline,
-        verdict,
-        suite_conditions(result),
-        result.group.created_at[:10],
-    ]
+    return [number, result.name, headline, verdict, suite_conditions(result), date]
 
 
 def _imported_row(each: KnownScore) -> list[str]:

@@ -28,21 +28,16 @@ from workloads.protocol.spec import RunSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageTexts:
-    """Message codes of the texts on a page.
-
-    Attributes:
-        title, purpose, nothing: Heading of the page, its purpose, and the heading of the instructions.
-        export, exported: Title of the file dialog for exports, and the final notification.
-    """
+    """Message codes of the texts on a page."""
 
     running: str  # message stating that one of the page's plans is in progress
     earlier: str
     table: str
-    export: str
-    exported: str
+    export: str  # title of the file dialog
+    exported: str  # notification
     title: str = ""
     purpose: str = ""
-    nothing: str = ""
+    nothing: str = ""  # heading of the instructions
     steps: Sequence[tuple[str, str]] = ()  # the icon and sentence for each step of the instructions
 
 

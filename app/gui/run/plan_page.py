@@ -33,16 +33,13 @@ class PlanResult(Protocol):
     """The interface of studies and suites that the pages use."""
 
     @property
-    def group(self) -> Group:
-        """The runs."""
+    def group(self) -> Group: ...  # the runs
 
     @property
-    def left(self) -> tuple[PlannedRun, ...]:
-        """The remaining runs."""
+    def left(self) -> tuple[PlannedRun, ...]: ...  # the remaining runs
 
     @property
-    def is_finished(self) -> bool:
-        """Whether there are no remaining runs."""
+    def is_finished(self) -> bool: ...  # whether there are no remaining runs
 
 
 class PlanSetup(Card):
@@ -67,8 +64,7 @@ class PlanActions(Protocol):
     """The bar that displays the progress of a plan at the bottom of a page."""
 
     @property
-    def cancel_button(self) -> Button:
-        """The button that cancels the current run. The page connects it."""
+    def cancel_button(self) -> Button: ...  # the button that cancels the current run. The page connects it
 
 
 Result = TypeVar("Result", bound=PlanResult)

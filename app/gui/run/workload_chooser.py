@@ -114,12 +114,7 @@ class WorkloadTable(QTableView):
 
 
 class WorkloadChooser(QDialog):
-    """Lets the user choose a workload. `chosen_id` is set when the dialog is accepted.
-
-    Args:
-        chosen: Engine and device to use for workloads that support them.
-        offers: Whether a workload can be selected.
-    """
+    """Lets the user choose a workload that it `offers`. `chosen_id` is set when the dialog is accepted."""
 
     def __init__(
         self,

@@ -33,7 +33,6 @@ from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, label, row, title
 from app.gui.widgets.timers import in_turns
-from workloads.protocol.spec import RunSpec
 
 
 class EmptyCard(Card):
@@ -57,20 +56,14 @@ class EmptyCard(Card):
 
 
 class ResultsPage(QWidget):
-    """Displays, filters, renames, exports and deletes stored runs.
-
-    Signals:
-        again_requested: The user wants to repeat a run or group. The argument is a Plan that this computer can
-            run.
-        page_requested: The user wants to open a study or suite. Arguments are its page and the group's number.
-    """
+    """Displays, filters, renames, exports and deletes stored runs."""
 
     state_changed = Signal()
     run_requested = Signal()  # the user has no results yet and wants to start a run
-    again_requested = Signal(object)
+    again_requested = Signal(object)  # the user wants to repeat what is in a Plan that this computer can run
     compare_requested = Signal(object)  # the user wants to compare the runs with these numbers
     change_requested = Signal(object)  # the user wants to compare settings, starting from a RunSpec
-    page_requested = Signal(str, int)
+    page_requested = Signal(str, int)  # the user wants to open this page of a study or suite, and this group
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -174,11 +167,7 @@ class ResultsPage(QWidget):
     def change(self) -> None:
         """Request to compare settings, starting from those of the open or selected run."""
         run_id = self._targeted()[0]
-
-        def prepare(database: Database) -> RunSpec:
-            return plan_of_run(database, run_id).specs[0]
-
-        self._services.query(prepare, self.change_requested.emit)
+        self._services.query(lambda database: plan_of_run(database, run_id).specs[0], self.change_requested.emit)
 
     def export(self) -> None:
         """Export the open or selected items, or all that match the filters. From other pages, export all runs."""

@@ -12,7 +12,6 @@ from app.core.clock import local_time
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.records import Run, RunSummary
-from app.core.storage.database import Database
 from app.core.storage.past_runs import past_runs
 from app.core.storage.queries import COMMENT_LIMIT
 from app.core.verdict.judged_run import JudgedRun
@@ -62,11 +61,8 @@ class TrendView(QWidget):
     def show_run(self, run: RunSummary) -> None:
         self._run_id, self.trend = run.id, None
         self.line.show_text("")
-
-        def look(database: Database) -> Trend:
-            return trend_of(run, past_runs(database, run.workload))
-
-        self._services.query(look, self._latest.only(self._show))
+        done = self._latest.only(self._show)
+        self._services.query(lambda database: trend_of(run, past_runs(database, run.workload)), done)
 
     def _show(self, trend: Trend) -> None:
         self.trend = trend

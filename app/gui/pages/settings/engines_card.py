@@ -80,8 +80,8 @@ class EnginesCard(Card):
         self.rows = {}
         for engine_row in engine_rows:
             made = self.rows[engine_row.engine] = EngineLine(self._services, engine_row)
-            made.variant_changed.connect(partial(self._on_variant, engine_row.engine))
-            made.install_button.clicked.connect(partial(self._on_install, engine_row.engine))
+            made.variant_changed.connect(lambda made=made: self._show(made.row))
+            made.install_button.clicked.connect(lambda _=False, made=made: self.install(made.row.engine, None))
             made.folder_action.triggered.connect(partial(self._on_from_folder, engine_row.engine))
             made.check_button.clicked.connect(partial(self._on_check, engine_row.engine))
             made.remove_button.clicked.connect(partial(self._on_remove, engine_row.engine))
@@ -98,12 +98,6 @@ class EnginesCard(Card):
     def _show_all(self) -> None:
         for shown in self.rows.values():
             self._show(shown.row)
-
-    def _on_variant(self, engine: str) -> None:
-        self._show(self.rows[engine].row)
-
-    def _on_install(self, engine: str) -> None:
-        self.install(engine, None)
 
     def _on_from_folder(self, engine: str) -> None:
         heading = sentence("engines_card.choose_folder", title=engine_title(engine))

@@ -43,9 +43,7 @@ RARELY_ALONE = ("seed", "onednn")  # settings that can only be among several one
 class AbSetup(PlanSetup):
     """The card that sets up an A/B test. Only the settings that differ are shown.
 
-    Attributes:
-        what: What differs: the name of a setting, `SEVERAL` settings, something changed `BY_HAND`, or `NOTHING`.
-        held: Label that lists hidden settings of both sides that differ from the defaults.
+    `what` differs is the name of a setting, `SEVERAL` settings, something changed `BY_HAND`, or `NOTHING`.
     """
 
     def __init__(self, services: Services) -> None:
