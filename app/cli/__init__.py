@@ -35,11 +35,8 @@ def main(
 ) -> int:
     """Run a command and return its exit code: 0 done, 1 failed, 2 invalid usage or environment, 130 cancelled.
 
-    Args:
-        arguments: Command-line arguments; None for this process's arguments.
-        draw_share: Function that saves a result as a picture with an embedded result file, in light or dark
-            colours. The caller supplies this function, because drawing needs Qt.
-        scan_picture: Function that reads the QR code in a picture, supplied by the caller because it needs Qt.
+    The caller supplies the functions that need Qt: one that saves a result as a picture with an embedded result
+    file, in light or dark colours, and one that reads the QR code in a picture.
     """
     ending = Ending()
     try:

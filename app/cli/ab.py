@@ -5,7 +5,7 @@ from typing import Any
 
 from app.cli.groups import carry_out
 from app.cli.specs import make_spec
-from app.cli.values import quoted, read_whole
+from app.cli.values import check_range, quoted, read_whole
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
@@ -19,10 +19,7 @@ from workloads.settings import AUTO, Setting, settings_by_key
 
 
 def ab(options: argparse.Namespace, paths: Paths) -> int:
-    if not 1 <= options.pairs <= PAIRS_LIMIT:
-        raise UsageError(
-            message("cli.number_out_of_range", option="--pairs", least=1, most=PAIRS_LIMIT, given=options.pairs)
-        )
+    check_range("--pairs", options.pairs, 1, PAIRS_LIMIT)
     asked = options.preset or options.epochs or options.steps
     if not asked and load_settings(paths.settings).preset == "sustained":
         options.preset = "quick"  # the user's preset is meant for single runs; an A/B test would take hours
@@ -34,7 +31,6 @@ def ab(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _label(options: argparse.Namespace, side: str) -> str:
-    """Return a side's label, which defaults to the side's settings."""
     asked = " ".join((getattr(options, f"label_{side}") or "").split())
     if len(asked) > LABEL_LIMIT:
         option, given = f"--label-{side}", len(asked)

@@ -6,7 +6,7 @@ from typing import get_args
 
 import app
 from app.cli import ab, data, doctor, engine, imports, machine, results, run, study, suite
-from app.cli.grammar import THEME, Verbs, add_json, add_setting, add_verb, add_watching
+from app.cli.grammar import JSON, THEME_OPTION, Verbs, add_setting, add_verb, add_watching, flag, option
 from app.cli.parser import USUAL_VERBS, Parser
 from app.cli.values import fraction, output, whole
 from app.core.exchange.sharing import TEXT_FORMS
@@ -23,53 +23,47 @@ from workloads.settings import all_settings, settings_by_key
 
 PAIRS, LISTED_RUNS = 6, 50
 USUAL = ("device", "engine", "epochs")  # settings whose options aren't listed as for experiments
+PRESET_NAMES = ("quick", "standard", "sustained")
 SHELLS = ("bash", "zsh", "fish")
+WORKLOAD = option(
+    "workload", "help.run_workload", {"workload": STANDARD}, nargs="?", default=STANDARD, metavar="WORKLOAD"
+)
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser. The `verb` attribute of its result is the function to call."""
-    parser = Parser(
-        prog=started_as(),
-        description=sentence("help.app"),
-        epilog=sentence("examples.app"),
-    )
+    parser = Parser(prog=started_as(), description=sentence("help.app"), epilog=sentence("examples.app"))
     parser.add_argument("--self-test", action="store_true", help=sentence("help.self_test"))
     parser.add_argument("--version", action="version", version=f"Epochmark {app.__version__}")
     parser.set_defaults(folders=True, color="auto")
     verbs = parser.add_subparsers(metavar="VERB", required=True, prog=parser.prog)
-    _add_run(verbs)
-    _add_compare(verbs)
-    _add_results(verbs)
-    _add_suite(verbs)
-    _add_doctor(verbs)
-    _add_ab(verbs)
-    _add_study(verbs)
-    _add_machine(verbs)
-    _add_data(verbs)
-    _add_engine(verbs)
-    _add_import(verbs)
-    _add_completion(verbs, parser)
+    for add_verbs in (_add_run, _add_compare, _add_results, _add_suite, _add_doctor, _add_ab, _add_study):
+        add_verbs(verbs)
+    for name, verb in (("workloads", machine.workloads), ("hardware", machine.hardware)):
+        add_verb(verbs, name, name, verb, JSON, folders=False)  # even without a writable home folder
+    for add_verbs in (_add_data, _add_engine, _add_import):
+        add_verbs(verbs)
+    shell = option("shell", "help.completion_shell", choices=SHELLS)
+    add_verb(verbs, "completion", "completion", _complete, shell, folders=False, parser=parser)
     more = sentence("help.more_verbs", verbs=[name for name in verbs.choices if name not in USUAL_VERBS])
     parser.epilog = f"{more}\n\n{parser.epilog}"
     return parser
 
 
 def _add_run(verbs: Verbs) -> None:
-    parser = add_verb(verbs, "run", "run")
-    help_text = sentence("help.run_workload", workload=STANDARD)
-    parser.add_argument("workload", nargs="?", default=STANDARD, metavar="WORKLOAD", help=help_text)
-    parser.add_argument("--repeat", type=whole, metavar="N", help=sentence("help.run_repeat"))
-    parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.run_output"))
-    experiments = _add_run_options(parser)
-    experiments.add_argument("--distributed", action="store_true", help=sentence("help.run_distributed"))
-    parser.set_defaults(verb=run.run)
+    options = (
+        option("--repeat", "help.run_repeat", type=whole, metavar="N"),
+        option("--output", "help.run_output", type=output, metavar="FILE"),
+    )
+    parser = add_verb(verbs, "run", "run", run.run, WORKLOAD, *options)
+    _add_run_options(parser).add_argument(
+        "--distributed", action="store_true", help=sentence("help.run_distributed")
+    )
 
 
 def _add_ab(verbs: Verbs) -> None:
-    parser = add_verb(verbs, "ab", "ab")
+    parser = add_verb(verbs, "ab", "ab", ab.ab, WORKLOAD)
     parser.description = f"{parser.description} {sentence('help.ab_keys', keys=list(settings_by_key()))}"
-    help_text = sentence("help.run_workload", workload=STANDARD)
-    parser.add_argument("workload", nargs="?", default=STANDARD, metavar="WORKLOAD", help=help_text)
     _add_run_options(parser)
     for side in ("a", "b"):
         help_text = sentence(f"help.ab_{side}")
@@ -78,13 +72,11 @@ def _add_ab(verbs: Verbs) -> None:
     help_text = sentence("help.ab_pairs", pairs=PAIRS)
     parser.add_argument("--pairs", type=whole, default=PAIRS, metavar="N", help=help_text)
     parser.add_argument("--by-hand", action="store_true", help=sentence("help.ab_by_hand"))
-    parser.set_defaults(verb=ab.ab)
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
     """Add the options of a run, and return the group of those for experiments."""
-    presets = ("quick", "standard", "sustained")
-    parser.add_argument("--preset", choices=presets, help=sentence("help.run_preset"))
+    parser.add_argument("--preset", choices=PRESET_NAMES, help=sentence("help.run_preset"))
     add_watching(parser)
     experiments = parser.add_argument_group(sentence("help.experiments"))
     experiments.add_argument("--duration", type=fraction, metavar="S", help=sentence("help.run_duration"))
@@ -98,191 +90,143 @@ def _add_run_options(parser: argparse.ArgumentParser) -> "argparse._ArgumentGrou
     return experiments
 
 
-def _add_machine(verbs: Verbs) -> None:
-    for name, verb in (("workloads", machine.workloads), ("hardware", machine.hardware)):
-        parser = add_verb(verbs, name, name)
-        add_json(parser)
-        parser.set_defaults(verb=verb, folders=False)  # these only read, even without a writable home folder
-
-
 def _add_compare(verbs: Verbs) -> None:
-    parser = add_verb(verbs, "compare", "compare")
-    help_text = sentence("help.compare_workload", workload=STANDARD)
-    parser.add_argument("workload", nargs="?", metavar="WORKLOAD", help=help_text)
-    parser.add_argument("--baseline", metavar="NAME", help=sentence("help.compare_baseline"))
-    parser.add_argument("--efficiency", action="store_true", help=sentence("help.compare_efficiency"))
-    parser.add_argument("--several-gpus", action="store_true", help=sentence("help.compare_several"))
-    add_json(parser)
-    parser.set_defaults(verb=machine.compare)
+    options = (
+        option("workload", "help.compare_workload", {"workload": STANDARD}, nargs="?", metavar="WORKLOAD"),
+        option("--baseline", "help.compare_baseline", metavar="NAME"),
+        flag("--efficiency", "help.compare_efficiency"),
+        flag("--several-gpus", "help.compare_several"),
+    )
+    add_verb(verbs, "compare", "compare", machine.compare, *options, JSON)
 
 
 def _add_doctor(verbs: Verbs) -> None:
-    parser = add_verb(verbs, "doctor", "doctor")
-    parser.add_argument("--log", metavar="FILE", help=sentence("help.doctor_log"))
-    parser.add_argument("--report", action="store_true", help=sentence("help.doctor_report"))
-    parser.add_argument("--verbose", action="store_true", help=sentence("help.doctor_verbose"))
-    add_json(parser)
-    parser.set_defaults(verb=doctor.doctor, folders=False)
+    options = (
+        option("--log", "help.doctor_log", metavar="FILE"),
+        flag("--report", "help.doctor_report"),
+        flag("--verbose", "help.doctor_verbose"),
+    )
+    add_verb(verbs, "doctor", "doctor", doctor.doctor, *options, JSON, folders=False)
 
 
 def _add_data(verbs: Verbs) -> None:
-    parent = verbs.add_parser("data", help=sentence("help.data"))
-    actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
-    name = sentence("help.data_name")
-    parser = add_verb(actions, "list", "data_list")
-    add_json(parser)
-    parser.set_defaults(verb=data.show)
-    parser = add_verb(actions, "fetch", "data_fetch")
-    parser.add_argument("dataset", metavar="NAME", help=name)
-    parser.add_argument("--url", help=sentence("help.data_url"))
-    parser.set_defaults(verb=data.fetch)
-    parser = add_verb(actions, "import", "data_import")
-    parser.add_argument("dataset", metavar="NAME", help=name)
-    parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help=sentence("help.data_files"))
-    parser.set_defaults(verb=data.import_)
-    parser = add_verb(actions, "remove", "data_remove")
-    parser.add_argument("dataset", metavar="NAME", help=name)
-    parser.set_defaults(verb=data.remove)
+    actions = _actions(verbs, "data", "help.data")
+    name = option("dataset", "help.data_name", metavar="NAME")
+    files = option("files", "help.data_files", metavar="FILE", type=Path, nargs="+")
+    add_verb(actions, "list", "data_list", data.show, JSON)
+    add_verb(actions, "fetch", "data_fetch", data.fetch, name, option("--url", "help.data_url"))
+    add_verb(actions, "import", "data_import", data.import_, name, files)
+    add_verb(actions, "remove", "data_remove", data.remove, name)
 
 
 def _add_engine(verbs: Verbs) -> None:
-    parent = verbs.add_parser("engine", help=sentence("help.engine"))
-    actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
-    name = sentence("help.engine_name")
-    parser = add_verb(actions, "list", "engine_list")
-    add_json(parser)
-    parser.set_defaults(verb=engine.show)
-    parser = add_verb(actions, "install", "engine_install")
-    parser.add_argument("engine", metavar="NAME", help=name)
-    parser.add_argument("--variant", metavar="VARIANT", help=sentence("help.engine_variant"))
-    help_text = sentence("help.engine_from")
-    parser.add_argument("--from", dest="source", type=Path, metavar="FOLDER", help=help_text)
-    add_json(parser)
-    parser.set_defaults(verb=engine.install)
-    parser = add_verb(actions, "compare", "engine_compare")
-    parser.add_argument(
-        "workloads", metavar="WORKLOAD", nargs="*", help=sentence("help.run_workload", workload=STANDARD)
+    actions = _actions(verbs, "engine", "help.engine")
+    name = option("engine", "help.engine_name", metavar="NAME")
+    sources = (
+        option("--variant", "help.engine_variant", metavar="VARIANT"),
+        option("--from", "help.engine_from", dest="source", type=Path, metavar="FOLDER"),
     )
-    help_text = sentence("help.engine_rounds", rounds=engine.ROUNDS)
-    parser.add_argument("--rounds", type=whole, default=engine.ROUNDS, metavar="N", help=help_text)
-    help_text = sentence("help.engine_preset")
-    parser.add_argument("--preset", choices=("quick", "standard"), default="quick", help=help_text)
-    parser.add_argument("--device", default="auto", metavar="DEVICE", help=sentence("help.engine_device"))
-    parser.add_argument("--data", choices=get_args(DataChoice), default="auto", help=sentence("help.engine_data"))
-    add_watching(parser)
-    parser.set_defaults(verb=engine.compare)
-    parser = add_verb(actions, "remove", "engine_remove")
-    parser.add_argument("engine", metavar="NAME", help=name)
-    add_json(parser)
-    parser.set_defaults(verb=engine.remove)
-    parser = add_verb(actions, "check", "engine_check")
-    help_text = sentence("help.engine_check_name")
-    parser.add_argument("engine", metavar="NAME", nargs="?", help=help_text)
-    add_json(parser)
-    parser.set_defaults(verb=engine.check)
+    rounds, presets = engine.ROUNDS, ("quick", "standard")
+    compared = (
+        option("workloads", "help.run_workload", {"workload": STANDARD}, metavar="WORKLOAD", nargs="*"),
+        option("--rounds", "help.engine_rounds", {"rounds": rounds}, type=whole, default=rounds, metavar="N"),
+        option("--preset", "help.engine_preset", choices=presets, default="quick"),
+        option("--device", "help.engine_device", default="auto", metavar="DEVICE"),
+        option("--data", "help.engine_data", choices=get_args(DataChoice), default="auto"),
+    )
+    checked = option("engine", "help.engine_check_name", metavar="NAME", nargs="?")
+    add_verb(actions, "list", "engine_list", engine.show, JSON)
+    add_verb(actions, "install", "engine_install", engine.install, name, *sources, JSON)
+    add_watching(add_verb(actions, "compare", "engine_compare", engine.compare, *compared))
+    add_verb(actions, "remove", "engine_remove", engine.remove, name, JSON)
+    add_verb(actions, "check", "engine_check", engine.check, checked, JSON)
 
 
 def _add_study(verbs: Verbs) -> None:
-    """Add the `study` command and its actions."""
-    parent = verbs.add_parser("study", help=sentence("help.study"))
-    actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
-    parser = add_verb(actions, "run", "study_run")
+    actions = _actions(verbs, "study", "help.study")
+    options = (
+        option("study", "help.study_name", nargs="?", metavar="STUDY"),
+        option("--workload", "help.study_workload", action="append", metavar="WORKLOAD"),
+        option("--axis", "help.study_axis", action="append", default=[], metavar="NAME=VALUE,…"),
+        option("--folder", "help.study_folder", action="append", default=[], type=Path, metavar="FOLDER"),
+        option("--rounds", "help.study_rounds", type=whole, metavar="N"),
+        option("--price", "help.study_price", type=fraction, metavar="USD"),
+        option("--preset", "help.study_preset", choices=PRESET_NAMES),
+    )
+    parser = add_verb(actions, "run", "study_run", study.run, *options)
     parser.description = f"{parser.description} {sentence('help.studies_are', studies=list(PRESETS))}"
-    parser.add_argument("study", nargs="?", metavar="STUDY", help=sentence("help.study_name"))
-    help_text = sentence("help.study_workload")
-    parser.add_argument("--workload", action="append", metavar="WORKLOAD", help=help_text)
-    help_text = sentence("help.study_axis")
-    parser.add_argument("--axis", action="append", default=[], metavar="NAME=VALUE,…", help=help_text)
-    help_text = sentence("help.study_folder")
-    parser.add_argument("--folder", action="append", default=[], type=Path, metavar="FOLDER", help=help_text)
-    parser.add_argument("--rounds", type=whole, metavar="N", help=sentence("help.study_rounds"))
-    help_text = sentence("help.study_price")
-    parser.add_argument("--price", type=fraction, metavar="USD", help=help_text)
-    presets = ("quick", "standard", "sustained")
-    parser.add_argument("--preset", choices=presets, help=sentence("help.study_preset"))
     for setting in all_settings():
         if setting.name in study.SETTINGS:
             add_setting(parser, setting)
     add_watching(parser)
-    parser.set_defaults(verb=study.run)
     parsers = study.COMMAND.add_actions(actions)
     parsers["share"].add_argument("--chart", type=whole, metavar="N", help=sentence("help.study_chart"))
 
 
 def _add_suite(verbs: Verbs) -> None:
     """Add the `suite` command and its actions. Without an action, it runs a suite."""
-    parent = add_verb(verbs, "suite", "suite")
-    parent.add_argument("--engine", metavar="NAME", help=sentence("help.suite_engine"))
-    parent.add_argument("--device", metavar="auto|cpu|gpu:N", help=sentence("help.suite_device"))
-    help_text = sentence("help.suite_number", number=NEWEST)
-    parent.add_argument("--number", type=whole, metavar="N", help=help_text)
+    options = (
+        option("--engine", "help.suite_engine", metavar="NAME"),
+        option("--device", "help.suite_device", metavar="auto|cpu|gpu:N"),
+        option("--number", "help.suite_number", {"number": NEWEST}, type=whole, metavar="N"),
+    )
+    parent = add_verb(verbs, "suite", "suite", suite.run, *options)
     add_watching(parent)
-    parent.set_defaults(verb=suite.run)
     actions = parent.add_subparsers(metavar="ACTION", prog=parent.prog)
     suite.COMMAND.add_actions(actions, argparse.SUPPRESS)  # otherwise `suite --json resume 1` would ignore --json
 
 
 def _add_import(verbs: Verbs) -> None:
-    parser = add_verb(verbs, "import", "import")
-    parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help=sentence("help.import_files"))
-    parser.add_argument("--list", action="store_true", help=sentence("help.import_list"))
-    parser.add_argument("--show", type=whole, metavar="ID", help=sentence("help.import_show"))
-    parser.add_argument("--remove", type=whole, metavar="ID", help=sentence("help.import_remove"))
-    add_json(parser)
-    parser.set_defaults(verb=imports.import_)
+    options = (
+        option("files", "help.import_files", metavar="FILE", type=Path, nargs="*"),
+        flag("--list", "help.import_list"),
+        option("--show", "help.import_show", type=whole, metavar="ID"),
+        option("--remove", "help.import_remove", type=whole, metavar="ID"),
+    )
+    add_verb(verbs, "import", "import", imports.import_, *options, JSON)
 
 
-def _add_completion(verbs: Verbs, whole: argparse.ArgumentParser) -> None:
-    parser = add_verb(verbs, "completion", "completion")
-    parser.add_argument("shell", choices=SHELLS, help=sentence("help.completion_shell"))
-    parser.set_defaults(verb=_complete, folders=False, parser=whole)
+def _add_results(verbs: Verbs) -> None:
+    actions = _actions(verbs, "results", "help.results")
+    count, first = LISTED_RUNS, DEFAULT_FORMAT.name
+    formats = [name for name in TERMINAL_FORMATS if name != csv_table.FORMAT.name]
+    number = option("id", "help.run_id", type=whole, metavar="ID")
+    listed = (
+        option("--limit", "help.results_limit", {"limit": count}, type=whole, default=count, metavar="N"),
+        flag("--imported", "help.results_imported"),
+    )
+    shared = (
+        flag("--group", "help.share_group"),
+        option("--output", "help.share_picture", type=output, metavar="FILE.png"),
+        THEME_OPTION,
+        option("--text", "help.share_text", choices=TEXT_FORMS),
+        option("--without", "help.share_without", metavar="FIELD,…"),
+    )
+    exported = (
+        option("ids", "help.results_export_ids", type=whole, nargs="*", metavar="ID"),
+        option("--format", "help.results_format", {"format": first}, choices=formats, default=first),
+        option("--output", "help.results_output", type=output, metavar="FILE"),
+        flag("--all", "help.results_all"),
+        flag("--bom", "help.results_bom"),
+        flag("--decimal-comma", "help.results_comma"),
+    )
+    group = option("id", "help.group_id", type=whole, metavar="ID")
+    deleted = option("ids", "help.run_ids", type=whole, nargs="+", metavar="ID")
+    imported = flag("--imported", "help.results_show_imported")
+    add_verb(actions, "list", "results_list", results.list_, *listed, JSON)
+    add_verb(actions, "show", "results_show", results.show, number, imported, JSON)
+    add_verb(actions, "group", "group", results.group, group, JSON)
+    add_verb(actions, "share", "share", results.share, number, *shared)
+    add_verb(actions, "delete", "results_delete", results.delete, deleted)
+    add_verb(actions, "export", "results_export", results.export, *exported)
+
+
+def _actions(verbs: Verbs, name: str, code: str) -> Verbs:
+    parent = verbs.add_parser(name, help=sentence(code))
+    return parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
 
 
 def _complete(options: argparse.Namespace, paths: Paths) -> int:
     from app.cli.completion import completion  # imported late, because it is rarely needed
 
     return completion(options, paths)
-
-
-def _add_results(verbs: Verbs) -> None:
-    parent = verbs.add_parser("results", help=sentence("help.results"))
-    actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
-    number = sentence("help.run_id")
-    parser = add_verb(actions, "list", "results_list")
-    help_text = sentence("help.results_limit", limit=LISTED_RUNS)
-    parser.add_argument("--limit", type=whole, default=LISTED_RUNS, metavar="N", help=help_text)
-    parser.add_argument("--imported", action="store_true", help=sentence("help.results_imported"))
-    add_json(parser)
-    parser.set_defaults(verb=results.list_)
-    parser = add_verb(actions, "show", "results_show")
-    parser.add_argument("id", type=whole, metavar="ID", help=number)
-    parser.add_argument("--imported", action="store_true", help=sentence("help.results_show_imported"))
-    add_json(parser)
-    parser.set_defaults(verb=results.show)
-    parser = add_verb(actions, "group", "group")
-    parser.add_argument("id", type=whole, metavar="ID", help=sentence("help.group_id"))
-    add_json(parser)
-    parser.set_defaults(verb=results.group)
-    parser = add_verb(actions, "share", "share")
-    parser.add_argument("id", type=whole, metavar="ID", help=number)
-    parser.add_argument("--group", action="store_true", help=sentence("help.share_group"))
-    help_text = sentence("help.share_picture")
-    parser.add_argument("--output", type=output, metavar="FILE.png", help=help_text)
-    help_text = sentence("help.share_theme", theme=THEME)
-    parser.add_argument("--theme", choices=("light", "dark"), default=THEME, help=help_text)
-    parser.add_argument("--text", choices=TEXT_FORMS, help=sentence("help.share_text"))
-    parser.add_argument("--without", metavar="FIELD,…", help=sentence("help.share_without"))
-    parser.set_defaults(verb=results.share)
-    parser = add_verb(actions, "delete", "results_delete")
-    parser.add_argument("ids", type=whole, nargs="+", metavar="ID", help=sentence("help.run_ids"))
-    parser.set_defaults(verb=results.delete)
-    parser = add_verb(actions, "export", "results_export")
-    parser.add_argument("ids", type=whole, nargs="*", metavar="ID", help=sentence("help.results_export_ids"))
-    help_text = sentence("help.results_format", format=DEFAULT_FORMAT.name)
-    formats = [name for name in TERMINAL_FORMATS if name != csv_table.FORMAT.name]
-    parser.add_argument("--format", choices=formats, default=DEFAULT_FORMAT.name, help=help_text)
-    parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.results_output"))
-    parser.add_argument("--all", action="store_true", help=sentence("help.results_all"))
-    parser.add_argument("--bom", action="store_true", help=sentence("help.results_bom"))
-    parser.add_argument("--decimal-comma", action="store_true", help=sentence("help.results_comma"))
-    parser.set_defaults(verb=results.export)

@@ -3,7 +3,9 @@
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import cache
 
 from app.cli.layout import Column
 from app.cli.text import LiveLine, complain, say, say_json, say_table
@@ -63,35 +65,27 @@ def _origin(dataset: InstalledDataset) -> str:
 
 
 def fetch(options: argparse.Namespace, paths: Paths) -> int:
-    fetch_dataset(paths, options.dataset, options.url, _Percent(), _Waiting(options.dataset))
+    fetch_dataset(paths, options.dataset, options.url, _Percent(), _waiting(options.dataset))
     say(sentence("cli.dataset_installed", dataset=options.dataset))
     return 0
 
 
 def import_(options: argparse.Namespace, paths: Paths) -> int:
-    import_dataset(paths, options.dataset, *options.files, waits=_Waiting(options.dataset))
+    import_dataset(paths, options.dataset, *options.files, waits=_waiting(options.dataset))
     say(sentence("cli.dataset_installed", dataset=options.dataset))
     return 0
 
 
 def remove(options: argparse.Namespace, paths: Paths) -> int:
-    was_there = remove_dataset(paths, options.dataset, _Waiting(options.dataset))
+    was_there = remove_dataset(paths, options.dataset, _waiting(options.dataset))
     code = "cli.dataset_removed" if was_there else "cli.dataset_was_not_installed"
     say(sentence(code, dataset=options.dataset))
     return 0
 
 
-class _Waiting:
-    """Reports once that another instance of Epochmark is using the data set."""
-
-    def __init__(self, dataset_id: str) -> None:
-        self._dataset_id = dataset_id
-        self._has_begun = False
-
-    def __call__(self) -> None:
-        if not self._has_begun:
-            self._has_begun = True
-            complain(sentence("cli.waiting_for_other", dataset=self._dataset_id))
+def _waiting(dataset_id: str) -> Callable[[], None]:
+    """Return a function that reports once that another instance of Epochmark is using the data set."""
+    return cache(lambda: complain(sentence("cli.waiting_for_other", dataset=dataset_id)))
 
 
 class _Percent:

@@ -31,11 +31,7 @@ def doctor(options: argparse.Namespace, paths: Paths) -> int:
     if log is not None and not options.report:
         return _explain(log, options)
     quiet = options.json or options.report
-    diagnosis = examine(
-        paths,
-        on_step=lambda step: _say_step(step, quiet=quiet),
-        on_check=lambda check: _say_check(check, quiet=quiet),
-    )
+    diagnosis = examine(paths) if quiet else examine(paths, on_step=_say_step, on_check=_say_check)
     if options.report:
         say_raw(report_text(diagnosis, log))
     elif options.json:
@@ -81,16 +77,15 @@ def _explain(log: LogDiagnosis, options: argparse.Namespace) -> int:
     return EXIT_FAULT if log.faults else EXIT_HEALTHY
 
 
-def _say_step(step: Message, *, quiet: bool) -> None:
+def _say_step(step: Message) -> None:
     # Progress is shown only on terminals. Results may also go to files and pipes.
-    if not quiet and is_terminal(sys.stderr):
+    if is_terminal(sys.stderr):
         complain(f"... {in_line(text(step))}")
 
 
-def _say_check(check: Check, *, quiet: bool) -> None:
-    if not quiet:
-        line = f"{_MARKS[check.state]}{check.title}: {in_line(check.text)}"
-        say(line, lead=_INKS.get(check.state), flush=True)
+def _say_check(check: Check) -> None:
+    line = f"{_MARKS[check.state]}{check.title}: {in_line(check.text)}"
+    say(line, lead=_INKS.get(check.state), flush=True)
 
 
 def _say_device(device: DeviceDiagnosis) -> None:

@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -11,10 +12,9 @@ import msgspec
 from app.cli.groups import carry_out
 from app.cli.layout import Column
 from app.cli.text import LiveLine, complain, in_line, say, say_json, say_table
+from app.cli.values import check_range
 from app.core.engines.builds import BuildFit
-from app.core.engines.folder import State
 from app.core.engines.install import (
-    Checkup,
     Phase,
     check_engine,
     check_installable,
@@ -24,9 +24,8 @@ from app.core.engines.install import (
 )
 from app.core.engines.locations import engine_folder, installable
 from app.core.engines.overview import EngineRow, list_engines
-from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
-from app.core.messages import message, sentence, text
+from app.core.messages import sentence, text
 from app.core.paths import Paths
 from app.core.plans.engines import engine_specs, engines_plan
 from app.core.runs.plan_session import REPEATS_LIMIT
@@ -35,6 +34,7 @@ from app.core.storage.database import Database
 from app.core.storage.outcomes import check_engine_unused
 from workloads import STANDARD
 from workloads.engines.registry import engine_title
+from workloads.protocol.machine import Gpu
 
 ROUNDS = 3
 _STEP_PCT = 10
@@ -53,20 +53,17 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
     if options.json:
         say_json(json.dumps([_as_json(row) for row in rows], indent=2))
         return 0
-    lines = [(row.engine, row.version or "", _variant(row), _state(row), _size(row), _use(row)) for row in rows]
+    lines = []
+    for row in rows:
+        variant, size = "", ""
+        if row.stamp is not None:
+            variant, size = row.stamp.variant, sentence("cli.size", size_bytes=row.stamp.size_bytes)
+        lines.append((row.engine, row.version or "", variant, _state(row), size, _use(row)))
     say_table(_COLUMNS, lines)
     for row in rows:
         if row.problem is not None:
             say(in_line(text(row.problem)))
     return 0
-
-
-def _variant(row: EngineRow) -> str:
-    return row.stamp.variant if row.stamp is not None else ""
-
-
-def _size(row: EngineRow) -> str:
-    return sentence("cli.size", size_bytes=row.stamp.size_bytes) if row.stamp is not None else ""
 
 
 def _state(row: EngineRow) -> str:
@@ -78,19 +75,20 @@ def _state(row: EngineRow) -> str:
 def _use(row: EngineRow) -> str:
     """Describe the devices that an engine uses or could use, and its size if it isn't installed."""
     if row.is_included or row.state == "ready":
-        return _device([gpu.name for gpu in row.gpus])
+        return _device(row.gpus)
     if not row.offers:
         return sentence("cli.engine_not_here")
     return offer_text(row.offers[0])
 
 
-def _device(gpus: list[str]) -> str:
-    return sentence("engines.your_gpus", gpus=gpus) if gpus else sentence("engines.your_cpu")
+def _device(gpus: Sequence[Gpu]) -> str:
+    names = [gpu.name for gpu in gpus]
+    return sentence("engines.your_gpus", gpus=names) if names else sentence("engines.your_cpu")
 
 
 def offer_text(offer: BuildFit) -> str:
     variant = offer.variant
-    offered = _device([gpu.name for gpu in offer.gpus])
+    offered = _device(offer.gpus)
     if variant.download_bytes is not None:
         code = "cli.engine_offer" if variant.disk_bytes is None else "cli.engine_offer_with_disk"
         sizes = {"download_bytes": variant.download_bytes, "disk_bytes": variant.disk_bytes}
@@ -137,15 +135,8 @@ def install(options: argparse.Namespace, paths: Paths) -> int:
     if options.json:
         say_json(json.dumps(msgspec.to_builtins(stamp), indent=2))
         return 0
-    say(
-        sentence(
-            "cli.engine_installed",
-            title=engine_title(stamp.engine),
-            version=stamp.version,
-            variant=stamp.variant,
-            size_bytes=stamp.size_bytes,
-        )
-    )
+    facts = {"version": stamp.version, "variant": stamp.variant, "size_bytes": stamp.size_bytes}
+    say(sentence("cli.engine_installed", title=engine_title(stamp.engine), **facts))
     noted = [package.name for package in stamp.packages if not package.is_locked]
     if noted:
         say(sentence("cli.engine_noted", names=noted, count=len(noted)))
@@ -154,9 +145,7 @@ def install(options: argparse.Namespace, paths: Paths) -> int:
 
 def compare(options: argparse.Namespace, paths: Paths) -> int:
     """Run workloads on all available engines, alternately. Return 0 if done, 1 if failed, 130 if cancelled."""
-    if not 1 <= options.rounds <= REPEATS_LIMIT:
-        limits = {"option": "--rounds", "least": 1, "most": REPEATS_LIMIT, "given": options.rounds}
-        raise UsageError(message("cli.number_out_of_range", **limits))
+    check_range("--rounds", options.rounds, 1, REPEATS_LIMIT)
     machine = detect_machine(data_folder=paths.datasets)
     choice = {"device": options.device, "data": options.data}
     specs, refusals = engine_specs(options.workloads or [STANDARD], options.preset, choice, Runner(paths, machine))
@@ -171,11 +160,7 @@ def remove(options: argparse.Namespace, paths: Paths) -> int:
     _refuse_during_runs(paths, options.engine)
     removal = remove_engine(paths, options.engine)
     if options.json:
-        answer = {
-            "engine": options.engine,
-            "was_installed": removal.was_there,
-            "freed_bytes": removal.freed_bytes,
-        }
+        answer = {"engine": options.engine, "was_installed": removal.was_there, "freed_bytes": removal.freed_bytes}
         say_json(json.dumps(answer, indent=2))
         return 0
     code = "cli.engine_removed" if removal.was_there else "cli.engine_was_not_installed"
@@ -185,14 +170,24 @@ def remove(options: argparse.Namespace, paths: Paths) -> int:
 
 def check(options: argparse.Namespace, paths: Paths) -> int:
     """Check one engine or all installed engines. Return 1 if there is a problem."""
-    names = [options.engine] if options.engine is not None else _present(paths)
+    names = [name for name in installable() if engine_folder(paths, name).look().state != "absent"]
+    if options.engine is not None:
+        names = [options.engine]
     show_progress = _Progress(quiet=options.json)
     try:
         checkups = [check_engine(paths, name, show_progress) for name in names]
     finally:
         show_progress.end()
     if options.json:
-        say_json(json.dumps([_checkup_as_json(checkup) for checkup in checkups], indent=2))
+        plain = [
+            {
+                "engine": checkup.engine,
+                "state": checkup.state,
+                "problems": [{"code": problem.code, "text": text(problem)} for problem in checkup.problems],
+            }
+            for checkup in checkups
+        ]
+        say_json(json.dumps(plain, indent=2))
     else:
         for checkup in checkups:
             title = engine_title(checkup.engine)
@@ -205,21 +200,7 @@ def check(options: argparse.Namespace, paths: Paths) -> int:
     return 1 if any(checkup.problems for checkup in checkups) else 0
 
 
-def _present(paths: Paths) -> list[str]:
-    absent: State = "absent"
-    return [name for name in installable() if engine_folder(paths, name).look().state != absent]
-
-
-def _checkup_as_json(checkup: Checkup) -> dict[str, Any]:
-    return {
-        "engine": checkup.engine,
-        "state": checkup.state,
-        "problems": [{"code": each.code, "text": text(each)} for each in checkup.problems],
-    }
-
-
 def _refuse_during_runs(paths: Paths, engine: str) -> None:
-    """Raise UsageError if a run is using the engine's files."""
     with Database(paths.database) as database:
         check_engine_unused(database, engine)
 
@@ -240,10 +221,10 @@ class _Progress:
         if not self._line.is_live and self._shown is not None and self._shown[0] == phase and percent % _STEP_PCT:
             return
         self._shown = phase, percent
-        if phase == "download":
-            line = self._download(done_bytes, total_bytes, percent)
-        else:
-            line = sentence(f"engines.phase.{phase}")
+        is_download = phase == "download"
+        line = (
+            self._download(done_bytes, total_bytes, percent) if is_download else sentence(f"engines.phase.{phase}")
+        )
         if self._line.is_live:
             self._line.draw(line)
         else:

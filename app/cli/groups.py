@@ -4,7 +4,6 @@ import argparse
 import json
 import os
 import queue
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,8 +15,8 @@ from app.cli.layout import Column, live_text
 from app.cli.preflight import preflight_lines
 from app.cli.result_files import write_after_run
 from app.cli.terminal import Ink
-from app.cli.text import LiveLine, complain, in_line, say, say_json, say_table
-from app.cli.views import JsonView, View
+from app.cli.text import complain, in_line, say, say_json, say_table
+from app.cli.views import JsonView, TextualView, View
 from app.core.analysis.headline import result_amount
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
@@ -69,10 +68,8 @@ def carry_out(
 ) -> int:
     """Run a plan and print its result. Return 0 if done, 1 if failed, 130 if cancelled.
 
-    Args:
-        conclusion: Prints the result; None for the usual output of a group.
-        resumed: A stored group and its remaining runs; None for a new group.
-        result_file: File to write the results of all runs to; None for no file.
+    `conclusion` prints the result in another way than that of groups. `resumed` is a stored group with its
+    remaining runs. The results of all runs are written to `result_file`, if it is given.
     """
     for spec in plan.specs:
         workload = CATALOGUE[spec.workload]  # shortened epochs don't yield a comparable value
@@ -99,10 +96,7 @@ def carry_out(
 
 
 def follow(
-    plan: Plan,
-    runner: Runner,
-    view: View,
-    resumed: tuple[Group, Sequence[PlannedRun]] | None = None,
+    plan: Plan, runner: Runner, view: View, resumed: tuple[Group, Sequence[PlannedRun]] | None = None
 ) -> PlanSession:
     """Run a plan to completion, and report problems other than failed runs. Output errors are raised."""
     with Interrupts() as interrupts:
@@ -149,15 +143,13 @@ def _say_end(group: Group, status: str, conclusion: Conclusion | None, *, as_jso
         end.show(group)
 
 
-class TextPlanView(View):
+class TextPlanView(TextualView):
     """Prints a line for each run and, on a terminal, a progress line."""
 
     def __init__(self, plan: Plan, machine: Machine, runs: Sequence[PlannedRun], *, quiet: bool) -> None:
-        super().__init__()
+        super().__init__(quiet=quiet)
         self._plan, self._kind = plan, kind_of(plan)
         self._machine = machine
-        self._quiet = quiet
-        self._live = LiveLine(sys.stdout, wanted=not quiet)
         self._planned = self._first = runs[0]
         self._count = len(runs)
         self._run_id = 0
@@ -165,7 +157,6 @@ class TextPlanView(View):
         self._result: events.Result | None = None
         self._error: events.Error | None = None
         self._warned: set[str] = set()
-        self.preflight: list[str] = []  # lines to print when the first run starts
 
     def begin(self, planned: PlannedRun, run_id: int) -> None:
         self._planned, self._run_id = planned, run_id
@@ -230,11 +221,6 @@ class TextPlanView(View):
         of_run = 1.0 if progress.phase in ("evaluate", "finish") else of_run
         share = (self._planned.number - 1 + of_run) / self._planned.count
         self._live.draw(live_text(share, parts, self._live.room))
-
-    def _line(self, text: str, *, always: bool = False, lead: Ink | None = None) -> None:
-        self._live.erase()
-        if always or not self._quiet:
-            say(text, lead=lead, flush=True)
 
 
 class Hands:

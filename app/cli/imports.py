@@ -76,15 +76,14 @@ def _import(options: argparse.Namespace, paths: Paths) -> int:
 def _line(outcome: Outcome) -> Message:
     added, path = outcome.added, str(outcome.path)
     parts = list[Message]()
-    if added.imported:
-        parts.append(message("imports.taken", numbers=_numbers(added.imported), count=len(added.imported)))
-    if added.upgraded:
-        numbers = _numbers(added.upgraded)
-        parts.append(message("imports.replaced", numbers=numbers, count=len(added.upgraded)))
-    if added.duplicates:
-        parts.append(message("imports.present", numbers=_numbers(added.duplicates), count=len(added.duplicates)))
-    if added.own_runs:
-        parts.append(message("imports.own", numbers=_numbers(added.own_runs), count=len(added.own_runs)))
+    for code, numbers in (
+        ("imports.taken", added.imported),
+        ("imports.replaced", added.upgraded),
+        ("imports.present", added.duplicates),
+        ("imports.own", added.own_runs),
+    ):
+        if numbers:
+            parts.append(message(code, numbers=_numbers(numbers), count=len(numbers)))
     return message("imports.file", path=path, parts=parts)
 
 

@@ -83,14 +83,11 @@ class Ending:
 class Stoppable(Protocol):
     """A run or a plan: app.core.runs.session.Session or app.core.runs.plan_session.PlanSession."""
 
-    def cancel(self) -> None:
-        """Request cancellation."""
+    def cancel(self) -> None: ...  # request cancellation
 
-    def kill(self) -> None:
-        """Kill the worker immediately."""
+    def kill(self) -> None: ...  # kill the worker immediately
 
-    def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the run or plan to end, and return whether it has ended."""
+    def wait(self, timeout_s: float | None = None) -> bool: ...  # return whether it has ended
 
 
 class Interrupts:

@@ -58,22 +58,14 @@ def elided(text: str, room: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table, and how it shrinks if the table doesn't fit.
+    """A column of a table, and how it shrinks if the table doesn't fit."""
 
-    Attributes:
-        code: Message code of the heading.
-        title: Heading, if it is a name instead of a message.
-        least: Width in cells to which text may be wrapped; None if it isn't.
-        order: Order in which columns are dropped, lowest first; None if it is never dropped.
-        ink: Returns the ink of a cell.
-    """
-
-    code: str
-    title: str = ""
+    code: str  # message code of the heading
+    title: str = ""  # heading, if it is a name instead of a message
     is_right: bool = False
-    least: int | None = None
-    order: int | None = None
-    ink: Callable[[str], Ink | None] = lambda _: None
+    least: int | None = None  # width in cells to which text may be wrapped; None if it isn't
+    order: int | None = None  # order in which columns are dropped, lowest first; None if it is never dropped
+    ink: Callable[[str], Ink | None] = lambda _: None  # returns the ink of a cell
 
     @property
     def heading(self) -> str:
@@ -189,7 +181,6 @@ def _apart(bar: Bar, remarks: Sequence[str]) -> str:
 
 
 def _as_many(remarks: Sequence[str], room: int | None) -> str:
-    """Join as many of the first remarks as fit."""
     line = ""
     for remark in remarks:
         longer = f"{line} · {remark}" if line else remark

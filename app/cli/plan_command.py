@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.cli.grammar import THEME, Verbs, add_json, add_verb, add_watching
+from app.cli.grammar import THEME_OPTION, Verbs, add_verb, add_watching, option
 from app.cli.groups import Conclusion, carry_out, check_is_over
 from app.cli.layout import Column
 from app.cli.parser import Parser
@@ -28,14 +28,10 @@ WORDS_CELLS = 16  # minimum width of text before it is wrapped
 
 
 class PlanCommand(ABC):
-    """A command for one kind of plan.
-
-    Attributes:
-        kind: The kind of plan, whose key is the name of the command and the prefix of its help codes.
-    """
+    """A command for one kind of plan."""
 
     def __init__(self, kind: PlanKind) -> None:
-        self.kind = kind
+        self.kind = kind  # the kind of plan, whose key is the name of the command and the prefix of its help codes
         self.name = kind.key
 
     def load(self, database: Database, group_id: int, paths: Paths) -> PlanReport:
@@ -56,7 +52,6 @@ class PlanCommand(ABC):
 
     def chart(self, options: argparse.Namespace) -> int:
         """Return the index of the chart to draw, starting at 0."""
-        del options
         return 0
 
     def conclusion(self, paths: Paths) -> Conclusion:
@@ -78,7 +73,6 @@ class PlanCommand(ABC):
         """List the stored plans, newest first."""
 
     def resume(self, options: argparse.Namespace, paths: Paths) -> int:
-        """Run the remaining runs. Return 0 if done, 1 if failed, 130 if cancelled."""
         result = self.opened(options, paths)
         check_is_over(result.group)
         left = list(result.left)
@@ -114,31 +108,28 @@ class PlanCommand(ABC):
         return 0
 
     def add_actions(self, actions: Verbs, default: bool | str = False) -> dict[str, Parser]:
-        """Add the parsers of these actions, and return them by name.
-
-        Args:
-            default: Default of the options that the command itself also has; see `add_json`.
-        """
-        parsers = {name: add_verb(actions, name, f"{self.name}_{name}") for name in _ACTIONS}
-        for name, parser in parsers.items():
-            if name != "list":
-                parser.add_argument("id", type=whole, metavar="ID", help=sentence(f"help.{self.name}_id"))
-            parser.set_defaults(verb=getattr(self, name))
+        """Add the parsers of these actions, and return them by name. For `default`, see `add_watching`."""
+        number = option("id", f"help.{self.name}_id", type=whole, metavar="ID")
+        json_option = option("--json", "help.json", action="store_true", default=default)
+        first = DEFAULT_FORMAT.name
+        shared = option("--output", "help.share_output", type=output, required=True, metavar="FILE.png")
+        exported = (
+            option("--format", "help.study_format", {"format": first}, choices=tuple(PLAN_FORMATS), default=first),
+            option("--output", "help.results_output", type=output, metavar="FILE"),
+        )
+        options = {
+            "resume": (number,),
+            "list": (json_option,),
+            "show": (number, json_option),
+            "share": (number, shared, THEME_OPTION),
+            "export": (number, *exported),
+        }
+        parsers = {
+            name: add_verb(actions, name, f"{self.name}_{name}", getattr(self, name), *of_verb)
+            for name, of_verb in options.items()
+        }
         add_watching(parsers["resume"], default)
-        add_json(parsers["list"], default)
-        add_json(parsers["show"], default)
-        share, export = parsers["share"], parsers["export"]
-        help_text = sentence("help.share_output")
-        share.add_argument("--output", type=output, required=True, metavar="FILE.png", help=help_text)
-        help_text = sentence("help.share_theme", theme=THEME)
-        share.add_argument("--theme", choices=("light", "dark"), default=THEME, help=help_text)
-        help_text = sentence("help.study_format", format=DEFAULT_FORMAT.name)
-        export.add_argument("--format", choices=tuple(PLAN_FORMATS), default=DEFAULT_FORMAT.name, help=help_text)
-        export.add_argument("--output", type=output, metavar="FILE", help=sentence("help.results_output"))
         return parsers
-
-
-_ACTIONS = ("resume", "list", "show", "share", "export")
 
 
 def _columns(headings: Sequence[str], left: int) -> list[Column]:

@@ -45,13 +45,7 @@ from app.core.storage.database import Database
 from app.core.storage.groups import group_places, load_group
 from app.core.storage.imported_results import list_results
 from app.core.storage.outcomes import recover_runs
-from app.core.storage.runs import (
-    all_ids,
-    delete_runs,
-    list_runs,
-    load_run,
-    missing_runs,
-)
+from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, missing_runs
 from app.core.titles import data_title, preset_title, status_title, verdict_title
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.energy import energy_used
@@ -132,12 +126,7 @@ def _list_imported(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _say_list(runs: Sequence[RunSummary], places: Mapping[int, str]) -> None:
-    """Print a table of runs, with a legend for its marks.
-
-    Args:
-        runs: The user's own runs or imported results.
-        places: Positions of runs within their groups, by run number.
-    """
+    """Print a table of own or imported runs, with their places in groups by number, and a legend for its marks."""
     rows = [
         (
             str(run.id),

@@ -10,6 +10,7 @@ from app.cli.result_files import check_place, write_after_run
 from app.cli.specs import make_spec
 from app.cli.terminal import VERDICT_INKS, Ink
 from app.cli.text import complain, in_line, say, say_bars, several_line
+from app.cli.values import check_range
 from app.cli.views import JsonView, TextView
 from app.core.analysis.bars import bars, find_baseline, one_each
 from app.core.analysis.comparability import left_out
@@ -23,12 +24,7 @@ from app.core.paths import Paths
 from app.core.plans.repeat import repeat_plan
 from app.core.records import Run
 from app.core.redaction.private_texts import chosen_folders
-from app.core.report.run_texts import (
-    estimate_basis,
-    headline,
-    meaning_text,
-    verdict_line,
-)
+from app.core.report.run_texts import estimate_basis, headline, meaning_text, verdict_line
 from app.core.runs.awake import stay_awake
 from app.core.runs.follower import Follower
 from app.core.runs.launchers import joint_spec, place_of
@@ -56,9 +52,7 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
     if options.distributed:
         return _run_distributed(spec, options, paths)
     if options.repeat is not None:
-        if not 2 <= options.repeat <= REPEATS_LIMIT:
-            option, most, given = "--repeat", REPEATS_LIMIT, options.repeat
-            raise UsageError(message("cli.number_out_of_range", option=option, least=2, most=most, given=given))
+        check_range("--repeat", options.repeat, 2, REPEATS_LIMIT)
         plan = repeat_plan(spec, options.repeat)
         return carry_out(plan, options, paths, result_file=options.output)
     return _run_once(spec, options, paths)
@@ -110,8 +104,7 @@ def _run_once(spec: RunSpec, options: argparse.Namespace, paths: Paths, place: C
 def print_result(stored: Run, on_one: str = "") -> None:
     """Print a run that has just ended, with its headline, verdict, and rank among published results.
 
-    Args:
-        on_one: Comparison with a run on one device; "" for none.
+    `on_one` compares it with a run on one device; "" for none.
     """
     summary = stored.summary
     workload = CATALOGUE[summary.workload]

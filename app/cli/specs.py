@@ -50,7 +50,6 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the run settings that were given on the command line, except the number of devices."""
     given = (setting for setting in all_settings() if setting.flag and setting.name != "devices")
     values = {setting: getattr(options, setting.name) for setting in given}
     return {

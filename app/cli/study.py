@@ -10,7 +10,7 @@ from app.cli.groups import carry_out
 from app.cli.layout import Column
 from app.cli.plan_command import PlanCommand
 from app.cli.text import complain, in_line, say, say_json, say_table
-from app.cli.values import quoted
+from app.cli.values import check_range, quoted
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence, text
@@ -45,9 +45,7 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
         reason = refusal.reason if isinstance(refusal.reason, str) else text(refusal.reason)
         complain(sentence("cli.note", note=in_line(reason)))
     if options.price is not None:
-        if not 0 <= options.price <= PRICE_MOST_USD:
-            limits = {"option": "--price", "least": 0, "most": PRICE_MOST_USD, "given": options.price}
-            raise UsageError(message("cli.number_out_of_range", **limits))
+        check_range("--price", options.price, 0, PRICE_MOST_USD)
         save_settings(paths.settings, msgspec.structs.replace(settings, usd_per_hour=options.price))
     return carry_out(plan, options, paths, conclusion=COMMAND.conclusion(paths))
 
@@ -119,13 +117,7 @@ class StudyCommand(PlanCommand):
 
 def _row(result: StudyResult) -> list[str]:
     points = f"{len(result.done)}/{len(result.points)}"
-    return [
-        str(result.group.id),
-        result.title,
-        ", ".join(result.workloads),
-        points,
-        result.group.created_at[:10],
-    ]
+    return [str(result.group.id), result.title, ", ".join(result.workloads), points, result.group.created_at[:10]]
 
 
 COMMAND = StudyCommand(StudyPlan())

@@ -18,13 +18,7 @@ from app.core.plans.suite.known import KnownScore, imported_scores
 from app.core.plans.suite.planning import AUTO, plan_suite
 from app.core.plans.suite.score import SuiteResult
 from app.core.plans.suite.stored import list_suites
-from app.core.plans.suite.texts import (
-    imported_name,
-    points_text,
-    suite_conditions,
-    suite_headline,
-    verdict_word,
-)
+from app.core.plans.suite.texts import imported_name, points_text, suite_conditions, suite_headline, verdict_word
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
@@ -74,15 +68,9 @@ class SuiteCommand(PlanCommand):
 
 
 def _row(result: SuiteResult) -> list[str]:
+    number, date = str(result.group.id), result.group.created_at[:10]
     headline, verdict = suite_headline(result), verdict_word(result)
-    return [
-        str(result.group.id),
-        result.name,
-        headline,
-        verdict,
-        suite_conditions(result),
-        result.group.created_at[:10],
-    ]
+    return [number, result.name, headline, verdict, suite_conditions(result), date]
 
 
 def _imported_row(each: KnownScore) -> list[str]:

@@ -27,10 +27,7 @@ _GOES_ON = " \\\n"
 def say(text: str = "", *, lead: Ink | None = None, ink: Ink | None = None, flush: bool = False) -> None:
     """Print text to standard output, made safe and wrapped between words. Raises OSError if it can't be written.
 
-    Args:
-        lead: Ink of the first word.
-        ink: Ink of the rest.
-        flush: Whether the text must be visible immediately.
+    `lead` is the ink of the first word, `ink` that of the rest. With `flush`, the text is visible immediately.
     """
     from rich.text import Text  # imported late, because help doesn't need it
 
@@ -57,12 +54,10 @@ def say_command(command: str) -> None:
 
 
 def say_table(heads: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table that fits the terminal. Raises OSError if it can't be written."""
     say_lines(table(heads, rows, room()))
 
 
 def say_bars(bars: Sequence[Bar], baseline: Bar | None) -> None:
-    """Print bars that fit the terminal. Raises OSError if it can't be written."""
     say_lines(bar_chart(bars, baseline, room()))
 
 
@@ -72,7 +67,6 @@ def room() -> int | None:
 
 
 def say_lines(lines: Iterable[Line]) -> None:
-    """Print formatted lines. Raises OSError if they can't be written."""
     for line in lines:
         COLORS.print(line)
 

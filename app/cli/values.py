@@ -35,6 +35,12 @@ def whole(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
+def check_range(option: str, given: float, least: int, most: int) -> None:
+    if not least <= given <= most:
+        limits = {"option": option, "least": least, "most": most, "given": given}
+        raise UsageError(message("cli.number_out_of_range", **limits))
+
+
 def fraction(text: str) -> float:
     if not _FRACTION.fullmatch(text):
         raise argparse.ArgumentTypeError(sentence("cli.must_be_number", value=quoted(text)))

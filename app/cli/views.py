@@ -29,14 +29,10 @@ _SAID_PHASES = ("import", "data", "build", "warmup", "evaluate", "finish")
 
 
 class View:
-    """Receives events in the session's thread. If its output fails, it cancels the run.
-
-    Attributes:
-        error: Why the output failed; None if it didn't, or if its reader has simply stopped reading.
-    """
+    """Receives events in the session's thread. If its output fails, it cancels the run."""
 
     def __init__(self) -> None:
-        self.error: OSError | None = None
+        self.error: OSError | None = None  # None also if the reader has simply stopped reading
         self._cancel: Callable[[], None] | None = None
         self._closed = False
         self._command = ""  # the latest one that the user had to run
@@ -91,21 +87,31 @@ class JsonView(View):
         say_json(events.encode(event).decode(), end="", flush=True)
 
 
-class TextView(View):
+class TextualView(View):
     """Prints permanent lines and, on a terminal, a live line that is redrawn in place."""
 
-    def __init__(self, workload: Workload, spec: RunSpec, machine: Machine, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool) -> None:
         super().__init__()
+        self._quiet = quiet
+        self._live = LiveLine(sys.stdout, wanted=not quiet)
+        self.preflight: list[str] = []  # lines to print when the first run starts
+
+    def _line(self, text: str, *, always: bool = False, lead: Ink | None = None, ink: Ink | None = None) -> None:
+        self._live.erase()
+        if always or not self._quiet:
+            say(text, lead=lead, ink=ink, flush=True)
+
+
+class TextView(TextualView):
+    """Shows a single run."""
+
+    def __init__(self, workload: Workload, spec: RunSpec, machine: Machine, *, quiet: bool) -> None:
+        super().__init__(quiet=quiet)
         self._workload = workload
         self._spec = spec
         self._machine = machine
-        self._quiet = quiet
         self._state = RunState(spec)
-        self._has_epochs = workload.has_epochs
-        self._trains = workload.trains
-        self._live = LiveLine(sys.stdout, wanted=not quiet)
         self._shown: set[str] = set()  # codes of the reasons printed so far
-        self.preflight: list[str] = []  # lines to print when the first run starts
 
     def show(self, event: events.Event) -> None:
         """Print an event's permanent line, if any, and update the live line."""
@@ -131,7 +137,6 @@ class TextView(View):
             self._live.draw(live_text(share, self._progress(), self._live.room))
 
     def _lasting(self, event: events.Event) -> str | None:
-        """Return an event's permanent line, or None."""
         line = None
         match event:
             case events.Run():
@@ -144,7 +149,7 @@ class TextView(View):
                 line = sentence("cli.run_engine", engine=in_line(engine))
             case events.Dataset():
                 line = _data_line(event)
-            case events.Phase(name="measure") if self._spec.preset != "quick" and self._has_epochs:
+            case events.Phase(name="measure") if self._spec.preset != "quick" and self._workload.has_epochs:
                 line = "\n" + self._columns()
             case events.Phase(name="measure") if self._spec.preset == "quick":
                 line = "\n" + sentence("cli.timing_steps", half_pct=INTERVAL_PCT)
@@ -170,14 +175,14 @@ class TextView(View):
 
     def _columns(self) -> str:
         cells = [sentence("result.round" if self._workload.steps else "result.epoch"), sentence("column.seconds")]
-        if self._trains:
+        if self._workload.trains:
             cells += [sentence(f"column.{name}") for name in ("loss", "accuracy", "val_loss", "val_accuracy")]
         return _in_columns(cells)
 
     def _epoch(self, event: events.Epoch) -> str:
         number = f"{event.index + 1}/{self._spec.epochs}"
         cells = [number, f"{event.duration_s:.2f}"]
-        if self._trains:
+        if self._workload.trains:
             for loss, accuracy in ((event.loss, event.accuracy), (event.val_loss, event.val_accuracy)):
                 cells.append("n/a" if loss is None else f"{loss:.4f}")
                 cells.append("n/a" if accuracy is None else f"{accuracy:.1%}")
@@ -215,12 +220,6 @@ class TextView(View):
         if progress.remaining_s is not None:
             parts.insert(0, sentence(left, remaining_s=progress.remaining_s))
         return parts
-
-    def _line(self, text: str, *, always: bool = False, lead: Ink | None = None, ink: Ink | None = None) -> None:
-        if self._quiet and not always:
-            return
-        self._live.erase()
-        say(text, lead=lead, ink=ink, flush=True)
 
 
 def _in_columns(cells: Sequence[str]) -> str:

@@ -22,6 +22,7 @@ from app.core.storage.database import Database
 from app.core.titles import workload_title
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.services.bundle import Services
+from app.gui.services.tasks import Latest
 from app.gui.widgets.dialogs import ask
 
 # Exports and pictures are imported on demand, so that pages open faster.
@@ -42,7 +43,7 @@ class ResultActions:
     def __init__(self, services: Services, window: QWidget) -> None:
         self._services = services
         self._window = window
-        self._copies = 0  # generation counter, because a slow picture must not replace a later copy
+        self._copies = Latest()  # a slow picture must not replace a later copy
 
     def save_picture(
         self,
@@ -72,8 +73,7 @@ class ResultActions:
             self.share(run, group, again=again)
             return
         if path is None:
-            name, pictures = _file_name(run, group), QStandardPaths.StandardLocation.PicturesLocation
-            path = self._ask(sentence("button.save_picture"), f"{name}.png", sentence("picture.png"), pictures)
+            path = self._ask_for_picture(_file_name(run, group))
         if path is not None:
             from app.core.exchange.sharing import picture_and_file
 
@@ -105,13 +105,7 @@ class ResultActions:
         self._preview(partial(shared_result, run=run, group=group), _file_name(run, group), offered)
 
     def share_report(self, report: "PlanReport", name: str, chart: int) -> None:
-        """Open the share dialog for a plan.
-
-        Args:
-            report: The plan with its results.
-            name: Suggested file name, without a suffix.
-            chart: Index of the chart in the picture.
-        """
+        """Open the share dialog for a plan with this chart. `name` is a file name without a suffix."""
         from app.core.exchange.sharing import shared_report
 
         self._preview(partial(shared_report, report=report, chart=chart), name)
@@ -130,38 +124,32 @@ class ResultActions:
         ShareDialog(self._services, self._window, load, ask, self._report_saved, again=again).open()
 
     def save_card(self, card: "ShareCard", name: str, ids: Sequence[int]) -> None:
-        """Ask for a file, and save the picture of several runs.
-
-        Args:
-            name: Suggested file name, without a suffix.
-            ids: Numbers of the runs whose results are embedded.
-        """
+        """Ask for a file, and save the picture of several runs with the results of these runs."""
         from app.core.report.formats.result_document import enclosed_file
 
-        pictures = QStandardPaths.StandardLocation.PicturesLocation
-        path = self._ask(sentence("button.save_picture"), f"{name}.png", sentence("picture.png"), pictures)
+        path = self._ask_for_picture(name)
         if path is not None:
             self._save(lambda database: (card, enclosed_file(database, ids)), path)
 
     def copy_card(self, card: "ShareCard") -> None:
         from app.gui.run.share_picture import paint_share_picture
 
-        self._begin_copy()
-        QGuiApplication.clipboard().setImage(paint_share_picture(card, self._services.theme.tokens))
+        self._put_picture(paint_share_picture(card, self._services.theme.tokens))
+
+    def _put_picture(self, picture: QImage) -> None:
+        self._copies.drop()
+        QGuiApplication.clipboard().setImage(picture)
         self._services.notify(sentence("picture.copied"), "", "", None)
 
     def copy_plain(self, text: str) -> None:
-        self._begin_copy()
+        self._copies.drop()
         QGuiApplication.clipboard().setText(safe_text(text))
         self._services.notify(sentence("result.copied"), "", "", None)
 
     def export_plan(self, codes: tuple[str, str], name: str, table: "Callable[[], PlanTable]") -> None:
         """Ask for a file, and export a plan to it in the format indicated by its suffix.
 
-        Args:
-            codes: Message codes of the question and of the final notification.
-            name: Suggested file name, without a suffix.
-            table: Returns the table to export.
+        `codes` are those of the question and of the final notification, `name` is a file name without a suffix.
         """
         from app.core.report.export import PLAN_FORMATS, format_of, plan_lines, write_lines
 
@@ -179,40 +167,26 @@ class ResultActions:
         self._services.tasks.start(write, done, self._services.complain)
 
     def copy_picture(self, run: JudgedRun, group: Group | None = None) -> None:
+        from app.core.exchange.sharing import picture_card
         from app.gui.run.share_picture import paint_share_picture
 
-        tokens, number = self._services.theme.tokens, self._begin_copy()
+        tokens = self._services.theme.tokens
 
         def paint(database: Database) -> QImage:
-            return paint_share_picture(_card(run, group, database), tokens)
+            return paint_share_picture(picture_card(database, run, group), tokens)
 
-        def done(picture: QImage) -> None:
-            if number != self._copies:
-                return
-            QGuiApplication.clipboard().setImage(picture)
-            self._services.notify(sentence("picture.copied"), "", "", None)
-
-        self._services.query(paint, done)
-
-    def _begin_copy(self) -> int:
-        self._copies += 1
-        return self._copies
+        self._services.query(paint, self._copies.only(self._put_picture))
 
     def copy_text(self, run: JudgedRun, group: Group | None = None) -> None:
         from app.core.plans.registry import kind_of
         from app.core.report.run_texts import result_text
 
-        self._begin_copy()
-        text = result_text(run) if group is None else kind_of(group).text(run, group)
-        QGuiApplication.clipboard().setText(safe_text(text))
-        self._services.notify(sentence("result.copied"), "", "", None)
+        self.copy_plain(result_text(run) if group is None else kind_of(group).text(run, group))
 
     def copy_group(self, group: Group) -> None:
         from app.core.plans.registry import kind_of
 
-        self._begin_copy()
-        QGuiApplication.clipboard().setText(safe_text(kind_of(group).listing(group)))
-        self._services.notify(sentence("result.copied"), "", "", None)
+        self.copy_plain(kind_of(group).listing(group))
 
     def export(self, ids: Sequence[int], path: Path | None = None) -> None:
         """Export runs as CSV or JSON, depending on the file's suffix. If there are no `ids`, export all runs."""
@@ -246,6 +220,10 @@ class ResultActions:
             with contextlib.suppress(AppError):
                 self._services.preferences.change(save_folder=str(folder))
 
+    def _ask_for_picture(self, name: str) -> Path | None:
+        pictures = QStandardPaths.StandardLocation.PicturesLocation
+        return self._ask(sentence("button.save_picture"), f"{name}.png", sentence("picture.png"), pictures)
+
     def _ask_for_file(self, title: str, name: str, formats: "Mapping[str, ExportFormat]") -> Path | None:
         kinds = ";;".join(f"{sentence(each.title)} (*{each.ending})" for each in formats.values())
         return self._ask(title, name, kinds, QStandardPaths.StandardLocation.DocumentsLocation)
@@ -276,12 +254,6 @@ def _may_improve(run: JudgedRun, group: Group | None) -> bool:
         return False
     cautions = (reason.advised for reason in run.verdict.reasons if reason.level == "caution")
     return any(advised is None or advised.code not in _LASTING for advised in cautions)
-
-
-def _card(run: JudgedRun, group: Group | None, database: Database) -> "ShareCard":
-    from app.core.exchange.sharing import picture_card
-
-    return picture_card(database, run, group)
 
 
 def _file_name(run: JudgedRun, group: Group | None) -> str:

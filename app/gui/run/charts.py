@@ -59,7 +59,6 @@ class MetricTable(QTableWidget):
         self._shown: list[tuple[str, str]] = []
 
     def show_metrics(self, metrics: Mapping[str, float | None]) -> None:
-        """Show metrics, if they have changed."""
         lines = metric_lines({key: value for key, value in metrics.items() if key not in CLOCKS})
         if lines == self._shown:
             return
@@ -125,7 +124,6 @@ class RunCharts(QWidget):
     # A chart takes 5 to 10 ms, so those that some runs don't need immediately are created on first use.
     @cached_property
     def epochs(self) -> EpochChart:
-        """The chart of seconds per epoch."""
         return self._with_speed(EpochChart(self._theme))
 
     @cached_property
@@ -159,14 +157,7 @@ class RunCharts(QWidget):
         return False
 
     def show_series(self, series: RunSeries, summary: RunSummary, memory_bytes: int | None, *, live: bool) -> None:
-        """Show the charts of a run.
-
-        Args:
-            series: Series of the run.
-            summary: Summary of the run so far.
-            memory_bytes: Memory of the computer that ran it; None if unknown.
-            live: Whether the run is in progress, in which case time axes grow in large steps.
-        """
+        """Show the charts of a run. If it is `live`, time axes grow in large steps."""
         self._show_kind(summary)
         self.figures.show_metrics(series.metrics)
         self.loss.show_series(series, summary.epochs, live=live)
@@ -210,16 +201,10 @@ class RunCharts(QWidget):
         self.epochs_card.note.show_text(sentence("chart.one_times_median", median=median) if median else "")
 
     def show_limit(self, text: str) -> None:
-        """Show what limited the run, without moving the charts."""
         self.limit.show_text(text)
 
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
-        """Show the run among published results.
-
-        Args:
-            bars: The bars, best first.
-            baseline: The bar that the run is compared with.
-        """
+        """Show the run among published results, best first, compared with a baseline."""
         self.bars.show_bars(bars, baseline)
         has_published = any(bar.kind != "you" for bar in bars)
         self.bars_card.heading.setText(

@@ -32,21 +32,13 @@ from app.gui.run.headline_row import HeadlineRow, ProgressLine
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.style.theme import Theme, tabular_font
 from app.gui.style.tokens import GAP_PX, TEXT_PX, TITLE_PX
-from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, Tone, column, label, row
+from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, Tone, column, label, panel, row
 from app.gui.widgets.busy_bar import BusyBar
 from workloads import CATALOGUE
 from workloads.engines.registry import compiler_name, engine_title
 from workloads.protocol import events
 
 PROGRESS_STEPS, STATE_PX = 1_000, 38
-_PHASES = {
-    "import": "phase.import",
-    "data": "phase.data",
-    "build": "phase.build",
-    "warmup": "phase.warmup",
-    "evaluate": "phase.evaluate",
-    "finish": "phase.finish",
-}
 _ENDINGS: dict[str, tuple[str, Tone]] = {
     "cancelled": ("status.cancelled", "caution"),
     "failed": ("status.failed", "invalid"),
@@ -71,8 +63,7 @@ class HeadlineCard(Card):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self.why_button = Button(theme, sentence("run.why"), kind="flat")
-        self.why_button.setAccessibleName(sentence("run.why_name"))
+        self.why_button = Button(theme, sentence("run.why"), kind="flat", name=sentence("run.why_name"))
         self.why_button.clicked.connect(self._on_why)
         self.why_button.hide()
         self._row = HeadlineRow(theme, self.why_button)
@@ -110,7 +101,6 @@ class HeadlineCard(Card):
         self._show_message(_advice(verdict) if verdict else "", keeps_room=True)
 
     def show_progress(self, progress: Progress, *, cancelled: bool) -> None:
-        """Update only the progress."""
         self._show_where(sentence("run.cancelling") if cancelled else _where(progress))
         left = format_time_left(progress.remaining_s)
         self.remaining.setText(sentence("run.time_left", time_left=left) if left and not cancelled else "")
@@ -207,13 +197,11 @@ class HeadlineCard(Card):
         self._state.addWidget(_page(self._where, self.progress_bar))
         self._state.addWidget(_page(self.rank))
         self._state.setFixedHeight(STATE_PX)
-        top = row(self._row, self.buttons, spacing_px=2 * GAP_PX)
-        top.setStretch(0, 1)
-        words = row(self.note, self.facts, spacing_px=2 * GAP_PX)
+        top = row(self._row, self.buttons, spacing_px=2 * GAP_PX, stretch=0)
+        words = row(self.note, self.facts, spacing_px=2 * GAP_PX, stretch=1)
         self.facts.setAlignment(Qt.AlignmentFlag.AlignRight)
         # Shorten the facts before the note.
         self.note.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        words.setStretch(1, 1)
         # Reserve two lines while the run is in progress, so that the layout doesn't jump when text appears.
         self._message_room = QWidget()
         self._message_room.setFixedHeight(2 * self.message.fontMetrics().lineSpacing() + 2)
@@ -226,24 +214,17 @@ class HeadlineCard(Card):
 
 
 def _page(*items: QWidget | QHBoxLayout | QVBoxLayout) -> QWidget:
-    page = QWidget()
-    page.setLayout(column(None, *items, None))
-    return page
+    return panel(column(None, *items, None))
 
 
 def _where(progress: Progress) -> str:
     if progress.phase == "measure" and progress.steps_per_epoch:
         epoch = min(progress.epoch + 1, progress.epochs)
-        return sentence(
-            "run.at_step_of",
-            epoch=epoch,
-            epochs=progress.epochs,
-            step=progress.step,
-            steps=progress.steps_per_epoch,
-        )
+        steps = {"step": progress.step, "steps": progress.steps_per_epoch}
+        return sentence("run.at_step_of", epoch=epoch, epochs=progress.epochs, **steps)
     if progress.phase == "measure":  # limited by time, so the total number of steps is unknown
         return sentence("run.at_step", epoch=progress.epoch + 1, step=progress.step)
-    return sentence(_PHASES.get(progress.phase or "import", "phase.import"))
+    return sentence(f"phase.{progress.phase or 'import'}")
 
 
 def _facts(run: RunSummary) -> str:
@@ -306,13 +287,9 @@ def _advice(verdict: events.Judged) -> str:
 
 
 def _narrowing(run: RunSummary) -> str:
-    """Describe the current precision of an estimate, and what it doesn't include yet."""
     workload = CATALOGUE.get(run.workload)
     validates = run.metric == "seconds_per_epoch_s" and (workload is None or workload.validation_samples > 0)
-    parts = (
-        certainty_text(run),
-        sentence("run.validation_not_counted") if validates else "",
-    )
+    parts = (certainty_text(run), sentence("run.validation_not_counted") if validates else "")
     return " · ".join(part for part in parts if part)
 
 

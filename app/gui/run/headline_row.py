@@ -32,13 +32,7 @@ class VerdictPill(QWidget):
         return self._texts[0]
 
     def show_verdict(self, texts: Sequence[str], tone: Tone, tip: str = "") -> None:
-        """Show a verdict.
-
-        Args:
-            texts: Texts from longest to shortest; empty to hide the pill.
-            tone: Tone of the verdict's level.
-            tip: More about the verdict, for the tooltip.
-        """
+        """Show the longest of a verdict's texts that fits, or hide the pill if there is none."""
         self._texts, self.tone = tuple(texts) or ("",), tone
         self.setVisible(bool(self.whole_text))
         self.setAccessibleName(self.whole_text)
@@ -140,10 +134,7 @@ class HeadlineRow(QWidget):
 
 
 class ProgressLine(QWidget):
-    """Describes the current activity of a run on the left, and the remaining time on the right.
-
-    The line has no layout, because Qt would then lay out the whole window again at each step.
-    """
+    """Shows activity and remaining time. It has no layout, because Qt would then lay out the whole window."""
 
     def __init__(self, left: ElidedLabel, right: QLabel) -> None:
         super().__init__()

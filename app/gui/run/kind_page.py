@@ -28,34 +28,21 @@ from workloads.protocol.spec import RunSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageTexts:
-    """Message codes of the texts on a page.
+    """Message codes of the texts on a page."""
 
-    Attributes:
-        title, purpose, nothing: Heading of the page, its purpose, and the heading of the instructions.
-        steps: The icon and sentence for each step of the instructions.
-        running: Message stating that one of the page's plans is in progress.
-        export, exported: Title of the file dialog for exports, and the final notification.
-    """
-
-    running: str
+    running: str  # message stating that one of the page's plans is in progress
     earlier: str
     table: str
-    export: str
-    exported: str
+    export: str  # title of the file dialog
+    exported: str  # notification
     title: str = ""
     purpose: str = ""
-    nothing: str = ""
-    steps: Sequence[tuple[str, str]] = ()
+    nothing: str = ""  # heading of the instructions
+    steps: Sequence[tuple[str, str]] = ()  # the icon and sentence for each step of the instructions
 
 
 class KindPage(PlanPage[PlanReport]):
-    """The page of one kind of plan.
-
-    Attributes:
-        more: The other sentences about the plan.
-        view: Displays the chart selected with `charts`.
-        table: Contains a row for each run or configuration. Empty columns are hidden.
-    """
+    """The page of one kind of plan. Its table has a row for each run or configuration, without empty columns."""
 
     foot: PlanProgress
 
@@ -81,9 +68,9 @@ class KindPage(PlanPage[PlanReport]):
         self._like: PlanReport | None = None  # the report most recently loaded with all details
         self._shown: PlanReport | None = None
         self.charts = ChoiceBox()
-        self.more = label(muted=True, wrap=True)
+        self.more = label(muted=True, wrap=True)  # the other sentences about the plan
         self.more.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.view = FigureView(services.theme)
+        self.view = FigureView(services.theme)  # displays the chart selected with `charts`
         self.resume_button = Button(services.theme, sentence("plan_page.resume"), "play", gives_way=True)
         self.resume_button.clicked.connect(self.resume)
         self.export_button = Button(services.theme, sentence("plan_page.export"), "file-down", gives_way=True)
@@ -235,15 +222,13 @@ class KindPage(PlanPage[PlanReport]):
         self.view.show_figure(self._figures[place] if 0 <= place < len(self._figures) else None)
 
     def _result(self) -> QWidget:
-        """Return the widget that displays a result."""
         name_box(self.history, self._texts.earlier)
         name_box(self.charts, "plan_page.which_chart")
         commands = row(None, self.export_button, self.share_button)
         shown = QWidget()
         # In a narrow window, this button doesn't fit next to the others.
         above = row(self.charts, None, self.resume_button)
-        whole = column(self.headline, scrolled(self.more, above, self.view, self.table, None), commands)
-        whole.setStretch(1, 1)
+        whole = column(self.headline, scrolled(self.more, above, self.view, self.table, None), commands, stretch=1)
         shown.setLayout(whole)
         return shown
 

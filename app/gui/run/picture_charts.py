@@ -11,13 +11,7 @@ from app.core.analysis.position import chart_note
 from app.core.analysis.speed_scale import speed_scale
 from app.core.messages import sentence
 from app.core.report.card import Bars, Figure, Side, Sides
-from app.gui.charts.bars import (
-    RowLook,
-    name_font,
-    paint_bar,
-    paint_divide,
-    value_font,
-)
+from app.gui.charts.bars import RowLook, name_font, paint_bar, paint_divide, value_font
 from app.gui.charts.figure import ChartStyle, paint_figure
 from app.gui.run.picture_frame import (
     SMALLEST_PX,
@@ -75,7 +69,6 @@ def _paint_bars(painter: QPainter, box: QRectF, chart: Bars, tokens: Tokens) -> 
 
 
 def _note(chart: Bars, bars: Sequence[Bar]) -> str:
-    """Return the chart's note, and how many devices are shown if not all are."""
     parts = [chart_note(bars)]
     if any(bar.row is not None and bar.row.is_doubtful for bar in bars):
         parts.append(sentence("share.likely_cpu"))

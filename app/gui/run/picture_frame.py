@@ -25,7 +25,6 @@ _BADGE_ICON_PX, _BADGE_PX = 20, 40
 
 
 def empty_picture(tokens: Tokens) -> QImage:
-    """Return an empty picture in a theme's background colour."""
     picture = QImage(WIDTH_PX, HEIGHT_PX, QImage.Format.Format_RGB32)
     picture.setDevicePixelRatio(1)
     picture.setDotsPerMeterX(_DOTS_PER_METER)
@@ -134,7 +133,6 @@ def fitting(text: str, wanted: QFont, width: float) -> QFont:
 
 
 def wrapped(text: str, chosen: QFont, width: float, between: str = " · ") -> list[str]:
-    """Wrap text, breaking lines only at a separator."""
     lines: list[str] = []
     for part in text.split(between):
         longer = f"{lines[-1]}{between}{part}" if lines else part

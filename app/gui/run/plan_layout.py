@@ -12,13 +12,7 @@ from app.gui.widgets.basics import Card, give_way, instructions, label, row, set
 class ResultCard(Card):
     """Displays a result, or instructions while there is none. Stored results can be selected above the result.
 
-    Args:
-        heading: Message code of the heading of the instructions.
-        steps: Icon and message code of each step.
-        history: Box for selecting stored results.
-        shown: Widget that displays a result.
-        foot: Widget that displays the progress.
-        below: Widget below the instructions; None for no widget.
+    A step of the instructions is an icon and a message code. `foot` displays the progress.
     """
 
     def __init__(
@@ -47,12 +41,7 @@ class ResultCard(Card):
 
 
 class SetupOrResult(QStackedWidget):
-    """Displays the setup of a plan, or its result instead.
-
-    Args:
-        shown: Widget that displays a result.
-        foot: Widget that displays the progress.
-    """
+    """Displays the setup of a plan, or instead of it a result and, below it, the progress."""
 
     def __init__(self, setup: QWidget, shown: QWidget, foot: QWidget) -> None:
         super().__init__()
@@ -74,14 +63,7 @@ def name_box(box: QComboBox, code: str) -> None:
 
 
 def lay_out_halves(page: QWidget, head: tuple[str, str], setup: QWidget | None, result: QWidget) -> None:
-    """Lay out a page in two halves.
-
-    Args:
-        page: The page, without a layout.
-        head: Message codes of the title and purpose.
-        setup: Widget on the left, if there is one.
-        result: Widget on the right.
-    """
+    """Lay out a page with a head (codes of title and purpose), and the setup, if any, left of the result."""
     halves = QHBoxLayout()
     halves.setSpacing(2 * GAP_PX)
     if setup is not None:

@@ -6,7 +6,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLayout, QWidget
 
 from app.core.errors import AppError
 from app.core.messages import sentence
@@ -16,7 +16,7 @@ from app.gui.run.actions import ResultActions
 from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import BusyError, Resumed
 from app.gui.services.tasks import Latest
-from app.gui.widgets.basics import Button, Card, column, row
+from app.gui.widgets.basics import Button, Card, column, panel, row
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.dialogs import ask_to_run_concurrently
 from app.gui.widgets.form_scroll import FormScroll
@@ -33,32 +33,24 @@ class PlanResult(Protocol):
     """The interface of studies and suites that the pages use."""
 
     @property
-    def group(self) -> Group:
-        """The runs."""
+    def group(self) -> Group: ...  # the runs
 
     @property
-    def left(self) -> tuple[PlannedRun, ...]:
-        """The remaining runs."""
+    def left(self) -> tuple[PlannedRun, ...]: ...  # the remaining runs
 
     @property
-    def is_finished(self) -> bool:
-        """Whether there are no remaining runs."""
+    def is_finished(self) -> bool: ...  # whether there are no remaining runs
 
 
 class PlanSetup(Card):
-    """The card that sets up a plan.
+    """The card that sets up a plan."""
 
-    Signals:
-        run_requested: The user wants to run a plan. Arguments are the Plan and the Machine.
-    """
+    run_requested = Signal(object, object)  # the user wants to run a Plan on a Machine
 
-    run_requested = Signal(object, object)
-
-    def add_form(self, content: QWidget, *below: QWidget) -> None:
-        """Add a form that scrolls if necessary, and widgets below it."""
+    def add_form(self, content: QLayout, *below: QWidget) -> None:
         form = QWidget()
         form.setMaximumWidth(FORM_MAX_PX)
-        form.setLayout(column(FormScroll(content), *below, None))
+        form.setLayout(column(FormScroll(panel(content)), *below, None))
         line = row(form, None, spacing_px=0)
         line.setStretch(0, 100)
         self.body.addLayout(line)
@@ -72,30 +64,19 @@ class PlanActions(Protocol):
     """The bar that displays the progress of a plan at the bottom of a page."""
 
     @property
-    def cancel_button(self) -> Button:
-        """The button that cancels the current run. The page connects it."""
+    def cancel_button(self) -> Button: ...  # the button that cancels the current run. The page connects it
 
 
 Result = TypeVar("Result", bound=PlanResult)
 
 
 class PlanPage(QWidget, Generic[Result]):
-    """Starts plans, tracks their progress, and displays stored ones.
+    """Starts plans, tracks their progress, and displays stored ones. Subclasses lay out `share_button`."""
 
-    Attributes:
-        code: Name of the page's package in app/gui/pages.
-        running: Code of the message stating that one of this page's plans is in progress.
-        foot: Displays the progress. Its class defines the text about the current run.
-        share_button: Shares the displayed plan. Subclasses lay it out.
-        starts_with_newest: Whether the newest plan is displayed until the user chooses another one.
-
-    Signals:
-        state_changed: Whether there is anything to share may have changed.
-    """
-
-    state_changed = Signal()
-    code = running = ""
-    starts_with_newest = True
+    state_changed = Signal()  # whether there is anything to share may have changed
+    code = ""  # name of the page's package in app/gui/pages
+    running = ""  # message code: one of this page's plans is in progress
+    starts_with_newest = True  # whether the newest plan is displayed until the user chooses another one
 
     def __init__(self, services: Services, setup: PlanSetup | None, foot: PlanActions) -> None:
         super().__init__()
@@ -104,7 +85,7 @@ class PlanPage(QWidget, Generic[Result]):
         self._texts_s = 0.0
         self._latest = Latest()
         self._results: dict[int, Result] = {}
-        self.foot = foot
+        self.foot = foot  # Displays the progress. Its class defines the text about the current run.
         self.history = ChoiceBox()
         self.actions_on_result = ResultActions(services, self)
         self.share_button = Button(services.theme, sentence("menu.share"), "image", kind="primary", gives_way=True)
@@ -215,7 +196,6 @@ class PlanPage(QWidget, Generic[Result]):
         raise NotImplementedError
 
     def _load(self, database: Database, group_id: int) -> Result:
-        """Load a stored plan. Raises UsageError if it no longer exists."""
         raise NotImplementedError
 
     def _load_more(self, database: Database, shown: Result | None) -> object:

@@ -27,8 +27,7 @@ class PlanProgress(QWidget):
         self.copy_button = Button(theme, sentence("button.copy_command"), "copy")
         self.copy_button.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.copy_button.toolTip()))
         self.copy_button.hide()
-        texts = row(self.progress_text, self.remaining)
-        texts.setStretch(0, 1)
+        texts = row(self.progress_text, self.remaining, stretch=0)
         going = row(
             column(None, texts, self.progress_bar, None),
             self.copy_button,
@@ -39,12 +38,7 @@ class PlanProgress(QWidget):
         self.setLayout(going)
 
     def show_plan(self, bridge: RunBridge, current: str, left_s: float | None) -> None:
-        """Show the progress of a plan.
-
-        Args:
-            current: Description of the current run.
-            left_s: Expected remaining time in seconds; None if unknown.
-        """
+        """Show the progress of a plan, with a text about the current run and the remaining time if it is known."""
         text = sentence("ab_page.first_run", planned=bridge.planned_runs)
         if bridge.is_cancelled:
             text = sentence("run.cancelling")

@@ -32,11 +32,7 @@ class PreflightLine(QWidget):
     """Checks the computer every ten seconds while the line is visible and no run is in progress.
 
     GPUs aren't checked, because this would wake them up. Programs are named if they keep the CPU busy in two
-    consecutive readings.
-
-    Args:
-        interval_ms: Interval between checks in milliseconds.
-        kept: Number of lines to reserve, so that a button below doesn't move.
+    consecutive readings. Room for `kept` lines is reserved, so that a button below doesn't move.
     """
 
     changed = Signal()
@@ -55,8 +51,7 @@ class PreflightLine(QWidget):
         self.details_button = Button(services.theme, sentence("preflight.details"), kind="flat")
         self.details_button.clicked.connect(self._on_details)
         self.details_button.hide()
-        line = row(self._icon, self.text, self.details_button)
-        line.setStretch(1, 1)
+        line = row(self._icon, self.text, self.details_button, stretch=1)
         if kept:
             line.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
         self.setLayout(line)

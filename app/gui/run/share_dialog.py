@@ -24,8 +24,9 @@ from app.core.report.export import write_lines
 from app.core.storage.database import Database
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.services.bundle import Services
+from app.gui.services.tasks import Latest
 from app.gui.style.tokens import DARK, GAP_PX, LIGHT, Tokens
-from app.gui.widgets.basics import Button, Card, column, label, row, scrolled, set_tip
+from app.gui.widgets.basics import Button, Card, column, label, panel, row, scrolled, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.segments import Segments
 
@@ -37,11 +38,8 @@ ReportSaved = Callable[[str, Path], None]
 class ShareDialog(QDialog):
     """Previews the content to share, and lets the user exclude fields.
 
-    Args:
-        load: Returns the shared content, given the `database` and the names of the `hidden` fields.
-        ask: Asks for a file, given title, suffix and types. Returns None if the user cancels.
-        report_saved: Notifies the user that a file was saved.
-        again: Repeats the run; None if this isn't offered.
+    `load` returns the content, given the `database` and the names of the `hidden` fields. `ask` asks for a file,
+    given title, suffix and types. Unless `again` is None, the dialog offers to repeat the run.
     """
 
     def __init__(
@@ -57,7 +55,7 @@ class ShareDialog(QDialog):
         super().__init__(parent)
         self._services, self._load = services, load
         self._ask, self._report_saved = ask, report_saved
-        self._asked = 0
+        self._latest = Latest()
         self.shared: SharedResult | None = None
         self.boxes: dict[str, QCheckBox] = {}
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -90,8 +88,7 @@ class ShareDialog(QDialog):
         self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary")
         self.copy_picture_button = Button(theme, sentence("menu.copy_picture"), "image")
         self.copy_button = Button(theme, sentence("button.copy_text"), "copy")
-        self.more_button = Button(theme, "", "ellipsis")
-        self.more_button.setAccessibleName(sentence("results_page.more"))
+        self.more_button = Button(theme, "", "ellipsis", name=sentence("results_page.more"))
         self.more = QMenu(self)
         self.save_file = self.more.addAction(sentence("share_dialog.save_file"))
         self.close_button = Button(theme, sentence("button.close"))
@@ -99,15 +96,12 @@ class ShareDialog(QDialog):
         self.again_button = Button(theme, sentence("button.run_again"), "rotate-ccw")
         self.doubt = label(wrap=True)
         self.doubt.setProperty("tone", "caution")
-        offer = row(self.doubt, self.again_button)
-        offer.setStretch(0, 1)
-        self.again_line.setLayout(offer)
+        self.again_line.setLayout(row(self.doubt, self.again_button, stretch=0))
 
     def _lay_out(self) -> None:
         self._fields = QVBoxLayout()
         self._fields.setSpacing(GAP_PX)
-        fields = QWidget()
-        fields.setLayout(self._fields)
+        fields = panel(self._fields)
         inside = Card(sentence("share_dialog.inside"))
         inside.setFixedWidth(FIELDS_PX)
         self.note = label(sentence("share_dialog.note"), muted=True, wrap=True)
@@ -119,12 +113,7 @@ class ShareDialog(QDialog):
         self._stack.setMinimumSize(PICTURE_PX, PICTURE_PX * 630 // 1200)
         shown = column(row(self.view, None, self.colours, self.form), self._stack, spacing_px=GAP_PX)
         buttons = row(
-            self.close_button,
-            None,
-            self.more_button,
-            self.copy_button,
-            self.copy_picture_button,
-            self.save_button,
+            self.close_button, None, self.more_button, self.copy_button, self.copy_picture_button, self.save_button
         )
         content = row(inside, shown, spacing_px=2 * GAP_PX)
         whole = column(content, self.again_line, buttons, spacing_px=2 * GAP_PX)
@@ -151,20 +140,16 @@ class ShareDialog(QDialog):
 
     def _refresh(self) -> None:
         """Rebuild the shared content in the background, because a group may have many runs."""
-        self._asked += 1
         self.shared = None  # prevents sharing fields that were just excluded
         self._allow()
-        number, hidden = self._asked, self.hidden
+        hidden = self.hidden
 
-        def look(database: Database) -> tuple[int, SharedResult]:
-            return number, self._load(database=database, hidden=hidden)
+        def look(database: Database) -> SharedResult:
+            return self._load(database=database, hidden=hidden)
 
-        self._services.query(look, self._on_looked)
+        self._services.query(look, self._latest.only(self._on_looked))
 
-    def _on_looked(self, answer: tuple[int, SharedResult]) -> None:
-        number, shared = answer
-        if number != self._asked:
-            return  # superseded by a later request, or the dialog was closed
+    def _on_looked(self, shared: SharedResult) -> None:
         self.shared = shared
         if not self._fields.count():
             self._show_fields(shared)
@@ -172,7 +157,7 @@ class ShareDialog(QDialog):
         self._allow()
 
     def done(self, result: int) -> None:
-        self._asked += 1
+        self._latest.drop()
         super().done(result)
 
     def _allow(self) -> None:

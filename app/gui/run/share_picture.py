@@ -63,14 +63,9 @@ def paint_share_picture(card: ShareCard, tokens: Tokens) -> QImage:
 
 
 def save_share_picture(card: ShareCard, tokens: Tokens, path: Path, enclosed: bytes = b"") -> None:
-    """Save a share picture as a PNG. The file is written completely or not at all.
+    """Save a share picture as a PNG, completely or not at all, and embed a result file unless it is too large.
 
-    Args:
-        enclosed: Result file to embed, unless it is too large; b"" to embed none.
-
-    Raises:
-        UsageError: The file name doesn't end in .png.
-        AppError: The file can't be written.
+    Raises UsageError if the file name doesn't end in .png, AppError if the file can't be written.
     """
     if path.suffix.lower() != ".png":
         raise UsageError(message("picture.not_png", name=str(path.name or path)), message("picture.choose_png"))
@@ -90,11 +85,7 @@ def save_share_picture(card: ShareCard, tokens: Tokens, path: Path, enclosed: by
 
 
 def draw_headless(card: ShareCard, path: Path, dark: bool, enclosed: bytes = b"") -> None:
-    """Save a share picture from a process without a GUI. No display is needed.
-
-    Raises:
-        AppError: See `save_share_picture`.
-    """
+    """Save a share picture from a process without a GUI or display. Raises the same as `save_share_picture`."""
     application = QGuiApplication(["epochmark", "-platform", "offscreen"])
     try:
         load_fonts()
@@ -141,7 +132,6 @@ def _place_lines(place: str) -> list[str]:
 
 
 def _paint_foot(painter: QPainter, card: ShareCard, tokens: Tokens, width: float) -> None:
-    """Paint the footer, with the caption of the QR code."""
     text = " · ".join(filter(None, (card.footer, _caption(card))))
     lines = wrapped(text, type_of(17), width)[:2]
     for number, line in enumerate(lines):

@@ -16,7 +16,7 @@ from app.core.verdict.training_proof import proof_lines
 from app.gui.style.icons import LEVELS, pixmap
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX, TITLE_PX
-from app.gui.widgets.basics import Button, Fold, column, label, row
+from app.gui.widgets.basics import Button, Fold, column, label, panel, row
 from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog
 from workloads.protocol import events
 
@@ -39,8 +39,7 @@ class CautionsDialog(QDialog):
         self.setMinimumWidth(_LEAST_PX)
         self.head = label(sentence("preflight.cautions"), TITLE_PX, QFont.Weight.DemiBold, wrap=True)
         self.reasons = [_reason(theme, reason) for reason in advice_once(reasons)]
-        self.close_button = Button(theme, sentence("button.close"))
-        self.close_button.clicked.connect(self.reject)
+        self.close_button = Button(theme, sentence("button.close"), do=self.reject)
         lines = (self.head, *self.reasons, None, row(None, self.close_button))
         whole = column(*lines, spacing_px=GAP_PX + 4)
         whole.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
@@ -78,8 +77,7 @@ class VerdictDialog(QDialog):
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setAccessibleName(sentence("verdict_dialog.reasons"))
         scroll.setWidget(body)
-        self.close_button = Button(theme, sentence("button.close"))
-        self.close_button.clicked.connect(self.reject)
+        self.close_button = Button(theme, sentence("button.close"), do=self.reject)
         self.method_button = Button(theme, sentence("verdict_dialog.method"), "file-text")
         self.method_button.clicked.connect(lambda: MethodDialog(self).open())
         buttons = row(self.method_button, None, self.close_button)
@@ -100,8 +98,7 @@ class VerdictDialog(QDialog):
             left = label(name, muted=True, wrap=True)
             left.setFixedWidth(_NAMES_PX)
             left.setAlignment(Qt.AlignmentFlag.AlignTop)
-            line = row(left, label(text, wrap=True))
-            line.setStretch(1, 1)
+            line = row(left, label(text, wrap=True), stretch=1)
             rows.append(line)
         title = label(heading, weight=QFont.Weight.DemiBold)
         title.setContentsMargins(0, GAP_PX, 0, 0)
@@ -135,10 +132,7 @@ def _reason(theme: Theme, reason: events.Reason) -> QWidget:
     if reason.advice:
         texts.append(label(reason.advice, muted=True, wrap=True))
     words = column(*texts, spacing_px=2)
-    line = row(column(_icon(theme, reason.level, 16), None), words)
-    line.setStretch(1, 1)
-    result = QWidget()
-    result.setLayout(line)
+    result = panel(row(column(_icon(theme, reason.level, 16), None), words, stretch=1))
     name = sentence("verdict.spoken", level=level_title(reason.level), text=reason.text, advice=reason.advice)
     result.setAccessibleName(name.strip())
     return result

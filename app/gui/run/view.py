@@ -47,8 +47,7 @@ class RunView(QWidget):
         self._bars_of: tuple[Any, ...] = ()
         self.corner = QHBoxLayout()
         self.corner.setSpacing(GAP_PX)
-        head = row(self._title, self.about, self.corner)
-        head.setStretch(1, 1)
+        head = row(self._title, self.about, self.corner, stretch=1)
         # Charts keep a readable height. In a small window, they scroll below the headline.
         scroll = self.charts_area = scrolled(self.charts)
         scroll.viewport().installEventFilter(self)
@@ -59,23 +58,16 @@ class RunView(QWidget):
         ):
             does = partial(bar.triggerAction, step)
             QShortcut(QKeySequence(key), self, does, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        whole = column(head, self.headline, scroll, spacing_px=GAP_PX + 4)
-        whole.setStretch(2, 1)
-        self.setLayout(whole)
+        self.setLayout(column(head, self.headline, scroll, spacing_px=GAP_PX + 4, stretch=2))
 
     def follow(self, bridge: RunBridge) -> None:
         self._bridge = bridge
-        bridge.started.connect(self._on_started)
-        bridge.moved_on.connect(self._on_started)
+        bridge.started.connect(self.refresh)
+        bridge.moved_on.connect(self.refresh)
         bridge.advanced.connect(self._on_advanced)
 
     def show_run(self, run: JudgedRun, group: Group | None = None, own: str = "") -> None:
-        """Show a stored run.
-
-        Args:
-            group: If given, the result of this group is also shown.
-            own: A comparison with the user's other runs; "" for none.
-        """
+        """Show a stored run, with the result of its group or how it compares with the user's own other runs."""
         for _ in self.show_in_parts(run, group, own):
             pass
 
@@ -125,9 +117,6 @@ class RunView(QWidget):
             self._show_head(live, CATALOGUE[live.workload].parameters_count, place)
             self._show_charts(state.series, live, live=True)
             self.charts.show_limit(sentence("run.limit_later"))
-
-    def _on_started(self) -> None:
-        self.refresh()
 
     def _on_advanced(self, kinds: set[type[events.Event]]) -> None:
         """Update texts at most four times per second, and charts once, so as not to slow down the measurement."""

@@ -22,11 +22,7 @@ def of_plans(workload: Workload) -> bool:
 
 
 class WorkloadBox(ChoiceBox):
-    """Lists a few workloads. Any other one that is offered is added when it is selected.
-
-    Args:
-        offers: Whether a workload can be selected here.
-    """
+    """Lists a few workloads. Any other one that it `offers` is added when it is selected."""
 
     def __init__(self, services: Services, offers: Callable[[Workload], bool]) -> None:
         super().__init__(sentence("label.workload"))

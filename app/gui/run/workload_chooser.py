@@ -107,7 +107,6 @@ class WorkloadTable(QTableView):
         return self.entries.rows[row] if 0 <= row < len(self.entries.rows) else None
 
     def choose(self, workload_id: str) -> None:
-        """Select a workload, or the first one if it isn't listed."""
         ids = [entry.workload.id for entry in self.entries.rows]
         if ids:
             self.selectRow(ids.index(workload_id) if workload_id in ids else 0)
@@ -115,12 +114,7 @@ class WorkloadTable(QTableView):
 
 
 class WorkloadChooser(QDialog):
-    """Lets the user choose a workload. `chosen_id` is set when the dialog is accepted.
-
-    Args:
-        chosen: Engine and device to use for workloads that support them.
-        offers: Whether a workload can be selected.
-    """
+    """Lets the user choose a workload that it `offers`. `chosen_id` is set when the dialog is accepted."""
 
     def __init__(
         self,
@@ -218,11 +212,9 @@ class WorkloadChooser(QDialog):
         detail = Card()
         detail.body.addLayout(column(self.title, self.summary, None, spacing_px=4))
         detail.setMinimumHeight(112)  # enough for all lines, so that the layout doesn't jump
-        head = row(self.purposes, self.extents, self.search, spacing_px=2 * GAP_PX)
-        head.setStretch(2, 1)
+        head = row(self.purposes, self.extents, self.search, spacing_px=2 * GAP_PX, stretch=2)
         buttons = row(None, self.close_button, self.choose_button)
-        whole = column(head, self.table, detail, buttons, spacing_px=GAP_PX + 4)
-        whole.setStretch(1, 1)
+        whole = column(head, self.table, detail, buttons, spacing_px=GAP_PX + 4, stretch=1)
         whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
         self.choose_button.setDefault(True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from app.core.errors import AppError
 from app.core.paths import Paths, with_datasets_folder
@@ -22,14 +22,9 @@ Notify = Callable[[str, Tone, str, Callable[[], None] | None], None]
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)  # signals hold weak references to receivers
 class Services:
-    """The services shared by all parts of the GUI.
+    """The services shared by all parts of the GUI."""
 
-    Attributes:
-        home: Folders at startup.
-        notify: Shows a message. Arguments are text, tone, button text ("" for none) and the button's action.
-    """
-
-    home: Paths
+    home: Paths  # folders at startup
     theme: Theme
     tasks: Tasks
     preferences: Preferences
@@ -37,7 +32,7 @@ class Services:
     engines: EngineFinder
     bridge: RunBridge
     downloads: Downloads
-    notify: Notify
+    notify: Notify  # shows a text with a tone, the text of a button ("" for none) and its action
 
     def query(
         self,
@@ -45,13 +40,7 @@ class Services:
         done: Callable[[_Result], None],
         failed: Callable[[AppError], None] | None = None,
     ) -> None:
-        """Access the database in the background.
-
-        Args:
-            work: Called in a thread with the open database.
-            done: Called in the GUI thread with the result of `work`.
-            failed: Called in the GUI thread with an AppError instead. By default, the error is shown.
-        """
+        """Call `work` with the database in a thread, then `done` or, after an AppError, `failed` in the GUI."""
         path = self.paths.database
 
         def ask() -> _Result:
@@ -59,6 +48,13 @@ class Services:
                 return work(database)
 
         self.tasks.start(ask, done, failed or self.complain)
+
+    def change(self, **changes: Any) -> None:
+        """Change and save settings, or say why they can't be saved."""
+        try:
+            self.preferences.change(**changes)
+        except AppError as error:
+            self.complain(error)
 
     def complain(self, error: AppError) -> None:
         self.notify(str(error), "invalid", "", None)

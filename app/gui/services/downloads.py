@@ -23,11 +23,7 @@ class DownloadCancelledError(Exception):
 
 
 class Download:
-    """A download that runs in a thread. The GUI reads its progress.
-
-    Args:
-        clock: Returns the time in seconds, to compute the rate.
-    """
+    """A download that runs in a thread. The GUI reads its progress."""
 
     def __init__(
         self, paths: Paths, dataset: InstalledDataset, clock: Callable[[], float] = time.monotonic
@@ -86,11 +82,7 @@ class Download:
 
 
 class Downloads(QObject):
-    """Runs downloads, and notifies the user.
-
-    Signals:
-        ended: A download has ended. Arguments are the ID of the data set, and whether it is now installed.
-    """
+    """Runs downloads, and notifies the user. `ended` names the data set, and whether it is now installed."""
 
     moved = Signal()
     ended = Signal(str, bool)
@@ -108,7 +100,6 @@ class Downloads(QObject):
         self._timer.timeout.connect(self.moved)
 
     def start(self, paths: Paths, dataset: InstalledDataset) -> None:
-        """Start downloading a data set, unless another download is in progress."""
         if self.current is not None:
             return
         self.current = Download(paths, dataset)

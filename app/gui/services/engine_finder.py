@@ -11,11 +11,7 @@ from app.gui.services.tasks import Latest, Tasks
 
 
 class EngineFinder(QObject):
-    """Finds the engines available for runs. Until the search is done, only bundled engines are listed.
-
-    Args:
-        paths: Returns the folders of the app.
-    """
+    """Finds the engines available for runs. Until the search is done, only bundled engines are listed."""
 
     changed = Signal()
 

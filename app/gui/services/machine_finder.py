@@ -11,11 +11,7 @@ from workloads.protocol.machine import Machine
 
 
 class MachineFinder(QObject):
-    """Detects the computer, its power source and its readable sensors in the background.
-
-    Args:
-        data_folder: Returns the data set folder, whose disks are also described.
-    """
+    """Detects the computer, the disks of data sets, the power source and readable sensors in the background."""
 
     found = Signal()
 

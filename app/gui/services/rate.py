@@ -14,7 +14,6 @@ class Rate:
         self._begun: tuple[float, int] | None = None  # start time, and number of bytes present then
 
     def note(self, done_bytes: int) -> None:
-        """Start measuring, unless the measurement has already started."""
         if self._begun is None:
             self._begun = self._clock(), done_bytes
 

@@ -9,7 +9,6 @@ from app.gui.services.bundle import Services
 
 
 def remove_imported(services: Services, result: ImportedResult, changed: Callable[[], None]) -> None:
-    """Delete an imported result in the background, and notify the user."""
 
     def done(_: None) -> None:
         services.notify(sentence("compare_page.removed", name=result.label), "", "", None)

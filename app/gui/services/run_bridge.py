@@ -44,36 +44,19 @@ class BusyError(AppError):
 class RunBridge(QObject):
     """Starts plans, one at a time, and follows their runs.
 
-    Args:
-        paths: Returns the app's folders.
-        tasks: Starts plans in the background.
-        limits: Time limits of runs; None for the defaults.
-        quiet_wait: Returns the function that waits for a quiet computer before a plan is repeated; None if it
-            doesn't wait.
-
-    Attributes:
-        planned_runs: Number of runs in the plan, or of remaining runs if it was resumed.
-        planned: The current run of the plan; None before the first run.
-        asks: The run that waits for `answer`; None if there is none.
-        waiting: The condition that a run waits for before it starts; None if no run is waiting.
-        restore_command: Command that restores the GPU's default power limit after the plan; None if none is
-            needed.
-        group_id: Number of the plan's stored group; None until it is stored, and for single runs.
+    `quiet_wait` returns the function that waits for a quiet computer before a plan is repeated, if there is one.
 
     Signals:
-        started: A plan was started. `state` is a new object.
-        moved_on: A run has started or ended, or `asks` has changed. Each run has a new `state`.
         advanced: Events have arrived. The argument is the set of their types; empty if only `waiting` has changed.
         ended: The plan has ended. The argument is the number of its last run, or 0 if there was none. If `trouble`
             is set, the run may be stored incompletely.
-        refused: No run could be started. The argument is the AppError.
     """
 
-    started = Signal()
-    moved_on = Signal()
+    started = Signal()  # a plan was started; `state` is a new object
+    moved_on = Signal()  # a run, with its own `state`, has started or ended, or `asks` has changed
     advanced = Signal(object)
     ended = Signal(int)
-    refused = Signal(object)
+    refused = Signal(object)  # no run could be started: an AppError
 
     def __init__(
         self,
@@ -101,13 +84,13 @@ class RunBridge(QObject):
         self.state: RunState | None = None
         self.trouble: AppError | None = None
         self.plan: Plan | None = None
-        self.planned: PlannedRun | None = None
-        self.asks: PlannedRun | None = None
-        self.waiting: Wait | None = None
-        self.restore_command: str | None = None
+        self.planned: PlannedRun | None = None  # the current run of the plan; None before the first run
+        self.asks: PlannedRun | None = None  # the run that waits for `answer`; None if there is none
+        self.waiting: Wait | None = None  # what a run waits for before it starts
+        self.restore_command: str | None = None  # restores the GPU's default power limit after the plan
         self.done: list[RunSummary] = []
-        self.group_id: int | None = None
-        self.planned_runs = 1
+        self.group_id: int | None = None  # None until the plan is stored, and for single runs
+        self.planned_runs = 1  # number of runs in the plan, or of remaining runs if it was resumed
         self._resumed: Group | None = None
         self._asked_of: dict[int, RunSpec] = {}
         self._numbers: dict[int, int] = {}  # number within the plan, by run number
@@ -115,12 +98,10 @@ class RunBridge(QObject):
 
     @property
     def is_running(self) -> bool:
-        """Whether a run is starting or in progress."""
         return self._starting or self._session is not None
 
     @property
     def page(self) -> str:
-        """The page that displays the current or latest plan."""
         return page_of(self.plan)
 
     @property
@@ -154,11 +135,7 @@ class RunBridge(QObject):
         if self.plan is None or self.plan.is_single:
             return None
         return Group(
-            id=self.group_id or 0,
-            created_at="",
-            plan=self.plan,
-            runs=tuple(self.done),
-            numbers=self._numbers,
+            id=self.group_id or 0, created_at="", plan=self.plan, runs=tuple(self.done), numbers=self._numbers
         )
 
     def whole_group(self) -> tuple[Group, dict[int, RunSpec]] | None:
@@ -191,7 +168,6 @@ class RunBridge(QObject):
         """Start the runs of a plan in the background, one after another. If this fails, `refused` is emitted.
 
         Args:
-            machine: The computer to store with the results.
             allow_concurrent: Whether to run even if another instance of Epochmark is measuring. If not, the plan
                 is refused with BusyError. This is checked only before the first run.
             resumed: A stored group and its remaining runs; None for a new plan.
@@ -357,7 +333,6 @@ class RunBridge(QObject):
 
 
 def page_of(plan: Plan | None) -> str:
-    """Return the page that displays a plan; the Benchmark page if there is no plan."""
     if plan is None:
         return RUNS_PAGE
     from app.core.plans.registry import kind_of  # imported late, because a new window has no plan
@@ -366,7 +341,6 @@ def page_of(plan: Plan | None) -> str:
 
 
 def _stored(database: Database, run_id: int) -> RunSummary:
-    """Return a run that was started. Raises UsageError if it has been deleted."""
     summary = next(list_runs(database, ids=[run_id]), None)
     if summary is None:
         raise missing_runs([run_id])

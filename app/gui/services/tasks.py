@@ -46,10 +46,7 @@ class Tasks(QObject):
         self.finished.connect(self._hand_over, Qt.ConnectionType.QueuedConnection)
 
     def start(
-        self,
-        work: Callable[[], _Result],
-        done: Callable[[_Result], None],
-        failed: Callable[[AppError], None],
+        self, work: Callable[[], _Result], done: Callable[[_Result], None], failed: Callable[[AppError], None]
     ) -> None:
         """Run `work` in a new thread, then call `done` or `failed` in the GUI thread.
 

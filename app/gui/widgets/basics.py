@@ -1,10 +1,10 @@
 """Basic widgets: labels, cards, buttons and tooltips, and helpers for layouts."""
 
 import html
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal, TypeVar
 
-from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, SignalInstance
 from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -199,6 +199,8 @@ class Button(QPushButton):
         kind: "primary" (one per page), "plain", "flat" (a link), "segment" (one of several), "place" (in the
             sidebar) or "arrow" (opens a menu).
         gives_way: Whether the text may be hidden in any window, for example in a row of many buttons.
+        do: Called when the button is clicked.
+        name: Name for screen readers; "" for the text.
     """
 
     def __init__(
@@ -209,6 +211,8 @@ class Button(QPushButton):
         kind: Literal["primary", "plain", "flat", "segment", "place", "arrow"] = "plain",
         *,
         gives_way: bool = False,
+        do: Callable[..., object] | SignalInstance | None = None,
+        name: str = "",
     ) -> None:
         super().__init__()
         self._theme = theme
@@ -229,6 +233,10 @@ class Button(QPushButton):
             self.setIconSize(QSize(18, 18))
             theme.changed.connect(self._colour)
             self._colour()
+        if do is not None:
+            self.clicked.connect(do)
+        if name:
+            self.setAccessibleName(name)
 
     def setText(self, text: str) -> None:
         """Change the text. A small gap separates the text from the icon."""
@@ -360,14 +368,14 @@ def line() -> QFrame:
     return result
 
 
-def row(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QHBoxLayout:
-    """Lay out widgets side by side. None is a stretchable gap."""
-    return _filled(QHBoxLayout(), items, spacing_px)
+def row(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX, stretch: int | None = None) -> QHBoxLayout:
+    """Lay out widgets side by side. None is a stretchable gap. The item with the number `stretch` grows."""
+    return _filled(QHBoxLayout(), items, spacing_px, stretch)
 
 
-def column(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QVBoxLayout:
-    """Lay out widgets one below the other. None is a stretchable gap."""
-    return _filled(QVBoxLayout(), items, spacing_px)
+def column(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX, stretch: int | None = None) -> QVBoxLayout:
+    """Lay out widgets one below the other. None is a stretchable gap. For `stretch`, see `row`."""
+    return _filled(QVBoxLayout(), items, spacing_px, stretch)
 
 
 def instructions(heading: str, steps: Iterable[tuple[str, str]], below: QWidget | None = None) -> QWidget:
@@ -398,7 +406,16 @@ def scrolled(*items: QWidget | QLayout | None) -> QScrollArea:
     return scroll
 
 
-def _filled(layout: _Box, items: Iterable[QWidget | QLayout | None], spacing_px: int) -> _Box:
+def panel(layout: QLayout) -> QWidget:
+    """Return a widget that has only a layout."""
+    result = QWidget()
+    result.setLayout(layout)
+    return result
+
+
+def _filled(
+    layout: _Box, items: Iterable[QWidget | QLayout | None], spacing_px: int, stretch: int | None = None
+) -> _Box:
     layout.setContentsMargins(0, 0, 0, 0)
     layout.setSpacing(spacing_px)
     for item in items:
@@ -408,4 +425,6 @@ def _filled(layout: _Box, items: Iterable[QWidget | QLayout | None], spacing_px:
             layout.addLayout(item)
         else:
             layout.addWidget(item)
+    if stretch is not None:
+        layout.setStretch(stretch, 1)
     return layout

@@ -11,22 +11,17 @@ from app.core.datasets.install import InstalledDataset, list_datasets
 from app.core.messages import sentence
 from app.gui.services.bundle import Services
 from app.gui.services.tasks import Latest
-from app.gui.widgets.basics import HEAD_PX, Button, column, give_way, guard_wheel, label, row
+from app.gui.widgets.basics import HEAD_PX, Button, column, give_way, guard_wheel, label, panel, row
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.progress_row import ProgressRow
 from workloads.protocol.spec import DataChoice
 
 
 class DatasetRow(QWidget):
-    """Lets the user choose between synthetic and real data, and download real data.
+    """Lets the user choose between synthetic and real data, and download real data."""
 
-    Signals:
-        changed: The choice or the available data sets have changed.
-        import_wanted: The user wants to import a data set that can't be downloaded.
-    """
-
-    changed = Signal()
-    import_wanted = Signal()
+    changed = Signal()  # the choice or the available data sets have changed
+    import_wanted = Signal()  # the user wants to import a data set that can't be downloaded
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -40,8 +35,7 @@ class DatasetRow(QWidget):
         give_way(self.choice)
         guard_wheel(self.choice)
         self.choice.currentIndexChanged.connect(self._on_choice)
-        self.get_button = Button(services.theme, sentence("button.download"), "download")
-        self.get_button.clicked.connect(self._on_get)
+        self.get_button = Button(services.theme, sentence("button.download"), "download", do=self._on_get)
         self.progress = ProgressRow(
             services.theme, sentence("button.download"), sentence("data_row.cancel_download")
         )
@@ -51,8 +45,7 @@ class DatasetRow(QWidget):
         self._below = QStackedWidget()
         self.state = label(muted=True)
         self.state.setAlignment(Qt.AlignmentFlag.AlignVCenter)
-        offer = QWidget()
-        offer.setLayout(row(self.get_button, None))
+        offer = panel(row(self.get_button, None))
         for page in (self.state, offer, self.progress):
             self._below.addWidget(page)
         self._below.setFixedHeight(HEAD_PX + 2)

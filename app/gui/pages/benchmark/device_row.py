@@ -15,18 +15,10 @@ from workloads.workload import Workload
 
 
 class DeviceRow(QWidget):
-    """Shows a hint if a graphics card would be idle.
-
-    Attributes:
-        list: Lets the user select an engine and a device. The list is among the other settings, separate from the
-            hint.
-
-    Signals:
-        install_wanted: The user wants to install the engine with this name.
-    """
+    """Shows a hint if a graphics card would be idle. The `list` of engines and devices is laid out elsewhere."""
 
     changed = Signal()
-    install_wanted = Signal(str)
+    install_wanted = Signal(str)  # the user wants to install the engine with this name
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -39,14 +31,10 @@ class DeviceRow(QWidget):
         guard_wheel(self.list)
         self.list.currentIndexChanged.connect(self.changed)
         self.help_text = ClampedLabel(4, muted=False)
-        self.help_button = Button(services.theme, "")
-        self.help_button.clicked.connect(self._on_help)
-        self.first_button = Button(services.theme, "", "download", kind="primary")
-        self.first_button.clicked.connect(self._on_first)
+        self.help_button = Button(services.theme, "", do=self._on_help)
+        self.first_button = Button(services.theme, "", "download", kind="primary", do=self._on_first)
         self.first_button.hide()
-        line = row(self.help_text, self.help_button, self.first_button)
-        line.setStretch(0, 1)
-        self.setLayout(line)
+        self.setLayout(row(self.help_text, self.help_button, self.first_button, stretch=0))
         self.hide()
 
     def offer(self, workload: Workload) -> None:

@@ -16,18 +16,14 @@ from workloads.settings import Value, gpu_settings
 
 
 class GpuBoxes(QWidget):
-    """Lists GPUs that may train together, with a check box for each. Hidden if there is nothing to choose.
-
-    Attributes:
-        listed: Number of the GPU that the device list should show; None for the CPU.
-    """
+    """Lists GPUs that may train together, with a check box for each. Hidden if there is nothing to choose."""
 
     changed = Signal()
 
     def __init__(self) -> None:
         super().__init__()
         self.boxes: dict[int, Switch] = {}
-        self.listed: int | None = None
+        self.listed: int | None = None  # number of the GPU that the device list should show; None for the CPU
         self._gpus: dict[int, Gpu] = {}
         self._least = self._columns = 1
         self._grid = QGridLayout()
@@ -50,12 +46,9 @@ class GpuBoxes(QWidget):
         return {} if self.checked in ((), (self.listed,)) else gpu_settings(self.checked)
 
     def offer(self, gpus: Mapping[int, Gpu], listed: int | None, least: int) -> None:
-        """List GPUs. After a change, check the device list's GPU and, if necessary, the next ones.
+        """List GPUs that may train together, by number. At least `least` of them are checked.
 
-        Args:
-            gpus: GPUs that may train together, by number.
-            listed: Number of the GPU in the device list; None for the CPU.
-            least: Minimum number of GPUs to check.
+        After a change, that is the GPU `listed` in the device list and, if necessary, the next ones.
         """
         offered = dict(gpus) if listed in gpus and len(gpus) >= max(2, least) else {}
         if (offered, listed, least) == (self._gpus, self.listed, self._least):
@@ -74,7 +67,6 @@ class GpuBoxes(QWidget):
             self._on_toggled()
 
     def minimumSizeHint(self) -> QSize:
-        """Return the size of the arrangement, with the width of a single column."""
         return QSize(self._column_px(), super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -10,7 +10,6 @@ from app.core.messages import sentence
 from app.core.plans.suite.definition import NEWEST, SUITES, suite_name
 from app.core.records import RunSummary
 from app.core.runs.current_network import is_ranked_with
-from app.core.storage.database import Database
 from app.core.storage.queries import own_runs
 from app.core.titles import workload_title
 from app.gui.charts.bar_list import BarList
@@ -55,19 +54,13 @@ class KnownHardware(Card):
         self.refresh()
 
     def show_setup(self, spec: RunSpec | None, device: str | None) -> None:
-        """Show the user's runs that match a setup.
-
-        Args:
-            spec: Setup of the displayed workload; None if it can't be run.
-            device: Device that the setup resolves to; None if unknown.
-        """
+        """Show the user's runs that match a setup, if that can run, and its device, if that is known."""
         setup = None if spec is None else (spec, device)
         if setup != self._setup:
             self._setup = setup
             self._draw()
 
     def show_suite(self, *, is_shown: bool) -> None:
-        """Show what the suite consists of instead of the bars, or the bars again."""
         if is_shown != self._is_suite:
             self._is_suite = is_shown
             self._draw()
@@ -83,11 +76,8 @@ class KnownHardware(Card):
 
     def refresh(self, *_: object) -> None:
         workload_id = self._workload_id
-
-        def look(database: Database) -> list[RunSummary]:
-            return own_runs(database, workload_id, RUNS_LIMIT)
-
-        self._services.query(look, self._latest.only(self._on_runs))
+        done = self._latest.only(self._on_runs)
+        self._services.query(lambda database: own_runs(database, workload_id, RUNS_LIMIT), done)
 
     def _on_runs(self, runs: list[RunSummary]) -> None:
         if runs != self._runs:

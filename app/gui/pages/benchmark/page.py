@@ -22,7 +22,7 @@ from app.gui.run.workload_box import RECENT_LIMIT
 from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import BusyError
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Button, column
+from app.gui.widgets.basics import Button, column, panel
 from app.gui.widgets.dialogs import ask_to_run_concurrently
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -147,7 +147,6 @@ class BenchmarkPage(QWidget):
         self._show_buttons(running=True)
 
     def show_result(self, run_id: int) -> None:
-        """Show a stored run as if it had just finished."""
         self.show_run_view()
         self._load(run_id, None)
 
@@ -157,8 +156,7 @@ class BenchmarkPage(QWidget):
 
     def _make_buttons(self) -> None:
         theme = self._services.theme
-        self.log_button = Button(theme, sentence("benchmark.log"), "file-text", gives_way=True)
-        self.log_button.clicked.connect(self.log.show)
+        self.log_button = Button(theme, sentence("benchmark.log"), "file-text", gives_way=True, do=self.log.show)
         self.cancel_button = Button(theme, sentence("button.cancel"), "circle-stop", gives_way=True)
         self.cancel_button.clicked.connect(self.cancel)
         self.share_button = Button(theme, sentence("menu.share"), "image", kind="primary", gives_way=True)
@@ -166,13 +164,11 @@ class BenchmarkPage(QWidget):
         self.again_button = Button(theme, sentence("button.run_again"), "rotate-ccw", gives_way=True)
         self.again_button.clicked.connect(self.start)
         self.retry_button = Button(
-            theme, sentence("button.run_again"), "rotate-ccw", kind="primary", gives_way=True
+            theme, sentence("button.run_again"), "rotate-ccw", kind="primary", gives_way=True, do=self.start
         )
-        self.retry_button.clicked.connect(self.start)
         self.new_button = Button(theme, sentence("benchmark.new_run"), "arrow-left", gives_way=True)
         self.new_button.clicked.connect(self.choose)
-        self._after = QWidget()
-        self._after.setLayout(column(None, self.retry_button, self.share_button, None))
+        self._after = panel(column(None, self.retry_button, self.share_button, None))
 
     def _on_run_requested(self, spec: RunSpec, machine: Machine) -> None:
         # Imported late, here and below, because the window opens without plans.

@@ -3,11 +3,7 @@
 from collections.abc import Container, Mapping, Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import (
-    QGridLayout,
-    QLabel,
-    QWidget,
-)
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.core.messages import message
 from app.core.messages import text as text_of
@@ -22,11 +18,7 @@ from workloads.workload import Workload
 
 
 class ParameterForm(QWidget):
-    """Edits values within their declared limits.
-
-    Attributes:
-        rest: Another widget, with the rows of the `folded` parameters.
-    """
+    """Edits values within their declared limits."""
 
     changed = Signal()
 
@@ -38,7 +30,7 @@ class ParameterForm(QWidget):
         folded: Container[str] = (),
     ) -> None:
         super().__init__()
-        self.rest = QWidget()
+        self.rest = QWidget()  # another widget, with the rows of the `folded` parameters
         self._editors: dict[str, Editor] = {}
         for widget in (self, self.rest):
             grid = QGridLayout(widget)  # a grid centres labels vertically
@@ -65,7 +57,6 @@ class ParameterForm(QWidget):
         return {name: edited_value(editor) for name, editor in self._editors.items()}
 
     def set_value(self, name: str, value: ParameterValue) -> None:
-        """Set a value as if the user had entered it."""
         set_edited(self._editors[name], value)
 
     def enable(self, names: Sequence[str], *, is_enabled: bool) -> None:
@@ -82,11 +73,7 @@ class ParameterForm(QWidget):
 
 
 def run_form(workload: Workload, *, several_engines: bool) -> ParameterForm:
-    """Return the form for a run, with the workload's parameters, run settings, repetitions and engines.
-
-    Args:
-        several_engines: Whether to offer a comparison of engines.
-    """
+    """Return the form for a run: the workload's parameters, run settings, repetitions and engines."""
     rows = [
         *workload.parameters,
         *workload.setting_parameters(),

@@ -50,20 +50,13 @@ _MINUTES = {"quick": 1, "sustained": 10}
 
 
 class SetupView(QWidget):
-    """The Benchmark page before a run.
+    """The Benchmark page before a run."""
 
-    Signals:
-        run_requested: The user clicked Run. Arguments are the RunSpec and the Machine.
-        suite_wanted: The user wants to run the suite on an engine and a device.
-        install_wanted: The user wants to install the engine with this name.
-        doctor_wanted: The user asks why no graphics card is used.
-    """
-
-    run_requested = Signal(object, object)
-    suite_wanted = Signal(str, str)
-    install_wanted = Signal(str)
+    run_requested = Signal(object, object)  # the user clicked Run, with this RunSpec and Machine
+    suite_wanted = Signal(str, str)  # the user wants to run the suite on an engine and a device
+    install_wanted = Signal(str)  # the user wants to install the engine with this name
     import_wanted = Signal()
-    doctor_wanted = Signal()
+    doctor_wanted = Signal()  # the user asks why no graphics card is used
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -142,7 +135,6 @@ class SetupView(QWidget):
         self._estimate_soon()
 
     def run(self) -> None:
-        """Request a run if the setup is valid."""
         machine = self._services.finder.machine
         if machine is None or not self.run_button.isEnabled():
             return
@@ -359,7 +351,6 @@ class SetupView(QWidget):
             )
 
     def _time(self, workload_id: str) -> str:
-        """Return how long a run takes, as far as it is known."""
         workload, preset = CATALOGUE[workload_id], self.preset
         if workload.fixed_duration_s:
             return format_time_left(workload.fixed_duration_s * self.repeats)
@@ -478,10 +469,9 @@ class SetupView(QWidget):
         self.more.body.addStretch(1)
         for folded in (self.more, self.experiments):
             folded.hide()
-        head = row(self.machine_line, self.doctor_button)
+        head = row(self.machine_line, self.doctor_button, stretch=0)
         cards = row(*self.cards.values(), spacing_px=GAP_PX + 4)
-        commands = row(self.run_button, self.browse_button, self.advanced_button, self.preflight)
-        commands.setStretch(3, 1)
+        commands = row(self.run_button, self.browse_button, self.advanced_button, self.preflight, stretch=3)
         below = QHBoxLayout()
         below.setSpacing(2 * GAP_PX)
         below.addWidget(self.more, stretch=2)
@@ -497,14 +487,12 @@ class SetupView(QWidget):
             spacing_px=GAP_PX + 4,
         )
         whole.setStretch(5, 1)
-        head.setStretch(0, 1)
         for number in range(len(CARDS)):
             cards.setStretch(number, 1)
         self.setLayout(whole)
 
 
 def _fold(services: Services, code: str) -> Button:
-    """Return a link that shows and hides something."""
     button = Button(services.theme, sentence(code), "chevron-right", kind="flat")
     button.setCheckable(True)
     button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -522,7 +510,6 @@ def _large(font: QFont) -> QFont:
 
 
 def machine_line(machine: Machine) -> str:
-    """Describe a computer in one line, graphics cards first."""
     gpus = Counter(short_name(gpu.name) for gpu in machine.gpus)
     cards = [
         sentence("compare.several_devices", count=count, name=name) if count > 1 else name

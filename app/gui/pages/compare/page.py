@@ -90,10 +90,7 @@ class ComparePage(QWidget):
         self._services.query(look, self._latest.only(self._on_found))
 
     def show_runs(self, ids: Sequence[int]) -> None:
-        """Compare the given runs with published results. The newest run is labelled as the user's.
-
-        If there are too many runs, only the newest are shown.
-        """
+        """Compare the newest of these runs with published results. The very newest is labelled as the user's."""
 
         def look(database: Database) -> list[RunSummary]:
             runs = list_runs(database, ids=ids, limit=SELECTED_LIMIT)
@@ -102,7 +99,6 @@ class ComparePage(QWidget):
         self._services.query(look, self._on_selected)
 
     def show_workload(self, workload: str) -> None:
-        """Show the bars of a workload, if it exists."""
         if (place := self.workload.findData(workload)) >= 0:
             self.workload.setCurrentIndex(place)
 
@@ -130,8 +126,7 @@ class ComparePage(QWidget):
         self.baseline.setPlaceholderText(sentence("compare_page.no_baseline"))
         self.import_button = Button(theme, sentence("button.import"), "folder-open", gives_way=True)
         self.filters = Filters(self)
-        self.more_button = Button(theme, "", "ellipsis")
-        self.more_button.setAccessibleName(sentence("results_page.more"))
+        self.more_button = Button(theme, "", "ellipsis", name=sentence("results_page.more"))
         self.more = QMenu(self)
         self.as_table = self._entry("label.table", self.draw, checkable=True)
         self.by_work = self._entry("compare_page.by_work", self.draw, checkable=True)
@@ -174,9 +169,7 @@ class ComparePage(QWidget):
             box.setMaximumWidth(COMBO_MAX_PX)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
-        whole = column(head, first, self.card, spacing_px=GAP_PX + 4)
-        whole.setStretch(2, 1)
-        layout.addLayout(whole)
+        layout.addLayout(column(head, first, self.card, spacing_px=GAP_PX + 4, stretch=2))
 
     def _connect(self) -> None:
         self.workload.currentIndexChanged.connect(self._on_workload)

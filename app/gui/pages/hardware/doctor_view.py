@@ -24,7 +24,7 @@ from app.gui.services.bundle import Services
 from app.gui.style.icons import pixmap
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX, TITLE_PX
-from app.gui.widgets.basics import Button, Card, ElidedLabel, Fold, Tone, column, label, row, set_tip
+from app.gui.widgets.basics import Button, Card, ElidedLabel, Fold, Tone, column, label, panel, row, set_tip
 
 _LINE_CHARS = 240
 _CHECK_TONES: dict[str, Tone] = {"ok": "valid", "fault": "invalid", "skipped": ""}
@@ -56,10 +56,8 @@ class DoctorView(QWidget):
         theme = services.theme
         self.examine_button = Button(theme, sentence("doctor.run_check"), "search", kind="primary")
         self.examine_button.clicked.connect(self.examine)
-        self.cancel_button = Button(theme, sentence("button.cancel"), "circle-stop")
-        self.cancel_button.clicked.connect(self.cancel)
-        self.log_button = Button(theme, sentence("doctor.explain_log"), "file-text")
-        self.log_button.clicked.connect(self._on_log)
+        self.cancel_button = Button(theme, sentence("button.cancel"), "circle-stop", do=self.cancel)
+        self.log_button = Button(theme, sentence("doctor.explain_log"), "file-text", do=self._on_log)
         self.report_button = Button(theme, sentence("doctor.copy_report"), "copy")
         set_tip(self.report_button, sentence("doctor.copy_report_tip"))
         self.report_button.clicked.connect(self._on_report)
@@ -136,7 +134,7 @@ class DoctorView(QWidget):
         self.log_button.setEnabled(not self.is_examining)
         self.report_button.setEnabled(self._diagnosis is not None)
 
-    def _on_step(self, step: Message) -> None:
+    def _on_step(self, step: Message) -> None:  # no lambda, because that would run in the thread that emits
         self._show_step(text(step))
 
     def _show_step(self, shown: str) -> None:
@@ -168,13 +166,14 @@ class DoctorView(QWidget):
         self._show_answer(diagnosis.conclusion)
         theme = self._services.theme
         for device in sorted(_unusable(diagnosis.devices), key=lambda device: not device.is_fault):
-            self._devices.addWidget(_device_card(theme, device))
+            card = Card()
+            card.setAccessibleName(_add_device(theme, card, device))
+            self._devices.addWidget(card)
         for engine in diagnosis.engines:
             if engine.problem is not None or _unusable(engine.devices):
                 self._devices.addWidget(_engine_card(theme, engine))
-        others = [
-            finding for finding in diagnosis.findings if finding.signal.id not in _explained(diagnosis.devices)
-        ]
+        explained = {device.signal_id for device in diagnosis.devices}
+        others = [finding for finding in diagnosis.findings if finding.signal.id not in explained]
         # If devices have problems, most other findings are consequences, and advice on them would distract.
         system = None if any(device.is_fault for device in diagnosis.devices) else diagnosis.facts.system
         self._add_findings(_Found(sentence("doctor.report_in_output"), others, diagnosis.harmless, system))
@@ -226,19 +225,9 @@ class DoctorView(QWidget):
             self._services.notify(sentence("doctor.report_copied"), "", "", None)
 
 
-def _explained(devices: Iterable[DeviceDiagnosis]) -> set[str | None]:
-    return {device.signal_id for device in devices}
-
-
 def _unusable(devices: Iterable[DeviceDiagnosis]) -> list[DeviceDiagnosis]:
     """Return the devices that need an explanation. The checks list all devices."""
     return [device for device in devices if device.state != "usable"]
-
-
-def _device_card(theme: Theme, device: DeviceDiagnosis) -> Card:
-    card = Card()
-    card.setAccessibleName(_add_device(theme, card, device))
-    return card
 
 
 def _add_device(theme: Theme, card: Card, device: DeviceDiagnosis) -> str:
@@ -298,11 +287,7 @@ def _add_advice(theme: Theme, card: Card, fix: str, commands: Iterable[str], lin
         copy.clicked.connect(lambda _=False, copied=command: QGuiApplication.clipboard().setText(copied))
         shown = _selectable(command)
         shown.setObjectName("command")
-        line = row(shown, copy)
-        line.setStretch(0, 1)
-        whole = QWidget()
-        whole.setLayout(line)
-        lines.append(whole)
+        lines.append(panel(row(shown, copy, stretch=0)))
     if link:
         lines.append(_selectable(sentence("doctor.more", link=link), muted=True))
     for each in lines:
@@ -327,10 +312,7 @@ class Sign(QLabel):
 
 def _entry(theme: Theme, tone: Tone, title: str, body: str) -> QWidget:
     words = column(label(title, weight=QFont.Weight.DemiBold, wrap=True), _selectable(body), spacing_px=2)
-    line = row(column(Sign(theme, tone), None), words)
-    line.setStretch(1, 1)
-    entry = QWidget()
-    entry.setLayout(line)
+    entry = panel(row(column(Sign(theme, tone), None), words, stretch=1))
     entry.setAccessibleName(f"{title}. {body}")
     return entry
 

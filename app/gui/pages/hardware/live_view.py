@@ -16,7 +16,7 @@ from app.gui.charts.telemetry_chart import TelemetryChart
 from app.gui.charts.training_charts import Legend
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Card, ElidedLabel, column, set_tip
+from app.gui.widgets.basics import Card, ElidedLabel, column, panel, set_tip
 from app.gui.widgets.timers import timer
 from workloads.protocol.events import TelemetryEvent
 from workloads.protocol.machine import Machine
@@ -80,9 +80,7 @@ class LiveView(QWidget):
         curves.corner.addWidget(self.legend)
         self.chart.setMinimumHeight(160)
         curves.body.addWidget(self.chart, stretch=1)
-        whole = column(figures, curves, spacing_px=2 * GAP_PX)
-        whole.setStretch(1, 1)
-        self.setLayout(whole)
+        self.setLayout(column(figures, curves, spacing_px=2 * GAP_PX, stretch=1))
 
     def _on_found(self) -> None:
         self._show_figures(None)
@@ -133,11 +131,7 @@ class Figures(QWidget):
     def show_telemetry(
         self, telemetry: Telemetry | None, machine: Machine | None, *, power_forbidden: bool = False
     ) -> None:
-        """Show telemetry.
-
-        Args:
-            power_forbidden: Whether only administrators may read the CPU's power.
-        """
+        """Show telemetry. `power_forbidden` tells whether only administrators may read the CPU's power."""
         self.sections = figure_sections(telemetry or Telemetry(), machine)
         names = tuple((section.name, len(section.figures)) for section in self.sections)
         if names != self._names:
@@ -166,8 +160,7 @@ class Figures(QWidget):
                 at += 1
             for number in range(count):
                 name, value = ElidedLabel(muted=True), ElidedLabel("", FIGURE_PX, QFont.Weight.DemiBold)
-                cell = QWidget()
-                cell.setLayout(column(name, value, spacing_px=0))
+                cell = panel(column(name, value, spacing_px=0))
                 self._grid.addWidget(cell, at + number // FIGURES_IN_A_ROW, number % FIGURES_IN_A_ROW)
                 self._cells.append((name, value))
             at += -(-count // FIGURES_IN_A_ROW)
@@ -175,16 +168,11 @@ class Figures(QWidget):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Telemetry of the computer or of a GPU.
-
-    Attributes:
-        memory: Size of the memory as text; "" if unknown.
-        figures: Message code of the label, and the value as text, for each quantity.
-    """
+    """Telemetry of the computer or of a GPU."""
 
     name: str
-    memory: str
-    figures: tuple[tuple[str, str], ...]
+    memory: str  # size of the memory as text; "" if unknown
+    figures: tuple[tuple[str, str], ...]  # message code of the label, and the value as text, for each quantity
 
 
 def figure_sections(telemetry: Telemetry, machine: Machine | None) -> list[Section]:

@@ -10,7 +10,7 @@ from app.gui.pages.hardware.live_view import LiveView
 from app.gui.pages.hardware.parts_view import PartsView
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Button, row, scrolled, title
+from app.gui.widgets.basics import Button, panel, row, scrolled, title
 from app.gui.widgets.segments import Segments
 
 if TYPE_CHECKING:
@@ -37,9 +37,8 @@ class HardwarePage(QWidget):
         for view in (self.parts, self.live):
             self.pages.addWidget(scrolled(view))
         self.views.chosen.connect(self._on_view)
-        self.copy_button = Button(services.theme, sentence("button.copy"), "copy")
+        self.copy_button = Button(services.theme, sentence("button.copy"), "copy", do=self._on_copy)
         self.copy_button.setAccessibleName(sentence("hardware_page.copy_parts"))
-        self.copy_button.clicked.connect(self._on_copy)
         self.look_button = Button(services.theme, sentence("hardware_page.refresh"), "rotate-ccw")
         self.look_button.clicked.connect(self._on_look)
         layout = QVBoxLayout(self)
@@ -85,9 +84,7 @@ class HardwarePage(QWidget):
         return self._doctor
 
     def _add_actions(self, actions: QLayout) -> None:
-        page = QWidget()
-        page.setLayout(actions)
-        self._actions.addWidget(page)
+        self._actions.addWidget(panel(actions))
 
     def _on_look(self) -> None:
         self.look_button.setEnabled(False)

@@ -8,7 +8,7 @@ from app.core.messages import sentence
 from app.core.plain_text import safe_text
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Card, column, label, set_tip
+from app.gui.widgets.basics import Card, column, label, panel, set_tip
 
 NAME_PX, WORD_PX = 132, 420
 
@@ -62,9 +62,7 @@ def _table(parts: tuple[MachinePart, ...]) -> QWidget:
         set_tip(value, part.reason or (part.value if value.text() != safe_text(part.value) else ""))
         grid.addWidget(label(part.name, muted=True, wrap=True), number, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(value, number, 1)
-    table = QWidget()
-    table.setLayout(grid)
-    return table
+    return panel(grid)
 
 
 def _narrower(shown: QLabel, text: str) -> str:

@@ -31,16 +31,9 @@ LIST_PX = 400
 
 
 class LabPage(QWidget):
-    """Contains the pages of A/B tests and studies, which display a form or an answer.
+    """Contains the pages of A/B tests and studies, by code, which display a form or an answer."""
 
-    Attributes:
-        pages: These pages by code.
-
-    Signals:
-        shown: Another one of these pages is displayed. The argument is its code.
-    """
-
-    shown = Signal(str)
+    shown = Signal(str)  # another one of these pages, with this code, is displayed
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -49,8 +42,7 @@ class LabPage(QWidget):
         self.ab, self.studies = AbPage(services), StudiesPage(services)
         self.pages: dict[str, PlanPage[Any]] = {self.ab.code: self.ab, self.studies.code: self.studies}
         self.questions = QuestionList()
-        self.back_button = Button(services.theme, sentence("lab.table"), "arrow-left", gives_way=True)
-        self.back_button.clicked.connect(self.ask)
+        self.back_button = Button(services.theme, sentence("lab.table"), "arrow-left", gives_way=True, do=self.ask)
         self._stack, self._earlier = QStackedWidget(), QStackedWidget()
         self._list_card = Card()
         self._purpose = label(sentence("studies_page.what"), muted=True)
@@ -141,9 +133,7 @@ class LabPage(QWidget):
         halves.setSpacing(2 * GAP_PX)
         halves.addWidget(self._list_card, stretch=2)
         halves.addWidget(self._stack, stretch=3)
-        head = row(self.back_button, title(sentence("page.lab")), self._purpose, self._earlier)
-        head.setStretch(3, 1)
-        whole = column(head, halves, spacing_px=GAP_PX + 4)
+        head = row(self.back_button, title(sentence("page.lab")), self._purpose, self._earlier, stretch=3)
+        whole = column(head, halves, spacing_px=GAP_PX + 4, stretch=1)
         whole.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
-        whole.setStretch(1, 1)
         self.setLayout(whole)

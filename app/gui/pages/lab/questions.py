@@ -16,15 +16,11 @@ ITEM_PX = (8, 5)  # padding of items in the style sheet
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question.
-
-    Attributes:
-        note: Its duration, or the reason why it can't be answered on this computer.
-    """
+    """A question."""
 
     key: str
     text: str
-    note: str
+    note: str  # its duration, or the reason why it can't be answered on this computer
     is_possible: bool = True
 
 

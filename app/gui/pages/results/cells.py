@@ -18,15 +18,10 @@ from workloads.engines.registry import engine_title
 
 
 def cell_text(run: RunSummary, key: str) -> str:
-    writer = _WRITERS.get(key)
-    if writer is not None:
-        return writer(run)
+    if key in _WRITERS:
+        return _WRITERS[key](run)
     value = getattr(run, key)
     return "n/a" if value is None else str(value)
-
-
-def _title(run: RunSummary) -> str:
-    return workload_title(run.workload)
 
 
 def _result(run: RunSummary) -> str:
@@ -103,7 +98,7 @@ def _common(texts: Iterable[str]) -> str:
 
 _WRITERS: dict[str, Callable[[RunSummary], str]] = {
     "started_at": lambda run: local_time(run.started_at),
-    "workload": _title,
+    "workload": lambda run: workload_title(run.workload),
     "value": _result,
     "spread_pct": lambda run: "n/a" if run.spread_pct is None else f"{run.spread_pct:.1f} %",
     "epochs_done": _epochs,

@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import QMenu, QTableView, QWidget
 
-from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.titles import data_title, level_title, preset_title, status_title, workload_title
 from app.gui.services.bundle import Services
@@ -180,7 +179,4 @@ class ColumnMenu(QMenu):
         self._store(tuple(key for key, entry in self.entries.items() if entry.isChecked()))
 
     def _store(self, keys: tuple[str, ...]) -> None:
-        try:
-            self._services.preferences.change(results_columns=None if keys == DEFAULT else list(keys))
-        except AppError as error:
-            self._services.complain(error)
+        self._services.change(results_columns=None if keys == DEFAULT else list(keys))

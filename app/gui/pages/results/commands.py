@@ -16,15 +16,11 @@ from app.gui.widgets.basics import Button
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command.
-
-    Attributes:
-        keys: Keyboard shortcut, active only where enabled; see `RunCommands`.
-    """
+    """A command."""
 
     text: str
     icon: str
-    keys: str = ""
+    keys: str = ""  # keyboard shortcut, active only where enabled; see `RunCommands`
 
 
 COMMANDS = {
@@ -46,11 +42,8 @@ Handlers = Mapping[str, Callable[[], object]]
 class RunCommands(QObject):
     """The commands of a view. Buttons, menu and keyboard shortcuts share their state.
 
-    Args:
-        owner: The view that the commands belong to.
-        handlers: The function for each command. Commands without one are omitted.
-        with_keys: Commands whose shortcuts are active in the view. These shortcuts must not be used for editing in
-            the view.
+    Commands without a handler are omitted. The shortcuts of those `with_keys` are active in the owner, so they
+    must not be used for editing there.
     """
 
     def __init__(self, theme: Theme, owner: QWidget, handlers: Handlers, with_keys: Sequence[str]) -> None:

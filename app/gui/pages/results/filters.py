@@ -13,15 +13,10 @@ OWN, IMPORTED, ALL = "own", "imported", "all"
 
 
 class Filters(QWidget):
-    """A search field and, if there are imported results, a box for their owner.
+    """A search field and, if there are imported results, a box for their owner."""
 
-    Signals:
-        changed: The search text has changed. While the user types, this is delayed.
-        source_chosen: The user chose to show their own, imported or all results.
-    """
-
-    changed = Signal()
-    source_chosen = Signal(str)
+    changed = Signal()  # The search text has changed. While the user types, this is delayed.
+    source_chosen = Signal(str)  # the user chose to show their own, imported or all results
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,9 +32,7 @@ class Filters(QWidget):
         give_way(self.source)
         self.source.currentIndexChanged.connect(lambda _: self.source_chosen.emit(self.source.currentData()))
         self.source.hide()
-        layout = row(self.search, self.source)
-        layout.setStretch(0, 1)
-        self.setLayout(layout)
+        self.setLayout(row(self.search, self.source, stretch=0))
 
     def offer_source(self, *, offered: bool) -> None:
         """Show the box if there are imported results or it is in use."""

@@ -2,12 +2,7 @@
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QFont, QKeySequence, QShortcut
-from PySide6.QtWidgets import (
-    QHeaderView,
-    QStackedWidget,
-    QTableWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QHeaderView, QStackedWidget, QTableWidget, QWidget
 
 from app.core.clock import local_time
 from app.core.messages import sentence
@@ -121,17 +116,14 @@ class GroupDetail(QWidget):
         head.setStretch(1, 1)
         below = column(None, self.note)
         below.setContentsMargins(0, 0, 0, 8)
-        number = row(self.value, below, spacing_px=2 * GAP_PX)
-        number.setStretch(1, 1)
+        number = row(self.value, below, spacing_px=2 * GAP_PX, stretch=1)
         card = self._card = Card(" ")
         card.body.addLayout(number)
         for part in (self.sentence, self.remarks, self.legend):
             card.body.addWidget(part)
         card.body.addWidget(self.engines)
         card.body.addWidget(self.results, stretch=1)
-        whole = column(head, card, spacing_px=GAP_PX + 4)
-        whole.setStretch(1, 1)
-        self.setLayout(whole)
+        self.setLayout(column(head, card, spacing_px=GAP_PX + 4, stretch=1))
 
     def _set_up_runs(self) -> None:
         table = self.runs

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QKeySequence, QShortcut
@@ -23,6 +23,7 @@ from app.gui.pages.results.filters import OWN, Filters
 from app.gui.pages.results.model import RunsModel
 from app.gui.services.bundle import Services
 from app.gui.services.removal import remove_imported
+from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, label, plain_tip, row, scrolled
 from app.gui.widgets.pills import Pill
@@ -42,7 +43,6 @@ _COLUMNS = (
     Column("heading.file"),
 )
 _LEAF_COLUMNS = (Column("heading.field", 220), Column("heading.value"))
-_Answer: TypeAlias = "tuple[int, list[ImportedResult]]"
 
 
 class TextModel(TableModel):
@@ -74,22 +74,17 @@ class TextModel(TableModel):
 
 
 class ImportedCard(Card):
-    """A card with the imported results that match the filters.
-
-    Signals:
-        opened: The user wants to open a result. The argument contains all its stored details.
-        changed: A result was removed.
-    """
+    """A card with the imported results that match the filters. `opened` passes on all details of a result."""
 
     opened = Signal(object, object)
-    changed = Signal()
+    changed = Signal()  # a result was removed
 
     def __init__(self, services: Services, filters: Filters, model: RunsModel) -> None:
         super().__init__(sentence("imports_page.not_verified"))
         # The owner filter is hidden without imported results, and the search field gets its space.
         model.found.connect(lambda _: filters.offer_source(offered=model.has_imported))
         self._services, self._filters = services, filters
-        self._asked = 0
+        self._latest = Latest()
         self._results: list[ImportedResult] = []
         self.table = FittingTable()
         self.rows = TextModel(_COLUMNS)
@@ -111,7 +106,7 @@ class ImportedCard(Card):
         for signal in (filters.changed, filters.source_chosen, self.changed):
             signal.connect(lambda *_: self.refresh())
         self._colour()
-        self._show((0, []))
+        self._show([])
         self.refresh()
 
     @property
@@ -125,24 +120,18 @@ class ImportedCard(Card):
         self.setVisible(is_wanted)
         if not is_wanted:
             return
-        self._asked += 1
-        number = self._asked
         words = self._filters.search.text().casefold().split()
 
-        def look(database: Database) -> _Answer:
-            results = list_results(database, limit=ROWS_LIMIT)
-            return number, [each for each in results if _has(each, words)]
+        def look(database: Database) -> list[ImportedResult]:
+            return [each for each in list_results(database, limit=ROWS_LIMIT) if _has(each, words)]
 
-        self._services.query(look, self._show)
+        self._services.query(look, self._latest.only(self._show))
 
     def remove(self, result: ImportedResult | None) -> None:
         if result is not None:
             remove_imported(self._services, result, self.changed.emit)
 
-    def _show(self, answer: _Answer) -> None:
-        number, results = answer
-        if number != self._asked:
-            return  # superseded by a later request
+    def _show(self, results: list[ImportedResult]) -> None:
         self._results = results
         self.rows.show_texts([_texts(each) for each in results])
         count = len(results)
@@ -192,9 +181,8 @@ class ImportedDetail(QWidget):
     def _make(self) -> None:
         theme = self._theme
         self.back_button = Button(
-            theme, sentence("results_page.all_results"), "arrow-left", kind="flat", gives_way=True
+            theme, sentence("results_page.all_results"), "arrow-left", kind="flat", gives_way=True, do=self.left
         )
-        self.back_button.clicked.connect(self.left)
         self.place = label(weight=QFont.Weight.DemiBold)
         self.remove_button = Button(theme, sentence("button.delete"), "trash-2", gives_way=True)
         self.remove_button.clicked.connect(lambda: self._card.remove(self._result))
@@ -210,9 +198,7 @@ class ImportedDetail(QWidget):
         cards = row(words, fields, spacing_px=2 * GAP_PX)
         for number in (0, 1):
             cards.setStretch(number, 1)
-        whole = column(head, cards, spacing_px=GAP_PX)
-        whole.setStretch(1, 1)
-        self.setLayout(whole)
+        self.setLayout(column(head, cards, spacing_px=GAP_PX, stretch=1))
         keys = QKeySequence(QKeySequence.StandardKey.Cancel)
         QShortcut(keys, self, self.left.emit, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
 

@@ -21,6 +21,7 @@ from app.core.storage.runs import list_runs
 from app.gui.pages.results.cells import GroupRow, cell_text, group_row
 from app.gui.pages.results.columns import COLUMNS, COMMENT, KEYS, STARTED
 from app.gui.services.bundle import Services
+from app.gui.services.tasks import Latest
 from app.gui.style.icons import icon
 from app.gui.style.theme import tabular_font
 from app.gui.style.tokens import TEXT_PX
@@ -44,20 +45,15 @@ _TONES = {
 class RunsModel(TableModel):
     """The runs and groups that match a query, by default newest first. Groups are initially collapsed.
 
-    Signals:
-        found: The rows of the latest query are available. The argument is their number.
-        failed: The database couldn't be read or written. The argument is the AppError.
-
     Attributes:
-        shown: Result of the latest query.
         rows: The number of a run, or the negated number of a group. An expanded group is followed by its runs.
         has_imported: Whether there are imported results. Imported results never have rows in this model.
         is_typed_in: Returns whether a comment is being edited. Changing the rows would discard the comment.
     """
 
     columns = tuple(COLUMNS.values())
-    found = Signal(int)
-    failed = Signal(object)
+    found = Signal(int)  # the latest query has this number of rows
+    failed = Signal(object)  # the database couldn't be read or written: an AppError
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -66,7 +62,7 @@ class RunsModel(TableModel):
         self._pages: dict[int, list[RunSummary | GroupRow | None]] = {}
         self._opened: set[int] = set()
         self._icons: dict[tuple[str, str], QIcon] = {}
-        self._asked = 0
+        self._latest = Latest()
         self._storing = 0
         self._put_off: list[Callable[[], None]] = []
         self._complained = False
@@ -76,7 +72,7 @@ class RunsModel(TableModel):
         self.rows: list[int] = []
         self.has_imported = False
         self.query = Query(sort=KEYS[STARTED])
-        self.shown = History()
+        self.shown = History()  # result of the latest query
         services.theme.changed.connect(self.layoutChanged)
 
     def close(self) -> None:
@@ -86,14 +82,13 @@ class RunsModel(TableModel):
 
     def ask(self, query: Query) -> None:
         self.query = query
-        self._asked += 1
         self._complained = False
-        number = self._asked
+        show = self._latest.only(self._show)  # also if it is put off
 
-        def look(database: Database) -> tuple[int, History, bool]:
-            return number, find_history(database, query), has_results(database)
+        def look(database: Database) -> tuple[History, bool]:
+            return find_history(database, query), has_results(database)
 
-        self._services.query(look, self._on_found, self.failed.emit)
+        self._services.query(look, lambda answer: self.when_named(partial(show, answer)), self.failed.emit)
 
     def item(self, row: int) -> RunSummary | GroupRow | None:
         """Return the content of a row; None if it no longer exists or can't be read."""
@@ -176,12 +171,7 @@ class RunsModel(TableModel):
 
     def comment(self, run_id: int, text: str, done: Callable[[], None] = lambda: None) -> None:
         """Store a run's comment in the background, then call `done`."""
-        path = self._services.paths.database
         self._storing += 1
-
-        def write() -> None:
-            with Database(path) as database:
-                set_comment(database, run_id, text or None)
 
         def written(_: None) -> None:
             self._storing -= 1
@@ -194,7 +184,7 @@ class RunsModel(TableModel):
             self.failed.emit(error)
             self.catch_up()
 
-        self._services.tasks.start(write, written, refused)
+        self._services.query(lambda database: set_comment(database, run_id, text or None), written, refused)
 
     def when_named(self, do: Callable[[], None]) -> None:
         """Call a function now or, if a comment is being edited or stored, afterwards."""
@@ -227,13 +217,8 @@ class RunsModel(TableModel):
         if self.rows:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, COMMENT))
 
-    def _on_found(self, answer: tuple[int, History, bool]) -> None:
-        self.when_named(partial(self._show, *answer))
-
-    def _show(self, number: int, history: History, has_imported: bool) -> None:
-        if number != self._asked:
-            return  # superseded by a later request
-        self.has_imported = has_imported
+    def _show(self, answer: tuple[History, bool]) -> None:
+        history, self.has_imported = answer
         self.close()  # the file may have been replaced
         self._opened &= history.groups.keys()
         rows = list(history.rows)

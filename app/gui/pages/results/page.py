@@ -33,7 +33,6 @@ from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, label, row, title
 from app.gui.widgets.timers import in_turns
-from workloads.protocol.spec import RunSpec
 
 
 class EmptyCard(Card):
@@ -57,23 +56,14 @@ class EmptyCard(Card):
 
 
 class ResultsPage(QWidget):
-    """Displays, filters, renames, exports and deletes stored runs.
-
-    Signals:
-        run_requested: The user has no results yet and wants to start a run.
-        again_requested: The user wants to repeat a run or group. The argument is a Plan that this computer can
-            run.
-        compare_requested: The user wants to compare the runs with these numbers.
-        change_requested: The user wants to compare settings, starting from a RunSpec.
-        page_requested: The user wants to open a study or suite. Arguments are its page and the group's number.
-    """
+    """Displays, filters, renames, exports and deletes stored runs."""
 
     state_changed = Signal()
-    run_requested = Signal()
-    again_requested = Signal(object)
-    compare_requested = Signal(object)
-    change_requested = Signal(object)
-    page_requested = Signal(str, int)
+    run_requested = Signal()  # the user has no results yet and wants to start a run
+    again_requested = Signal(object)  # the user wants to repeat what is in a Plan that this computer can run
+    compare_requested = Signal(object)  # the user wants to compare the runs with these numbers
+    change_requested = Signal(object)  # the user wants to compare settings, starting from a RunSpec
+    page_requested = Signal(str, int)  # the user wants to open this page of a study or suite, and this group
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -141,7 +131,8 @@ class ResultsPage(QWidget):
         self._wanted += 1
         self._is_within_group = self.group is not None
         QTimer.singleShot(0, self, partial(in_turns, self, self._making))  # while the run is loaded
-        self._load(run_id, partial(self._on_loaded, self._wanted))
+        number = self._wanted
+        self._load(run_id, lambda run: in_turns(self, self._showing(number, run)))
 
     def open_group(self, group_id: int) -> None:
         """Open a group. A study or suite is opened on its own page, unless it is from another version."""
@@ -176,11 +167,7 @@ class ResultsPage(QWidget):
     def change(self) -> None:
         """Request to compare settings, starting from those of the open or selected run."""
         run_id = self._targeted()[0]
-
-        def prepare(database: Database) -> RunSpec:
-            return plan_of_run(database, run_id).specs[0]
-
-        self._services.query(prepare, self.change_requested.emit)
+        self._services.query(lambda database: plan_of_run(database, run_id).specs[0], self.change_requested.emit)
 
     def export(self) -> None:
         """Export the open or selected items, or all that match the filters. From other pages, export all runs."""
@@ -294,8 +281,7 @@ class ResultsPage(QWidget):
         self.share_button, self.delete_button = button("share"), button("delete")
         self.export_button = Button(theme, sentence("results_page.export_all"), "file-down", gives_way=True)
         self.export_button.clicked.connect(self.export)
-        self.first_button = Button(theme, sentence("menu.run"), "play", kind="primary")
-        self.first_button.clicked.connect(self.run_requested)
+        self.first_button = Button(theme, sentence("menu.run"), "play", kind="primary", do=self.run_requested)
 
     def _lay_out(self) -> None:
         self._table_page = Card(margin_px=GAP_PX)
@@ -324,7 +310,8 @@ class ResultsPage(QWidget):
         self.filters.source_chosen.connect(self._on_source)
         self.imported.opened.connect(self._on_imported)
         self.imported_detail.left.connect(self._show_table)
-        self.trash.changed.connect(self._on_trash)
+        self.trash.changed.connect(self.refresh)
+        self.trash.changed.connect(self.state_changed)
         self.model.found.connect(self._on_found)
         self.model.failed.connect(self._services.complain)
         self.table.activated.connect(self._on_activated)
@@ -346,16 +333,10 @@ class ResultsPage(QWidget):
         self.table.clearSelection()  # commands must not apply to hidden rows
         self._show(self.imported_detail, self.imported_detail.back_button)
 
-    def _on_trash(self) -> None:
-        self.refresh()
-        self.state_changed.emit()
-
     def _on_found(self, count: int) -> None:
         filtered, total = self.model.shown.query.is_filter, self.model.shown.total
-        text = sentence("results_page.runs", count=count)
-        if filtered:
-            text = sentence("results_page.runs_of_all", shown=count, count=total)
-        self.count.setText(text)
+        of_all = sentence("results_page.runs_of_all", shown=count, count=total)
+        self.count.setText(of_all if filtered else sentence("results_page.runs", count=count))
         self._rows_or_none.setCurrentIndex(0 if count else 1)
         self._empty.show_reason(is_filtered=filtered)
         self.export_button.setEnabled(count > 0)
@@ -395,9 +376,6 @@ class ResultsPage(QWidget):
             self.open_run(entry)
         else:
             self.open_group(-entry)
-
-    def _on_loaded(self, number: int, run: JudgedRun) -> None:
-        in_turns(self, self._showing(number, run))
 
     def _showing(self, number: int, run: JudgedRun) -> Iterator[object]:
         """Show a run, one part at each step, unless the user leaves or opens another run."""
@@ -465,8 +443,7 @@ class ResultsPage(QWidget):
 
     def _on_commented(self, text: str) -> None:
         # Don't use `run`, because the name may be saved after the view was closed.
-        detail = self.detail
-        if detail is not None and detail.run is not None:
+        if (detail := self.detail) is not None and detail.run is not None:
             run_id = detail.run.summary.id
             self.model.comment(run_id, text, partial(detail.rename, run_id, text))
 

@@ -1,23 +1,17 @@
 """The detail view of a stored run, with its name, charts, trend and commands."""
 
 from collections.abc import Iterator
-from functools import cached_property, partial
+from functools import cached_property
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QFont, QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import (
-    QLineEdit,
-    QSizePolicy,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QLineEdit, QSizePolicy, QStackedWidget, QWidget
 
 from app.core.analysis.trend import Trend, trend_of
 from app.core.clock import local_time
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.records import Run, RunSummary
-from app.core.storage.database import Database
 from app.core.storage.past_runs import past_runs
 from app.core.storage.queries import COMMENT_LIMIT
 from app.core.verdict.judged_run import JudgedRun
@@ -25,6 +19,7 @@ from app.gui.charts.trend_chart import TrendChart
 from app.gui.pages.results.commands import Handlers, RunCommands
 from app.gui.run.view import RunView
 from app.gui.services.bundle import Services
+from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, ElidedLabel, column, label, row, scrolled
 
@@ -32,23 +27,15 @@ LIST_PX, NAME_MAX_PX = 120, 320
 
 
 class TrendView(QWidget):
-    """Compares a run with the user's earlier runs, in a sentence and a chart that marks changes to the computer.
+    """Compares a run with the user's earlier ones: in `line`, shown elsewhere, and in a chart with changes."""
 
-    Signals:
-        loaded: The trend has been loaded.
-
-    Attributes:
-        line: The sentence, shown elsewhere, which compares the run with the best and latest runs.
-        trend: The displayed trend; None until it is loaded.
-    """
-
-    loaded = Signal()
+    loaded = Signal()  # the trend has been loaded
 
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self._run_id = 0
-        self.trend: Trend | None = None
+        self._latest, self._run_id = Latest(), 0
+        self.trend: Trend | None = None  # the displayed trend; None until it is loaded
         self.line = ElidedLabel("", muted=True)
         self.changes = label(wrap=True)
         self.changes.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -74,15 +61,10 @@ class TrendView(QWidget):
     def show_run(self, run: RunSummary) -> None:
         self._run_id, self.trend = run.id, None
         self.line.show_text("")
+        done = self._latest.only(self._show)
+        self._services.query(lambda database: trend_of(run, past_runs(database, run.workload)), done)
 
-        def look(database: Database) -> Trend:
-            return trend_of(run, past_runs(database, run.workload))
-
-        self._services.query(look, partial(self._show, run.id))
-
-    def _show(self, run_id: int, trend: Trend) -> None:
-        if run_id != self._run_id:
-            return  # another run has been opened
+    def _show(self, trend: Trend) -> None:
         self.trend = trend
         self.line.show_text(trend.line)
         unit = headline_kind(trend.metric).unit
@@ -97,14 +79,10 @@ class TrendView(QWidget):
 
 
 class RunDetail(QWidget):
-    """Displays a stored run.
-
-    Signals:
-        commented: The user changed the run's name. The argument is the new name.
-    """
+    """Displays a stored run."""
 
     left = Signal()
-    commented = Signal(str)
+    commented = Signal(str)  # the user changed the run's name to this one
 
     def __init__(self, services: Services, handlers: Handlers, view: RunView) -> None:
         super().__init__()
@@ -115,9 +93,8 @@ class RunDetail(QWidget):
         self.place = ElidedLabel("", weight=QFont.Weight.DemiBold)
         self.place.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.back_button = Button(
-            theme, sentence("results_page.all_results"), "arrow-left", kind="flat", gives_way=True
+            theme, sentence("results_page.all_results"), "arrow-left", kind="flat", gives_way=True, do=self.left
         )
-        self.back_button.clicked.connect(self.left)
         self.comment = QLineEdit(maxLength=COMMENT_LIMIT, placeholderText=sentence("results_page.comment"))
         self.comment.setAccessibleName(sentence("results_page.comment"))
         self.comment.editingFinished.connect(self._on_commented)
@@ -129,9 +106,7 @@ class RunDetail(QWidget):
         self.trend.loaded.connect(self._offer_trend)
         self.view = view
         self.share_button = self.commands.button("share", "primary")
-        self.more_button = Button(theme, "", "ellipsis")
-        self.more_button.setAccessibleName(sentence("results_page.more"))
-        self.more_button.clicked.connect(self._open_more)
+        self.more_button = Button(theme, "", "ellipsis", name=sentence("results_page.more"), do=self._open_more)
         self._lay_out()
         keys = QKeySequence(QKeySequence.StandardKey.Cancel)
         QShortcut(keys, self, self._on_escape, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
@@ -193,11 +168,8 @@ class RunDetail(QWidget):
             spacing_px=GAP_PX,
         )
         head.setStretch(1, 1)
-        line = row(self.place, self.trend.line, spacing_px=GAP_PX)
-        line.setStretch(1, 1)
-        whole = column(head, line, self.pages, spacing_px=GAP_PX // 2)
-        whole.setStretch(2, 1)
-        self.setLayout(whole)
+        line = row(self.place, self.trend.line, spacing_px=GAP_PX, stretch=1)
+        self.setLayout(column(head, line, self.pages, spacing_px=GAP_PX // 2, stretch=2))
 
     def _open_more(self) -> None:
         self.commands.open_menu(self.more_button.mapToGlobal(self.more_button.rect().bottomLeft()))

@@ -36,11 +36,7 @@ class _Cells(QStyledItemDelegate):
 class RunsTable(QTableView):
     """A table of runs and groups. The selection is preserved when the rows or their order change.
 
-    Attributes:
-        column_menu: Shows and hides columns; also used as the context menu of the headings.
-
-    Signals:
-        menu_wanted: The user opens the context menu for the selected rows. The argument is a screen position.
+    `menu_wanted` asks for the context menu of the selected rows at a position on the screen.
     """
 
     menu_wanted = Signal(QPoint)

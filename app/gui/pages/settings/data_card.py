@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QDir, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from app.core.datasets.install import InstalledDataset, import_dataset, list_datasets, remove_dataset
 from app.core.errors import AppError
 from app.core.messages import message, sentence
-from app.gui.pages.settings.parts import ask, open_dialog, open_folder, setting
+from app.gui.pages.settings.parts import ask, choose_folder, open_dialog, open_folder, setting
 from app.gui.services.bundle import Services
 from app.gui.services.downloads import Download
 from app.gui.services.tasks import Latest
@@ -36,9 +36,8 @@ class DataCard(Card):
         self.open_button = Button(theme, sentence("button.open"), "folder-open")
         self.open_button.setAccessibleName(sentence("settings.open_data_folder"))
         self.open_button.clicked.connect(lambda: open_folder(services, services.paths.datasets))
-        self.change_button = Button(theme, sentence("settings.change_folder"))
+        self.change_button = Button(theme, sentence("settings.change_folder"), do=self._on_change)
         self.change_button.setAccessibleName(sentence("settings.choose_data_folder"))
-        self.change_button.clicked.connect(self._on_change)
         self.usual_button = Button(theme, sentence("settings.default_folder"), "undo-2")
         self.usual_button.clicked.connect(lambda: self._take(None))
         self.rows: dict[str, DatasetLine] = {}
@@ -95,30 +94,24 @@ class DataCard(Card):
         self.refresh()
 
     def _on_change(self) -> None:
-        dialog = QFileDialog(self, sentence("settings.choose_data_folder"), str(self._services.paths.datasets))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(lambda path: self._take(QDir.toNativeSeparators(path)))
-        open_dialog(dialog)
+        start = str(self._services.paths.datasets)
+        choose_folder(self, sentence("settings.choose_data_folder"), self._take, start)
 
     def _take(self, folder: str | None) -> None:
-        try:
-            self._services.preferences.change(datasets_folder=folder)
-        except AppError as error:
-            self._services.complain(error)
+        self._services.change(datasets_folder=folder)
         self.refresh()
         self.changed.emit()
 
     def _on_import(self, dataset: InstalledDataset) -> None:
         names = [file.name for file in dataset.files]
-        if len(names) == 1:
-            dialog = QFileDialog(self, sentence("settings.choose_file", title=dataset.title))
-            dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-            dialog.setNameFilters([f"{names[0]} (*{''.join(Path(names[0]).suffixes)})", sentence("file.all")])
-        else:
-            dialog = QFileDialog(self, sentence("settings.choose_files", number=len(names), title=dataset.title))
-            dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
-            dialog.setNameFilters([f"{dataset.title} ({' '.join(names)})", sentence("file.all")])
+        heading, mode = sentence("settings.choose_file", title=dataset.title), QFileDialog.FileMode.ExistingFile
+        kind = f"{names[0]} (*{''.join(Path(names[0]).suffixes)})"
+        if len(names) > 1:
+            heading = sentence("settings.choose_files", number=len(names), title=dataset.title)
+            mode, kind = QFileDialog.FileMode.ExistingFiles, f"{dataset.title} ({' '.join(names)})"
+        dialog = QFileDialog(self, heading)
+        dialog.setFileMode(mode)
+        dialog.setNameFilters([kind, sentence("file.all")])
         dialog.filesSelected.connect(lambda files: self.import_files(dataset, [Path(path) for path in files]))
         open_dialog(dialog)
 
@@ -166,9 +159,8 @@ class DatasetLine(QWidget):
         self.get_button = Button(theme, sentence("button.download"), "download")
         self.get_button.setAccessibleName(sentence("settings.data_get_named", title=title))
         self.import_action = QAction(sentence("button.import"), self)
-        self.import_button = Button(theme, sentence("button.import"), "file-down")
+        self.import_button = Button(theme, sentence("button.import"), "file-down", do=self.import_action.trigger)
         self.import_button.setAccessibleName(sentence("settings.import_named", title=title))
-        self.import_button.clicked.connect(self.import_action.trigger)
         # Files are the only source of some data sets. For the others, the menu offers them.
         self._get: QWidget = self.import_button
         if dataset.fetchable:

@@ -45,7 +45,7 @@ class EngineLine(QWidget):
         self.variant.setMinimumWidth(VARIANT_PX)
         give_way(self.variant)
         guard_wheel(self.variant)
-        self.variant.currentIndexChanged.connect(self._on_variant)
+        self.variant.currentIndexChanged.connect(self.variant_changed)
         self.install_button = Button(theme, sentence("engines_card.install"), "download")
         self.folder_action = QAction(sentence("engines_card.from_folder"), self)
         other_ways = sentence("engines_card.from_folder_named", title=title)
@@ -95,9 +95,6 @@ class EngineLine(QWidget):
         # The bar is indeterminate if the share is unknown.
         self.progress.setMaximum(0 if work.share is None else PERMILLE)
         self.progress.setValue(round(PERMILLE * (work.share or 0)))
-
-    def _on_variant(self) -> None:
-        self.variant_changed.emit()
 
     def _show_choice(self, *, busy: bool) -> None:
         state, stamp, offer = self.row.state, self.row.stamp, self.offer
@@ -163,15 +160,7 @@ class EngineLine(QWidget):
 
     def _lay_out(self) -> None:
         buttons, working = QWidget(), QWidget()
-        buttons.setLayout(
-            row(
-                self.variant,
-                self._install,
-                None,
-                self.check_button,
-                self.remove_button,
-            )
-        )
+        buttons.setLayout(row(self.variant, self._install, None, self.check_button, self.remove_button))
         work = row(column(None, self.progress_text, self.progress, None, spacing_px=4), self.cancel_button)
         work.setStretch(0, 1)
         working.setLayout(work)

@@ -22,11 +22,7 @@ class WorkCancelledError(Exception):
 
 
 class EngineWork:
-    """An installation or check. `share` and `status_text` may be called from any thread.
-
-    Args:
-        clock: Returns the time in seconds, to compute the download rate.
-    """
+    """An installation or check. `share` and `status_text` may be called from any thread."""
 
     def __init__(self, title: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.title = title

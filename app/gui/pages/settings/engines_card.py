@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import QDir, Signal
-from PySide6.QtWidgets import QFileDialog, QVBoxLayout
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout
 
 from app.core.engines.install import Checkup
 from app.core.engines.overview import EngineRow, list_engines
@@ -15,7 +15,7 @@ from app.core.errors import AppError
 from app.core.messages import sentence, text
 from app.gui.pages.settings.engine_line import EngineLine
 from app.gui.pages.settings.engine_work import EngineWork, remove_unused
-from app.gui.pages.settings.parts import ask, open_dialog
+from app.gui.pages.settings.parts import ask, choose_folder
 from app.gui.services.bundle import Services
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
@@ -80,8 +80,8 @@ class EnginesCard(Card):
         self.rows = {}
         for engine_row in engine_rows:
             made = self.rows[engine_row.engine] = EngineLine(self._services, engine_row)
-            made.variant_changed.connect(partial(self._on_variant, engine_row.engine))
-            made.install_button.clicked.connect(partial(self._on_install, engine_row.engine))
+            made.variant_changed.connect(lambda made=made: self._show(made.row))
+            made.install_button.clicked.connect(lambda _=False, made=made: self.install(made.row.engine, None))
             made.folder_action.triggered.connect(partial(self._on_from_folder, engine_row.engine))
             made.check_button.clicked.connect(partial(self._on_check, engine_row.engine))
             made.remove_button.clicked.connect(partial(self._on_remove, engine_row.engine))
@@ -99,18 +99,9 @@ class EnginesCard(Card):
         for shown in self.rows.values():
             self._show(shown.row)
 
-    def _on_variant(self, engine: str) -> None:
-        self._show(self.rows[engine].row)
-
-    def _on_install(self, engine: str) -> None:
-        self.install(engine, None)
-
     def _on_from_folder(self, engine: str) -> None:
-        dialog = QFileDialog(self, sentence("engines_card.choose_folder", title=engine_title(engine)))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(lambda path: self.install(engine, Path(QDir.toNativeSeparators(path))))
-        open_dialog(dialog)
+        heading = sentence("engines_card.choose_folder", title=engine_title(engine))
+        choose_folder(self, heading, lambda folder: self.install(engine, Path(folder)))
 
     def install(self, engine: str, source: Path | None) -> None:
         """Install the selected build of an engine, from a folder or from the package index, in the background."""

@@ -1,7 +1,5 @@
 """The Settings page: appearance, this computer, engines, data sets and privacy."""
 
-from typing import Any
-
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
@@ -23,15 +21,10 @@ WIDTH_PX = 880
 
 
 class SettingsPage(QWidget):
-    """Lets the user change the settings. Changes are saved immediately.
-
-    Signals:
-        zoom_wanted: The user chose a zoom in percent, which isn't saved yet.
-        hardware_wanted, doctor_wanted: The user wants to see the Hardware page, or to start the doctor.
-    """
+    """Lets the user change the settings, which are saved immediately, and asks the window to show other pages."""
 
     folder_changed = Signal()
-    zoom_wanted = Signal(int)
+    zoom_wanted = Signal(int)  # the user chose a zoom in percent, which isn't saved yet
     hardware_wanted = Signal()
     doctor_wanted = Signal()
 
@@ -73,12 +66,7 @@ class SettingsPage(QWidget):
             self._place(two_columns=two_columns)
 
     def show_engines(self, engine: str, *, install: bool = False) -> None:
-        """Scroll to an engine so that the user can install it, now or as soon as engines are listed.
-
-        Args:
-            engine: Name of the engine.
-            install: Whether to install it immediately.
-        """
+        """Scroll to an engine, now or as soon as engines are listed, and perhaps install it immediately."""
         self._wanted_engine, self._installs = engine, install
         self._on_engines()
 
@@ -170,7 +158,7 @@ class SettingsPage(QWidget):
         self.zoom.setCurrentIndex(self.zoom.findData(settings.zoom_pct))
 
     def _on_theme(self, theme: str) -> None:
-        self._change(theme=theme)
+        self._services.change(theme=theme)
         self._services.theme.choose(self._services.preferences.settings.theme)
 
     def _on_reset(self) -> None:
@@ -185,9 +173,3 @@ class SettingsPage(QWidget):
         self._services.theme.choose(self._services.preferences.settings.theme)
         self.data_card.refresh()
         self.folder_changed.emit()
-
-    def _change(self, **changes: Any) -> None:
-        try:
-            self._services.preferences.change(**changes)
-        except AppError as error:
-            self._services.complain(error)

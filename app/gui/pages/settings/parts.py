@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QDir, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QFont
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QSizePolicy, QWidget
 
 from app.core.messages import sentence
 from app.gui.services.bundle import Services
@@ -20,24 +20,23 @@ def setting(name: str, note: QWidget | str, *controls: QWidget) -> QHBoxLayout:
         if not isinstance(below, ElidedLabel):
             below.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         words.addWidget(below)
-    result = row(words, *controls)
-    result.setStretch(0, 1)
-    return result
+    return row(words, *controls, stretch=0)
 
 
 def ask(parent: QWidget, text: str, action: str, do: Callable[[], None]) -> None:
-    """Ask for confirmation before an action that can't be undone.
-
-    Args:
-        parent: Widget whose window the question blocks.
-        text: The question, with the consequences.
-        action: Text of the button that confirms.
-        do: Called when the user confirms.
-    """
+    """Ask for confirmation, named like the action, before doing something that can't be undone."""
     box, button = question(parent, action, text, action)
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     button.clicked.connect(lambda _=False: do())
     box.open()
+
+
+def choose_folder(parent: QWidget, title: str, do: Callable[[str], None], start: str = "") -> None:
+    dialog = QFileDialog(parent, title, start)
+    dialog.setFileMode(QFileDialog.FileMode.Directory)
+    dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+    dialog.fileSelected.connect(lambda path: do(QDir.toNativeSeparators(path)))
+    open_dialog(dialog)
 
 
 def open_dialog(dialog: QDialog) -> None:

@@ -15,7 +15,6 @@ from app.core.plans.suite.texts import certainty_text, others_figure, points_tex
 from app.core.records import Group
 from app.core.report.card import Figure
 from app.core.runs.runner import Runner
-from app.core.storage.database import Database
 from app.gui.charts.figure import FigureView
 from app.gui.run.headline_row import HeadlineRow
 from app.gui.run.kind_page import KindPage, PageTexts
@@ -37,12 +36,7 @@ _TEXTS = PageTexts(
 
 
 class SuitePage(KindPage):
-    """Runs, resumes and displays suites.
-
-    Attributes:
-        others: Displays the scores of other computers while this computer has no score. Hidden if no scores are
-            known.
-    """
+    """Runs, resumes and displays suites. Without a score, it displays the `others` of other computers."""
 
     headline: HeadlineRow
 
@@ -57,11 +51,8 @@ class SuitePage(KindPage):
         """Reload the stored suites and the scores of other computers. `choose` is as in `PlanPage.refresh`."""
         super().refresh(choose)
         definition = SUITES[NEWEST]
-
-        def look(database: Database) -> Figure | None:
-            return others_figure(imported_scores(database), definition)
-
-        self._services.query(look, self._latest_others.only(self._show_others))
+        done = self._latest_others.only(self._show_others)
+        self._services.query(lambda database: others_figure(imported_scores(database), definition), done)
 
     def start(self, engine: str, device: str) -> None:
         """Run the suite, unless this computer can't or something else is running."""

@@ -34,6 +34,7 @@ from app.gui.widgets.basics import (
     column,
     is_narrow,
     label,
+    panel,
     row,
     scrolled,
     set_tone,
@@ -56,10 +57,7 @@ class AbResult:
 
 
 class AbActions(QStackedWidget):
-    """Shows the progress, a request to set up a side, or the available actions.
-
-    The page connects the buttons, and adds those for a finished A/B test to `done`.
-    """
+    """Shows the progress, a request to set up a side, or the actions for a finished test, which the page adds."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -71,9 +69,7 @@ class AbActions(QStackedWidget):
         self.done = row(None)
         self.addWidget(self.going)
         for layout in (asking, self.done):
-            page = QWidget()
-            page.setLayout(layout)
-            self.addWidget(page)
+            self.addWidget(panel(layout))
 
     @property
     def cancel_button(self) -> Button:
@@ -84,11 +80,7 @@ class AbActions(QStackedWidget):
         self.setCurrentIndex(_DONE)
 
     def show_live(self, bridge: RunBridge, left_s: float | None) -> None:
-        """Show the current run and the remaining time, or ask the user to set up the next side.
-
-        Args:
-            left_s: Expected duration of the remaining runs in seconds; None if unknown.
-        """
+        """Show the current run and the remaining time, if it is known, or ask the user to set up the next side."""
         planned, asks, plan = bridge.planned, bridge.asks, bridge.plan
         # Keep the height during an A/B test, so that the layout doesn't jump when the question appears.
         self.setFixedHeight(_FOOT_PX if plan and plan.by_hand else HEIGHT_PX)
@@ -101,8 +93,8 @@ class AbActions(QStackedWidget):
             return
         current = ""
         if planned is not None:
-            which = {"number": planned.number, "planned": planned.count, "label": planned.label}
-            current = sentence("ab_page.run_of", **which)
+            where = {"number": planned.number, "planned": planned.count}
+            current = sentence("ab_page.run_of", **where, label=planned.label)
         self.going.show_plan(bridge, current, left_s)
 
 
@@ -172,12 +164,9 @@ class AbPage(PlanPage[AbResult]):
         example = KIND.example(group) if group is not None else None
         if group is None or example is None:
             return
-        run_id, shown = example.id, group
-
-        def load(database: Database) -> JudgedRun:
-            return JudgedRun(load_run(database, run_id)).prepared()
-
-        self._services.query(load, lambda run: do(run, shown))
+        self._services.query(
+            lambda database: JudgedRun(load_run(database, example.id)).prepared(), lambda run: do(run, group)
+        )
 
     def _list(self, database: Database) -> list[AbResult]:
         return list(map(AbResult, list_groups(database, KIND.key, HISTORY_LIMIT)))
@@ -224,7 +213,8 @@ class AbPage(PlanPage[AbResult]):
         elif group is not None:
             self._show_group(group)
             remarks = [*KIND.remarks(group), *(run.error_message for run in group.runs if run.error_message)]
-            self._show_remarks(" ".join(remarks), _tone(group))
+            has_failed = any(run.status == "failed" for run in group.runs)
+            self._show_remarks(" ".join(remarks), "invalid" if has_failed else "")
             self.foot.show_done()
             self.share_button.setEnabled(self.can_share)
         self.state_changed.emit()
@@ -242,12 +232,12 @@ class AbPage(PlanPage[AbResult]):
     def _show_group(self, group: Group) -> None:
         result = judge_pairs(group)
         ratio = result.ratio
-        is_check = group.plan.has_equal_sides
         self.value.setText("–" if ratio is None else KIND.headline(group))
-        who = group.labels[1 if ratio is not None and ratio >= 1 else 0]
-        who_text = sentence("ab_page.faster", label=who) if result.is_shown else ""
-        if not result.is_shown and result.low is not None:
-            who_text = sentence("ab_page.smallest" if is_check else "ab_page.no_difference")
+        who_text = ""
+        if result.is_shown:
+            who_text = sentence("ab_page.faster", label=group.labels[int(ratio is not None and ratio >= 1)])
+        elif result.low is not None:
+            who_text = sentence("ab_page.smallest" if group.plan.has_equal_sides else "ab_page.no_difference")
         self.who.show_text(who_text)
         self.value.setAccessibleName(f"{self.value.text()} {who_text}")
         self.sentence.show_text(KIND.sentence(group))
@@ -281,14 +271,5 @@ class AbPage(PlanPage[AbResult]):
     def _shown(self) -> QWidget:
         beside = column(None, self.who)
         beside.setContentsMargins(0, 0, 0, 8)
-        number = row(self.value, beside)
-        number.setStretch(1, 1)
-        page = QWidget()
-        whole = column(number, self.sentence, self.remarks, self.legend, scrolled(self.plot))
-        whole.setStretch(4, 1)
-        page.setLayout(whole)
-        return page
-
-
-def _tone(group: Group) -> Tone:
-    return "invalid" if any(run.status == "failed" for run in group.runs) else ""
+        number = row(self.value, beside, stretch=1)
+        return panel(column(number, self.sentence, self.remarks, self.legend, scrolled(self.plot), stretch=4))

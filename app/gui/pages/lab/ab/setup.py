@@ -20,6 +20,7 @@ from app.gui.run.plan_page import PlanSetup
 from app.gui.run.preflight import PreflightLine
 from app.gui.run.workload_box import WorkloadBox, of_plans
 from app.gui.services.bundle import Services
+from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Fold, column, give_way, guard_wheel, label, row, set_tip, set_tone
 from app.gui.widgets.choice_box import ChoiceBox
@@ -42,16 +43,14 @@ RARELY_ALONE = ("seed", "onednn")  # settings that can only be among several one
 class AbSetup(PlanSetup):
     """The card that sets up an A/B test. Only the settings that differ are shown.
 
-    Attributes:
-        what: What differs: the name of a setting, `SEVERAL` settings, something changed `BY_HAND`, or `NOTHING`.
-        held: Label that lists hidden settings of both sides that differ from the defaults.
+    `what` differs is the name of a setting, `SEVERAL` settings, something changed `BY_HAND`, or `NOTHING`.
     """
 
     def __init__(self, services: Services) -> None:
         super().__init__(sentence("lab.question_ab"))
         self._services = services
         self._busy = ""
-        self._asked = 0
+        self._latest = Latest()
         self._soon = timer(self, ESTIMATE_MS, once=True)
         self._soon.timeout.connect(self._estimate)
         self.workload = WorkloadBox(services, of_plans)
@@ -221,7 +220,7 @@ class AbSetup(PlanSetup):
             side.offer(workload, self._services.engines.installed, self._services.finder.machine)
         self._check()
         self._show_held()
-        self._asked += 1
+        self._latest.drop()
         self._soon.start()
         self._show_length(None)
 
@@ -254,7 +253,7 @@ class AbSetup(PlanSetup):
         self.run_button.setText(sentence("group.kind_ab_check" if is_check else "ab_setup.run"))
 
     def _estimate(self) -> None:
-        machine, number = self._services.finder.machine, self._asked
+        machine = self._services.finder.machine
         try:
             specs = self.plan().specs
         except UsageError:
@@ -262,18 +261,14 @@ class AbSetup(PlanSetup):
         if machine is None or specs[0].preset == "quick":
             return
 
-        def look(database: Database) -> tuple[int, list[float | None]]:
-            return number, [expected_duration_s(database, spec, machine) for spec in specs]
+        def look(database: Database) -> list[float | None]:
+            return [expected_duration_s(database, spec, machine) for spec in specs]
 
-        self._services.query(look, self._on_expected)
+        self._services.query(look, self._latest.only(self._on_expected))
 
-    def _on_expected(self, answer: tuple[int, list[float | None]]) -> None:
-        number, durations_s = answer
-        if number == self._asked:  # otherwise the choice has changed
-            expected_s = [duration_s for duration_s in durations_s if duration_s is not None]
-            self._show_length(
-                self.pairs.value() * sum(expected_s) if len(expected_s) == len(durations_s) else None
-            )
+    def _on_expected(self, durations_s: list[float | None]) -> None:
+        expected_s = [duration_s for duration_s in durations_s if duration_s is not None]
+        self._show_length(self.pairs.value() * sum(expected_s) if len(expected_s) == len(durations_s) else None)
 
     def _show_length(self, duration_s: float | None) -> None:
         runs = 2 * self.pairs.value()
@@ -305,10 +300,7 @@ class AbSetup(PlanSetup):
         _add_box(grid, grid.rowCount(), self.workload)
         more = row(self.preset, label(sentence("ab_setup.pairs"), muted=True), self.pairs, None)
         self.more = Fold(self._services.theme, sentence("lab.more"), more)
-        content = QWidget()
-        content.setLayout(
-            column(grid, self.by_hand, self.held, self.more, self.length, None, spacing_px=GAP_PX + 2)
-        )
+        content = column(grid, self.by_hand, self.held, self.more, self.length, None, spacing_px=GAP_PX + 2)
         self.add_form(content, self.problem, self.preflight, self.run_button)
 
 

@@ -1,4 +1,4 @@
-"""The editors for one side of an A/B test."""
+"""The editors for one side. Those of engine, device and compilation depend on each other."""
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit, QSpinBox, QWidget

@@ -18,11 +18,13 @@ from app.gui.run.plan_page import PlanSetup
 from app.gui.run.preflight import PreflightLine
 from app.gui.run.workload_box import WorkloadBox, of_plans
 from app.gui.services.bundle import Services
+from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, ClampedLabel, Fold, column, guard_wheel, label, row, set_tip, set_tone
 from app.gui.widgets.editors import FolderEdit, indented
 from app.gui.widgets.segments import Segments
 from app.gui.widgets.timers import timer
+from workloads.protocol.machine import Machine
 from workloads.protocol.parameters import folders_of
 from workloads.protocol.spec import Preset
 
@@ -31,22 +33,18 @@ POINTS_NAMED = 12
 
 
 class StudySetup(PlanSetup):
-    """The card that sets up a study.
-
-    Attributes:
-        study: Key of the study.
-    """
+    """The card that sets up a study."""
 
     price_changed = Signal()
 
     def __init__(self, services: Services) -> None:
         super().__init__(next(iter(PRESETS.values())).question)
         self._services = services
-        self._busy, self._asked = "", 0
+        self._busy, self._latest = "", Latest()
         self._plan: Plan | None = None
         self._soon = timer(self, PLAN_MS, once=True)
         self._soon.timeout.connect(self._make_plan)
-        self.study = ""
+        self.study = ""  # key of the study
         self.workload = WorkloadBox(services, of_plans)
         self.folders = FolderEdit("")
         presets = tuple((preset, sentence(f"preset.{preset}")) for preset in ("quick", "standard"))
@@ -111,10 +109,7 @@ class StudySetup(PlanSetup):
         stored = self._services.preferences.settings.usd_per_hour or 0.0
         if self.price.value() == round(stored, self.price.decimals()):  # unchanged, so it isn't rounded
             return
-        try:
-            self._services.preferences.change(usd_per_hour=self.price.value() or None)
-        except AppError as error:
-            self._services.complain(error)
+        self._services.change(usd_per_hour=self.price.value() or None)
         self.price_changed.emit()
 
     def _on_folders(self) -> None:
@@ -131,14 +126,14 @@ class StudySetup(PlanSetup):
         return tuple(map(str, folders_of(self.folders.line.text())))
 
     def _on_choice(self) -> None:
-        self._asked += 1
+        self._latest.drop()
         self._plan = None
         self.run_button.setEnabled(False)
         self._soon.start()
 
     def _make_plan(self) -> None:
         """Create the plan in the background, because this checks engines and devices."""
-        machine, number = self._services.finder.machine, self._asked
+        machine = self._services.finder.machine
         if machine is None:
             return
         workload = "" if self._folders() else self.workload.currentData()
@@ -154,20 +149,17 @@ class StudySetup(PlanSetup):
             folders=self._folders(),
         )
 
-        def failed(error: AppError) -> None:
-            if number == self._asked:
-                self.points.show_text("")
-                self._show_problem(str(error))
+        show = self._latest.only(partial(self._show_plan, machine))
+        self._services.tasks.start(plan, show, show)
 
-        def done(plan: Plan) -> None:
-            if number == self._asked:
-                self._plan = plan
-                self.preflight.show_choice(plan.specs[0], machine)
-                self._show_plan(plan)
-
-        self._services.tasks.start(plan, done, failed)
-
-    def _show_plan(self, plan: Plan) -> None:
+    def _show_plan(self, machine: Machine, plan: Plan | AppError) -> None:
+        """Show a plan, or why there is none."""
+        if isinstance(plan, AppError):
+            self.points.show_text("")
+            self._show_problem(str(plan))
+            return
+        self._plan = plan
+        self.preflight.show_choice(plan.specs[0], machine)
         study = plan.study or Study()
         names = [point_name(plan, spec) for spec in plan.specs]
         if len(study.axes) == 1 and all(name.replace(",", "").isdecimal() for name in names):
@@ -209,6 +201,5 @@ class StudySetup(PlanSetup):
         self.more = Fold(self._services.theme, sentence("lab.more"), more)
         workload = row(label(sentence("label.workload"), muted=True), self.workload, spacing_px=2 * GAP_PX)
         workload.setStretch(1, 1)
-        content = QWidget()
-        content.setLayout(column(workload, self._reading, self._price, self.more, self.points, None))
+        content = column(workload, self._reading, self._price, self.more, self.points, None)
         self.add_form(content, self.problem, self.preflight, self.run_button)
