@@ -24,10 +24,7 @@ from system_libraries import system_packages  # type: ignore[import-not-found] #
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ROOT / "packaging" / "linux"
 ICON_SIZES_PX = (16, 24, 32, 48, 64, 128, 256)
-COMPLETIONS = {
-    "bash": "bash-completion/completions/epochmark",
-    "fish": "fish/vendor_completions.d/epochmark.fish",
-}
+COMPLETIONS = {"bash": "bash-completion/completions/epochmark", "fish": "fish/vendor_completions.d/epochmark.fish"}
 SCREENSHOTS = ("benchmark-finished-dark.png", "compare-light.png", "verdict-dark.png")  # in docs/images
 METAINFO = "io.github.epochmark.Epochmark.metainfo.xml"
 # As fast as gzip, and 20 % smaller. The default level takes several times as long. lintian refuses zstd.

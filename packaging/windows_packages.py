@@ -42,10 +42,7 @@ def file_lists(folder: Path) -> str:
     """Return two NSIS macros that call another macro for each file, and for each folder, the deepest first."""
     files = [path.relative_to(folder) for path in files_in(folder)]
     folders = [path.relative_to(folder) for path in folder.rglob("*") if path.is_dir()]  # including empty ones
-    lists = {
-        "EachFile": files,
-        "EachFolder": sorted(folders, key=lambda path: (-len(path.parts), path)),
-    }
+    lists = {"EachFile": files, "EachFolder": sorted(folders, key=lambda path: (-len(path.parts), path))}
     return "".join(
         "\n".join([f"!macro {name} DO", *(_call(path) for path in paths), "!macroend", ""])
         for name, paths in lists.items()

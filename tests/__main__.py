@@ -26,10 +26,7 @@ CHECKS = {
     "ruff format --check": ["-m", "ruff", "format", "--check"],
     # NumPy's types for a newer Python cannot be read as the oldest one.
     "mypy": ["-m", "mypy", "--python-version", "{}.{}".format(*sys.version_info)],
-    "lint-imports": [
-        "-c",
-        "import sys; from importlinter.cli import lint_imports_command as c; sys.exit(c())",
-    ],
+    "lint-imports": ["-c", "import sys; from importlinter.cli import lint_imports_command as c; sys.exit(c())"],
 }
 # A test computer may stand still for seconds, and then a test fails that measures or waits.
 FEW = 3

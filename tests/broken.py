@@ -89,12 +89,7 @@ def make_results(database: Database, machine: Machine) -> list[int]:
     return ids
 
 
-def _store(
-    database: Database,
-    machine: Machine,
-    place: PlanPlace | None,
-    workload: str = "",
-) -> int:
+def _store(database: Database, machine: Machine, place: PlanPlace | None, workload: str = "") -> int:
     chosen = CATALOGUE[workload] if workload else WORKLOAD
     spec = chosen.default_spec() if workload else SPEC
     run_id = begin_run(database, spec, chosen, machine, place=place)
@@ -148,11 +143,7 @@ def cells(database: Database) -> list[tuple[str, str]]:
 
 def break_cell(database: Database, table: str, column: str, value: object) -> bool:
     """Write a value into what belongs to one run; False if the table's own rules refuse it."""
-    where = {
-        "runs": f"id = {BROKEN}",
-        "plans": "id = 1",
-        "imported": "id = 1",
-    }.get(table, f"run_id = {BROKEN}")
+    where = {"runs": f"id = {BROKEN}", "plans": "id = 1", "imported": "id = 1"}.get(table, f"run_id = {BROKEN}")
     connection = database.connection
     connection.execute("PRAGMA foreign_keys = OFF")
     if isinstance(value, bytes) and value == b"\xff\xfe\x00":

@@ -169,10 +169,7 @@ def page() -> str:
         TODAY,
         READING,
         "## Training\n\n",
-        _table(
-            TRAINING_HEAD,
-            [_training_row(workload) for workload in training],
-        ),
+        _table(TRAINING_HEAD, [_training_row(workload) for workload in training]),
         "\nThese settings change the network. Results are compared only if these settings are the same:\n\n",
         *(
             _wrapped(

@@ -216,14 +216,7 @@ SETTINGS: tuple[Setting, ...] = (
         comparability="ignored",
         in_ab=False,
     ),
-    Setting(
-        name="batch_size",
-        kind="int",
-        flag="--batch",
-        minimum=1,
-        maximum=2**20,
-        comparability="must_match",
-    ),
+    Setting(name="batch_size", kind="int", flag="--batch", minimum=1, maximum=2**20, comparability="must_match"),
     Setting(
         name="engine",
         kind="choice",
@@ -273,19 +266,8 @@ SETTINGS: tuple[Setting, ...] = (
         choices=lambda: get_args(Precision),
         comparability="must_match",
     ),
-    Setting(
-        name="jit",
-        kind="switch",
-        default=False,
-        flag="--jit",
-        also=("xla",),
-    ),
-    Setting(
-        name="onednn",
-        kind="switch",
-        flag="--onednn",
-        may_be_auto=True,
-    ),
+    Setting(name="jit", kind="switch", default=False, flag="--jit", also=("xla",)),
+    Setting(name="onednn", kind="switch", flag="--onednn", may_be_auto=True),
     Setting(
         name="tf32",
         kind="switch",
@@ -303,13 +285,7 @@ SETTINGS: tuple[Setting, ...] = (
         zero_is_named=True,
     ),
     Setting(
-        name="cpus",
-        kind="int",
-        flag="--cpus",
-        minimum=1,
-        maximum=4_096,
-        may_be_auto=True,
-        zero_is_named=True,
+        name="cpus", kind="int", flag="--cpus", minimum=1, maximum=4_096, may_be_auto=True, zero_is_named=True
     ),
     Setting(
         name="power_limit_w",
@@ -330,14 +306,7 @@ SETTINGS: tuple[Setting, ...] = (
         choices=lambda: get_args(DataChoice),
         in_form=False,  # has its own control there
     ),
-    Setting(
-        name="seed",
-        kind="int",
-        default=0,
-        flag="--seed",
-        minimum=0,
-        comparability="ignored",
-    ),
+    Setting(name="seed", kind="int", default=0, flag="--seed", minimum=0, comparability="ignored"),
 )
 # Settings with their own column in records, for the requested or the actual value.
 COLUMNS = frozenset(

@@ -38,10 +38,7 @@ def commands(parser: argparse.ArgumentParser, path: str = "") -> Iterator[str]:
 COMMANDS = list(commands(PARSER))
 
 # Without them, something else is done, or all stays as it is.
-WITHOUT_DEFAULT = {
-    "import": {"--show", "--remove"},
-    "study run": {"--axis", "--folder"},
-}
+WITHOUT_DEFAULT = {"import": {"--show", "--remove"}, "study run": {"--axis", "--folder"}}
 # How the help of every option ends, before the value.
 DEFAULT = "(" + sentence("help.setting", description="", default="").strip(" ()") + " "
 
@@ -60,12 +57,7 @@ def test_the_workload_defaults_to_the_standard_one(verb: str) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "near"),
-    [
-        ("cifar", [STANDARD]),
-        ("CIFAR10", [STANDARD]),
-        ("keras", [STANDARD]),
-        ("mnist_mpl", ["mnist_mlp"]),
-    ],
+    [("cifar", [STANDARD]), ("CIFAR10", [STANDARD]), ("keras", [STANDARD]), ("mnist_mpl", ["mnist_mlp"])],
 )
 def test_a_wrong_workload_is_told_which_ones_it_may_mean(typed: str, near: list[str]) -> None:
     with pytest.raises(UsageError) as caught:

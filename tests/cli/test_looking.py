@@ -143,11 +143,7 @@ def test_a_machine_that_another_version_stored_is_shown(
 @pytest.mark.parametrize(
     ("virtual", "stored", "words"),
     [
-        (
-            True,
-            "docker",
-            f"{sentence('compare.virtual')}, {sentence('result.in_container', container='docker')}",
-        ),
+        (True, "docker", f"{sentence('compare.virtual')}, {sentence('result.in_container', container='docker')}"),
         (False, "docker", sentence("result.in_container", container="docker")),
         (None, "kubernetes", sentence("result.in_container", container="kubernetes")),
         (

@@ -27,13 +27,7 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Job, RunSpec, read_job, write_job
 from workloads.settings import Setting
 
-ROW = Setting(
-    name="autotune",
-    kind="switch",
-    flag="--autotune",
-    may_be_auto=True,
-    comparability="must_match",
-)
+ROW = Setting(name="autotune", kind="switch", flag="--autotune", may_be_auto=True, comparability="must_match")
 
 SENTENCES = {
     "setting.autotune": "Autotune",

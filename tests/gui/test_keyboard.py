@@ -156,10 +156,7 @@ def test_tab_enters_the_side_bar_at_the_current_page(driver: Driver) -> None:
     assert isinstance(box, ChoiceBox)
     settle(driver)
     bar = driver.window.side_bar
-    assert [stop for stop in round_trip(box) if bar.isAncestorOf(stop)] == [
-        bar.places["compare"],
-        bar.menu_button,
-    ]
+    assert [stop for stop in round_trip(box) if bar.isAncestorOf(stop)] == [bar.places["compare"], bar.menu_button]
 
 
 def test_the_arrow_keys_move_through_the_pages_from_the_current_one(driver: Driver) -> None:

@@ -37,10 +37,7 @@ def test_tests_run_in_the_projects_folder_without_a_screen(
     ("arguments", "words"),
     [
         (["-k", "charts"], ["-k", "charts"]),
-        (
-            ["--fast", "tests/core"],
-            ["-m", "not (engine or engines or slow or long or packaging)", "tests/core"],
-        ),
+        (["--fast", "tests/core"], ["-m", "not (engine or engines or slow or long or packaging)", "tests/core"]),
         (["--all", "-x"], ["-m", "not packaging", "-x"]),
     ],
 )

@@ -18,11 +18,7 @@ from workloads.training.training import Training
 from workloads.workload import HeadlineKey, Workload
 
 STUDIES = ("004", "000", "003", "001", "002", "")  # in the order of the catalogue
-METRICS = {
-    "003": {"seconds_per_batch_s"},
-    "001": {"images_per_s", "words_per_s"},
-    "": set(get_args(HeadlineKey)),
-}
+METRICS = {"003": {"seconds_per_batch_s"}, "001": {"images_per_s", "words_per_s"}, "": set(get_args(HeadlineKey))}
 TRAINED = [workload for workload in CATALOGUE.values() if isinstance(workload, Training)]
 
 

@@ -179,10 +179,7 @@ def _places(sorted_pairs: "NDArray[np.int64]", asked: "NDArray[np.int64]") -> "N
 
 
 def _appended(
-    ids: "NDArray[np.int32]",
-    offsets: "NDArray[np.int64]",
-    more: "NDArray[np.int64]",
-    counts: "NDArray[np.int64]",
+    ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]", more: "NDArray[np.int64]", counts: "NDArray[np.int64]"
 ) -> "tuple[NDArray[np.int32], NDArray[np.int64]]":
     """Append `counts[n]` more ids to sequence n."""
     import numpy as np

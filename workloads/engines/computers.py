@@ -37,8 +37,7 @@ _TEXT_LIMIT = 200
 # Settings that may differ between the computers.
 _OWN_SETTINGS = frozenset({"power_limit_w", "cpus", "gpus"})
 _CONNECTION = re.compile(
-    r"gloo|nccl|connect|peer|socket|timed? ?out|deadline|unavailable|aborted|cancelled|heartbeat",
-    re.IGNORECASE,
+    r"gloo|nccl|connect|peer|socket|timed? ?out|deadline|unavailable|aborted|cancelled|heartbeat", re.IGNORECASE
 )
 
 

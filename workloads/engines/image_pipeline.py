@@ -146,13 +146,7 @@ class _Cached:
 class _Batches:
     """Batches of images, prefetched by a thread until no more are needed."""
 
-    def __init__(
-        self,
-        source: Source,
-        batch_size: int,
-        whole: bool,
-        readers: "weakref.WeakSet[Batches]",
-    ) -> None:
+    def __init__(self, source: Source, batch_size: int, whole: bool, readers: "weakref.WeakSet[Batches]") -> None:
         self._source, self._batch_size, self._whole, self._readers = source, batch_size, whole, readers
 
     def __iter__(self) -> Batches:

@@ -90,10 +90,7 @@ class _TensorFlow(EngineInfo):
     settings = frozenset({"jit", "onednn", "tf32"})
     capabilities = (6.0, 10.0)  # range of version 2.21, which doesn't support the RTX 50 series
     has_equal_parts = False
-    fixed_variables: Mapping[str, str] = {
-        "TF_CPP_MIN_LOG_LEVEL": "1",
-        "TF_FORCE_GPU_ALLOW_GROWTH": "true",
-    }
+    fixed_variables: Mapping[str, str] = {"TF_CPP_MIN_LOG_LEVEL": "1", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
 
     def run_variables(self, spec: RunSpec) -> dict[str, str]:
         ours = super().run_variables(spec)
@@ -114,7 +111,7 @@ class _Torch(EngineInfo):
     compiler = "torch.compile"
     has_process_per_device = True
     fixed_variables: Mapping[str, str] = {
-        "PYTORCH_ENABLE_MPS_FALLBACK": "0",  # operations must not silently fall back to the CPU
+        "PYTORCH_ENABLE_MPS_FALLBACK": "0"  # operations must not silently fall back to the CPU
     }
 
     def run_variables(self, spec: RunSpec) -> dict[str, str]:
@@ -152,7 +149,7 @@ class _Jax(EngineInfo):
     settings = frozenset({"jit", "tf32"})
     compiles_always = True
     fixed_variables: Mapping[str, str] = {
-        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # otherwise it preallocates three quarters of GPU memory
+        "XLA_PYTHON_CLIENT_PREALLOCATE": "false"  # otherwise it preallocates three quarters of GPU memory
     }
 
     def run_variables(self, spec: RunSpec) -> dict[str, str]:

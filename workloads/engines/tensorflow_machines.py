@@ -73,8 +73,7 @@ def total(strategy: Any, number: int) -> int:
     import tensorflow as tf
 
     sums = _on_each_device(
-        strategy,
-        lambda device: device.all_reduce(tf.distribute.ReduceOp.SUM, tf.constant(number, tf.int64)),
+        strategy, lambda device: device.all_reduce(tf.distribute.ReduceOp.SUM, tf.constant(number, tf.int64))
     )
     return int(sums[0].numpy()) // len(sums)  # each device has added it
 

@@ -27,14 +27,7 @@ class FcnS(DlBench, ConstantBatch):
     batch_size = 64
     parameters_count = 117_997_696
     parameters = (
-        Parameter(
-            "hidden_layers",
-            "int",
-            3,
-            message("parameter_help.fcn_layers"),
-            minimum=3,
-            maximum=4,
-        ),
+        Parameter("hidden_layers", "int", 3, message("parameter_help.fcn_layers"), minimum=3, maximum=4),
     )
     input_shape = (26_752,)
     classes = 26_752
@@ -80,12 +73,7 @@ class FcnR(DlBench):
     # The loss rises before it falls, by an amount that depends on the seed. The band starts halfway between the
     # lowest loss and the lower loss of a learning rate of zero, and extends equally far above the highest loss.
     proof = first_losses(
-        50,
-        4.33,
-        10.0,
-        real=(4.33, 11.0, REAL_DIGITS),
-        unlearned=2.59,
-        mixed_bfloat16=(5.39, 11.3),
+        50, 4.33, 10.0, real=(4.33, 11.0, REAL_DIGITS), unlearned=2.59, mixed_bfloat16=(5.39, 11.3)
     )
     memory_needs = measured_memory(tensorflow=(1200, 0.059), torch=(890, 0.051), jax=(990, 0))
 

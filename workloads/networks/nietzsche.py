@@ -43,11 +43,7 @@ class LstmTextGeneration(_Nietzsche):
         from keras import Sequential, layers
 
         return Sequential(
-            [
-                layers.Input((_LENGTH, _SYMBOLS)),
-                lstm(spec, 128),
-                layers.Dense(_SYMBOLS, activation="softmax"),
-            ]
+            [layers.Input((_LENGTH, _SYMBOLS)), lstm(spec, 128), layers.Dense(_SYMBOLS, activation="softmax")]
         )
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:

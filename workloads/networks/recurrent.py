@@ -14,13 +14,7 @@ class Recurrent(Training):
     """A network whose LSTM layers can take either form. Both forms have the same parameters."""
 
     parameters = (
-        Parameter(
-            "lstm",
-            "choice",
-            "non-fused",
-            message("parameter_help.lstm"),
-            choices=("non-fused", "fused"),
-        ),
+        Parameter("lstm", "choice", "non-fused", message("parameter_help.lstm"), choices=("non-fused", "fused")),
     )
 
     def check(self, spec: RunSpec) -> None:

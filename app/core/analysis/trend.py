@@ -67,11 +67,7 @@ class Trend:
         """Return a line for each point that follows a change to the computer, numbered from 1."""
         return [
             sentence(
-                "trend.changes",
-                number=number,
-                run_id=point.run.id,
-                date=_day(point.run),
-                changes=point.changes,
+                "trend.changes", number=number, run_id=point.run.id, date=_day(point.run), changes=point.changes
             )
             for number, point in enumerate(self.changed, 1)
         ]

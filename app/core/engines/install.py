@@ -100,10 +100,7 @@ def check_installable(engine: str) -> None:
 
 
 def install_engine(
-    paths: Paths,
-    variant: Variant,
-    source: Path | None = None,
-    progress: Progress = lambda *_: None,
+    paths: Paths, variant: Variant, source: Path | None = None, progress: Progress = lambda *_: None
 ) -> Stamp:
     """Install a variant of an engine, replacing any installed variant; return the new stamp.
 

@@ -76,11 +76,7 @@ def machine_parts(machine: Machine, power: Power | None = None) -> tuple[Machine
 
 def _part(group: str, part_id: str, value: str | None, remark: Message | None = None) -> MachinePart:
     return MachinePart(
-        part_id,
-        sentence(f"part_group.{group}"),
-        sentence(f"part.{part_id}"),
-        value or NOT_KNOWN,
-        text(remark),
+        part_id, sentence(f"part_group.{group}"), sentence(f"part.{part_id}"), value or NOT_KNOWN, text(remark)
     )
 
 

@@ -26,17 +26,7 @@ from app.core.messages.started_as import repair_command, start_py, started_as
 from workloads.protocol import typed
 from workloads.protocol.messages import Message, message
 
-__all__ = [
-    "COMMANDS",
-    "ENGLISH",
-    "FORMATS",
-    "Message",
-    "format_time_left",
-    "message",
-    "needs",
-    "sentence",
-    "text",
-]
+__all__ = ["COMMANDS", "ENGLISH", "FORMATS", "Message", "format_time_left", "message", "needs", "sentence", "text"]
 
 
 # Longer durations are never known to seconds.
@@ -75,11 +65,7 @@ FORMATS: dict[str, Callable[[Any], str]] = {
     "within": format_within,
 }
 
-COMMANDS: dict[str, Callable[[], str]] = {
-    "epochmark": started_as,
-    "repair": repair_command,
-    "start_py": start_py,
-}
+COMMANDS: dict[str, Callable[[], str]] = {"epochmark": started_as, "repair": repair_command, "start_py": start_py}
 
 
 def sentence(code: str, /, **arguments: Any) -> str:

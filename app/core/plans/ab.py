@@ -109,14 +109,7 @@ def ab_plan(specs: tuple[RunSpec, RunSpec], pairs: int, labels: tuple[str, str],
     # Changing something by hand is less work in the order A B B A A B …
     seed = 0 if by_hand else fair_seed(len(specs), pairs)
     return Plan(
-        kind=AbTest.key,
-        specs=specs,
-        rounds=pairs,
-        order="pairs",
-        seed=seed,
-        label_a=a,
-        label_b=b,
-        by_hand=by_hand,
+        kind=AbTest.key, specs=specs, rounds=pairs, order="pairs", seed=seed, label_a=a, label_b=b, by_hand=by_hand
     )
 
 

@@ -14,15 +14,7 @@ from app.core.plain_text import one_line
 from app.core.records import FIELDS, Run, RunSummary
 from app.core.redaction.private_texts import hide, private_texts, without_folders
 from app.core.result_file.canonical import UnfitError, check, decode_problem, sealed, steps_hash
-from app.core.result_file.record import (
-    EPOCHS_LIMIT,
-    STEPS_LIMIT,
-    Machine,
-    Result,
-    ResultSection,
-    Spec,
-    Statistics,
-)
+from app.core.result_file.record import EPOCHS_LIMIT, STEPS_LIMIT, Machine, Result, ResultSection, Spec, Statistics
 from app.core.result_file.summary import NAMES
 from app.core.verdict.rules import judge
 from workloads.protocol import events, typed

@@ -69,15 +69,7 @@ COLUMNS: Columns = (
     ("heading.name", lambda run: run.comment),
 )
 # To post in a forum.
-POSTED: Columns = (
-    _NETWORK,
-    ("heading.result", _result),
-    _VERDICT,
-    _DEVICE,
-    _SOFTWARE,
-    _PRECISION,
-    _BATCH,
-)
+POSTED: Columns = (_NETWORK, ("heading.result", _result), _VERDICT, _DEVICE, _SOFTWARE, _PRECISION, _BATCH)
 
 
 def people_lines(database: Database, ids: Sequence[int], style: CsvStyle = PLAIN) -> Iterator[str]:

@@ -16,11 +16,7 @@ from app.core.plain_text import joined
 from app.core.records import Run, RunSummary
 from app.core.report.card import Bars, ShareCard
 from app.core.report.result_records import result_of
-from app.core.report.run_texts import (
-    Several,
-    certainty_text,
-    verdict_chip,
-)
+from app.core.report.run_texts import Several, certainty_text, verdict_chip
 from app.core.report.share_texts import computer_parts, device_title
 from app.core.result_file.record import Result
 from app.core.result_file.short_form import short_form

@@ -198,9 +198,7 @@ def _result(parts: list[str]) -> Result:
             seed=0,
         ),
         environment=Environment(
-            engine=read_token(parts[11]),
-            engine_version=parts[12] or None,
-            device=read_device(parts[13]),
+            engine=read_token(parts[11]), engine_version=parts[12] or None, device=read_device(parts[13])
         ),
         machine=Machine(cpu_name=parts[14] or None, device_name=parts[15] or None),
         statistics=Statistics(

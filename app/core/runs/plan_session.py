@@ -266,10 +266,7 @@ def run_plan(
 
 
 def resume_plan(
-    group: Group,
-    runs: Iterable[PlannedRun],
-    runner: Runner,
-    callbacks: PlanCallbacks | None = None,
+    group: Group, runs: Iterable[PlannedRun], runner: Runner, callbacks: PlanCallbacks | None = None
 ) -> PlanSession:
     """Start runs of a stored plan in the background, and add them to its group.
 

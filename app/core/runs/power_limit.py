@@ -135,6 +135,5 @@ def power_limits_for(plan: Plan, runner: Runner) -> PowerLimits | None:
     if not any("power_limit_w" in spec.settings for spec in plan.specs):
         return None
     return PowerLimits(
-        runner.machine,
-        lambda spec: likely_gpu(spec, runner.machine, installed_variant(runner.paths, spec.engine)),
+        runner.machine, lambda spec: likely_gpu(spec, runner.machine, installed_variant(runner.paths, spec.engine))
     )

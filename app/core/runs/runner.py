@@ -68,10 +68,7 @@ class Runner:
         self.computers = computers
 
     def start(
-        self,
-        checked: CheckedSpec,
-        listener: Listener = lambda _: None,
-        place: PlanPlace | None = None,
+        self, checked: CheckedSpec, listener: Listener = lambda _: None, place: PlanPlace | None = None
     ) -> Session:
         """Store a run, then start it in the background.
 

@@ -153,13 +153,7 @@ def test_a_card_published_often_has_first_what_tells_its_bars_apart() -> None:
     assert ("Core i7-12700H",) in first
     batch = sentence("share.batch", batch_size=512)
     remarks = next(bar.remarks for bar in drawn if bar.name == "RTX 4090" and batch in bar.remarks)
-    assert sorted(set(remarks) - {batch}) == [
-        "2024",
-        "NHWC",
-        "PyTorch 2.4.0",
-        "eager",
-        "float16 autocast",
-    ]
+    assert sorted(set(remarks) - {batch}) == ["2024", "NHWC", "PyTorch 2.4.0", "eager", "float16 autocast"]
 
 
 def test_every_row_says_where_it_comes_from() -> None:

@@ -69,9 +69,7 @@ def test_who_leaves_out_the_card_leaves_out_its_power_limit(database: Database, 
     card = Gpu("NVIDIA GeForce RTX 3090", "nvidia", power_limit_w=231.25, power_default_w=377.5)
     columns: dict[str, Any] = {"power_limit_w": 231.25, "power_default_w": 377.5, "device_name": card.name}
     capped = replace(
-        run,
-        summary=replace(run.summary, device="gpu:0", **columns),
-        machine=replace(run.machine, gpus=(card,)),
+        run, summary=replace(run.summary, device="gpu:0", **columns), machine=replace(run.machine, gpus=(card,))
     )
     limit = sentence("power.at_limit_of", limit_w=231.25, default_w=377.5)
     whole, bare = (everything(database, capped, hidden) for hidden in ((), ("gpu",)))

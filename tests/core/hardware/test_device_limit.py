@@ -16,8 +16,7 @@ NVIDIA, AMD = Gpu("NVIDIA GeForce RTX 3090", "nvidia"), Gpu("AMD Radeon RX 6800 
 
 
 @pytest.mark.parametrize(
-    ("system", "expected"),
-    [("linux", "sudo nvidia-smi -i 1 -pl 230"), ("win32", "nvidia-smi -i 1 -pl 230")],
+    ("system", "expected"), [("linux", "sudo nvidia-smi -i 1 -pl 230"), ("win32", "nvidia-smi -i 1 -pl 230")]
 )
 def test_nvidias_command_counts_nvidias_cards(
     machine: Machine, system: str, expected: str, monkeypatch: pytest.MonkeyPatch

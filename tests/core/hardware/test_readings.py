@@ -79,14 +79,7 @@ READ: dict[Callable[[Any], object], dict[Any, object]] = {
         "model name\t: x\n": None,
         "": None,
     },
-    cache_bytes: {
-        "48K": 49_152,
-        "12M": 12 * 2**20,
-        "512": 512,
-        "": None,
-        "x": None,
-        "0K": None,
-    },
+    cache_bytes: {"48K": 49_152, "12M": 12 * 2**20, "512": 512, "": None, "x": None, "0K": None},
     tidy_name: {
         "Intel(R) Core(TM) i7-8700K CPU @ 3.70GHz": "Intel Core i7-8700K",
         "Intel(R) Xeon(R) CPU           X5650  @ 2.67GHz": "Intel Xeon X5650",

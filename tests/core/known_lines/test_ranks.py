@@ -34,10 +34,7 @@ RELATIVES: list[tuple[str | None, str]] = [
     ("bus_error", "zsh: bus error  python3 train.py"),
     ("bus_error", "python3[812] Bus error: 10"),
     # Limits that have nothing to do with the GPU's memory.
-    (
-        "kernel_too_big",
-        "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 98304",
-    ),
+    ("kernel_too_big", "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 98304"),
     (
         "kernel_too_big",
         "ptxas error   : Entry function 'gemm' uses too much shared data (0x18000 bytes, 0xc000 max)",
@@ -83,10 +80,7 @@ RELATIVES: list[tuple[str | None, str]] = [
         "Because keras==2.15 depends on numpy<2 and thinc==9 depends on numpy>=2, we can conclude that",
     ),
     # A GPU's firmware, and what follows from its end.
-    (
-        "gsp_failed",
-        f"{XID}119, pid=1, Timeout after 45s of waiting for RPC response from GSP0!",
-    ),
+    ("gsp_failed", f"{XID}119, pid=1, Timeout after 45s of waiting for RPC response from GSP0!"),
     ("gsp_failed", f"{XID}120, pid=1, GSP task timeout @ pc:0x4bd36c4, task: 1"),
     ("gsp_failed", "NVRM: kgspHealthCheck_TU102: GSP crash report: not healthy"),
     ("gpu_reset", f"{XID}8, pid=4242, name=python3, Channel 0000000b"),

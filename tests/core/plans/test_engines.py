@@ -125,10 +125,9 @@ def test_the_worst_verdict_of_the_runs_that_count_stands_for_all(summary: RunSum
     never_judged = tuple(
         replace(run, verdict=verdict) for run, verdict in zip(whole, ("valid", None, None), strict=True)
     )
-    assert ask("worst_verdict", replace(stored, runs=never_judged)) == (
-        "caution",
-        2,
-    ), "what nobody judged isn't valid"
+    assert ask("worst_verdict", replace(stored, runs=never_judged)) == ("caution", 2), (
+        "what nobody judged isn't valid"
+    )
 
 
 def test_every_workload_runs_on_every_engine_that_is_there(paths: Paths, machine: Machine) -> None:

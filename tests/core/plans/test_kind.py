@@ -39,12 +39,7 @@ def group_of(run: RunSummary, kind: str, *changes: dict[str, Any], specs: tuple[
     runs = tuple(dataclasses.replace(run, id=number, **each) for number, each in enumerate(changes, 1))
     asked, order = specs or (WORKLOAD.default_spec(),), ORDERS.get(kind, "in_turn")
     plan = Plan(kind=kind, specs=asked, rounds=max(1, len(runs)), order=order)
-    return Group(
-        id=7,
-        created_at="2026-11-01T10:00:00Z",
-        plan=plan,
-        runs=runs,
-    )
+    return Group(id=7, created_at="2026-11-01T10:00:00Z", plan=plan, runs=runs)
 
 
 def test_headlines_of_repetitions(run: RunSummary) -> None:

@@ -72,12 +72,7 @@ ALL_STEPS: dict[str, Any] = {"steps": 10, "steps_per_epoch": 500}
         (
             {"value_low": 66.0, "value_high": 66.7, "confidence_pct": 95.0, "value_mean": 66.4},
             "66.3 s per epoch",
-            [
-                MEDIAN,
-                message("result.interval", low="66.0", high="66.7", half_pct=0.6),
-                SPREAD,
-                FIRST_S,
-            ],
+            [MEDIAN, message("result.interval", low="66.0", high="66.7", half_pct=0.6), SPREAD, FIRST_S],
         ),
         (
             {"epochs_done": 2, "spread_pct": None},

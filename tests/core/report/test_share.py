@@ -115,12 +115,7 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
             "Valid",
             "valid",
         ),
-        (
-            {"basis": "estimate"},
-            sentence("share.estimate_without_interval"),
-            caution("no interval"),
-            "caution",
-        ),
+        ({"basis": "estimate"}, sentence("share.estimate_without_interval"), caution("no interval"), "caution"),
         (
             {"basis": "first_epoch", "epochs_done": 1},
             sentence("short.first_epoch"),
@@ -134,24 +129,9 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
             "caution",
         ),
         # Fewer epochs than six have a range only; their spread says something else.
-        (
-            INTERVAL | {"confidence_pct": 50.0},
-            sentence("result.range", low="65.8", high="66.7"),
-            "Valid",
-            "valid",
-        ),
-        (
-            {"spread_pct": 7.25},
-            NO_INTERVAL,
-            caution(sentence("plain.spread")),
-            "caution",
-        ),
-        (
-            {"virtual_machine": True, "data_source": "synthetic"} | INTERVAL,
-            WITHIN,
-            "Valid",
-            "valid",
-        ),
+        (INTERVAL | {"confidence_pct": 50.0}, sentence("result.range", low="65.8", high="66.7"), "Valid", "valid"),
+        ({"spread_pct": 7.25}, NO_INTERVAL, caution(sentence("plain.spread")), "caution"),
+        ({"virtual_machine": True, "data_source": "synthetic"} | INTERVAL, WITHIN, "Valid", "valid"),
     ],
 )
 def test_the_badge_is_the_verdict_with_its_cause(

@@ -15,13 +15,7 @@ from hypothesis import strategies as st
 
 from app.core.messages import message, text
 from app.core.records import RunSummary
-from app.core.result_file.canonical import (
-    UnfitError,
-    decode,
-    digest_of,
-    file_bytes,
-    without_durations,
-)
+from app.core.result_file.canonical import UnfitError, decode, digest_of, file_bytes, without_durations
 from app.core.result_file.identity import uid_of
 from app.core.result_file.record import FORMAT_VERSION, Result, ResultFile, ResultSection
 from app.core.result_file.summary import summary_of

@@ -16,12 +16,7 @@ from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
-SLURM = {
-    "SLURM_PROCID": "1",
-    "SLURM_NTASKS": "2",
-    "SLURM_LOCALID": "0",
-    "SLURM_JOB_NODELIST": "node[03-04]",
-}
+SLURM = {"SLURM_PROCID": "1", "SLURM_NTASKS": "2", "SLURM_LOCALID": "0", "SLURM_JOB_NODELIST": "node[03-04]"}
 TORCHRUN = {"RANK": "0", "WORLD_SIZE": "4", "LOCAL_RANK": "0", "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "29501"}
 OPEN_MPI = {
     "OMPI_COMM_WORLD_RANK": "2",

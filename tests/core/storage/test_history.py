@@ -68,11 +68,7 @@ def test_runs_of_a_group_are_one_row_where_its_first_run_is(grouped: Database) -
     assert history.workloads == {"mnist_mlp", "cifar10_keras_cnn"}
 
 
-@given(
-    st.sampled_from(SORT_KEYS),
-    st.booleans(),
-    st.sampled_from(["", "2", "failed", "mnist", "completed mnist"]),
-)
+@given(st.sampled_from(SORT_KEYS), st.booleans(), st.sampled_from(["", "2", "failed", "mnist", "completed mnist"]))
 def test_nothing_is_lost_or_shown_twice(grouped: Database, sort: str, descending: bool, text: str) -> None:
     query = Query(text=text, sort=sort, descending=descending)
     history = find_history(grouped, query)

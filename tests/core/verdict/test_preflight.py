@@ -72,13 +72,7 @@ def test_there_is_no_warning_on_a_quiet_computer_or_without_telemetry() -> None:
             {"memory_used_bytes": 15_100_000_000},
             {"low_memory": {"free_bytes": 900_000_000, "need_bytes": NEED_BYTES}},
         ),
-        (
-            {"gpus": busy_gpu(0)},
-            {
-                "gpu_memory_taken": {"memory_bytes": 6 * 10**9},
-                "gpu_busy": {"share_pct": 60},
-            },
-        ),
+        ({"gpus": busy_gpu(0)}, {"gpu_memory_taken": {"memory_bytes": 6 * 10**9}, "gpu_busy": {"share_pct": 60}}),
         ({"gpus": busy_gpu(1)}, {}),
         ({"clock_step_s": 9.0, "suspended_s": 9.0}, {}),  # over before the run begins
         ({"throttle_count": 3}, TOO_HOT),
@@ -93,10 +87,7 @@ def test_there_is_no_warning_on_a_quiet_computer_or_without_telemetry() -> None:
             {"cpu_pressure_pct": 45.0, "other_cpu_pct": 30.0},
             {"other_load": {"share_pct": 30}},
         ),
-        (
-            {"memory_pressure_pct": 12.0},
-            {"memory_pressure": {"share_pct": 12}},
-        ),
+        ({"memory_pressure_pct": 12.0}, {"memory_pressure": {"share_pct": 12}}),
         ({"cpu_held_pct": 50.0}, {"cpu_quota": {"share_pct": 50}}),
     ],
 )

@@ -169,16 +169,8 @@ def interval(low: float, high: float) -> Change:
             summarised(preset="sustained", sustained_pct=96.9),
         ),
         ("spread", summarised(spread_pct=5.0), summarised(spread_pct=5.01)),
-        (
-            "interval_wide",
-            interval(97.0, 103.0),
-            interval(99.0, 103.1),
-        ),
-        (
-            "interval_wide",
-            summarised(value_low=1.0, value_high=99.0),
-            interval(1, 99),
-        ),
+        ("interval_wide", interval(97.0, 103.0), interval(99.0, 103.1)),
+        ("interval_wide", summarised(value_low=1.0, value_high=99.0), interval(1, 99)),
         ("no_interval", interval(98, 102), summarised(**QUICK)),
         ("interruptions", summarised(interruptions_s=1.25), summarised(interruptions_s=1.3)),
         ("interruptions", held_up(70), held_up(80)),

@@ -49,10 +49,7 @@ class HiddenEntry(PageEntry):
     def make(self, services: Services) -> QWidget:
         names = {name: f"hidden.{name}" for name in PageTexts.__dataclass_fields__ if name != "steps"}
         return KindPage(
-            services,
-            HiddenWindow(),
-            HiddenSetup(services),
-            PageTexts(steps=(("1", "hidden.step"),), **names),
+            services, HiddenWindow(), HiddenSetup(services), PageTexts(steps=(("1", "hidden.step"),), **names)
         )
 
 

@@ -82,12 +82,7 @@ def ended(code: str, epochs_done: int) -> str:
         ({"status": "interrupted", "epochs_done": 2}, ended("status.interrupted", 2), "caution", True),
         ({"status": "failed", "error_code": "internal"}, ended("status.failed", 3), "invalid", True),
         ({"status": "failed", "error_code": "out_of_memory"}, ended("failure.out_of_memory", 3), "invalid", True),
-        (
-            {"status": "failed", "error_code": "hung", "preset": "quick"},
-            sentence("failure.hung"),
-            "invalid",
-            True,
-        ),
+        ({"status": "failed", "error_code": "hung", "preset": "quick"}, sentence("failure.hung"), "invalid", True),
         ({"status": "damaged"}, ended("ending.damaged", 3), "invalid", True),
         (
             {"status": "of another version"},

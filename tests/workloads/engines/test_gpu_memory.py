@@ -43,8 +43,7 @@ def fake_torch(gpus: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("gpus", "expected"),
-    [(1, {"peak_gpu_memory_bytes": ALLOCATED, "peak_gpu_reserved_bytes": RESERVED}), (0, {})],
+    ("gpus", "expected"), [(1, {"peak_gpu_memory_bytes": ALLOCATED, "peak_gpu_reserved_bytes": RESERVED}), (0, {})]
 )
 def test_peaks_of_gpu_memory(monkeypatch: pytest.MonkeyPatch, gpus: int, expected: dict[str, int]) -> None:
     monkeypatch.setenv("KERAS_TORCH_DEVICE", "")

@@ -122,11 +122,7 @@ def stored(paths: Paths) -> list[Run]:
 
 @pytest.mark.parametrize(("engine", "torchrun"), [*((engine, False) for engine in ENGINES), ("torch", True)])
 def test_two_computers_do_the_work_of_one_and_rank_0_stores_it(
-    engine: str,
-    torchrun: bool,
-    installed_engines: Paths,
-    environment: dict[str, str],
-    tmp_path: Path,
+    engine: str, torchrun: bool, installed_engines: Paths, environment: dict[str, str], tmp_path: Path
 ) -> None:
     # Without dropout, and with batches in a fixed order.
     workload, options = "fcn_r", ("--epochs", "1", "--steps", "4", "--batch", "256", "--seed", "3")

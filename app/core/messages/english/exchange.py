@@ -10,10 +10,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "exchange.cut_off": "it's truncated after {position:,} bytes",
     "exchange.driver": "driver {driver}",
     "exchange.empty": "it's empty",
-    "exchange.epoch_seconds": (
-        "duration of {count:,} epoch",
-        "durations of {count:,} epochs",
-    ),
+    "exchange.epoch_seconds": ("duration of {count:,} epoch", "durations of {count:,} epochs"),
     "exchange.epochs": (
         "duration, loss and accuracy of {count:,} epoch",
         "durations, loss and accuracy of {count:,} epochs",

@@ -37,10 +37,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "imports.not_verified": "Imported, not verified. Checksums detect damage, but don't prove who ran the benchmark.",
     "imports.one_action": "Specify files to import, or use --list, --show or --remove.",
     "imports.own": ("this is your own run {numbers}", "{count} are your own runs {numbers}"),
-    "imports.present": (
-        "already imported as {numbers}",
-        "{count} already imported as {numbers}",
-    ),
+    "imports.present": ("already imported as {numbers}", "{count} already imported as {numbers}"),
     "imports.removed": "Removed imported result {number}.",
     "imports.replaced": (
         "imported as {numbers}, replacing a result from a QR code",

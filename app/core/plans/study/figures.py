@@ -239,12 +239,7 @@ def convergence(study: Study, done: Sequence[Point], epochs: Mapping[int, Sequen
         _over(curves, "loss", sentence("metric.loss"), sentence("studies.loss_title"), seconds),
         _over(curves, "accuracy", sentence("metric.accuracy"), sentence("studies.accuracy"), seconds),
         _over(
-            curves,
-            "loss",
-            sentence("studies.chart_epochs"),
-            sentence("studies.loss_title"),
-            count,
-            by_epoch=True,
+            curves, "loss", sentence("studies.chart_epochs"), sentence("studies.loss_title"), count, by_epoch=True
         ),
     ]
 

@@ -10,13 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.hardware.parts.cpu import (
-    Cpu,
-    linux_cpu,
-    macos_cpu,
-    read_cpu,
-    windows_cpu,
-)
+from app.core.hardware.parts.cpu import Cpu, linux_cpu, macos_cpu, read_cpu, windows_cpu
 from tests.core.hardware.gpu.gpu_trees import plant
 from tests.core.hardware.made_up import write
 

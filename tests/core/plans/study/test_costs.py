@@ -6,13 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.plans.study.costs import (
-    Costs,
-    bundled_prices,
-    cost_findings,
-    epoch_cost,
-    relative_rows,
-)
+from app.core.plans.study.costs import Costs, bundled_prices, cost_findings, epoch_cost, relative_rows
 from app.core.plans.study.figures import figures
 from app.core.plans.study.planning import plan_preset
 from app.core.plans.study.points import load_study

@@ -470,11 +470,7 @@ def test_the_folders_are_told_to_the_user_only(result: StudyResult, folders: lis
     second = sentence("studies.folder", number=2)
     assert said("studies.folder_is", name=second, folder=folders[1]).is_in(lines)
     report = StudyReport(result, details)
-    leaving = [
-        str(report.card()),
-        report.text(),
-        json.dumps([figure.rows for figure in figures(result)]),
-    ]
+    leaving = [str(report.card()), report.text(), json.dumps([figure.rows for figure in figures(result)])]
     leaving += ["".join(plan_lines(report.export(), form)) for form in PLAN_FORMATS]
     for text in leaving:
         assert "drive" not in text

@@ -16,13 +16,7 @@ from app.core.plans.suite.known import imported_scores
 from app.core.plans.suite.planning import plan_suite
 from app.core.plans.suite.score import suite_result
 from app.core.plans.suite.stored import list_suites, load_suite
-from app.core.plans.suite.texts import (
-    places_figure,
-    points_text,
-    suite_lines,
-    suite_table,
-    verdict_texts,
-)
+from app.core.plans.suite.texts import places_figure, points_text, suite_lines, suite_table, verdict_texts
 from app.core.plans.suite.uncertainty import Score, geometric_mean
 from app.core.records import Plan
 from app.core.report.export import plan_lines
@@ -287,12 +281,7 @@ def test_a_wide_score_is_a_caution_elsewhere_too(
 
 
 def test_scores_of_an_older_suite_stay_when_a_newer_one_comes(
-    database: Database,
-    elsewhere: Database,
-    plan: Plan,
-    store: Store,
-    send: Send,
-    monkeypatch: pytest.MonkeyPatch,
+    database: Database, elsewhere: Database, plan: Plan, store: Store, send: Send, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = store(plan, data_source="synthetic", engine_version="2.21.0")
     send([run.id for run in result.runs], "suite.json")

@@ -85,10 +85,7 @@ def cells(page: ComparePage, column: int) -> list[str]:
 def test_without_own_runs_there_is_a_place_that_waits(page: ComparePage, qtbot: QtBot) -> None:
     opened(page, qtbot, runs=False)
     assert sorted(names(page)) == sorted(PUBLISHED)
-    assert page.bar_list.slot == (
-        sentence("compare.you"),
-        sentence("compare_page.run_to_see_place"),
-    )
+    assert page.bar_list.slot == (sentence("compare.you"), sentence("compare_page.run_to_see_place"))
     assert page.baseline.currentText() == "i5-8250U"
     assert page.reasons.isHidden()
     assert page.workload.findData("demo") == -1

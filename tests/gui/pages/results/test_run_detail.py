@@ -92,10 +92,7 @@ def test_naming_then_leaving_or_deleting(
 
     monkeypatch.setattr(runs_model, "set_comment", set_slowly)
     detail = driver.open_run(4)
-    for text, comment, button in (
-        (" one", "one", detail.back_button),
-        (" two", "one two", detail.more_button),
-    ):
+    for text, comment, button in ((" one", "one", detail.back_button), (" two", "one two", detail.more_button)):
         driver.open_run(4)
         detail.comment.setFocus()
         driver.qtbot.keyClicks(detail.comment, text)  # type: ignore[no-untyped-call]
