@@ -12,7 +12,7 @@ from app.core.analysis.bars import Bar, ranked_count
 from app.core.analysis.speed_scale import speed_scale
 from app.core.formats import format_ratio
 from app.core.messages import sentence
-from app.core.plain_text import one_line
+from app.core.plain_text import joined, one_line
 
 if TYPE_CHECKING:
     from rich.segment import Segment
@@ -177,7 +177,7 @@ def _remarks(bar: Bar, baseline: Bar | None) -> list[str]:
 
 def _apart(bar: Bar, remarks: Sequence[str]) -> str:
     """Return the first few remarks, as needed to distinguish bars with the same name; "" if none are needed."""
-    return " · ".join(remarks[: len(remarks) - len(bar.remarks) + bar.apart]) if bar.apart else ""
+    return joined(remarks[: len(remarks) - len(bar.remarks) + bar.apart]) if bar.apart else ""
 
 
 def _as_many(remarks: Sequence[str], room: int | None) -> str:

@@ -23,6 +23,7 @@ from app.core.analysis.provenance import provenance
 from app.core.analysis.speed_scale import SpeedScale, speed_scale
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
+from app.core.plain_text import joined
 from app.gui.charts.bars import (
     RowLook,
     bar_key,
@@ -54,9 +55,9 @@ PAD_PX = 6  # space on both sides for the focus frame
 def fitting_remarks(remarks: Sequence[str], metrics: QFontMetricsF, room_px: float) -> str:
     """Return as many complete remarks as fit, but at least the start of the first. The tooltip shows them all."""
     words = remarks[0].split() if remarks else []
-    shorter = [" · ".join(remarks[:count]) for count in range(len(remarks), 0, -1)]
+    shorter = [joined(remarks[:count]) for count in range(len(remarks), 0, -1)]
     shorter += [f"{' '.join(words[:count]).rstrip(',;:')} …" for count in range(len(words) - 1, 0, -1)]
-    text = next((each for each in shorter if metrics.horizontalAdvance(each) <= room_px), " · ".join(remarks))
+    text = next((each for each in shorter if metrics.horizontalAdvance(each) <= room_px), joined(remarks))
     return metrics.elidedText(text, Qt.TextElideMode.ElideRight, room_px)
 
 
@@ -342,7 +343,7 @@ class BarList(QWidget):
 
     def _remarks(self, bar: Bar) -> str:
         if not self._detailed:
-            return " · ".join(doubts(bar))
+            return joined(doubts(bar))
         # Break lines only after a dot, and don't break short remarks.
         kept = (each.replace(" ", NO_BREAK) if len(each) <= SHORT_REMARK else each for each in bar.remarks)
         return f"{NO_BREAK}· ".join(kept)

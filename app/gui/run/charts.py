@@ -21,6 +21,7 @@ from app.core.analysis.position import chart_note
 from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
 from app.core.metrics import CLOCKS, amount_text, headline_kind, metric_lines
+from app.core.plain_text import joined
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
 from app.core.report.run_texts import rate_text, repeats_steps
@@ -273,7 +274,7 @@ class RunCharts(QWidget):
         if median_s is not None:
             median = sentence("chart.seconds", median_s=median_s)
             notes.append(sentence("chart.one_times_median", median=median))
-        self.epochs_card.note.show_text(" · ".join(notes))
+        self.epochs_card.note.show_text(joined(notes))
 
 
 def _card(heading: str, *charts: QWidget, legend: Legend | None = None) -> Card:

@@ -14,6 +14,7 @@ from app.core.errors import AppError
 from app.core.formats import format_seconds
 from app.core.messages import format_time_left, sentence, text
 from app.core.metrics import headline_kind
+from app.core.plain_text import joined
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
 from app.core.report.run_texts import (
@@ -238,7 +239,7 @@ def _facts(run: RunSummary) -> str:
         data_title(run.data_source),
         *fact_texts(run),
     ]
-    return " · ".join(part for part in parts if part)
+    return joined(parts)
 
 
 def _step_duration(step_s: float) -> tuple[str, str]:
@@ -290,7 +291,7 @@ def _narrowing(run: RunSummary) -> str:
     workload = CATALOGUE.get(run.workload)
     validates = run.metric == "seconds_per_epoch_s" and (workload is None or workload.validation_samples > 0)
     parts = (certainty_text(run), sentence("run.validation_not_counted") if validates else "")
-    return " · ".join(part for part in parts if part)
+    return joined(parts)
 
 
 def _sentence(text: str) -> str:

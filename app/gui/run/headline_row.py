@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
+from app.core.plain_text import joined
 from app.gui.style.icons import LEVELS, renderer
 from app.gui.style.theme import Theme, font, tabular_font
 from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TEXT_PX, TITLE_PX
@@ -36,7 +37,7 @@ class VerdictPill(QWidget):
         self._texts, self.tone = tuple(texts) or ("",), tone
         self.setVisible(bool(self.whole_text))
         self.setAccessibleName(self.whole_text)
-        set_tip(self, " · ".join(filter(None, (self.whole_text, tip))))
+        set_tip(self, joined((self.whole_text, tip)))
         self.update()
 
     def width_within(self, room_px: int) -> int:

@@ -10,6 +10,7 @@ from app.core.analysis.bars import Bar, one_each, ranked_count, shortlist
 from app.core.analysis.position import chart_note
 from app.core.analysis.speed_scale import speed_scale
 from app.core.messages import sentence
+from app.core.plain_text import joined
 from app.core.report.card import Bars, Figure, Side, Sides
 from app.gui.charts.bars import RowLook, name_font, paint_bar, paint_divide, value_font
 from app.gui.charts.figure import ChartStyle, paint_figure
@@ -74,7 +75,7 @@ def _note(chart: Bars, bars: Sequence[Bar]) -> str:
         parts.append(sentence("share.likely_cpu"))
     if len(bars) < (count := len(one_each(chart.bars))):
         parts.append(sentence("share.shown_of", shown=len(bars), count=count))
-    return " · ".join(parts)
+    return joined(parts)
 
 
 def _row_look(bars: Sequence[Bar], height: float, width: float) -> RowLook:

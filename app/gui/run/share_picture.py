@@ -9,6 +9,7 @@ from app.core.errors import AppError, UsageError
 from app.core.exchange.png_embed import embed
 from app.core.files import write_whole
 from app.core.messages import message, sentence
+from app.core.plain_text import joined
 from app.core.report.card import Figure, ShareCard
 from app.core.report.formats.result_document import PICTURE_LIMIT_BYTES
 from app.gui.run.picture_charts import paint_chart
@@ -99,7 +100,7 @@ def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width:
     base, certainty = _TOP + 88.0, card.notes[0] if card.notes else ""
     lines = [
         (card.headline, type_of(112, QFont.Weight.Bold), tokens.text, 0),
-        (" · ".join(filter(None, (card.unit, certainty))), type_of(24), tokens.muted, 50),
+        (joined((card.unit, certainty)), type_of(24), tokens.muted, 50),
         *(
             (place, type_of(25, QFont.Weight.DemiBold), tokens.text, 44 - 12 * number)
             for number, place in enumerate(_place_lines(card.place))
@@ -132,7 +133,7 @@ def _place_lines(place: str) -> list[str]:
 
 
 def _paint_foot(painter: QPainter, card: ShareCard, tokens: Tokens, width: float) -> None:
-    text = " · ".join(filter(None, (card.footer, _caption(card))))
+    text = joined((card.footer, _caption(card)))
     lines = wrapped(text, type_of(17), width)[:2]
     for number, line in enumerate(lines):
         place = QPointF(_LEFT, _FOOT_BASE - 24 * (len(lines) - 1 - number))
@@ -189,7 +190,7 @@ def _paint_texts(painter: QPainter, card: ShareCard, tokens: Tokens, width: floa
         names = broken(card.machine[:_NAME_LIMIT], heavy, width)[:_NAME_LINES]
     details = [text for detail in card.details for text in wrapped(detail, light, width)]
     if len(names) + len(details) > _TEXT_LINES:
-        details = [" · ".join(card.details)]
+        details = [joined(card.details)]
     lines = [(name, heavy, tokens.text) for name in names] + [(text, light, tokens.muted) for text in details]
     base = _TEXT_BOTTOM - _LINE_PX * (len(lines[:_TEXT_LINES]) - 1)
     for number, (text, chosen, colour) in enumerate(lines[:_TEXT_LINES]):

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QDialog, QGridLayout, QPlainTextEdit, QWidget
 
 from app.core.exchange.updates import Release
 from app.core.messages import sentence
+from app.core.plain_text import joined
 from app.core.redaction.private_texts import hide, private_texts
 from app.core.report.run_texts import machine_line
 from app.gui.style.tokens import GAP_PX, TITLE_PX
@@ -47,7 +48,7 @@ class ShortcutSheet(QDialog):
         for number, (text, several) in enumerate(self.rows):
             column_number, row_number = 2 * (number // half), number % half
             grid.addWidget(label(text), row_number, column_number)
-            grid.addWidget(label(" · ".join(several), muted=True), row_number, column_number + 1)
+            grid.addWidget(label(joined(several), muted=True), row_number, column_number + 1)
         head = label(sentence("menu.shortcuts"), TITLE_PX, QFont.Weight.DemiBold)
         whole = column(head, grid, close_box(self), spacing_px=2 * GAP_PX)
         whole.setContentsMargins(3 * GAP_PX, 3 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)

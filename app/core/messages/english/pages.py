@@ -248,6 +248,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setup.experiments": "For experiments",
     "setup.gpu_not_used": "GPU not used? Check this computer",
     "setup.machine": "{parts}. Nothing is uploaded.",
+    "setup.memory": "{memory} of memory",
+    "setup.no_gpu": "no GPU found",
     "setup.minutes": "{minutes:.0f} min",
     "setup.other_text": "Compares with {count} devices.",
     "setup.quick_text": "{network}, the classic small network. Compares with laptops and graphics cards of 2019.",

@@ -12,6 +12,7 @@ from app.core.engines.choices import Choice
 from app.core.errors import UsageError
 from app.core.formats import format_installed_memory
 from app.core.messages import format_time_left, sentence, text
+from app.core.plain_text import joined
 from app.core.plans.suite.definition import NEWEST, RUN_S, SUITES
 from app.core.records import Plan
 from app.core.runs.current_network import current_network, peers
@@ -516,5 +517,5 @@ def machine_line(machine: Machine) -> str:
         for name, count in gpus.items()
     ]
     cpu = re.sub(r" \d+-Core Processor$", "", short_name(machine.cpu_name or sentence("setup.unknown_cpu")))
-    parts = " · ".join([*cards, cpu, format_installed_memory(machine.memory_bytes)])
-    return sentence("setup.machine", parts=parts)
+    memory = sentence("setup.memory", memory=format_installed_memory(machine.memory_bytes))
+    return sentence("setup.machine", parts=joined((*(cards or [sentence("setup.no_gpu")]), cpu, memory)))

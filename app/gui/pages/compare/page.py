@@ -17,6 +17,7 @@ from app.core.analysis.published import ranks_float32
 from app.core.engines.choices import device_choices
 from app.core.external_results import ImportedResult
 from app.core.messages import sentence
+from app.core.plain_text import joined
 from app.core.records import RunSummary
 from app.core.report.formats.table_text import TABLE_FORMS
 from app.core.storage.database import Database
@@ -295,7 +296,7 @@ class ComparePage(QWidget):
         self.table.rows.show_bars(chart, baseline)
         self.stack.setCurrentIndex(2 if not chart else 1 if self.as_table.isChecked() else 0)
         more = (remark for remark in common if not remark.isdecimal())  # the note states the years itself
-        self.note.show_text(" · ".join((chart_note(chart, baseline), *more)) if chart else "")
+        self.note.show_text(joined((chart_note(chart, baseline), *more)) if chart else "")
 
 
 def _reasons(runs: Sequence[RunSummary], imported: Sequence[tuple[str, str]]) -> list[str]:

@@ -13,6 +13,7 @@ from app.core.analysis.comparability import engine_name
 from app.core.analysis.published import disagreement
 from app.core.formats import format_ratio
 from app.core.messages import sentence
+from app.core.plain_text import joined
 from app.core.records import RunSummary
 from app.core.report.formats.table_text import table_text
 from app.core.titles import precision_title
@@ -162,14 +163,14 @@ def _run_of(bar: Bar) -> RunSummary | None:
 
 def _origin(bar: Bar) -> tuple[str, str, str]:
     if bar.row is not None:
-        source = " · ".join(text for text in (bar.row.source, bar.row.source_ref) if text)
-        notes = " · ".join(text for text in (bar.row.notes, disagreement(bar.row)) if text)
+        source = joined(text for text in (bar.row.source, bar.row.source_ref) if text)
+        notes = joined(text for text in (bar.row.notes, disagreement(bar.row)) if text)
         return bar.row.match, source, notes
     if bar.imported is not None:
         number, date = bar.imported.id, bar.imported.imported_at[:10]
         source = sentence("compare_page.from_imported", number=number, source=bar.imported.source, date=date)
-        return sentence("compare_page.match_imported"), source, " · ".join(bar.remarks)
+        return sentence("compare_page.match_imported"), source, joined(bar.remarks)
     source = "n/a"
     if bar.run:
         source = sentence("trend.run", run_id=bar.run.id, date=bar.run.started_at[:10])
-    return sentence("compare_page.match_own"), source, " · ".join(bar.remarks)
+    return sentence("compare_page.match_own"), source, joined(bar.remarks)

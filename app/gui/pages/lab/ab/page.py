@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from app.core.analysis.ab import judge_pairs
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
+from app.core.plain_text import joined
 from app.core.plans.ab import AbTest
 from app.core.plans.kind import workloads_title
 from app.core.records import Group, Plan, PlannedRun
@@ -244,7 +245,7 @@ class AbPage(PlanPage[AbResult]):
         unit = headline_kind(group.runs[0].metric).unit if group.runs else ""
         a, b = group.labels
         names = [f"{side}: {name}" for side, name in (("A", a), ("B", b)) if side != name]
-        self.legend.show_text(" · ".join([*names, unit] if unit else names))
+        self.legend.show_text(joined([*names, unit] if unit else names))
         self.plot.show_group(group, self._services.bridge.planned if self.is_live else None)
 
     def _show_remarks(self, text: str, tone: Tone) -> None:
