@@ -34,12 +34,12 @@ ROWS_LIMIT = 1_000
 ROW_PX = 34
 _COLUMNS = (
     Column("heading.computer", 132),
-    Column("label.workload", 184),
+    Column("label.workload", 168),
     Column("heading.result", 160, is_number=True),
-    Column("heading.verdict", 72),
+    Column("heading.verdict", 84),
     Column("heading.software", 144),
-    Column("heading.uid", 104),
-    Column("heading.imported", 152),
+    Column("heading.uid", 124),
+    Column("heading.imported", 144),
     Column("heading.file"),
 )
 _LEAF_COLUMNS = (Column("heading.field", 220), Column("heading.value"))
