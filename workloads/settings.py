@@ -24,40 +24,28 @@ _SPOKEN = ("data",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """A run setting.
+    """A run setting."""
 
-    Attributes:
-        name: Name in specs.
-        kind: Type of the values: integer, one of several strings, on or off, device, or list of GPUs.
-        default: None if the workload or the engine chooses.
-        flag: Command-line option; "" for none.
-        choices: Returns the values of a "choice".
-        minimum, maximum: Limits of an "int".
-        unit: Unit of an "int"; "" for a plain number.
-        zero_is_named: For an "int", whether 0 has a special meaning in a form, such as "all".
-        may_be_auto: Whether None is allowed, which lets the engine choose.
-        comparability: How results with different values are compared: not at all ("must_match"), with a remark
-            ("noted"), or without one ("ignored").
-        in_form, in_ab: Whether the run form and the sides of an A/B test include the setting.
-        also: Additional keys in an A/B test.
-        title: Returns the display title of a "choice", if it differs from the value.
-    """
-
-    name: str
+    name: str  # name in specs
+    # Type of the values: integer, one of several strings, on or off, device, or list of GPUs.
     kind: Literal["int", "choice", "switch", "device", "gpus"]
-    default: Value = None
-    flag: str = ""
-    choices: Callable[[], Iterable[str]] | None = None
+    default: Value = None  # None if the workload or the engine chooses
+    flag: str = ""  # command-line option; "" for none
+    choices: Callable[[], Iterable[str]] | None = None  # returns the values of a "choice"
+    # Limits of an "int".
     minimum: int | None = None
     maximum: int | None = None
-    unit: str = ""
-    zero_is_named: bool = False
-    may_be_auto: bool = False
+    unit: str = ""  # unit of an "int"; "" for a plain number
+    zero_is_named: bool = False  # for an "int", whether 0 has a special meaning in a form, such as "all"
+    may_be_auto: bool = False  # whether None is allowed, which lets the engine choose
+    # How results with different values are compared: not at all ("must_match"), with a remark ("noted"), or
+    # without one ("ignored").
     comparability: Literal["must_match", "noted", "ignored"] = "noted"
+    # Whether the run form and the sides of an A/B test include the setting.
     in_form: bool = True
     in_ab: bool = True
-    also: tuple[str, ...] = ()
-    title: Callable[[str], str] = str
+    also: tuple[str, ...] = ()  # additional keys in an A/B test
+    title: Callable[[str], str] = str  # returns the display title of a "choice", if it differs from the value
 
     @property
     def key(self) -> str:

@@ -36,20 +36,13 @@ LEARNING_STEPS = 20
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Expected losses as proof of training, for the default batch size and network on any device.
+    """Expected losses as proof of training, for the default batch size and network on any device."""
 
-    Attributes:
-        steps: Number of training steps, from the first one, over which the loss is averaged.
-        bands: Range of the mean loss by data source ("real", "synthetic").
-        origins: How each band was determined, by data source.
-        unlearned: Mean loss on synthetic data with a learning rate of zero; None if unknown.
-        of_precisions: Range of the mean loss on synthetic data by precision, other than float32, where measured.
-    """
-
-    steps: int
-    bands: dict[str, tuple[float, float]]
-    origins: dict[str, Message] = field(default_factory=dict)
-    unlearned: float | None = None
+    steps: int  # number of training steps, from the first one, over which the loss is averaged
+    bands: dict[str, tuple[float, float]]  # range of the mean loss by data source ("real", "synthetic")
+    origins: dict[str, Message] = field(default_factory=dict)  # how each band was determined, by data source
+    unlearned: float | None = None  # mean loss on synthetic data with a learning rate of zero; None if unknown
+    # Range of the mean loss on synthetic data by precision, other than float32, where measured.
     of_precisions: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def band(self, source: str, precision: str) -> tuple[float, float] | None:
@@ -71,15 +64,10 @@ BYTES_PER_PARAMETER = 16
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeed:
-    """Measured peak memory of a worker on the CPU, including the engine.
+    """Measured peak memory of a worker on the CPU, including the engine."""
 
-    Attributes:
-        base_bytes: Memory at batch size 0, in bytes.
-        per_example_bytes: Memory per example in a batch, in bytes.
-    """
-
-    base_bytes: int
-    per_example_bytes: int
+    base_bytes: int  # memory at batch size 0, in bytes
+    per_example_bytes: int  # memory per example in a batch, in bytes
 
     def at(self, batch_size: int) -> int:
         """Return the memory requirement at a batch size, in bytes."""
@@ -97,75 +85,54 @@ STUDIES = {
 
 
 class Workload:
-    """A workload. Subclasses set the attributes and implement `run`.
-
-    Attributes:
-        version: Incremented by changes that make new results incomparable with old ones.
-        study: The published study that the workload reproduces, "000" to "004"; "" if there is none.
-        source: Publication that describes the network.
-        epoch_text: Short definition of an epoch; None for the demo.
-        meaning: What the result means for networks, as a sentence; None for networks.
-        metric: Metric of the headline.
-        samples_per_epoch, validation_samples: Training and validation examples per epoch. If the study has no
-            epochs, the number of training examples is 0.
-        steps: Default length of an epoch in steps, if a full epoch takes too long or doesn't exist; None for full
-            epochs.
-        units_per_example: Number of units per example, such as words per sequence, for speeds.
-        published_differ: Settings in which published results may differ from a run shown next to them. Each bar is
-            then labelled with its own value.
-        parameters_count: Parameter count of the default variant; None if it is known only after building.
-        loss_band: Expected range of the training loss after the first full epoch; None if unknown.
-        proof: Expected losses of the first steps; None if there are no losses or they were never measured.
-        operations_per_example: Operations of products and convolutions per example in a training step of the
-            default network; None if unknown.
-        memory_needs: Memory requirements of the default network by engine. Only measured engines are included.
-        fixed_duration_s: Approximate duration in seconds if it is the same on any computer; otherwise None.
-        prepares_input: Whether the CPU generates each batch during training.
-        engines: Names of the engines that support the workload; None for all.
-        is_demo: Whether the times are unrelated to the computer's speed.
-        trains: Whether the workload trains, and therefore has losses.
-        divides_batches: Whether several devices can share the workload's batches.
-        least_devices: Minimum number of devices, which is also the default.
-        has_epochs: Whether the workload runs in epochs or rounds. If not, it determines its own duration.
-        can_sustain: Whether the workload can run for a specified time.
-        counts_steps: Whether a Standard run must execute exactly the requested number of steps.
-        steps_alike: Whether all steps do the same work and are therefore comparable.
-        reports_headline: Whether the workload measures its headline itself, because its steps differ in kind.
-    """
+    """A workload. Subclasses set the attributes and implement `run`."""
 
     id: str
-    version: int = 1
+    version: int = 1  # incremented by changes that make new results incomparable with old ones
     kind: Kind
-    study: str = ""
-    source: str
-    epoch_text: Message | None = None
-    meaning: Message | None = None
-    metric: HeadlineKey = "seconds_per_epoch_s"
+    study: str = ""  # the published study that the workload reproduces, "000" to "004"; "" if there is none
+    source: str  # publication that describes the network
+    epoch_text: Message | None = None  # short definition of an epoch; None for the demo
+    meaning: Message | None = None  # what the result means for networks, as a sentence; None for networks
+    metric: HeadlineKey = "seconds_per_epoch_s"  # metric of the headline
     dataset: str | None = None
     epochs: int
+    # Default length of an epoch in steps, if a full epoch takes too long or doesn't exist; None for full epochs.
     steps: int | None = None
     batch_size: int
+    # Training and validation examples per epoch. If the study has no epochs, the number of training examples is 0.
     samples_per_epoch: int
     validation_samples: int = 0
-    units_per_example: int = 1
+    units_per_example: int = 1  # number of units per example, such as words per sequence, for speeds
+    # Settings in which published results may differ from a run shown next to them. Each bar is then labelled with
+    # its own value.
     published_differ: frozenset[str] = frozenset()
+    # Parameter count of the default variant; None if it is known only after building.
     parameters_count: int | None = None
     parameters: tuple[Parameter, ...] = ()
+    # Expected range of the training loss after the first full epoch; None if unknown.
     loss_band: tuple[float, float] | None = None
+    # Expected losses of the first steps; None if there are no losses or they were never measured.
     proof: Proof | None = None
+    # Operations of products and convolutions per example in a training step of the default network; None if
+    # unknown.
     operations_per_example: int | None = None
+    # Memory requirements of the default network by engine. Only measured engines are included.
     memory_needs: Mapping[str, MemoryNeed] = MappingProxyType({})
+    # Approximate duration in seconds if it is the same on any computer; otherwise None.
     fixed_duration_s: float | None = None
-    prepares_input: bool = False
-    engines: tuple[str, ...] | None = None
-    is_demo: bool = False
-    trains: bool = False
-    divides_batches: bool = False
-    least_devices: int = 1
+    prepares_input: bool = False  # whether the CPU generates each batch during training
+    engines: tuple[str, ...] | None = None  # names of the engines that support the workload; None for all
+    is_demo: bool = False  # whether the times are unrelated to the computer's speed
+    trains: bool = False  # whether the workload trains, and therefore has losses
+    divides_batches: bool = False  # whether several devices can share the workload's batches
+    least_devices: int = 1  # minimum number of devices, which is also the default
+    # Whether the workload runs in epochs or rounds. If not, it determines its own duration.
     has_epochs: bool = True
-    can_sustain: bool = True
-    counts_steps: bool = False
-    steps_alike: bool = False
+    can_sustain: bool = True  # whether the workload can run for a specified time
+    counts_steps: bool = False  # whether a Standard run must execute exactly the requested number of steps
+    steps_alike: bool = False  # whether all steps do the same work and are therefore comparable
+    # Whether the workload measures its headline itself, because its steps differ in kind.
     reports_headline: bool = False
 
     @property

@@ -8,26 +8,16 @@ from app.core.records import RunSummary
 
 @dataclass(frozen=True, slots=True)
 class ImportedResult:
-    """An imported, unverified result from another computer.
-
-    Attributes:
-        uid: Name of the run, the same in all its files and pictures.
-        plan_uid: Name of its plan; None if it is alone.
-        imported_at: Time of the import as ISO 8601 in UTC.
-        digest: SHA-256 of the result's canonical form.
-        label: Name of the computer.
-        source: Name of the imported file.
-        summary: The result as a row. Its id has no meaning.
-    """
+    """An imported, unverified result from another computer."""
 
     id: int
-    uid: str
-    plan_uid: str | None
-    imported_at: str
-    digest: str
-    label: str
-    source: str
-    summary: RunSummary
+    uid: str  # name of the run, the same in all its files and pictures
+    plan_uid: str | None  # name of its plan; None if it is alone
+    imported_at: str  # time of the import as ISO 8601 in UTC
+    digest: str  # SHA-256 of the result's canonical form
+    label: str  # name of the computer
+    source: str  # name of the imported file
+    summary: RunSummary  # The result as a row. Its id has no meaning.
 
     @property
     def name(self) -> str:

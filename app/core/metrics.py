@@ -10,34 +10,24 @@ from workloads.protocol.parameters import FOLDERS_LIMIT
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """The format of a number.
-
-    Attributes:
-        name: Message with the metric's name; None to use `metric.<key>` from the catalogue.
-    """
+    """The format of a number."""
 
     unit: str = ""
     digits: int = 2
     scale: float = 1.0  # from the stored to the displayed unit
     is_signed: bool = False  # whether to show a plus sign for positive values
     is_memory: bool = False  # in bytes, formatted by `format_memory`
-    name: Message | None = None
+    name: Message | None = None  # message with the metric's name; None to use `metric.<key>` from the catalogue
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """Names and direction of a headline metric.
+    """Names and direction of a headline metric."""
 
-    Attributes:
-        key: Key of the metric.
-        scale: Factor from the stored to the displayed value.
-        is_rate: Whether higher values mean faster.
-        has_unit: Whether to title axes with the name, because the unit alone (TFLOP/s) is less descriptive.
-    """
-
-    key: str
-    scale: float = 1.0
-    is_rate: bool = False
+    key: str  # key of the metric
+    scale: float = 1.0  # factor from the stored to the displayed value
+    is_rate: bool = False  # whether higher values mean faster
+    # Whether to title axes with the name, because the unit alone (TFLOP/s) is less descriptive.
     has_unit: bool = False
 
     def times_as_fast(self, value: float, other: float) -> float:

@@ -21,18 +21,13 @@ DOCUMENTATION = RESOURCES.parent / "docs"  # missing if only the app package is 
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The app's folders. `data` must be kept; `cache` can be recreated.
-
-    Attributes:
-        datasets_folder: The user's data set folder; None for the default folder.
-        engines_folder: The user's engines folder; None for the default folder.
-    """
+    """The app's folders. `data` must be kept; `cache` can be recreated."""
 
     data: Path
     config: Path
     cache: Path
-    datasets_folder: Path | None = None
-    engines_folder: Path | None = None
+    datasets_folder: Path | None = None  # the user's data set folder; None for the default folder
+    engines_folder: Path | None = None  # the user's engines folder; None for the default folder
 
     @property
     def database(self) -> Path:

@@ -30,17 +30,13 @@ Amount = Annotated[float, msgspec.Meta(ge=1e-300, le=1e300)]
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a field of RunSummary is, for everything that shows, shares, blanks or compares runs.
+    """What a field of RunSummary is, for everything that shows, shares, blanks or compares runs."""
 
-    Attributes:
-        private: Name of the field of the preview with which the user excludes it; "" if it is always shared.
-        must_match: Whether results with different values aren't comparable.
-        telemetry: Field of Telemetry or, after "gpu_", of GpuTelemetry, whose mean during the timed steps is the
-            value; "" for none. The value is then shown by the sentence `fact.<field>`.
-    """
-
+    # Name of the field of the preview with which the user excludes it; "" if it is always shared.
     private: str = ""
-    must_match: bool = False
+    must_match: bool = False  # whether results with different values aren't comparable
+    # Field of Telemetry or, after "gpu_", of GpuTelemetry, whose mean during the timed steps is the value; "" for
+    # none. The value is then shown by the sentence `fact.<field>`.
     telemetry: str = ""
 
 
@@ -58,39 +54,28 @@ class Headline:
     """The result of a run with its uncertainty, as stored, shown, exported and compared.
 
     None means unknown or not reached.
-
-    Attributes:
-        value: Value in the unit of the run's metric.
-        seconds_per_epoch_s: Duration of an epoch, even if `value` is another quantity.
-        basis: "later_epochs", "first_epoch", "estimate" or "repetitions".
-        minimum_s, maximum_s: Range of the duration of an epoch, or of a step if the headline is based on steps.
-        spread_pct: Sample standard deviation of the epochs (or of parts of the steps), as a percentage of the
-            value.
-        step_median_s: Median duration of all steps, regardless of kind.
-        value_low, value_high: Confidence interval of `value`, in its unit.
-        confidence_pct: Confidence level of the interval; below 95 with too few epochs.
-        value_mean: Arithmetic mean including interruptions.
-        warmup_steps: Number of steps excluded from an estimate.
-        interruptions, interruptions_s: Number of interruptions, and the total time lost, in seconds.
-        sustained_pct: For a Sustained run, the speed in the last third as a percentage of the speed in the first
-            third.
     """
 
-    value: Amount | None = None
-    seconds_per_epoch_s: Amount | None = None
-    basis: Text | None = None
+    value: Amount | None = None  # value in the unit of the run's metric
+    seconds_per_epoch_s: Amount | None = None  # duration of an epoch, even if `value` is another quantity
+    basis: Text | None = None  # "later_epochs", "first_epoch", "estimate" or "repetitions"
     first_epoch_s: Seconds | None = None
+    # Range of the duration of an epoch, or of a step if the headline is based on steps.
     minimum_s: Seconds | None = None
     maximum_s: Seconds | None = None
+    # Sample standard deviation of the epochs (or of parts of the steps), as a percentage of the value.
     spread_pct: Finite | None = None
-    step_median_s: Amount | None = None
+    step_median_s: Amount | None = None  # median duration of all steps, regardless of kind
+    # Confidence interval of `value`, in its unit.
     value_low: Finite | None = None
     value_high: Finite | None = None
-    confidence_pct: Finite | None = None
-    value_mean: Finite | None = None
-    warmup_steps: Count | None = None
+    confidence_pct: Finite | None = None  # confidence level of the interval; below 95 with too few epochs
+    value_mean: Finite | None = None  # arithmetic mean including interruptions
+    warmup_steps: Count | None = None  # number of steps excluded from an estimate
+    # Number of interruptions, and the total time lost, in seconds.
     interruptions: Count | None = None
     interruptions_s: Finite | None = None
+    # For a Sustained run, the speed in the last third as a percentage of the speed in the first third.
     sustained_pct: Finite | None = None
 
 
@@ -223,23 +208,17 @@ class EpochColumns:
 
 @dataclass(frozen=True, slots=True)
 class PeakShare:
-    """A run's speed relative to the device's peak.
+    """A run's speed relative to the device's peak."""
 
-    Attributes:
-        reached_flop_per_s: Speed of the network's matrix products and convolutions, at the speed of the headline.
-        peak_flop_per_s: Speed of the fastest matrix product with the same computer, device and precision; None if
-            not measured.
-        half_pct: Half the headline's interval in percent; None if unknown.
-        published_flop_per_s: Speed of the fastest matrix product published for the device; None if unknown.
-        peak_high_flop_per_s: Upper end of the peak's interval; None if unknown.
-        is_disturbed: Whether something slowed down the measurement of the peak, so that the device may be faster.
-    """
-
+    # Speed of the network's matrix products and convolutions, at the speed of the headline.
     reached_flop_per_s: float
+    # Speed of the fastest matrix product with the same computer, device and precision; None if not measured.
     peak_flop_per_s: float | None
-    half_pct: float | None = None
+    half_pct: float | None = None  # half the headline's interval in percent; None if unknown
+    # Speed of the fastest matrix product published for the device; None if unknown.
     published_flop_per_s: float | None = None
-    peak_high_flop_per_s: float | None = None
+    peak_high_flop_per_s: float | None = None  # upper end of the peak's interval; None if unknown
+    # Whether something slowed down the measurement of the peak, so that the device may be faster.
     is_disturbed: bool = False
 
     @property
@@ -250,19 +229,12 @@ class PeakShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """The exchange of a step's gradients between the devices of a run.
+    """The exchange of a step's gradients between the devices of a run."""
 
-    Attributes:
-        gradients_bytes: Size of the gradients.
-        devices: Number of devices, on all computers.
-        step_s: Duration of a typical step.
-        bytes_per_s: Bandwidth between the devices, as measured by `all_reduce`; None if not measured.
-    """
-
-    gradients_bytes: int
-    devices: int
-    step_s: float
-    bytes_per_s: float | None
+    gradients_bytes: int  # size of the gradients
+    devices: int  # number of devices, on all computers
+    step_s: float  # duration of a typical step
+    bytes_per_s: float | None  # bandwidth between the devices, as measured by `all_reduce`; None if not measured
 
     @property
     def duration_s(self) -> float | None:
@@ -303,35 +275,22 @@ Order = Literal["in_turn", "pairs", "there_and_back", "shuffled"]
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """One run of a plan.
+    """One run of a plan."""
 
-    Attributes:
-        number: Number of the run, from 1.
-        count: Number of runs in the plan.
-        side: Side of an A/B test; None in a plan without sides.
-        label: Label of the side.
-    """
-
-    number: int
-    count: int
-    side: Side | None
-    label: str
+    number: int  # number of the run, from 1
+    count: int  # number of runs in the plan
+    side: Side | None  # side of an A/B test; None in a plan without sides
+    label: str  # label of the side
     spec: RunSpec
 
 
 @dataclass(frozen=True, slots=True)
 class PlanPlace:
-    """A run's position in a plan.
+    """A run's position in a plan."""
 
-    Attributes:
-        group_id: Id of the stored group.
-        number: Number of the run in the plan, from 1.
-        side: Side of an A/B test; None in a plan without sides.
-    """
-
-    group_id: int
-    number: int
-    side: Side | None = None
+    group_id: int  # id of the stored group
+    number: int  # number of the run in the plan, from 1
+    side: Side | None = None  # side of an A/B test; None in a plan without sides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -344,19 +303,13 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """The definition of a study.
+    """The definition of a study."""
 
-    Attributes:
-        preset: Key in app.core.plans.study.presets; "" for a study with custom axes.
-        axes: Names of the properties that differ between configurations, in table order; see plans.study.axes.
-        seed: Seed for shuffling the runs.
-        refused: Configurations that this computer can't run.
-    """
-
-    preset: str = ""
+    preset: str = ""  # key in app.core.plans.study.presets; "" for a study with custom axes
+    # Names of the properties that differ between configurations, in table order; see plans.study.axes.
     axes: tuple[str, ...] = ()
-    seed: int = 0
-    refused: tuple[Refusal, ...] = ()
+    seed: int = 0  # seed for shuffling the runs
+    refused: tuple[Refusal, ...] = ()  # configurations that this computer can't run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -365,46 +318,35 @@ class Suite:
 
     Attributes:
         number: Number of the definition in app.core.plans.suite.definition.
-        refused: Tests that this computer can't run.
     """
 
     number: Count = -1  # no definition has this number
-    refused: tuple[Refusal, ...] = ()
+    refused: tuple[Refusal, ...] = ()  # tests that this computer can't run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Runs requested together. A single run is a plan of one round.
+    """Runs requested together. A single run is a plan of one round."""
 
-    Attributes:
-        kind: Key of the kind in app.core.plans.registry, or a kind from another version of Epochmark.
-        specs: Specs to run: the repeated spec, A and B, workloads with several engines each, the configurations of
-            a study, or the tests of a suite.
-        rounds: Number of runs per spec; for an A/B test, the number of pairs.
-        order: "in_turn": all specs in order, once per round. "pairs": consecutive runs as pairs, A B B A or
-            B A A B, so that slow changes affect both sides equally. "there_and_back": the same for any number of
-            specs, workload by workload (A B C C B A). "shuffled": each round in a different order, so that heat
-            affects all specs equally.
-        seed: Determines how each two rounds of "pairs" and "there_and_back" begin; 0 for the order of the specs.
-        survives_failures: Whether the plan continues after a failed run, for example because one engine ran out of
-            memory.
-        label_a, label_b: Labels of the sides.
-        by_hand: Whether the user changes something manually between the sides.
-        study: Definition of the study; None for other kinds.
-        suite: Suite to run; None for other kinds.
-    """
-
-    kind: str
+    kind: str  # key of the kind in app.core.plans.registry, or a kind from another version of Epochmark
+    # Specs to run: the repeated spec, A and B, workloads with several engines each, the configurations of a study,
+    # or the tests of a suite.
     specs: tuple[RunSpec, ...] = ()
-    rounds: Positive = 1
+    rounds: Positive = 1  # number of runs per spec; for an A/B test, the number of pairs
+    # "in_turn": all specs in order, once per round. "pairs": consecutive runs as pairs, A B B A or B A A B, so
+    # that slow changes affect both sides equally. "there_and_back": the same for any number of specs, workload by
+    # workload (A B C C B A). "shuffled": each round in a different order, so that heat affects all specs equally.
     order: Order = "in_turn"
+    # Determines how each two rounds of "pairs" and "there_and_back" begin; 0 for the order of the specs.
     seed: int = 0
+    # Whether the plan continues after a failed run, for example because one engine ran out of memory.
     survives_failures: bool = False
+    # Labels of the sides.
     label_a: str = "A"
     label_b: str = "B"
-    by_hand: bool = False
-    study: Study | None = None
-    suite: Suite | None = None
+    by_hand: bool = False  # whether the user changes something manually between the sides
+    study: Study | None = None  # definition of the study; None for other kinds
+    suite: Suite | None = None  # suite to run; None for other kinds
 
     @property
     def count(self) -> int:
@@ -466,22 +408,16 @@ def there_and_back(items: Sequence[Item], rounds: int, seed: int) -> list[Item]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """A plan and its runs so far.
-
-    Attributes:
-        plan: The plan, without unreadable parts.
-        runs: Existing runs, in the order in which they were started.
-        numbers: Number in the plan, from 1, by run id. Runs without an entry have their position in `runs`.
-        begun: Number of runs that were started; None if none of them has been deleted.
-    """
+    """A plan and its runs so far."""
 
     id: int
     created_at: str
-    plan: Plan
+    plan: Plan  # the plan, without unreadable parts
     uid: str = ""
-    runs: tuple[RunSummary, ...]
+    runs: tuple[RunSummary, ...]  # existing runs, in the order in which they were started
+    # Number in the plan, from 1, by run id. Runs without an entry have their position in `runs`.
     numbers: Mapping[int, int] = field(default_factory=dict)
-    begun: int | None = None
+    begun: int | None = None  # number of runs that were started; None if none of them has been deleted
 
     @property
     def kind(self) -> str:

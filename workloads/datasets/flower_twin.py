@@ -18,19 +18,13 @@ _PICTURES = 16  # number of pictures per class
 
 @dataclass(frozen=True, slots=True)
 class FlowerPictures:
-    """Pictures, each used for many examples.
+    """Pictures, each used for many examples."""
 
-    Attributes:
-        pictures: Array of shape (n, size, size, 3).
-        which: Index into `pictures` of each example; first `TRAIN_COUNT` for training, then those for validation.
-        labels: Label of each example.
-        checksum: SHA-256 of the pictures.
-    """
-
-    pictures: "NDArray[np.uint8]"
+    pictures: "NDArray[np.uint8]"  # array of shape (n, size, size, 3)
+    # Index into `pictures` of each example; first `TRAIN_COUNT` for training, then those for validation.
     which: "NDArray[np.int64]"
-    labels: "NDArray[np.int32]"
-    checksum: str
+    labels: "NDArray[np.int32]"  # label of each example
+    checksum: str  # SHA-256 of the pictures
 
 
 def load(size: int) -> FlowerPictures:

@@ -44,12 +44,7 @@ _ORDER = 31
 
 @dataclass(frozen=True, slots=True)
 class Reviews:
-    """Reviews as word ids. Review n is `ids[offsets[n] : offsets[n + 1]]`; label 0 is negative, 1 positive.
-
-    Attributes:
-        words: Word ids are below this number, ids of word pairs above it.
-        vocabulary: All ids are below this number. An embedding needs this many rows.
-    """
+    """Reviews as word ids. Review n is `ids[offsets[n] : offsets[n + 1]]`; label 0 is negative, 1 positive."""
 
     train_ids: "NDArray[np.int32]"
     train_offsets: "NDArray[np.int64]"
@@ -57,8 +52,8 @@ class Reviews:
     test_ids: "NDArray[np.int32]"
     test_offsets: "NDArray[np.int64]"
     test_labels: "NDArray[np.int32]"
-    words: int
-    vocabulary: int
+    words: int  # word ids are below this number, ids of word pairs above it
+    vocabulary: int  # All ids are below this number. An embedding needs this many rows.
     source: Origin
     checksum: str
 

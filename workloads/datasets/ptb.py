@@ -47,15 +47,12 @@ _md5 = partial(hashlib.md5, usedforsecurity=False)
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A text as word ids, where 0 is the most frequent word. `end` is the id that ends each sentence.
-
-    Attributes:
-        sentences: Offsets for train, valid and test. Sentence n is `ids[offsets[n] : offsets[n + 1]]`.
-    """
+    """A text as word ids, where 0 is the most frequent word. `end` is the id that ends each sentence."""
 
     train: "NDArray[np.int32]"
     valid: "NDArray[np.int32]"
     test: "NDArray[np.int32]"
+    # Offsets for train, valid and test. Sentence n is `ids[offsets[n] : offsets[n + 1]]`.
     sentences: "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]"
     vocabulary: int
     end: int

@@ -32,18 +32,12 @@ class DamagedDataError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """An official file.
-
-    Attributes:
-        url: Download address; None if the user must supply the file.
-        size_bytes: None if not published.
-        sha256: None if not published or not meaningful. `convert` then checks the contents.
-    """
+    """An official file."""
 
     name: str
-    url: str | None = None
-    size_bytes: int | None = None
-    sha256: str | None = None
+    url: str | None = None  # download address; None if the user must supply the file
+    size_bytes: int | None = None  # None if not published
+    sha256: str | None = None  # None if not published or not meaningful. `convert` then checks the contents.
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,9 @@ Work = Callable[[], tuple[Any, Any]]
 
 
 class DeviceTrial:
-    """An imported engine being examined.
+    """An imported engine being examined."""
 
-    Attributes:
-        errors: Exceptions raised when a device doesn't support something.
-    """
-
+    # Exceptions raised when a device doesn't support something.
     errors: tuple[type[BaseException], ...] = (RuntimeError, ValueError, TypeError)
 
     def build(self) -> dict[str, Any]:

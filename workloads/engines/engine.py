@@ -19,20 +19,14 @@ from workloads.protocol.spec import RunSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """The settings that an engine resolved when it started; None if unknown or not applicable.
-
-    Attributes:
-        device: "cpu", "gpu:0", etc.
-        device_name: None for the CPU, whose name is part of the machine record.
-        threads: Threads within one operation; 0 if the engine chooses.
-    """
+    """The settings that an engine resolved when it started; None if unknown or not applicable."""
 
     version: str
-    device: str
-    device_name: str | None = None
+    device: str  # "cpu", "gpu:0", etc
+    device_name: str | None = None  # None for the CPU, whose name is part of the machine record
     tf32: bool | None = None
     onednn: bool | None = None
-    threads: int | None = None
+    threads: int | None = None  # threads within one operation; 0 if the engine chooses
 
 
 class StepWatch(Protocol):
@@ -47,14 +41,10 @@ class Engine:
     """Runs Keras networks on one of Keras's backends. Subclasses may override every step.
 
     Only the worker uses engines, and calls `start` first. What the app needs to know is in `info`.
-
-    Attributes:
-        info: Description of the engine.
-        leads: Whether this process reports the run and decides when to stop.
     """
 
-    info: EngineInfo
-    leads: bool = True
+    info: EngineInfo  # description of the engine
+    leads: bool = True  # whether this process reports the run and decides when to stop
     _watched: tuple[Any, StepWatch] | None = None  # the last compiled model, if its steps are watched
 
     def start(self, spec: RunSpec) -> Started:

@@ -16,16 +16,11 @@ _FURTHEST = (math.sqrt(2) - 1) / 2
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """A random variation of an image.
-
-    Attributes:
-        contrast: Factor applied to each pixel's distance from the mean of its colour channel.
-        angle: Rotation angle around the centre, in radians.
-    """
+    """A random variation of an image."""
 
     is_flipped: bool
-    contrast: float
-    angle: float
+    contrast: float  # factor applied to each pixel's distance from the mean of its colour channel
+    angle: float  # rotation angle around the centre, in radians
 
 
 def decoded(jpeg: bytes) -> Any:

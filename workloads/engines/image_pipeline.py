@@ -39,37 +39,23 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Square JPEGs of one size in memory. Each is used for many examples.
+    """Square JPEGs of one size in memory. Each is used for many examples."""
 
-    Attributes:
-        size: Pixels per side.
-        classes: Number of classes.
-        which: Index into `jpegs` for each example.
-        labels: Label of each example.
-    """
-
-    size: int
-    classes: int
+    size: int  # pixels per side
+    classes: int  # number of classes
     jpegs: tuple[bytes, ...]
-    which: "NDArray[np.int64]"
-    labels: "NDArray[np.int32]"
+    which: "NDArray[np.int64]"  # index into `jpegs` for each example
+    labels: "NDArray[np.int32]"  # label of each example
 
 
 @dataclass(frozen=True, slots=True)
 class PictureBatches:
-    """Batches of images (float32, from 0 to 1) and one-hot labels (float32), prepared during training.
+    """Batches of images (float32, from 0 to 1) and one-hot labels (float32), prepared during training."""
 
-    Attributes:
-        make: Returns a new iterator of batches.
-        count: Number of batches per pass; None if endless.
-        others: Returns one batch for each additional length.
-        shapes: Shapes of one image and of its label.
-    """
-
-    make: Callable[[], Batches]
-    count: int | None
-    others: Callable[[], Iterable[Batch]]
-    shapes: tuple[tuple[int, ...], tuple[int, ...]]
+    make: Callable[[], Batches]  # returns a new iterator of batches
+    count: int | None  # number of batches per pass; None if endless
+    others: Callable[[], Iterable[Batch]]  # returns one batch for each additional length
+    shapes: tuple[tuple[int, ...], tuple[int, ...]]  # shapes of one image and of its label
 
 
 def varied(examples: Examples, batch_size: int, seed: int) -> PictureBatches:

@@ -14,38 +14,24 @@ TF32_NEEDS_GPU = message("engine.tf32_needs_gpu")
 
 
 class EngineInfo:
-    """The description of an engine that runs Keras networks. The module with the same name runs them.
+    """The description of an engine that runs Keras networks. The module with the same name runs them."""
 
-    Attributes:
-        name: Name used in specs and results, and of the module and the folder of packages.
-        title: Official name.
-        backend: Name of the Keras backend.
-        included_as: Package whose presence shows that the engine is included in Epochmark; None if it never is.
-        vendors: Vendors of supported GPUs, given the right system and driver.
-        reads: Prefixes of the names of environment variables that affect the engine.
-        settings: Engine-specific run settings that the engine supports.
-        capabilities: Range of supported NVIDIA compute capabilities, excluding the upper bound; None if the
-            range depends on the installed build.
-        compiler: Name of the compiler used for steps if compilation is requested.
-        compiles_always: Whether steps are always compiled.
-        has_process_per_device: Whether training on several devices requires a process for each device.
-        has_equal_parts: Whether all devices need equal-sized parts of each batch.
-        fixed_variables: Environment variables that only this engine needs.
-    """
-
-    name: str
-    title: str
-    backend: str
+    name: str  # name used in specs and results, and of the module and the folder of packages
+    title: str  # official name
+    backend: str  # name of the Keras backend
+    # Package whose presence shows that the engine is included in Epochmark; None if it never is.
     included_as: str | None = None
-    vendors: frozenset[str] = frozenset()
-    reads: tuple[str, ...] = ()
-    settings: frozenset[str] = frozenset()
+    vendors: frozenset[str] = frozenset()  # vendors of supported GPUs, given the right system and driver
+    reads: tuple[str, ...] = ()  # prefixes of the names of environment variables that affect the engine
+    settings: frozenset[str] = frozenset()  # engine-specific run settings that the engine supports
+    # Range of supported NVIDIA compute capabilities, excluding the upper bound; None if the range depends on the
+    # installed build.
     capabilities: tuple[float, float] | None = None
-    compiler: str = "XLA"
-    compiles_always: bool = False
-    has_process_per_device: bool = False
-    has_equal_parts: bool = True
-    fixed_variables: Mapping[str, str] = {}
+    compiler: str = "XLA"  # name of the compiler used for steps if compilation is requested
+    compiles_always: bool = False  # whether steps are always compiled
+    has_process_per_device: bool = False  # whether training on several devices requires a process for each device
+    has_equal_parts: bool = True  # whether all devices need equal-sized parts of each batch
+    fixed_variables: Mapping[str, str] = {}  # environment variables that only this engine needs
 
     def variables(self) -> dict[str, str]:
         """Return the environment variables to set in every process that uses this engine."""

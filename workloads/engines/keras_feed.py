@@ -18,19 +18,13 @@ Make = Callable[[], Iterator[Batch]]
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Batches that a thread prefetches.
+    """Batches that a thread prefetches."""
 
-    Attributes:
-        make: Returns a new iterator of batches.
-        count: Number of batches per pass; None if endless.
-        others: Returns one batch of each form that differs from the first batch in length or shape.
-        rows: The underlying examples; None if they aren't an array.
-    """
-
-    make: Make
-    count: int | None = None
+    make: Make  # returns a new iterator of batches
+    count: int | None = None  # number of batches per pass; None if endless
+    # Returns one batch of each form that differs from the first batch in length or shape.
     others: Callable[[], Iterable[Batch]] = tuple
-    rows: Any = None
+    rows: Any = None  # the underlying examples; None if they aren't an array
 
 
 class KerasFeed(Engine):

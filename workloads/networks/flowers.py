@@ -23,11 +23,7 @@ _RAMP_EPOCHS, _DECAY = 5, 0.8
 
 
 class Flowers(Training):
-    """A network from keras.applications with five outputs. All of its layers are trained.
-
-    Attributes:
-        network: The network's name in keras.applications.
-    """
+    """A network from keras.applications with five outputs. All of its layers are trained."""
 
     version = 2
     kind = "image"
@@ -41,7 +37,7 @@ class Flowers(Training):
     # Chance level is ln 5 = 1.61.
     loss_band = (0.0, 1.9)
     prepares_input = True
-    network: str
+    network: str  # the network's name in keras.applications
 
     def steps_per_epoch(self, spec: RunSpec) -> int:
         """Return the number of full batches in an epoch. The study dropped the incomplete last batch."""

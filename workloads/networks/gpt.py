@@ -53,11 +53,7 @@ class _Language(Training):
 
 
 class _Languini(_Language):
-    """A GPT trained on random tokens. The data doesn't affect its speed.
-
-    Attributes:
-        blocks, width, heads, size: Number of blocks, embedding width, number of heads, and width of each head.
-    """
+    """A GPT trained on random tokens. The data doesn't affect its speed."""
 
     source = "Languini Kitchen, Stanić et al., 2023: GPT"
     batch_size = 16
@@ -67,6 +63,7 @@ class _Languini(_Language):
     )
     # Random tokens can't be learned, so the loss stays at chance level, ln 16,384 = 9.70.
     loss_band = (9.5, 10.1)
+    # Number of blocks, embedding width, number of heads, and width of each head.
     blocks: int
     width: int
     heads: int

@@ -53,20 +53,15 @@ class ConstantBatch(Training):
     """Trains on a single generated batch, copied from the computer's memory in every step.
 
     Instead of epochs, there are 10 rounds of 100 batches.
-
-    Attributes:
-        input_shape: Shape of one example.
-        classes: Number of classes.
-        deviation: Standard deviation of the normally distributed inputs.
     """
 
     epoch_text = message("epoch_text.rounds", batches=100)
     epochs = 10
     steps = 100
     samples_per_epoch = 0
-    input_shape: tuple[int, ...]
-    classes: int = 1_000
-    deviation: float = 1.0
+    input_shape: tuple[int, ...]  # shape of one example
+    classes: int = 1_000  # number of classes
+    deviation: float = 1.0  # standard deviation of the normally distributed inputs
 
     def targets(self, labels: "NDArray[Any]", spec: RunSpec) -> Any:
         """Convert the labels to the form that the network's loss requires."""

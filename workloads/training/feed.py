@@ -9,30 +9,21 @@ from workloads.engines.engine import Engine
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """Training, validation and test data of a run.
+    """Training, validation and test data of a run."""
 
-    Attributes:
-        x: Array of examples or, if y is None, an iterable of whole batches (the engine's own, or a PyDataset). The
-            optional attribute `rows` is the array of the underlying examples.
-        validation: Arrays (x, y) or a finite number of batches for validation after each epoch; None for no
-            validation.
-        test: Arrays (x, y) to evaluate once after training; None for no evaluation.
-        shuffle: Whether `fit` shuffles before each epoch (arrays only).
-        samples: Number of training examples.
-        shape: Shape of one example.
-        checksum: SHA-256 of the source bytes; None for generated data.
-    """
-
+    # Array of examples or, if y is None, an iterable of whole batches (the engine's own, or a PyDataset). The
+    # optional attribute `rows` is the array of the underlying examples.
     x: Any
     y: Any = None
+    # Arrays (x, y) or a finite number of batches for validation after each epoch; None for no validation.
     validation: Any = None
-    test: tuple[Any, Any] | None = None
-    shuffle: bool = True
-    samples: int
+    test: tuple[Any, Any] | None = None  # arrays (x, y) to evaluate once after training; None for no evaluation
+    shuffle: bool = True  # whether `fit` shuffles before each epoch (arrays only)
+    samples: int  # number of training examples
     validation_samples: int = 0
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # shape of one example
     source: Literal["real", "synthetic"]
-    checksum: str | None = None
+    checksum: str | None = None  # SHA-256 of the source bytes; None for generated data
 
     def distinct(self) -> int | None:
         """Return the number of distinct training examples; None for a stream that isn't based on arrays."""

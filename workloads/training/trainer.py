@@ -10,23 +10,17 @@ from workloads.training.feed import Feed
 
 @dataclass(slots=True)
 class Trainer:
-    """A compiled network, its engine and its data.
-
-    Attributes:
-        callbacks: Returns new instances of the network's own Keras callbacks.
-        examples: Number of examples in timed epochs. Added up by `fit`; None if the engine doesn't count them.
-        validated: Number of examples in all validation passes, as counted by the engine.
-        to_validate: Number of examples that these passes have.
-    """
+    """A compiled network, its engine and its data."""
 
     engine: Engine
     model: Any
     feed: Feed
     batch_size: int
-    callbacks: Callable[[], list[Any]]
+    callbacks: Callable[[], list[Any]]  # returns new instances of the network's own Keras callbacks
+    # Number of examples in timed epochs. Added up by `fit`; None if the engine doesn't count them.
     examples: int | None = None
-    validated: int = 0
-    to_validate: int = 0
+    validated: int = 0  # number of examples in all validation passes, as counted by the engine
+    to_validate: int = 0  # number of examples that these passes have
 
     def fit(self, feed: Feed, watch: Any, **asked: Any) -> None:
         """Train on all or part of the data, timed by `watch`. `asked` contains arguments for `model.fit`."""

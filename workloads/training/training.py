@@ -30,19 +30,14 @@ Counted = Literal["parameters", "steps", "devices", "predictions"]
 
 
 class Training(Workload):
-    """A network and its data. Subclasses implement `build`, `compile_options` and `load`.
-
-    Attributes:
-        predicted_examples: Number of test examples to predict after training, as in the study.
-        inference_parameters_count: Parameter count without layers used only in training; None if there are no such
-            layers.
-    """
+    """A network and its data. Subclasses implement `build`, `compile_options` and `load`."""
 
     trains = True
     divides_batches = True
     counts_steps = True
     steps_alike = True
-    predicted_examples: int = 0
+    predicted_examples: int = 0  # number of test examples to predict after training, as in the study
+    # Parameter count without layers used only in training; None if there are no such layers.
     inference_parameters_count: int | None = None
 
     def build(self, spec: RunSpec) -> Any:

@@ -28,16 +28,11 @@ _LARGEST_LOG = 700.0
 
 @dataclass(frozen=True, slots=True)
 class PairResult:
-    """The result of an A/B test: B relative to A.
+    """The result of an A/B test: B relative to A."""
 
-    Attributes:
-        ratios: Speed of B divided by speed of A, one per valid pair.
-        ratio: Geometric mean of the ratios; None without pairs.
-        low, high: 95 % confidence interval of `ratio`; None with fewer than two pairs.
-    """
-
-    ratios: tuple[float, ...]
-    ratio: float | None
+    ratios: tuple[float, ...]  # speed of B divided by speed of A, one per valid pair
+    ratio: float | None  # geometric mean of the ratios; None without pairs
+    # 95 % confidence interval of `ratio`; None with fewer than two pairs.
     low: float | None
     high: float | None
 
@@ -149,22 +144,16 @@ class PairResult:
 
 @dataclass(frozen=True, slots=True)
 class RepeatResult:
-    """The result of repetitions. Values are None if there are too few runs.
-
-    Attributes:
-        between_pct: Spread between the runs: sample standard deviation, as a percentage of the median.
-        within_pct: Spread within a typical run: median of the spreads of the individual runs.
-        low, high: Confidence interval of the median, valid for any distribution.
-        confidence_pct: Confidence level of the interval; below 95 with fewer than six runs.
-    """
+    """The result of repetitions. Values are None if there are too few runs."""
 
     count: int
     median: float | None
-    between_pct: float | None
-    within_pct: float | None
+    between_pct: float | None  # spread between the runs: sample standard deviation, as a percentage of the median
+    within_pct: float | None  # spread within a typical run: median of the spreads of the individual runs
+    # Confidence interval of the median, valid for any distribution.
     low: float | None
     high: float | None
-    confidence_pct: float | None
+    confidence_pct: float | None  # confidence level of the interval; below 95 with fewer than six runs
 
     def sentence(self, metric: str) -> str:
         """Return the result as a sentence.

@@ -43,28 +43,22 @@ _LIKE_BATCH_TIMES = 4
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: a published result, a stored run, or an imported result.
-
-    Attributes:
-        value: Value in the unit of `metric`, a workloads.workload.HeadlineKey.
-        remarks: Known differences from the chart's run, as text.
-        apart: Number of remarks, counted from the first, needed to distinguish the bar from others with the same
-            name. `title` contains them.
-        brief: Shorter name for narrow charts; "" if there is none.
-        is_like: Whether its precision and batch size are similar enough for it to be ranked with the chart's run.
-            Other bars are drawn below and never ranked.
-    """
+    """One bar: a published result, a stored run, or an imported result."""
 
     name: str
     kind: Literal["you", "own", "reference", "imported"]
-    value: float
-    remarks: tuple[str, ...] = ()
+    value: float  # value in the unit of `metric`, a workloads.workload.HeadlineKey
+    remarks: tuple[str, ...] = ()  # known differences from the chart's run, as text
     row: PublishedRow | None = None
     run: RunSummary | None = None
     imported: ImportedResult | None = None
     metric: str = "seconds_per_epoch_s"
+    # Number of remarks, counted from the first, needed to distinguish the bar from others with the same name.
+    # `title` contains them.
     apart: int = 0
-    brief: str = ""
+    brief: str = ""  # shorter name for narrow charts; "" if there is none
+    # Whether its precision and batch size are similar enough for it to be ranked with the chart's run. Other bars
+    # are drawn below and never ranked.
     is_like: bool = True
 
     @property

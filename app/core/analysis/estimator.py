@@ -56,44 +56,29 @@ _AUTOCORRELATION_LIMIT = 0.99
 
 @dataclass(frozen=True, slots=True)
 class Interruption:
-    """Consecutive steps that took far longer than usual.
+    """Consecutive steps that took far longer than usual."""
 
-    Attributes:
-        first: Index of the first of these steps.
-        steps: Number of steps.
-        excess_s: Total time in excess of the usual duration.
-    """
-
-    first: int
-    steps: int
-    excess_s: float
+    first: int  # index of the first of these steps
+    steps: int  # number of steps
+    excess_s: float  # total time in excess of the usual duration
 
 
 @dataclass(frozen=True, slots=True)
 class Estimation:
-    """The estimate computed from timed steps.
+    """The estimate computed from timed steps."""
 
-    Attributes:
-        step_s: Typical step duration: mean after the warm-up, excluding interruptions if they are rare.
-        low_s, high_s: 95 % confidence interval of `step_s`, widened to include the mean of all steps, even
-            excluded ones; None with fewer than two blocks or five steps.
-        warmup_steps: Number of steps excluded at the beginning.
-        steps: Number of steps used.
-        blocks: Number of blocks into which these steps are divided.
-        parts_s: Mean step durations of up to ten consecutive parts of the measurement.
-        interruptions: Interruptions after the warm-up, including those that weren't excluded.
-        is_enough: Whether the interval is within ±3 % and the measurement is long enough to reveal changes that
-            take seconds.
-    """
-
-    step_s: float
+    step_s: float  # typical step duration: mean after the warm-up, excluding interruptions if they are rare
+    # 95 % confidence interval of `step_s`, widened to include the mean of all steps, even excluded ones; None with
+    # fewer than two blocks or five steps.
     low_s: float | None
     high_s: float | None
-    warmup_steps: int
-    steps: int
-    blocks: int
-    parts_s: tuple[float, ...]
+    warmup_steps: int  # number of steps excluded at the beginning
+    steps: int  # number of steps used
+    blocks: int  # number of blocks into which these steps are divided
+    parts_s: tuple[float, ...]  # mean step durations of up to ten consecutive parts of the measurement
+    # Interruptions after the warm-up, including those that weren't excluded.
     interruptions: tuple[Interruption, ...]
+    # Whether the interval is within ±3 % and the measurement is long enough to reveal changes that take seconds.
     is_enough: bool
 
     @property

@@ -35,26 +35,20 @@ _ASKED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Inputs for a run's headline: its requested settings and raw durations.
-
-    Attributes:
-        steps: Steps per shortened epoch; None for whole epochs.
-        metrics: Reported values other than steps, by key.
-        on_shared_host: Whether other users of a shared host may change the speed between runs.
-    """
+    """Inputs for a run's headline: its requested settings and raw durations."""
 
     workload: str
     variant: str
     metric: str
     preset: str
     batch_size: int
-    steps: int | None
+    steps: int | None  # steps per shortened epoch; None for whole epochs
     steps_per_epoch: int
     samples_per_epoch: int
     epoch_durations_s: Sequence[float]
     timed_steps: StepTimes
-    metrics: Mapping[str, float | None]
-    on_shared_host: bool = False
+    metrics: Mapping[str, float | None]  # reported values other than steps, by key
+    on_shared_host: bool = False  # whether other users of a shared host may change the speed between runs
 
 
 def headline_of(measured: Measured) -> Headline:

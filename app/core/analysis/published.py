@@ -37,14 +37,7 @@ _PREFIXES = ("Intel Core ", "NVIDIA GeForce ", "NVIDIA ", "Google ", "Apple ", "
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """One published measurement. Fields that the source doesn't state are None.
-
-    Attributes:
-        match: "exact", "close" (one difference; see `notes`), "context" or "claim".
-        value: Measured value, in the unit of `metric`.
-        engine: Name of the engine, such as "torch"; "" if only `software` contains it.
-        compiled: Whether the step was compiled; None if the source doesn't state it.
-    """
+    """One published measurement. Fields that the source doesn't state are None."""
 
     id: str
     workload: str
@@ -56,9 +49,9 @@ class PublishedRow:
     year: int | None
     batch_size: int | None
     metric: str
-    value: float
+    value: float  # measured value, in the unit of `metric`
     precision: str
-    match: str
+    match: str  # "exact", "close" (one difference; see `notes`), "context" or "claim"
     source: str
     source_ref: str
     derivation: str
@@ -67,8 +60,8 @@ class PublishedRow:
     total_s: float | None
     epochs_or_samples: str
     price_usd_per_hour: float | None
-    engine: str = ""
-    compiled: bool | None = None
+    engine: str = ""  # name of the engine, such as "torch"; "" if only `software` contains it
+    compiled: bool | None = None  # whether the step was compiled; None if the source doesn't state it
 
     @property
     def gpus(self) -> int | None:

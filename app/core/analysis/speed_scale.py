@@ -13,17 +13,11 @@ _TICKS_LIMIT = 5
 
 @dataclass(frozen=True, slots=True)
 class SpeedScale:
-    """Maps speeds to a share of the width, 0 to 1.
+    """Maps speeds to a share of the width, 0 to 1."""
 
-    Attributes:
-        origin: Speed at the left end; 0 if the scale is linear.
-        top: Speed at the right end.
-        unit: Speed of the baseline, of which ticks are multiples; None for no ticks.
-    """
-
-    origin: float
-    top: float
-    unit: float | None
+    origin: float  # speed at the left end; 0 if the scale is linear
+    top: float  # speed at the right end
+    unit: float | None  # speed of the baseline, of which ticks are multiples; None for no ticks
 
     @property
     def is_log(self) -> bool:

@@ -24,32 +24,25 @@ Basis = Literal["later_epochs", "first_epoch", "estimate", "repetitions"]
 
 @dataclass(frozen=True, slots=True)
 class DurationStatistics:
-    """Statistics of the durations (in seconds) of whole epochs or of steps.
+    """Statistics of the durations (in seconds) of whole epochs or of steps."""
 
-    Attributes:
-        basis: "later_epochs"; "first_epoch" if it is the only one, including tracing and warm-up; or "estimate".
-        median_s: The headline: median of the epochs after the first, or the typical step (scaled to an epoch).
-        first_s: Duration of the first epoch.
-        spread_pct: Sample standard deviation of the epochs after the first (or of the parts of the steps), as a
-            percentage of the headline; None with fewer than two values.
-        low_s, high_s: Confidence interval of the headline; None if there is none.
-        confidence_pct: Confidence level of the interval: 95 or slightly more, or less if there are too few epochs.
-        mean_s: Arithmetic mean including interruptions; None if it isn't meaningful.
-        warmup_steps: Number of steps excluded as warm-up; None if nothing was estimated.
-    """
-
+    # "later_epochs"; "first_epoch" if it is the only one, including tracing and warm-up; or "estimate".
     basis: Basis
     count: int
-    median_s: float
+    median_s: float  # the headline: median of the epochs after the first, or the typical step (scaled to an epoch)
     minimum_s: float
     maximum_s: float
+    # Sample standard deviation of the epochs after the first (or of the parts of the steps), as a percentage of
+    # the headline; None with fewer than two values.
     spread_pct: float | None
-    first_s: float | None
+    first_s: float | None  # duration of the first epoch
+    # Confidence interval of the headline; None if there is none.
     low_s: float | None = None
     high_s: float | None = None
+    # Confidence level of the interval: 95 or slightly more, or less if there are too few epochs.
     confidence_pct: float | None = None
-    mean_s: float | None = None
-    warmup_steps: int | None = None
+    mean_s: float | None = None  # arithmetic mean including interruptions; None if it isn't meaningful
+    warmup_steps: int | None = None  # number of steps excluded as warm-up; None if nothing was estimated
 
 
 def epoch_statistics(durations_s: Sequence[float]) -> DurationStatistics | None:

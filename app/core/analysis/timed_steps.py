@@ -20,38 +20,26 @@ def _doubles() -> "array[float]":
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """Steps that took far longer than usual.
+    """Steps that took far longer than usual."""
 
-    Attributes:
-        t_s: Time of the report, in seconds since the worker started.
-        steps: Number of steps.
-        excess_s: Total time in excess of the usual duration.
-    """
-
-    t_s: float
-    steps: int
-    excess_s: float
+    t_s: float  # time of the report, in seconds since the worker started
+    steps: int  # number of steps
+    excess_s: float  # total time in excess of the usual duration
 
 
 @dataclass(slots=True)
 class StepTimes:
-    """Durations of a run's steps in seconds, in order. Stored as arrays, because a long run has millions of them.
+    """Durations of a run's steps in seconds, in order, as arrays, because a long run has millions of them."""
 
-    Attributes:
-        durations_s: All measured steps.
-        later_s: Steps of epochs after the first.
-        starts_s: First steps of epochs after the first, which also set up the epoch's input.
-        usual_s: All other steps, except the run's very first step, which traces and compiles.
-        first_epoch_steps: Number of usual steps in the first epoch if there is another; otherwise 0.
-        validation_s: Durations of the batches of each timed validation pass; the first pass is warm-up.
-    """
-
-    durations_s: "array[float]" = field(default_factory=_doubles)
-    later_s: "array[float]" = field(default_factory=_doubles)
+    durations_s: "array[float]" = field(default_factory=_doubles)  # all measured steps
+    later_s: "array[float]" = field(default_factory=_doubles)  # steps of epochs after the first
+    # First steps of epochs after the first, which also set up the epoch's input.
     starts_s: list[float] = field(default_factory=list)
+    # All other steps, except the run's very first step, which traces and compiles.
     usual_s: "array[float]" = field(default_factory=_doubles)
+    # Durations of the batches of each timed validation pass; the first pass is warm-up.
     validation_s: list[list[float]] = field(default_factory=list)
-    first_epoch_steps: int = 0
+    first_epoch_steps: int = 0  # number of usual steps in the first epoch if there is another; otherwise 0
     _starts_t_s: list[float] = field(default_factory=list)
     _ends: list[tuple[int, float]] = field(default_factory=list)  # number of usual steps so far, report time
     # The latest estimation, with the numbers of usual and first steps it is based on.

@@ -32,15 +32,11 @@ class TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Runs that did the same work with the same settings, oldest first.
-
-    Attributes:
-        line: Comparison of a run with the best and the latest run, as a sentence; "" without a usable result.
-    """
+    """Runs that did the same work with the same settings, oldest first."""
 
     metric: str
     points: tuple[TrendPoint, ...]
-    line: str
+    line: str  # comparison of a run with the best and the latest run, as a sentence; "" without a usable result
 
     @property
     def changed(self) -> tuple[TrendPoint, ...]:

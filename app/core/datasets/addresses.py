@@ -11,15 +11,10 @@ _LIMIT = 200
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A web address and the login that was removed from it.
+    """A web address and the login that was removed from it."""
 
-    Attributes:
-        url: The address to request.
-        login: "user:password"; None if there is none.
-    """
-
-    url: str
-    login: str | None
+    url: str  # the address to request
+    login: str | None  # "user:password"; None if there is none
 
 
 def split_login(url: str) -> Address:

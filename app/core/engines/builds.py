@@ -17,20 +17,13 @@ _APU = re.compile(r"\bRadeon (?:\d{3}M|\d{4}S)\b")  # integrated graphics for wh
 
 @dataclass(frozen=True, slots=True)
 class BuildFit:
-    """A variant, and how well it suits a computer.
+    """A variant, and how well it suits a computer."""
 
-    Attributes:
-        variant: The variant.
-        gpus: Graphics cards that the variant would use; empty if it would use only the processor.
-        obstacle: Reason why it can't use a card that it is built for; None if it can use one, or if there is
-            no such card.
-        is_recommended: Whether it is the best variant for this computer.
-    """
-
-    variant: Variant
-    gpus: tuple[Gpu, ...]
+    variant: Variant  # the variant
+    gpus: tuple[Gpu, ...]  # graphics cards that the variant would use; empty if it would use only the processor
+    # Reason why it can't use a card that it is built for; None if it can use one, or if there is no such card.
     obstacle: Message | None = None
-    is_recommended: bool = False
+    is_recommended: bool = False  # whether it is the best variant for this computer
 
 
 def builds_for(engine: str, machine: Machine) -> tuple[BuildFit, ...]:

@@ -23,34 +23,23 @@ Installed = Mapping[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An engine and a device.
-
-    Attributes:
-        device: Device as in a run's settings, such as "cpu" or "gpu:0".
-        gpu: The graphics card; None for the processor.
-    """
+    """An engine and a device."""
 
     engine: str
-    device: str
-    gpu: Gpu | None = None
+    device: str  # device as in a run's settings, such as "cpu" or "gpu:0"
+    gpu: Gpu | None = None  # the graphics card; None for the processor
 
 
 @dataclass(frozen=True, slots=True)
 class GpuHelp:
-    """An unused graphics card, and the engine that can use it.
-
-    Attributes:
-        engine: The engine that can use it.
-        instead_of: The engine that would be used otherwise, on the processor.
-        choice: The choice that uses the card; None if the engine or another variant of it must be installed first.
-        is_systems_fault: Whether `instead_of` can use such a card on another operating system.
-    """
+    """An unused graphics card, and the engine that can use it."""
 
     gpu: Gpu
-    engine: str
-    instead_of: str
+    engine: str  # the engine that can use it
+    instead_of: str  # the engine that would be used otherwise, on the processor
+    # The choice that uses the card; None if the engine or another variant of it must be installed first.
     choice: Choice | None
-    is_systems_fault: bool
+    is_systems_fault: bool  # whether `instead_of` can use such a card on another operating system
 
 
 def included() -> Installed:

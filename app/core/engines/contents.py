@@ -16,17 +16,11 @@ _UP = "../../"  # prefix of scripts in RECORD; with --target, pip puts them next
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The result of verifying an installation.
+    """The result of verifying an installation."""
 
-    Attributes:
-        records_sha256: Combined SHA-256 of all RECORD files.
-        size_bytes: Total size of the files listed in RECORD files.
-        damaged: Paths of files that are missing, unreadable or different, in order.
-    """
-
-    records_sha256: str
-    size_bytes: int
-    damaged: tuple[str, ...]
+    records_sha256: str  # combined SHA-256 of all RECORD files
+    size_bytes: int  # total size of the files listed in RECORD files
+    damaged: tuple[str, ...]  # paths of files that are missing, unreadable or different, in order
 
 
 def check_contents(packages: Path, check: CancelCheck) -> Contents:

@@ -35,17 +35,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The state of an engine's folder.
+    """The state of an engine's folder."""
 
-    Attributes:
-        state: The state; "other_python" if it was installed for a Python other than the one running Epochmark.
-        stamp: The stamp; None if there is no valid one.
-        problem: Reason why it isn't ready; None if it is ready or absent.
-    """
-
-    state: State
-    stamp: Stamp | None = None
-    problem: Message | None = None
+    state: State  # the state; "other_python" if it was installed for a Python other than the one running Epochmark
+    stamp: Stamp | None = None  # the stamp; None if there is no valid one
+    problem: Message | None = None  # reason why it isn't ready; None if it is ready or absent
 
 
 class EngineFolder:

@@ -44,29 +44,20 @@ _UNPACKED = 4  # upper limit for the unpacked size as a multiple of the wheels' 
 
 @dataclass(frozen=True, slots=True)
 class EngineRemoval:
-    """Result of removing an engine.
+    """Result of removing an engine."""
 
-    Attributes:
-        was_there: Whether an installation or its remains existed.
-        freed_bytes: Size of the installation according to its stamp; 0 if unknown.
-    """
-
-    was_there: bool
-    freed_bytes: int
+    was_there: bool  # whether an installation or its remains existed
+    freed_bytes: int  # size of the installation according to its stamp; 0 if unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """Result of checking an installed engine.
-
-    Attributes:
-        problems: Problems found; empty if there are none.
-    """
+    """Result of checking an installed engine."""
 
     engine: str
     state: State
     stamp: Stamp | None
-    problems: tuple[Message, ...]
+    problems: tuple[Message, ...]  # problems found; empty if there are none
 
 
 def choose_variant(engine: str, machine: Machine, name: str | None = None) -> Variant:

@@ -18,28 +18,18 @@ from workloads.protocol.machine import Gpu, Machine
 
 @dataclass(frozen=True, slots=True)
 class EngineRow:
-    """An engine on this computer.
-
-    Attributes:
-        is_included: Whether it is included in Epochmark and so can't be installed or removed.
-        version: Installed version; None if unknown or not installed.
-        gpus: Graphics cards that it uses, or would use with the recommended variant.
-        stamp: Stamp of the installation; None if there is none.
-        problem: Reason why an installed engine can't be used; None if there is none.
-        offers: Variants for this computer, the recommended one first.
-        is_outdated: Whether reinstalling it would change the versions of its packages.
-    """
+    """An engine on this computer."""
 
     engine: str
     title: str
-    is_included: bool
+    is_included: bool  # whether it is included in Epochmark and so can't be installed or removed
     state: State
-    version: str | None
-    gpus: tuple[Gpu, ...]
-    stamp: Stamp | None = None
-    problem: Message | None = None
-    offers: tuple[BuildFit, ...] = ()
-    is_outdated: bool = False
+    version: str | None  # installed version; None if unknown or not installed
+    gpus: tuple[Gpu, ...]  # graphics cards that it uses, or would use with the recommended variant
+    stamp: Stamp | None = None  # stamp of the installation; None if there is none
+    problem: Message | None = None  # reason why an installed engine can't be used; None if there is none
+    offers: tuple[BuildFit, ...] = ()  # variants for this computer, the recommended one first
+    is_outdated: bool = False  # whether reinstalling it would change the versions of its packages
 
 
 def list_engines(paths: Paths, machine: Machine) -> list[EngineRow]:

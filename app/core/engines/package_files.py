@@ -32,21 +32,15 @@ class WrongFileError(AppError):
 
 @dataclass(frozen=True, slots=True)
 class PackageFile:
-    """A file to install: a wheel or, for one of a variant's `sources`, source code.
-
-    Attributes:
-        url: Address (http, https or file).
-        sha256: Checksum stated by the index; None if not stated.
-        allowed: Checksums that the lock allows; empty for a file that isn't in the lock.
-        pip_options: Additional options with which pip finds the file.
-    """
+    """A file to install: a wheel or, for one of a variant's `sources`, source code."""
 
     name: str
     version: str
-    url: str
-    sha256: str | None
+    url: str  # address (http, https or file)
+    sha256: str | None  # checksum stated by the index; None if not stated
+    # Checksums that the lock allows; empty for a file that isn't in the lock.
     allowed: frozenset[str] = frozenset()
-    pip_options: tuple[str, ...] = ()
+    pip_options: tuple[str, ...] = ()  # additional options with which pip finds the file
 
     @property
     def file_name(self) -> str:

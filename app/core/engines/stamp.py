@@ -24,46 +24,29 @@ _Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
 
 
 class Package(msgspec.Struct, frozen=True):
-    """One installed package.
-
-    Attributes:
-        sha256: Checksum of the package's wheel.
-        is_locked: Whether the checksum is in Epochmark's lock. Otherwise, it was only recorded during
-            installation.
-    """
+    """One installed package."""
 
     name: _Word
     version: _Word
-    sha256: _Sha256
+    sha256: _Sha256  # checksum of the package's wheel
+    # Whether the checksum is in Epochmark's lock. Otherwise, it was only recorded during installation.
     is_locked: bool
 
 
 class Stamp(msgspec.Struct, frozen=True):
-    """An installed engine.
+    """An installed engine."""
 
-    Attributes:
-        format: Format version of this file.
-        engine: Name of the engine.
-        variant: Name of the variant.
-        version: Version of the engine itself.
-        python: Version of Python, such as "3.11".
-        platform: Value of `sysconfig.get_platform()`.
-        packages: All installed packages.
-        records_sha256: Combined SHA-256 of all RECORD files, which contain the checksums of all other files.
-        size_bytes: Total size of all files.
-        installed_at: Installation time as ISO 8601 in UTC.
-    """
-
-    format: Annotated[int, msgspec.Meta(ge=1, le=FORMAT)]
-    engine: _Word
-    variant: _Word
-    version: _Word
-    python: _Word
-    platform: _Word
+    format: Annotated[int, msgspec.Meta(ge=1, le=FORMAT)]  # format version of this file
+    engine: _Word  # name of the engine
+    variant: _Word  # name of the variant
+    version: _Word  # version of the engine itself
+    python: _Word  # version of Python, such as "3.11"
+    platform: _Word  # value of `sysconfig.get_platform()`
+    # All installed packages.
     packages: Annotated[tuple[Package, ...], msgspec.Meta(min_length=1, max_length=1_000)]
-    records_sha256: _Sha256
-    size_bytes: _Count
-    installed_at: _Word
+    records_sha256: _Sha256  # combined SHA-256 of all RECORD files, which contain the checksums of all other files
+    size_bytes: _Count  # total size of all files
+    installed_at: _Word  # installation time as ISO 8601 in UTC
 
     def is_for_this_python(self) -> bool:
         return (self.python, self.platform) == (this_python(), sysconfig.get_platform())

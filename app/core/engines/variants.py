@@ -23,49 +23,31 @@ _PYTORCH = "https://download.pytorch.org/whl/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """The packages of an engine for one kind of computer.
+    """The packages of an engine for one kind of computer."""
 
-    Attributes:
-        engine: Name of the engine.
-        name: Name of the variant, such as "cpu" or "cuda"; it is the same on all systems.
-        system: Prefix of `Machine.os_name` on the supported system.
-        architectures: Supported processor architectures.
-        lock: File in `LOCKS` with versions and hashes of packages from the default package index.
-        pins: Packages available only from another index, without locked hashes, such as "torch==2.13.0+cpu".
-        index: Address of that index.
-        asks_for_more: Whether the dependencies of `pins` are also installed from that index.
-        is_alone: Whether that index is the only source of `pins` and their dependencies.
-        sources: Packages that the index offers only as source code, which are built on this computer.
-        kernels: Extras of the packages that contain code for certain cards: the name of each, and a pattern of
-            card names.
-        is_untried: Whether the variant is untested. If so, it is installed only if computations on its card
-            succeed.
-        vendor: Vendor of the graphics cards that it uses; None if it uses only the processor.
-        cards: Pattern of supported card names; None for all.
-        oldest_driver: Major version of the oldest supported driver; None for any.
-        capabilities: Range of NVIDIA compute capabilities, excluding the end; None for all.
-        download_bytes: Size of the download; None if unknown.
-        disk_bytes: Size of the installation; None if unknown.
-    """
-
-    engine: str
-    name: str
-    system: str
-    lock: str
-    architectures: frozenset[str] = frozenset({_X86})
+    engine: str  # name of the engine
+    name: str  # name of the variant, such as "cpu" or "cuda"; it is the same on all systems
+    system: str  # prefix of `Machine.os_name` on the supported system
+    lock: str  # file in `LOCKS` with versions and hashes of packages from the default package index
+    architectures: frozenset[str] = frozenset({_X86})  # supported processor architectures
+    # Packages available only from another index, without locked hashes, such as "torch==2.13.0+cpu".
     pins: tuple[str, ...] = ()
-    index: str | None = None
-    asks_for_more: bool = False
-    is_alone: bool = False
+    index: str | None = None  # address of that index
+    asks_for_more: bool = False  # whether the dependencies of `pins` are also installed from that index
+    is_alone: bool = False  # whether that index is the only source of `pins` and their dependencies
+    # Packages that the index offers only as source code, which are built on this computer.
     sources: tuple[str, ...] = ()
+    # Extras of the packages that contain code for certain cards: the name of each, and a pattern of card names.
     kernels: tuple[tuple[str, re.Pattern[str]], ...] = ()
+    # Whether the variant is untested. If so, it is installed only if computations on its card succeed.
     is_untried: bool = False
-    vendor: str | None = None
-    cards: re.Pattern[str] | None = None
-    oldest_driver: int | None = None
+    vendor: str | None = None  # vendor of the graphics cards that it uses; None if it uses only the processor
+    cards: re.Pattern[str] | None = None  # pattern of supported card names; None for all
+    oldest_driver: int | None = None  # major version of the oldest supported driver; None for any
+    # Range of NVIDIA compute capabilities, excluding the end; None for all.
     capabilities: tuple[float, float] | None = None
-    download_bytes: int | None = None
-    disk_bytes: int | None = None
+    download_bytes: int | None = None  # size of the download; None if unknown
+    disk_bytes: int | None = None  # size of the installation; None if unknown
 
     def kernels_for(self, gpu: Gpu) -> str | None:
         """Return the name of the kernels for a card; None if there are none.

@@ -26,16 +26,11 @@ Scan = Callable[[Path], str]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of importing one file.
-
-    Attributes:
-        added: The results that were added.
-        refusal: Error that describes why the file was rejected; None if it was read.
-    """
+    """The outcome of importing one file."""
 
     path: Path
-    added: Added = field(default_factory=Added)
-    refusal: UsageError | None = None
+    added: Added = field(default_factory=Added)  # the results that were added
+    refusal: UsageError | None = None  # error that describes why the file was rejected; None if it was read
 
     @property
     def count(self) -> int:

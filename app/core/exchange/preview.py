@@ -31,19 +31,12 @@ _Section = TypeVar("_Section", bound=ResultSection)
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field as shown in a preview.
+    """One field as shown in a preview."""
 
-    Attributes:
-        name: Name of the field, as used by `without`.
-        label: Label for display.
-        text: The field's value as text.
-        removable: Whether the field can be excluded.
-    """
-
-    name: str
-    label: str
-    text: str
-    removable: bool
+    name: str  # name of the field, as used by `without`
+    label: str  # label for display
+    text: str  # the field's value as text
+    removable: bool  # whether the field can be excluded
 
 
 def preview(result: Result) -> list[Field]:

@@ -40,21 +40,13 @@ _MACHINE: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class SharedResult:
-    """A result for sharing, without the excluded fields.
+    """A result for sharing, without the excluded fields."""
 
-    Attributes:
-        fields: All fields of the result, including excluded ones.
-        card: Contents of the picture.
-        text: Text to paste.
-        enclosed: Contents of the result file; b"" if the result can't be saved in a file.
-        row: CSV with a header and one row for each run.
-    """
-
-    fields: tuple[Field, ...]
-    card: ShareCard
-    text: str
-    enclosed: bytes
-    row: str
+    fields: tuple[Field, ...]  # all fields of the result, including excluded ones
+    card: ShareCard  # contents of the picture
+    text: str  # text to paste
+    enclosed: bytes  # contents of the result file; b"" if the result can't be saved in a file
+    row: str  # CSV with a header and one row for each run
 
     def text_as(self, form: str) -> str:
         return self.row if form == CSV else in_form(self.text, form)

@@ -23,15 +23,10 @@ _NOTES_LIMIT, _LINE_LIMIT = 100, 300
 
 
 class Release(msgspec.Struct, frozen=True):
-    """A release, as described by its feed. Keys of later versions are ignored.
+    """A release, as described by its feed. Keys of later versions are ignored."""
 
-    Attributes:
-        version: Version, such as "0.3.0".
-        notes: The changes, one item each.
-    """
-
-    version: Annotated[str, msgspec.Meta(pattern=r"^\d{1,4}\.\d{1,4}\.\d{1,4}\Z")]
-    notes: tuple[str, ...] = ()
+    version: Annotated[str, msgspec.Meta(pattern=r"^\d{1,4}\.\d{1,4}\.\d{1,4}\Z")]  # version, such as "0.3.0"
+    notes: tuple[str, ...] = ()  # the changes, one item each
 
 
 def newer_release(

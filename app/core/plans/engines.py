@@ -117,20 +117,15 @@ def engines_plan(specs: Sequence[RunSpec], rounds: int) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The results of one engine on one workload.
-
-    Attributes:
-        values: Value of each round, in the unit of the row's metric; None without a usable result.
-        against_fastest: Speed relative to the fastest engine, paired by round.
-        is_fastest: Whether the engine has the best median.
-        is_level: Whether the engine is indistinguishable from the fastest one; False with fewer than two rounds.
-    """
+    """The results of one engine on one workload."""
 
     engine: str
+    # Value of each round, in the unit of the row's metric; None without a usable result.
     values: tuple[float | None, ...]
     median: float | None
-    against_fastest: PairResult
-    is_fastest: bool
+    against_fastest: PairResult  # speed relative to the fastest engine, paired by round
+    is_fastest: bool  # whether the engine has the best median
+    # Whether the engine is indistinguishable from the fastest one; False with fewer than two rounds.
     is_level: bool
 
 

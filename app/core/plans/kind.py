@@ -37,39 +37,24 @@ _NAME_LIMIT = 40
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of a plan as text.
+    """The result of a plan as text."""
 
-    Attributes:
-        headline: The result in a few characters, such as a median, factor or score; "n/a" without a result.
-        sentence: The result as a sentence.
-        note: Certainty of the result, for a narrow column; the sentence if there is no shorter text.
-        verdict: Worst verdict of the usable runs; None if none has a verdict.
-    """
-
-    headline: str
-    sentence: str
-    note: str
-    verdict: str | None
+    headline: str  # the result in a few characters, such as a median, factor or score; "n/a" without a result
+    sentence: str  # the result as a sentence
+    note: str  # certainty of the result, for a narrow column; the sentence if there is no shorter text
+    verdict: str | None  # worst verdict of the usable runs; None if none has a verdict
 
 
 class PlanKind:
-    """A kind of plan. The base class handles groups of unknown kinds from other versions.
+    """A kind of plan. The base class handles groups of unknown kinds from other versions."""
 
-    Attributes:
-        key: Name for storage.
-        page: Page of the window that runs its plans.
-        has_own_page: Whether that page shows the full results and the picture.
-        specs_at_least: Minimum number of specs in a plan; None if this version can't run such plans.
-        phrase_code: Message code of the name within a sentence; "" to use `name`.
-        is_same_work: Whether all runs do the same work, so that their spread includes variations caused by a
-            shared host.
-    """
-
-    key: ClassVar[str] = ""
-    page: ClassVar[str] = RUNS_PAGE
-    has_own_page: ClassVar[bool] = False
+    key: ClassVar[str] = ""  # name for storage
+    page: ClassVar[str] = RUNS_PAGE  # page of the window that runs its plans
+    has_own_page: ClassVar[bool] = False  # whether that page shows the full results and the picture
+    # Minimum number of specs in a plan; None if this version can't run such plans.
     specs_at_least: ClassVar[int | None] = None
-    phrase_code: ClassVar[str] = ""
+    phrase_code: ClassVar[str] = ""  # message code of the name within a sentence; "" to use `name`
+    # Whether all runs do the same work, so that their spread includes variations caused by a shared host.
     is_same_work: ClassVar[bool] = False
 
     def name(self, group: Group) -> str:
@@ -294,16 +279,11 @@ class PlanKind:
 
 @dataclass(frozen=True)
 class GroupReport(PlanReport):
-    """A report with a group's sentence, remarks and runs.
+    """A report with a group's sentence, remarks and runs."""
 
-    Attributes:
-        kind: The kind of plan.
-        run: The run whose details are shown; None until it is loaded.
-    """
-
-    kind: PlanKind
+    kind: PlanKind  # the kind of plan
     of: Group
-    run: JudgedRun | None = None
+    run: JudgedRun | None = None  # the run whose details are shown; None until it is loaded
 
     @property
     def group(self) -> Group:

@@ -14,21 +14,13 @@ from app.core.storage.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cell texts by row and column. Columns contain numbers, except for the first `left` columns and the last one.
+    """Cell texts by row and column. All columns but the first `left` and the last contain numbers."""
 
-    Attributes:
-        headings: Heading of each column.
-        rows: Rows with one cell for each heading.
-        left: Number of text columns on the left.
-        is_best: Whether to highlight each row; () for no rows.
-        reasons: Reason why each row has no valid result; "" if there is none.
-    """
-
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left: int = 1
-    is_best: tuple[bool, ...] = ()
-    reasons: tuple[str, ...] = ()
+    headings: tuple[str, ...]  # heading of each column
+    rows: tuple[tuple[str, ...], ...]  # rows with one cell for each heading
+    left: int = 1  # number of text columns on the left
+    is_best: tuple[bool, ...] = ()  # whether to highlight each row; () for no rows
+    reasons: tuple[str, ...] = ()  # reason why each row has no valid result; "" if there is none
 
 
 class PlanReport(ABC):

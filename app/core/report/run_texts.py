@@ -39,19 +39,12 @@ _SHOWN_IN_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """The combined result of several runs, shown instead of a single run's result.
+    """The combined result of several runs, shown instead of a single run's result."""
 
-    Attributes:
-        summary: Record that represents the runs.
-        level: Worst verdict of the runs.
-        badge: Verdict with the number of runs that have it, followed by shorter versions.
-        basis: Text that describes the basis of the headline.
-    """
-
-    summary: RunSummary
-    level: Literal["valid", "caution", "invalid"]
-    badge: tuple[str, ...]
-    basis: str
+    summary: RunSummary  # record that represents the runs
+    level: Literal["valid", "caution", "invalid"]  # worst verdict of the runs
+    badge: tuple[str, ...]  # verdict with the number of runs that have it, followed by shorter versions
+    basis: str  # text that describes the basis of the headline
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,40 +15,31 @@ _COUNTED_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """Time limits of a run in seconds.
+    """Time limits of a run in seconds."""
 
-    Attributes:
-        silence_s: Silence before a warning. The run isn't ended before `start_s`, because compiling the first step
-            may take a long time.
-        slow_s, slow_steps: Silence before a warning if several computers take part, in seconds and as a number of
-            typical steps; the longer one applies.
-        start_s: Silence after which a worker counts as hung if it hasn't completed the first step. According to
-            NVIDIA, compiling kernels for a GPU without prebuilt code can take up to 30 minutes.
-        unheard_s: Silence after which a worker that regularly sends `alive` counts as hung.
-        loads_s: The same as `unheard_s`, but until the engine has been imported.
-        hung_s, hung_steps: Silence after which a worker counts as hung once the first step is done, in seconds and
-            as a number of typical steps; the longer one applies.
-        cancel_s: Time between asking a worker to stop and terminating it.
-        terminate_s: Time between terminating a worker and killing it.
-        exit_s: Time between a worker's last event and killing its process and any remaining children; also the
-            time between killing a process and abandoning it, because a process stuck in a driver can't be killed.
-        store_s: How long to retry storing a run's end while the database is locked or the disk is full.
-        verdict_s: Time between live verdicts.
-    """
-
+    # Silence before a warning. The run isn't ended before `start_s`, because compiling the first step may take a
+    # long time.
     silence_s: float = 120.0
+    # Silence before a warning if several computers take part, in seconds and as a number of typical steps; the
+    # longer one applies.
     slow_s: float = 10.0
     slow_steps: float = 20.0
+    # Silence after which a worker counts as hung if it hasn't completed the first step. According to NVIDIA,
+    # compiling kernels for a GPU without prebuilt code can take up to 30 minutes.
     start_s: float = 2_400.0
-    unheard_s: float = events.HUNG_S
-    loads_s: float = events.LOADS_S
+    unheard_s: float = events.HUNG_S  # silence after which a worker that regularly sends `alive` counts as hung
+    loads_s: float = events.LOADS_S  # the same as `unheard_s`, but until the engine has been imported
+    # Silence after which a worker counts as hung once the first step is done, in seconds and as a number of
+    # typical steps; the longer one applies.
     hung_s: float = 300.0
     hung_steps: float = 400.0
-    cancel_s: float = 5.0
-    terminate_s: float = 3.0
+    cancel_s: float = 5.0  # time between asking a worker to stop and terminating it
+    terminate_s: float = 3.0  # time between terminating a worker and killing it
+    # Time between a worker's last event and killing its process and any remaining children; also the time between
+    # killing a process and abandoning it, because a process stuck in a driver can't be killed.
     exit_s: float = 5.0
-    store_s: float = 60.0
-    verdict_s: float = VERDICT_INTERVAL_S
+    store_s: float = 60.0  # how long to retry storing a run's end while the database is locked or the disk is full
+    verdict_s: float = VERDICT_INTERVAL_S  # time between live verdicts
 
 
 class Liveness:

@@ -42,21 +42,17 @@ QuietWaiter: TypeAlias = Callable[[threading.Event, Callable[[Wait], None]], Non
 
 @dataclass(frozen=True, slots=True)
 class PlanCallbacks:
-    """Callbacks of a plan, called in threads other than the caller's.
+    """Callbacks of a plan, called in threads other than the caller's."""
 
-    Attributes:
-        on_event: Called with each event of each run.
-        on_run_started: Called with the planned run and the id of the stored run, before the run's first event.
-        on_run_ended: Called with the planned run and the stored run when it has ended.
-        confirm_side: In plans with manual changes, called before each change of side, including the first. If it
-            returns False, the plan ends. The callback must return soon after `PlanSession.cancel`.
-        on_waiting: Called regularly with the planned run while it waits for a quiet computer or its power limit.
-    """
-
-    on_event: Listener = lambda _: None
+    on_event: Listener = lambda _: None  # called with each event of each run
+    # Called with the planned run and the id of the stored run, before the run's first event.
     on_run_started: Callable[[PlannedRun, int], None] = lambda _, __: None
+    # Called with the planned run and the stored run when it has ended.
     on_run_ended: Callable[[PlannedRun, RunSummary], None] = lambda _, __: None
+    # In plans with manual changes, called before each change of side, including the first. If it returns False,
+    # the plan ends. The callback must return soon after `PlanSession.cancel`.
     confirm_side: Callable[[PlannedRun], bool] = lambda _: True
+    # Called regularly with the planned run while it waits for a quiet computer or its power limit.
     on_waiting: Callable[[PlannedRun, Wait], None] = lambda _, __: None
 
 

@@ -30,17 +30,11 @@ Readings: TypeAlias = "Callable[[threading.Event], Generator[Telemetry, None, No
 
 @dataclass(frozen=True, slots=True)
 class LimitWait:
-    """A wait for the required power limit, in progress.
+    """A wait for the required power limit, in progress."""
 
-    Attributes:
-        limit_w: Power limit required by the run.
-        now_w: Power limit in force; None if unknown, for example while a card is asleep.
-        command: Command that sets the required limit; None if there is none on this system.
-    """
-
-    limit_w: float
-    now_w: float | None
-    command: str | None
+    limit_w: float  # power limit required by the run
+    now_w: float | None  # power limit in force; None if unknown, for example while a card is asleep
+    command: str | None  # command that sets the required limit; None if there is none on this system
 
     @property
     def text(self) -> str:

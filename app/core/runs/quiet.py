@@ -24,15 +24,10 @@ Look: TypeAlias = "Callable[[threading.Event], tuple[events.Reason, ...]]"
 
 @dataclass(frozen=True, slots=True)
 class QuietWait:
-    """A wait for a quiet computer, in progress.
+    """A wait for a quiet computer, in progress."""
 
-    Attributes:
-        causes: Reasons why the run hasn't started.
-        left_s: Time after which the run starts anyway, in seconds.
-    """
-
-    causes: tuple[events.Reason, ...]
-    left_s: float
+    causes: tuple[events.Reason, ...]  # reasons why the run hasn't started
+    left_s: float  # time after which the run starts anyway, in seconds
     command: str | None = None  # nothing that the user has to run
 
     @property

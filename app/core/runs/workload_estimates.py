@@ -15,16 +15,11 @@ from workloads.workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class WorkloadEstimate:
-    """An estimate for the standard run of a workload on this computer.
-
-    Attributes:
-        duration_s: Duration of earlier runs in seconds; None if there is no comparable run.
-        problem: Reason why the run can't fit into memory; None unless this is certain.
-    """
+    """An estimate for the standard run of a workload on this computer."""
 
     workload: Workload
-    duration_s: float | None
-    problem: Message | None
+    duration_s: float | None  # duration of earlier runs in seconds; None if there is no comparable run
+    problem: Message | None  # reason why the run can't fit into memory; None unless this is certain
 
 
 def workload_estimates(

@@ -37,19 +37,14 @@ _COLUMNS = "id, uid, plan_uid, imported_at, source, document"
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """The outcome of adding the results of a file.
+    """The outcome of adding the results of a file."""
 
-    Attributes:
-        imported: Ids of new results.
-        duplicates: Ids of results that had been imported before, from any kind of file or a QR code.
-        upgraded: Ids of results that had been imported from a QR code and were replaced by full results.
-        own_runs: Ids of the user's own runs among the results.
-    """
-
-    imported: tuple[int, ...] = ()
+    imported: tuple[int, ...] = ()  # ids of new results
+    # Ids of results that had been imported before, from any kind of file or a QR code.
     duplicates: tuple[int, ...] = ()
+    # Ids of results that had been imported from a QR code and were replaced by full results.
     upgraded: tuple[int, ...] = ()
-    own_runs: tuple[int, ...] = ()
+    own_runs: tuple[int, ...] = ()  # ids of the user's own runs among the results
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,17 +23,11 @@ _log = logging.getLogger(__name__)
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """The owner as stored with a run.
+    """The owner as stored with a run."""
 
-    Attributes:
-        token: Token of the run's lock; None if the folder doesn't support locks.
-        pid: ID of the owner's process, used if there is no token.
-        started_s: Start time of that process, in seconds since 1970.
-    """
-
-    token: str | None = None
-    pid: int = 0
-    started_s: float = 0.0
+    token: str | None = None  # token of the run's lock; None if the folder doesn't support locks
+    pid: int = 0  # ID of the owner's process, used if there is no token
+    started_s: float = 0.0  # start time of that process, in seconds since 1970
 
 
 class Ownership:

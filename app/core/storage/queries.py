@@ -51,16 +51,12 @@ _VERDICTS = ("valid", "caution", "invalid")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The filter and order of the results table.
+    """The filter and order of the results table."""
 
-    Attributes:
-        text: Words that must all occur, ignoring case, in a run's comment, workload (id or title), CPU, device,
-            status, preset, data source, engine, id or day (UTC, as stored), or at the beginning of its verdict.
-        sort: One of SORT_KEYS. Runs without a value come last in both directions; runs with equal values are
-            sorted by id.
-    """
-
+    # Words that must all occur, ignoring case, in a run's comment, workload (id or title), CPU, device, status,
+    # preset, data source, engine, id or day (UTC, as stored), or at the beginning of its verdict.
     text: str = ""
+    # One of SORT_KEYS. Runs without a value come last in both directions; runs with equal values are sorted by id.
     sort: str = "id"
     descending: bool = True
 
@@ -71,23 +67,16 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The runs that match a query.
-
-    Attributes:
-        ids: Ids of the runs, in order.
-        rows: Rows of the table with collapsed groups: the id of a run or, in place of the first run of a group,
-            the negative id of the group.
-        groups: Ids of matching runs by group id, in order.
-        total: Number of all stored runs.
-        workloads: Ids of the workloads of all stored runs.
-    """
+    """The runs that match a query."""
 
     query: Query = field(default_factory=Query)
-    ids: Sequence[int] = ()
+    ids: Sequence[int] = ()  # ids of the runs, in order
+    # Rows of the table with collapsed groups: the id of a run or, in place of the first run of a group, the
+    # negative id of the group.
     rows: Sequence[int] = ()
-    groups: Mapping[int, Sequence[int]] = field(default_factory=dict)
-    total: int = 0
-    workloads: frozenset[str] = frozenset()
+    groups: Mapping[int, Sequence[int]] = field(default_factory=dict)  # ids of matching runs by group id, in order
+    total: int = 0  # number of all stored runs
+    workloads: frozenset[str] = frozenset()  # ids of the workloads of all stored runs
 
 
 def find_ids(database: Database, query: Query) -> list[int]:

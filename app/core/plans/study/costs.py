@@ -20,44 +20,29 @@ WOOLF_IDS, BASELINE_ID, BASELINE = "mmx-cpu-", "mmx-cpu-gpu-", "Tesla K80"
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The hourly price of a device.
-
-    Attributes:
-        usd_per_hour: Price in US dollars.
-        date: Date of publication, such as "2017" or "2020-05".
-    """
+    """The hourly price of a device."""
 
     device: str
-    usd_per_hour: float
-    date: str
+    usd_per_hour: float  # price in US dollars
+    date: str  # date of publication, such as "2017" or "2020-05"
     source: str
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The prices used in a study.
+    """The prices used in a study."""
 
-    Attributes:
-        usd_per_hour: Price of an hour of training on this computer; None if it isn't set.
-        rented: Prices of rented devices.
-    """
-
-    usd_per_hour: float | None = None
-    rented: tuple[Price, ...] = ()
+    usd_per_hour: float | None = None  # price of an hour of training on this computer; None if it isn't set
+    rented: tuple[Price, ...] = ()  # prices of rented devices
 
 
 @dataclass(frozen=True, slots=True)
 class RelativeRow:
-    """Speed or cost of a workload relative to the baseline.
-
-    Attributes:
-        values: Speed or cost by device; the baseline's is 1.
-        own: Names of this computer's devices.
-    """
+    """Speed or cost of a workload relative to the baseline."""
 
     workload: str
-    values: dict[str, float]
-    own: frozenset[str]
+    values: dict[str, float]  # speed or cost by device; the baseline's is 1
+    own: frozenset[str]  # names of this computer's devices
 
 
 @cache

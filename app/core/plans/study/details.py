@@ -20,17 +20,14 @@ _ON_SEVERAL = ("scaling", "weak_scaling")
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """Details of the representative run of each configuration.
+    """Details of the representative run of each configuration."""
 
-    Attributes:
-        epochs: Epochs by run id, for studies that show the progress of training.
-        limits: Text about the limiting factor by configuration name, for studies of sizes.
-        phases: Images per second by configuration name and case of the storage test, one value per run; empty
-            unless the study reads from folders.
-    """
-
+    # Epochs by run id, for studies that show the progress of training.
     epochs: Mapping[int, Sequence[Epoch]] = field(default_factory=dict)
+    # Text about the limiting factor by configuration name, for studies of sizes.
     limits: Mapping[str, str] = field(default_factory=dict)
+    # Images per second by configuration name and case of the storage test, one value per run; empty unless the
+    # study reads from folders.
     phases: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
 
 

@@ -44,30 +44,21 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One configuration of a study.
-
-    Attributes:
-        place: Value on each axis, as text.
-        runs: The configuration's runs, in order.
-        state: State of the configuration; "done" as soon as it has a usable run.
-        reason: Reason why there is no result; "" if there is one or a run remains.
-        rounds: Headline of each round; None for a round that is unusable or hasn't been run.
-        value, low, high: Median of the headlines with its interval, or with the interval of the only run.
-        confidence_pct: Confidence level of the interval; below 95 with two to five rounds.
-        metrics: Largest value of each of METRICS in its runs.
-    """
+    """One configuration of a study."""
 
     spec: RunSpec
-    place: tuple[str, ...]
-    runs: tuple[RunSummary, ...] = ()
-    state: State = "waiting"
-    reason: str = ""
+    place: tuple[str, ...]  # value on each axis, as text
+    runs: tuple[RunSummary, ...] = ()  # the configuration's runs, in order
+    state: State = "waiting"  # state of the configuration; "done" as soon as it has a usable run
+    reason: str = ""  # reason why there is no result; "" if there is one or a run remains
+    # Headline of each round; None for a round that is unusable or hasn't been run.
     rounds: tuple[float | None, ...] = ()
+    # Median of the headlines with its interval, or with the interval of the only run.
     value: float | None = None
     low: float | None = None
     high: float | None = None
-    confidence_pct: float | None = None
-    metrics: Mapping[str, float] = field(default_factory=dict)
+    confidence_pct: float | None = None  # confidence level of the interval; below 95 with two to five rounds
+    metrics: Mapping[str, float] = field(default_factory=dict)  # largest value of each of METRICS in its runs
 
     @property
     def name(self) -> str:

@@ -37,25 +37,15 @@ CONVERGENCE_BATCHES = (0.5, 1, 4)
 
 @dataclass(frozen=True, slots=True)
 class StudyContext:
-    """The inputs that determine the configurations of a study.
+    """The inputs that determine the configurations of a study."""
 
-    Attributes:
-        machine: This computer.
-        installed: Installed engines.
-        usable_cpus: Number of logical CPUs available to a run.
-        can_limit_cpus: Whether a run can be pinned to some of the CPUs.
-        preset: Preset of each run; None for the study's default.
-        choice: Other settings of each run, as for `Workload.default_spec`.
-        folders: Folders to read from; () if there are none.
-    """
-
-    machine: Machine
-    installed: Installed
-    usable_cpus: int
-    can_limit_cpus: bool
-    preset: Preset | None
-    choice: dict[str, Any]
-    folders: tuple[str, ...] = ()
+    machine: Machine  # this computer
+    installed: Installed  # installed engines
+    usable_cpus: int  # number of logical CPUs available to a run
+    can_limit_cpus: bool  # whether a run can be pinned to some of the CPUs
+    preset: Preset | None  # preset of each run; None for the study's default
+    choice: dict[str, Any]  # other settings of each run, as for `Workload.default_spec`
+    folders: tuple[str, ...] = ()  # folders to read from; () if there are none
 
     def spec(self, workload: Workload, preset: Preset = "quick", **changes: Any) -> RunSpec:
         """Return a workload's spec for this computer, with changes."""
@@ -70,29 +60,17 @@ Build = Callable[[StudyContext, Sequence[Workload]], list[RunSpec]]
 
 @dataclass(frozen=True, slots=True)
 class StudyPreset:
-    """A predefined study.
+    """A predefined study."""
 
-    Attributes:
-        key: Name for typing and storage.
-        axes: Names of its axes, the axis of the chart first.
-        build: Function that returns its configurations. This computer may be unable to run some of them.
-        workloads: Ids of the default workloads.
-        rounds: Number of runs per configuration.
-        source: Number of the published study, "000" to "004"; "" if there is none.
-        takes_several: Whether it supports several workloads.
-        on_several: Whether it compares numbers of devices.
-        reading: Id of the workload that replaces the default one if folders are read; "" if the study never reads
-            folders.
-    """
-
-    key: str
-    axes: tuple[str, ...]
-    build: Build
-    workloads: tuple[str, ...] = (STANDARD,)
-    rounds: int = 1
-    source: str = ""
-    takes_several: bool = False
-    on_several: bool = False
+    key: str  # name for typing and storage
+    axes: tuple[str, ...]  # names of its axes, the axis of the chart first
+    build: Build  # Function that returns its configurations. This computer may be unable to run some of them.
+    workloads: tuple[str, ...] = (STANDARD,)  # ids of the default workloads
+    rounds: int = 1  # number of runs per configuration
+    source: str = ""  # number of the published study, "000" to "004"; "" if there is none
+    takes_several: bool = False  # whether it supports several workloads
+    on_several: bool = False  # whether it compares numbers of devices
+    # Id of the workload that replaces the default one if folders are read; "" if the study never reads folders.
     reading: str = ""
 
     @property

@@ -32,17 +32,11 @@ from workloads import CATALOGUE
 
 @dataclass(frozen=True)
 class StudyReport(PlanReport):
-    """A study with its text.
+    """A study with its text."""
 
-    Attributes:
-        result: The study's result.
-        details: Details of its runs.
-        costs: Prices for the cost study; None until they are loaded.
-    """
-
-    result: StudyResult
-    details: Details = NO_DETAILS
-    costs: Costs | None = None
+    result: StudyResult  # the study's result
+    details: Details = NO_DETAILS  # details of its runs
+    costs: Costs | None = None  # prices for the cost study; None until they are loaded
 
     @property
     def group(self) -> Group:

@@ -12,17 +12,11 @@ from workloads import CATALOGUE
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit of speed.
+    """A unit of speed."""
 
-    Attributes:
-        text: Unit after a number, such as "images per second".
-        title: Title of an axis.
-        scale: Factor from the stored to the displayed number.
-    """
-
-    text: str
-    title: str
-    scale: float = 1.0
+    text: str  # unit after a number, such as "images per second"
+    title: str  # title of an axis
+    scale: float = 1.0  # factor from the stored to the displayed number
 
 
 def unit_of(points: Sequence[Point]) -> Unit:

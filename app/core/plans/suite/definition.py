@@ -18,23 +18,14 @@ Purpose = Literal["training", "prediction", "arithmetic"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuitePart:
-    """One test of a suite.
+    """One test of a suite."""
 
-    Attributes:
-        workload: Id of the workload.
-        purpose: Purpose of the test. Training and prediction also have separate scores.
-        reference: Headline of the reference computer in the workload's unit, worth 1,000 points.
-        batch_size: Fixed batch size; None for a workload without batches.
-        precision: Fixed precision.
-        workload_version: Version of the workload at the time of the definition. Results from other versions score
-            no points.
-    """
-
-    workload: str
-    purpose: Purpose
-    reference: float
-    batch_size: int | None = None
-    precision: Precision = "float32"
+    workload: str  # id of the workload
+    purpose: Purpose  # Purpose of the test. Training and prediction also have separate scores.
+    reference: float  # headline of the reference computer in the workload's unit, worth 1,000 points
+    batch_size: int | None = None  # fixed batch size; None for a workload without batches
+    precision: Precision = "float32"  # fixed precision
+    # Version of the workload at the time of the definition. Results from other versions score no points.
     workload_version: int = 1
 
     @property
@@ -72,20 +63,14 @@ class SuitePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """The definition of a suite.
-
-    Attributes:
-        parts: Tests in the order in which they are run.
-        engine: Engine of the reference computer, and the default engine.
-        rounds: Number of rounds of all tests. Several are needed because a slowdown of all tests varies between
-            rounds.
-        machine, software, date: Computer, software and date of the reference values.
-    """
+    """The definition of a suite."""
 
     number: int
-    parts: tuple[SuitePart, ...]
-    engine: str = "tensorflow"
+    parts: tuple[SuitePart, ...]  # tests in the order in which they are run
+    engine: str = "tensorflow"  # engine of the reference computer, and the default engine
+    # Number of rounds of all tests. Several are needed because a slowdown of all tests varies between rounds.
     rounds: int = 2
+    # Computer, software and date of the reference values.
     machine: Message
     software: str
     date: str

@@ -20,20 +20,13 @@ Verdict = Literal["valid", "caution"]
 
 @dataclass(frozen=True, slots=True)
 class KnownScore:
-    """The score of another computer.
+    """The score of another computer."""
 
-    Attributes:
-        suite: Number of the suite.
-        name: Label of the computer.
-        engine: Engine and its version.
-        verdict: Worst verdict of the tests.
-    """
-
-    suite: int
-    name: str
-    engine: str
+    suite: int  # number of the suite
+    name: str  # label of the computer
+    engine: str  # engine and its version
     score: Score
-    verdict: Verdict
+    verdict: Verdict  # worst verdict of the tests
 
 
 def imported_scores(database: Database) -> list[KnownScore]:

@@ -52,19 +52,13 @@ PICTURE_ROWS_LIMIT = 10
 
 @dataclass(frozen=True)
 class SuiteReport(PlanReport):
-    """The report on a suite.
+    """The report on a suite."""
 
-    Attributes:
-        result: The suite's result.
-        others: Other suites of this computer to compare with; None until they are loaded.
-        elsewhere: Scores of other computers, except for the reference computer.
-        current_spec: Spec of the test in progress.
-    """
-
-    result: SuiteResult
+    result: SuiteResult  # the suite's result
+    # Other suites of this computer to compare with; None until they are loaded.
     others: Sequence[SuiteResult] | None = None
-    elsewhere: Sequence[KnownScore] = ()
-    current_spec: RunSpec | None = None
+    elsewhere: Sequence[KnownScore] = ()  # scores of other computers, except for the reference computer
+    current_spec: RunSpec | None = None  # spec of the test in progress
 
     @property
     def group(self) -> Group:

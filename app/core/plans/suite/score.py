@@ -29,23 +29,17 @@ _LEVELS: tuple[Level, ...] = ("valid", "caution", "invalid")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartScore:
-    """A test of a suite, completed or not.
-
-    Attributes:
-        state: State of the test.
-        runs: Usable runs, at most one per round, in order; if there are none, the latest run, if any.
-        rounds: Points of each usable run.
-        score: Geometric mean of these points, with the range covered by the runs' intervals; 0 points if the test
-            doesn't fit into memory, None without a usable result.
-        reason: Reason why there is no result or the verdict isn't valid; "" otherwise.
-    """
+    """A test of a suite, completed or not."""
 
     part: SuitePart
-    state: State
+    state: State  # state of the test
+    # Usable runs, at most one per round, in order; if there are none, the latest run, if any.
     runs: tuple[RunSummary, ...] = ()
-    rounds: tuple[Score, ...] = ()
+    rounds: tuple[Score, ...] = ()  # points of each usable run
+    # Geometric mean of these points, with the range covered by the runs' intervals; 0 points if the test doesn't
+    # fit into memory, None without a usable result.
     score: Score | None = None
-    reason: str = ""
+    reason: str = ""  # reason why there is no result or the verdict isn't valid; "" otherwise
 
     @property
     def run(self) -> RunSummary | None:

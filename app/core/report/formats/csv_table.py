@@ -32,14 +32,10 @@ _MESSAGE = RUN_FIELDS.index("error_message")
 
 @dataclass(frozen=True, slots=True)
 class CsvStyle:
-    """CSV options for spreadsheet programs.
+    """CSV options for spreadsheet programs."""
 
-    Attributes:
-        has_mark: Whether the file starts with a byte order mark. Excel needs it to detect UTF-8.
-        has_comma: Whether commas are decimal separators and semicolons separate cells, as in most of Europe.
-    """
-
-    has_mark: bool = False
+    has_mark: bool = False  # Whether the file starts with a byte order mark. Excel needs it to detect UTF-8.
+    # Whether commas are decimal separators and semicolons separate cells, as in most of Europe.
     has_comma: bool = False
 
 
