@@ -17,7 +17,7 @@ from app.core.locks import acquire
 from app.core.messages import Message, message, sentence
 from app.core.paths import make_folder
 from app.core.storage.journal import code_of, is_refusal, leave_wal, set_mode, supports
-from app.core.storage.migration import OLD_FORMAT, migrate
+from app.core.storage.migration import OLD_FORMAT, is_old, migrate
 from app.core.storage.schema import APPLICATION_ID, FORMAT, SCHEMA
 
 BUSY_TIMEOUT_S = 5.0
@@ -259,6 +259,8 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
         return 0
     if owner != APPLICATION_ID:
         raise DatabaseError(message("database.of_another_program", path=str(path)), message("folders.move_away"))
+    if version == OLD_FORMAT and not is_old(connection):
+        raise _DamagedError(_MISQUOTED)  # its number is wrong
     if version not in (FORMAT, OLD_FORMAT):
         code, advice = ("too_new", "database.update") if version > FORMAT else ("too_old", "folders.move_away")
         said = message(f"database.{code}", path=str(path), version=version, known_version=FORMAT)

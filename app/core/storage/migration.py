@@ -31,6 +31,12 @@ def migrate(connection: sqlite3.Connection) -> None:
         raise
 
 
+def is_old(connection: sqlite3.Connection) -> bool:
+    """Return whether a file has the tables of OLD_FORMAT."""
+    sql = "SELECT count(*) FROM sqlite_master WHERE name IN ('machine_parts', 'groups', 'imported_results')"
+    return bool(connection.execute(sql).fetchone()[0] == 3)
+
+
 def _convert(connection: sqlite3.Connection) -> None:
     indexes = ("runs_by_workload", "runs_unfinished", "runs_listed")  # whose names are used again
     for index in indexes:

@@ -301,7 +301,9 @@ class StepAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
         room = max(2.0, size / self.label_px)
-        return [(float(next((step for step in self.steps if (high - low) / step <= room), self.steps[-1])), 0.0)]
+        # Of a broken record, the range may be beyond all distances.
+        longest = max(self.steps[-1], (high - low) / room)
+        return [(float(next((step for step in self.steps if (high - low) / step <= room), longest)), 0.0)]
 
 
 class TimeAxis(StepAxis):

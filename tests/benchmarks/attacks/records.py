@@ -39,7 +39,7 @@ def break_cell(folder: Path, chance: random.Random, number: int) -> list[str]:
         if not broken.break_cell(database, table, column, value):
             return []
         try:
-            found = broken.faults(database, MACHINE, before, is_plan=table == "groups")
+            found = broken.faults(database, MACHINE, before, is_plan=table == "plans")
         except Exception as error:  # noqa: BLE001 - that is what is looked for
             found = [f"{type(error).__name__}: {error}"]
     shutil.rmtree(folder)

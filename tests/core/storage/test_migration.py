@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.core.storage import migration
-from app.core.storage.database import Database, DatabaseError
+from app.core.storage.database import Database, DatabaseError, backup_path
 from app.core.storage.queries import restore_runs
 from app.core.storage.runs import load_run
 from app.core.storage.schema import FORMAT
@@ -75,6 +75,20 @@ def test_a_failure_leaves_the_file_as_it_was(old: Path, monkeypatch: pytest.Monk
     assert shape(old) == before
     with Database(old) as database:
         assert database.connection.execute("PRAGMA user_version").fetchone()[0] == FORMAT
+
+
+def test_a_file_of_today_with_the_old_number_is_damaged_and_replaced_by_its_backup(
+    tmp_path: Path, machine: Machine
+) -> None:
+    path = tmp_path / "runs.sqlite3"
+    with Database(path) as database:
+        run_id = begin(database, machine)
+    backup_path(path).write_bytes(path.read_bytes())
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {migration.OLD_FORMAT}")
+    with Database(path) as database:
+        assert load_run(database, run_id).summary.status == "running"
+    assert list(tmp_path.glob("runs.damaged-*"))
 
 
 def test_several_programs_may_open_it_at_once(old: Path) -> None:
