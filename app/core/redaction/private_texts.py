@@ -15,7 +15,7 @@ from app.core.paths import default_paths
 from app.core.redaction.names import Pattern, private_names
 from app.core.settings import load_settings
 from app.core.storage.database import Database
-from app.core.storage.documents import read_spec
+from app.core.storage.documents import json_field, read_spec
 from workloads import CATALOGUE
 from workloads.protocol.parameters import folders_of
 from workloads.protocol.spec import RunSpec, spec_as_dict
@@ -71,10 +71,9 @@ def table_private_texts(database: Database) -> dict[str, str]:
         for workload in CATALOGUE.values()
         if any(parameter.kind == "folders" for parameter in workload.parameters)
     ]
-    sql = (
-        "SELECT json_extract(record, '$.spec') FROM runs WHERE json_valid(record)"
-        " AND json_extract(summary, '$.error_code') IS NOT NULL AND workload IN (SELECT value FROM json_each(?))"
-    )
+    spec, error = json_field("record", "spec"), json_field("summary", "error_code")
+    chosen = "workload IN (SELECT value FROM json_each(?))"
+    sql = f"SELECT {spec} FROM runs WHERE {error} IS NOT NULL AND {chosen}"  # noqa: S608 - our own column names
     with database.complaints():
         rows = database.connection.execute(sql, (json.dumps(choosing),)).fetchall()
     return chosen_texts(read_spec(row[0], []) for row in rows) | private_texts()

@@ -77,6 +77,11 @@ def summary_text(summary: RunSummary) -> str:
     return as_json({name: value for name, value in present(summary).items() if name not in _IN_COLUMNS})
 
 
+def json_field(document: str, path: str) -> str:
+    """Return SQL for a field of a document; NULL in a damaged one, which would otherwise abort the query."""
+    return f"CASE WHEN json_valid({document}) THEN json_extract({document}, '$.{path}') END"
+
+
 def change(document: str, run_id: int, values: Mapping[str, object]) -> tuple[str, Sequence[Any]]:
     """Return the statement that sets fields of a run's "summary" or "record". Other fields stay, known or not."""
     set_to = {name: as_json(value) for name, value in values.items() if value is not None}

@@ -12,7 +12,7 @@ from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.records import Group, Plan, RunSummary
 from app.core.storage.database import Database
-from app.core.storage.documents import as_json, read_object
+from app.core.storage.documents import as_json, json_field, read_object
 from app.core.storage.runs import list_runs
 from app.core.uids import new_uid
 from workloads.protocol import typed
@@ -43,10 +43,9 @@ def list_groups(database: Database, kind: str | None = None, limit: int | None =
 
 def specs_of(database: Database, run_ids: Sequence[int]) -> dict[int, RunSpec]:
     """Return the requested specs of runs, by run id. Missing and unreadable specs are omitted."""
-    sql = (
-        "SELECT id, json_extract(record, '$.spec') FROM runs"
-        " WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
-    )
+    spec = json_field("record", "spec")
+    chosen = "deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
+    sql = f"SELECT id, {spec} FROM runs WHERE {chosen}"  # noqa: S608 - our own column names
     specs = {}
     with database.complaints():
         for run_id, text in database.connection.execute(sql, (json.dumps(list(run_ids)),)):

@@ -14,7 +14,7 @@ from app.core.errors import UsageError
 from app.core.messages import message
 from app.core.records import RunSummary
 from app.core.storage.database import Database
-from app.core.storage.documents import as_json, change, machine_key
+from app.core.storage.documents import as_json, change, json_field, machine_key
 from app.core.storage.runs import check_removable, ids_text, list_runs, missing_runs
 from app.core.titles import workload_title
 from workloads import CATALOGUE
@@ -210,23 +210,23 @@ def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> 
 
 # Compares the requested device and parameters; those that were used are in the summary.
 _SAME_SPEC = ("workload", "engine", "device", "batch_size", "precision", "jit", "threads")
-_COMPARABLE = """
+_COMPARABLE = f"""
     SELECT CASE WHEN seconds_per_epoch_s BETWEEN 0 AND 1e12 THEN seconds_per_epoch_s END,
         CASE WHEN step_median_s BETWEEN 0 AND 1e12 THEN step_median_s END
     FROM (
-        SELECT id, json_extract(summary, '$.basis') AS basis,
-            json_extract(summary, '$.seconds_per_epoch_s') AS seconds_per_epoch_s,
-            json_extract(summary, '$.step_median_s') AS step_median_s
+        SELECT id, {json_field("summary", "basis")} AS basis,
+            {json_field("summary", "seconds_per_epoch_s")} AS seconds_per_epoch_s,
+            {json_field("summary", "step_median_s")} AS step_median_s
         FROM runs
         WHERE workload = :workload AND status = 'completed' AND value IS NOT NULL AND deleted_at IS NULL
             AND machine_key = :machine_key AND batch_size = :batch_size
-            AND json_extract(summary, '$.workload_version') = :workload_version
-            AND json_extract(summary, '$.precision') = :precision
-            AND json_extract(summary, '$.jit') = :jit AND json_extract(summary, '$.threads') IS :threads
-            AND json_extract(summary, '$.settings') = :settings
-            AND coalesce(json_extract(record, '$.spec.engine'), 'tensorflow') = :engine
-            AND json_extract(record, '$.spec.device') = :device
-            AND json_extract(record, '$.spec.parameters') = json(:parameters)
+            AND {json_field("summary", "workload_version")} = :workload_version
+            AND {json_field("summary", "precision")} = :precision
+            AND {json_field("summary", "jit")} = :jit AND {json_field("summary", "threads")} IS :threads
+            AND {json_field("summary", "settings")} = :settings
+            AND coalesce({json_field("record", "spec.engine")}, 'tensorflow') = :engine
+            AND {json_field("record", "spec.device")} = :device
+            AND {json_field("record", "spec.parameters")} = json(:parameters)
         ORDER BY id DESC LIMIT :recent
     )
     ORDER BY CASE basis WHEN 'later_epochs' THEN 1 WHEN 'estimate' THEN 2 ELSE 3 END, id DESC LIMIT 1

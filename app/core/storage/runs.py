@@ -275,33 +275,39 @@ def _best(database: Database, run: RunSummary, workload: str) -> RunSummary | No
     return documents.read_summary(*row) if row else None
 
 
+def _same(path: str, document: str = "summary") -> str:
+    """Return the SQL condition that a peak and a run have the same field."""
+    peak, run = (documents.json_field(f"{name}.{document}", path) for name in ("peak", "run"))
+    return f"{peak} IS {run}"
+
+
 # The number of threads must be the same, because it changes the peak. The best of several runs is used, because
 # other load only lowers the measured peak. Shortened runs are excluded. Sums must have used the same devices.
-_BEST = """
+_BEST = f"""
     SELECT id, uid, plan_id, summary FROM (
     SELECT peak.id, peak.uid, peak.plan_id, peak.summary, peak.value
     FROM runs AS peak JOIN runs AS run ON run.machine_key = peak.machine_key
     WHERE run.id = ? AND peak.workload = ? AND peak.status = 'completed'
         AND peak.value BETWEEN 1e-300 AND 1e300
         AND peak.deleted_at IS NULL AND peak.device_name IS run.device_name AND peak.engine = run.engine
-        AND json_extract(peak.summary, '$.device') IS json_extract(run.summary, '$.device')
-        AND json_extract(peak.summary, '$.precision') = json_extract(run.summary, '$.precision')
-        AND json_extract(peak.summary, '$.threads') IS json_extract(run.summary, '$.threads')
-        AND (peak.workload != 'matmul' OR json_extract(peak.summary, '$.precision') != 'float32'
-            OR json_extract(peak.record, '$.environment.tf32') IS json_extract(run.record, '$.environment.tf32'))
+        AND {_same("device")}
+        AND {_same("precision")}
+        AND {_same("threads")}
+        AND (peak.workload != 'matmul' OR {documents.json_field("peak.summary", "precision")} != 'float32'
+            OR {_same("environment.tf32", "record")})
         AND (peak.workload = 'matmul'
-            OR json_extract(peak.summary, '$.settings') IS json_extract(run.summary, '$.settings'))
-        AND json_extract(peak.summary, '$.steps') >= 20
+            OR {_same("settings")})
+        AND {documents.json_field("peak.summary", "steps")} >= 20
     ORDER BY peak.id DESC LIMIT 10) ORDER BY value DESC LIMIT 1
 """
 
 # A run's median step may be half as long as its mean step.
-_NEAR_PEAK = """
+_NEAR_PEAK = f"""
     SELECT run.id FROM runs AS peak JOIN runs AS run ON run.machine_key = peak.machine_key
     WHERE peak.id = ? AND peak.workload = 'matmul' AND peak.status = 'completed' AND run.status != 'running'
         AND run.deleted_at IS NULL
-        AND json_extract(run.summary, '$.device') IS json_extract(peak.summary, '$.device')
-        AND json_extract(run.summary, '$.precision') = json_extract(peak.summary, '$.precision')
-        AND json_extract(run.record, '$.model.flops_per_example') * run.batch_size
-        > 0.4 * peak.value * json_extract(run.summary, '$.step_median_s')
+        AND {_same("device")}
+        AND {_same("precision")}
+        AND {documents.json_field("run.record", "model.flops_per_example")} * run.batch_size
+        > 0.4 * peak.value * {documents.json_field("run.summary", "step_median_s")}
 """

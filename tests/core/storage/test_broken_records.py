@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 
 import pytest
 
@@ -16,8 +17,9 @@ from app.core.report.formats.json_document import json_lines
 from app.core.report.run_texts import result_text
 from app.core.storage import outcomes
 from app.core.storage.database import Database
+from app.core.storage.groups import specs_of
 from app.core.storage.outcomes import recover_runs
-from app.core.storage.queries import set_comment
+from app.core.storage.queries import expected_duration_s, set_comment
 from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import delete_runs, list_runs, load_run, load_runs, rows_for_export
 from app.core.verdict.judged_run import JudgedRun
@@ -212,3 +214,28 @@ def test_what_a_newer_version_stored_survives_a_change_and_is_exported(
     assert (run.summary.comment, run.damage) == ("a name", ())
     exported = json.loads("".join(json_lines([run], {"/home/anna": "~"})))["runs"][0]
     assert (exported["fan_pct"], exported["note"], exported["spec"]["newer"]) == (41.5, "in ~/x", [1])
+
+
+@pytest.mark.parametrize("document", ["summary", "record"])
+def test_a_document_that_is_no_json_hides_no_other_run(
+    database: Database, machine: Machine, document: str
+) -> None:
+    broken, sound = (store(database, machine, 3.0, 2.0) for _ in range(2))
+    connection = database.connection
+    # As a damaged file has it: written without the columns that are made of it.
+    (schema,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'runs'").fetchone()
+    connection.execute("PRAGMA writable_schema = ON")
+    plain = re.sub(r" AS \(json_extract\([^)]*\)\) STORED", "", schema)
+    connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'runs'", (plain,))
+    with Database(database.path) as other:
+        other.connection.execute(f"UPDATE runs SET {document} = '{{\"a' WHERE id = ?", (broken,))
+    connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'runs'", (schema,))
+    with Database(database.path) as again:
+        assert [run.id for run in list_runs(again)] == [sound, broken]
+        assert load_run(again, broken).summary.status == "damaged" or document == "record"
+        assert load_run(again, broken).damage
+        assert load_run(again, sound).damage == ()
+        assert expected_duration_s(again, load_run(again, sound).spec, machine) is not None
+        assert set(specs_of(again, [broken, sound])) >= {sound}
+        assert table_private_texts(again) is not None
+        delete_runs(again, [broken])
