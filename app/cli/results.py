@@ -25,7 +25,7 @@ from app.core.files import closing
 from app.core.messages import message, sentence, text
 from app.core.metrics import format_metric, headline_kind, metric_lines
 from app.core.paths import Paths
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import report_of
 from app.core.records import Group, Run, RunSummary
 from app.core.report import run_table
 from app.core.report.export import DEFAULT_FORMAT, TERMINAL_FORMATS, write_lines
@@ -207,7 +207,7 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
 def _example(database: Database, group_id: int) -> tuple[Group, JudgedRun]:
     """Return a group and the run that represents it. Raises UsageError if the group has no result."""
     stored = load_group(database, group_id)
-    run = kind_of(stored).example(stored)
+    run = report_of(stored).example
     if run is None:
         raise UsageError(message("cli.no_group_result", group_id=group_id), message("result_file.choose_another"))
     return stored, JudgedRun(load_run(database, run.id))
