@@ -9,7 +9,8 @@ from app.cli.parser import Parser
 from app.cli.values import whole
 from app.core.messages import message, sentence
 from app.core.messages import text as text_of
-from workloads.settings import AUTO, Setting
+from workloads.protocol.parameters import AUTO
+from workloads.settings import Setting
 
 THEME = "dark"
 # argparse has no public name for this type.
@@ -53,13 +54,13 @@ def add_verb(
 
 def add_setting(parser: "argparse._ActionsContainer", setting: Setting) -> None:
     """Add the option for a run setting. The default depends on the workload, the engine or the user's settings."""
-    how: dict[str, Any] = {"metavar": "auto|cpu|gpu:N"}
+    how: dict[str, Any] = {"metavar": setting.kind.metavar}
     if allowed := setting.allowed():
         how = {"choices": allowed}
     elif setting.name == "devices":
         how = {"metavar": "N|all|gpu:0,gpu:1"}
-    elif setting.kind == "int":
-        how = {"type": whole, "metavar": "N"}
+    elif setting.kind.is_number:
+        how["type"] = whole
     parser.add_argument(setting.flag, dest=setting.name, help=_option_help(setting), **how)
 
 
@@ -76,8 +77,8 @@ def _default(setting: Setting) -> str:
         return str(setting.default)
     if setting.may_be_auto:
         return AUTO
-    if setting.kind == "int":
-        return text_of(setting.zero or message("help.default_of_workload"))
+    if setting.kind.is_number:
+        return text_of(setting.kind.zero or message("help.default_of_workload"))
     return sentence("help.default_in_settings")
 
 

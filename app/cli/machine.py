@@ -5,8 +5,6 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 
-import msgspec
-
 from app.cli.layout import Column
 from app.cli.terminal import Ink
 from app.cli.text import in_line, say, say_bars, say_json, say_table, several_line
@@ -158,8 +156,17 @@ def _workload(workload_id: str) -> dict[str, object]:
     needs = {name: workload.memory_need(name) for name in ENGINES}
     plain["memory_needs"] = {name: None if need is None else asdict(need) for name, need in needs.items()}
     plain["parameters"] = [
-        msgspec.to_builtins(parameter)
-        | {"description": text(parameter.description), "zero": text(parameter.zero) if parameter.zero else ""}
+        {
+            "name": parameter.name,
+            "kind": parameter.kind.name,
+            "default": parameter.default,
+            "description": text(parameter.description),
+            **{name: getattr(parameter.kind, name, None) for name in ("unit", "minimum", "maximum")},
+            "choices": getattr(parameter.kind, "choices", ()),
+            "zero": text(parameter.kind.zero) if parameter.kind.zero else "",
+            "in_variant": parameter.in_variant,
+            "required": parameter.required,
+        }
         for parameter in workload.parameters
     ]
     plain["published_rows"] = len(comparable_rows(workload_id))
