@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 
+from app.cli.grammar import JSON, command, flag, option
 from app.cli.layout import Column
 from app.cli.terminal import Ink
 from app.cli.text import in_line, say, say_bars, say_json, say_table, several_line
@@ -42,6 +43,7 @@ _WORKLOAD_COLUMNS = (
 )
 
 
+@command("workloads", JSON, folders=False)
 def workloads(options: argparse.Namespace, paths: Paths) -> int:
     if options.json:
         say_json(json.dumps([_workload(workload_id) for workload_id in CATALOGUE], indent=2))
@@ -63,6 +65,7 @@ def workloads(options: argparse.Namespace, paths: Paths) -> int:
     return 0
 
 
+@command("hardware", JSON, folders=False)
 def hardware(options: argparse.Namespace, paths: Paths) -> int:
     machine, power = detect_machine(data_folder=paths.datasets), read_power()
     parts = machine_parts(machine, power)
@@ -86,6 +89,14 @@ def reason_lines(parts: Iterable[MachinePart]) -> list[str]:
     return [f"  {', '.join(of)}: {reason}" for reason, of in names.items()]
 
 
+@command(
+    "compare",
+    option("workload", arguments={"workload": STANDARD}, nargs="?", metavar="WORKLOAD"),
+    option("--baseline", metavar="NAME"),
+    flag("--efficiency"),
+    flag("--several-gpus"),
+    JSON,
+)
 def compare(options: argparse.Namespace, paths: Paths) -> int:
     workload = known_workload(options.workload or STANDARD).id
     with Database(paths.database) as database:
