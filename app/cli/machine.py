@@ -52,7 +52,7 @@ def workloads(options: argparse.Namespace, paths: Paths) -> int:
         (
             workload.id,
             workload_title(workload.id),
-            sentence(f"workloads.{workload.kind}"),
+            sentence(f"workloads.kind_{workload.kind}"),
             workload.study_name or "-",
             str(workload.epochs),
             str(workload.batch_size),

@@ -325,7 +325,7 @@ class GroupReport(PlanReport):
 
     def table(self) -> Table:
         """Return a table of the runs."""
-        headings = tuple(sentence(f"column.{name}") for name in ("run", "side", "result", "status"))
+        headings = tuple(map(sentence, ("heading.run", "column.side", "heading.result", "results_page.status")))
         rows = tuple(
             (
                 str(run.id),
