@@ -15,7 +15,8 @@ from app.core.runs.plan_session import LABEL_LIMIT, PAIRS_LIMIT
 from app.core.runs.runner import known_workload
 from app.core.settings import load_settings
 from workloads.protocol.errors import WorkloadError
-from workloads.settings import AUTO, Setting, settings_by_key
+from workloads.protocol.parameters import AUTO
+from workloads.settings import Setting, settings_by_key
 
 
 def ab(options: argparse.Namespace, paths: Paths) -> int:
@@ -68,7 +69,7 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
 
 def _typed(setting: Setting, name: str, text: str) -> Any:
     """Parse a side's setting in the same way as the command-line option of the same name."""
-    if setting.kind != "int" or (setting.may_be_auto and text == AUTO):
+    if not setting.kind.is_number or (setting.may_be_auto and text == AUTO):
         setting.parse(text, name)
         return text
     try:

@@ -115,7 +115,7 @@ class PlanCommand(ABC):
         shared = option("--output", "help.share_output", type=output, required=True, metavar="FILE.png")
         exported = (
             option("--format", "help.study_format", {"format": first}, choices=tuple(PLAN_FORMATS), default=first),
-            option("--output", "help.results_output", type=output, metavar="FILE"),
+            option("--output", "help.results_export_output", type=output, metavar="FILE"),
         )
         options = {
             "resume": (number,),
@@ -128,7 +128,7 @@ class PlanCommand(ABC):
             name: add_verb(actions, name, f"{self.name}_{name}", getattr(self, name), *of_verb)
             for name, of_verb in options.items()
         }
-        add_watching(parsers["resume"], default)
+        add_watching(parsers["resume"], default=default)
         return parsers
 
 

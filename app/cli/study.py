@@ -27,7 +27,7 @@ from app.core.settings import load_settings, save_settings
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
 from workloads import STANDARD
-from workloads.settings import AUTO
+from workloads.protocol.parameters import AUTO
 
 PRICE_MOST_USD = 1_000_000
 SETTINGS = ("engine", "device", "data", "precision", "epochs", "threads", "seed")

@@ -13,8 +13,9 @@ from app.core.titles import workload_title
 from workloads import CATALOGUE
 from workloads.engines.registry import compiles_always, engine_title
 from workloads.protocol.errors import WorkloadError
+from workloads.protocol.parameters import AUTO
 from workloads.protocol.spec import RunSpec
-from workloads.settings import AUTO, Setting, Value, all_settings, settings_by_key
+from workloads.settings import Setting, Value, all_settings, settings_by_key
 from workloads.workload import Workload
 
 WORKLOAD, CONFIGURATION, FOLDERS = "workload", "configuration", "folders"
@@ -63,7 +64,7 @@ def _values(key: str, texts: Sequence[str], workload: Workload) -> tuple[str, tu
 
 
 def _typed(setting: Setting, key: str, text: str) -> Value:
-    if setting.kind == "int" and text != AUTO and not (text.isascii() and text.isdecimal()):
+    if setting.kind.is_number and text != AUTO and not (text.isascii() and text.isdecimal()):
         raise UsageError(message("studies.not_whole", axis=key, value=repr(text[:_SHOWN_LIMIT])))
     value = setting.parse(text[:20], key)
     setting.check(value)
@@ -130,7 +131,7 @@ def axis_title(name: str) -> str:
         return sentence(f"studies.axis_{name}")
     setting = _setting(name)
     label = text(setting.label if setting is not None else message(f"parameter_label.{name}"))
-    unit = setting.unit if setting is not None else ""
+    unit = setting.kind.unit if setting is not None else ""
     return sentence("studies.axis_with_unit", label=label, unit=unit) if unit else label
 
 
@@ -155,8 +156,7 @@ def axis_text(name: str, spec: RunSpec, specs: Iterable[RunSpec]) -> str:
         return str(value)
     if name == "precision" and spec.settings.get("tf32"):
         return sentence("studies.with_tf32", precision=value)
-    is_word = setting.kind in ("device", "choice", "switch")
-    return text(setting.phrase(value) if is_word else setting.label_value(value))
+    return text(setting.label_value(value) if setting.kind.is_number else setting.phrase(value))
 
 
 def axis_phrase(name: str, spec: RunSpec) -> str:
