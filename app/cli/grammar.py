@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from app.cli.parser import Parser
 from app.cli.values import whole
-from app.core.messages import message, sentence
+from app.core.messages import ENGLISH, message, sentence
 from app.core.messages import text as text_of
 from workloads.settings import AUTO, Setting
 
@@ -44,7 +44,8 @@ def add_verb(
     """Add a verb, with the function that carries it out, its options, and what else the parsed options contain."""
     text = sentence(f"help.{code}")
     description = sentence("help.as_description", text=text)
-    parser = verbs.add_parser(name, help=text, description=description, epilog=sentence(f"examples.{code}"))
+    epilog = sentence(f"examples.{code}") if f"examples.{code}" in ENGLISH else None
+    parser = verbs.add_parser(name, help=text, description=description, epilog=epilog)
     for added in options:
         parser.add_argument(added.name, help=sentence(added.code, **added.arguments), **added.how)
     parser.set_defaults(verb=verb, **defaults)

@@ -72,7 +72,7 @@ def test_a_log_is_explained(epochmark: CommandLine) -> None:
     assert done.returncode == 1
     first, second, *_ = done.stdout.splitlines()
     assert first == f"FAULT  {signal('gpu_too_new').title}"
-    assert said("doctor.at_line", number="2").begins(second.strip())
+    assert said("doctor.numbered_line", number="2").begins(second.strip())
     assert "CAUTION" in done.stdout
     assert done.stderr == ""
 

@@ -157,7 +157,7 @@ def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -
     check_datasets_folder(paths)
     downloads = [_download_place(paths, source, file) for file in source.files]
     parts = [target.with_name(target.name + ".part") for target in downloads]
-    with _alone(paths, source, waits), _explained(paths, source, "files.not_removed", "dataset.make_writable"):
+    with _alone(paths, source, waits), _explained(paths, source, "files.not_removed"):
         _delete_drafts(paths, source)
         return _delete([*downloads, *parts, source.stored_in(paths.datasets)])
 
@@ -186,20 +186,15 @@ def _alone(paths: Paths, source: DatasetSource, waits: Waits) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _explained(
-    paths: Paths,
-    source: DatasetSource,
-    failure: str = "files.not_installed",
-    advice: str = "dataset.choose_other_folder",
-) -> Iterator[None]:
-    """Convert an OSError to an AppError with these message codes."""
+def _explained(paths: Paths, source: DatasetSource, failure: str = "files.not_installed") -> Iterator[None]:
+    """Convert an OSError to an AppError with this message code."""
     try:
         yield
     except OSError as error:
         folder = one_line(str(paths.datasets), 300)
         raise AppError(
             message(failure, title=source.title, folder=folder, reason=error.strerror),
-            message("dataset.free_space_or_choose_folder" if error.errno in NO_SPACE else advice),
+            message("dataset.free_space_or_move_home" if error.errno in NO_SPACE else "engines.check_folder"),
         ) from error
 
 

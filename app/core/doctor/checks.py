@@ -61,8 +61,7 @@ def _driver(facts: Facts) -> Check:
             return Check("driver", "ok", message("doctor.driver_runs", gpus=gpus))
         return Check("driver", "ok", message("doctor.driver_version_runs", version=nvml.driver, gpus=gpus))
     if not facts.nvidia_cards and nvml.state != "crashes":
-        is_idle = nvml.state == "driver_not_loaded"
-        return Check("driver", "skipped", message("doctor.driver_idle" if is_idle else "doctor.driver_not_needed"))
+        return Check("driver", "skipped", message("doctor.driver_not_needed"))
     if nvml.state == "no_answer":  # some drivers take a long time to start; the trials show whether the GPUs work
         return Check("driver", "skipped", message("doctor.driver_timed_out"))
     if nvml.state == "error" and nvml.text:
@@ -83,8 +82,8 @@ def _tensorflow(listing: Trial) -> Check:
         reason = first_line(listing.import_error)[:200]
         return Check("tensorflow", "fault", message("doctor.import_failed", reason=reason))
     if listing.status == "timed_out":
-        return Check("tensorflow", "fault", message("doctor.start_timed_out", limit_s=listing.duration_s))
-    return Check("tensorflow", "fault", message("doctor.ended_early"))
+        return Check("tensorflow", "fault", message("doctor.no_answer", limit_s=listing.duration_s))
+    return Check("tensorflow", "fault", message("doctor.process_ended"))
 
 
 def first_line(error: str) -> str:

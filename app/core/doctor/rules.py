@@ -224,7 +224,7 @@ def _conclusion(devices: Sequence[DeviceDiagnosis], *, is_complete: bool) -> Ite
         yield message("doctor.can_use", gpus=usable)
     else:
         yield message("doctor.no_gpu")
-        yield message("doctor.no_gpu_is_fine")
+        yield message("part.no_gpu_is_fine")
 
 
 def _with_reason(

@@ -61,7 +61,7 @@ class PackageFile:
             package = f"{self.name} {self.version}"
             raise WrongFileError(
                 message("engines.other_file", package=package, address=shown(self.url)),
-                message("engines.ask_for_the_mirror"),
+                message("engines.check_connection"),
             )
 
 
@@ -157,7 +157,7 @@ def _package_file(
     file = PackageFile(plain(item.metadata.name), item.metadata.version, info.url, sha256, allowed, pip_options)
     if not _FILE_NAME.fullmatch(file.file_name):
         offer = message("engines.odd_offer", file=one_line(file.file_name, 100))
-        raise AppError(offer, message("engines.check_index"))
+        raise AppError(offer, message("engines.check_connection"))
     file.check(sha256)
     return file
 

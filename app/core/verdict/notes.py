@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from app.core.analysis.credibility import limit_pct
 from app.core.analysis.headline import uncertainty
-from app.core.analysis.power import changed_limit, is_gpu
+from app.core.analysis.power import changed_limit
 from app.core.formats import rounded
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import Message, message
@@ -94,8 +94,7 @@ def _exchange(exchange: Exchange | None) -> Message | None:
 def power_limit(run: RunSummary) -> Message | None:
     """Describe a changed power limit in a note, not a caution, because the owner chose it; None if unchanged."""
     at = changed_limit(run)
-    code = "note.power_limit" if is_gpu(run) else "note.cpu_power_limit"
-    return None if at is None else message(code, **at.arguments)
+    return None if at is None else message("note.power_limit", **at.arguments)
 
 
 def short_run(run: RunSummary) -> Message | None:
@@ -117,7 +116,7 @@ def spread(run: RunSummary, *, wide: bool) -> Message | None:
     if wide:
         code = "verdict.spread_of_epochs" if of_epochs else "verdict.spread_of_parts"
     else:
-        code = "note.spread_of_epochs" if of_epochs else "note.spread_of_parts"
+        code = "verdict.spread_of_epochs" if of_epochs else "verdict.spread_of_parts"
     return message(code, spread_pct=run.spread_pct)
 
 

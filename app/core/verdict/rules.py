@@ -389,7 +389,7 @@ RULES = (
         alone="advice.varies",
         instead={"verdict.interval_wide_by_warmup": "advice.whole_run"},  # closing other programs wouldn't help
     ),
-    Rule(SHARED_HOST, "caution", _shared_host, "advice.repeat", at_end=True),
+    Rule(SHARED_HOST, "caution", _shared_host, "advice.varies", at_end=True),
     Rule("no_interval", "caution", _no_interval, "advice.more_epochs", at_end=True),
     Rule("interruptions", "caution", _interruptions, "advice.quiet", at_end=True, alone="advice.varies"),
     *CAUTION_RULES,

@@ -116,7 +116,7 @@ class RunView(QWidget):
             place = (bridge.planned.number, bridge.planned.count) if bridge.planned is not None else None
             self._show_head(live, CATALOGUE[live.workload].parameters_count, place)
             self._show_charts(state.series, live, live=True)
-            self.charts.show_limit(sentence("run.limit_later"))
+            self.charts.show_limit(sentence("chart.nothing_yet"))
 
     def _on_advanced(self, kinds: set[type[events.Event]]) -> None:
         """Update texts at most four times per second, and charts once, so as not to slow down the measurement."""

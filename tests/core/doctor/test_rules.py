@@ -42,7 +42,7 @@ def test_a_computer_without_a_gpu_is_reported_healthy() -> None:
     assert found.complete
     assert [device.id for device in found.devices] == ["cpu"]
     assert said("doctor.no_gpu").is_in(found.overall)
-    assert said("doctor.no_gpu_is_fine").is_in(found.overall)
+    assert said("part.no_gpu_is_fine").is_in(found.overall)
     assert [check.state for check in found.checks] == ["skipped", "ok", "ok", "ok"]
 
 
@@ -276,7 +276,7 @@ def test_cards_of_other_makers_are_not_a_fault(vendor: str, signal_id: str) -> N
     found = diagnose(facts, [listing(), work()])
     assert found.devices[1].signal_id == signal_id
     assert not found.has_fault
-    assert said("doctor.no_gpu_is_fine").is_in(found.overall)
+    assert said("part.no_gpu_is_fine").is_in(found.overall)
 
 
 def test_gpus_known_only_to_the_bus_are_named_once() -> None:

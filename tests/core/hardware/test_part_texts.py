@@ -113,7 +113,7 @@ def test_sensors_that_cannot_be_read_have_their_reason(machine: Machine, forbidd
     parts = {part.name: part for part in machine_parts(machine, power)}
     assert parts[sentence("part.cpu_power")].value == NOT_KNOWN
     assert (said("unknown.cpu_power_forbidden").is_in(parts[sentence("part.cpu_power")].reason)) is forbidden
-    assert said("unknown.cpu_temperature_linux").is_in(parts[sentence("part.cpu_temperature")].reason)
+    assert said("unknown.driver").is_in(parts[sentence("part.cpu_temperature")].reason)
 
 
 HWMON = "sys/class/hwmon/hwmon"
@@ -167,8 +167,8 @@ def test_a_power_limit_comes_with_its_default_and_its_range(machine: Machine) ->
 
 
 def test_what_is_not_known_of_a_card(machine: Machine) -> None:
-    assert gpu_reason(Gpu("AMD Radeon", "amd", source="sysfs"), "power_limit").code == "unknown.gpu_sysfs"
-    assert gpu_reason(Gpu("Apple M1", "apple", source="ioreg"), "driver").code == "unknown.gpu"
+    assert gpu_reason(Gpu("AMD Radeon", "amd", source="sysfs"), "power_limit").code == "unknown.driver_or_asleep"
+    assert gpu_reason(Gpu("Apple M1", "apple", source="ioreg"), "driver").code == "unknown.driver"
     inside = Gpu("AMD Radeon 780M", "amd", source="sysfs", shares_memory=True)
     reasons = {part.name: part.reason for part in machine_parts(replace(machine, gpus=(inside,)))}
     assert said("unknown.gpu_in_cpu").is_in(

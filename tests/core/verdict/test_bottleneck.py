@@ -52,7 +52,7 @@ def text(run: Run) -> str:
 def test_a_small_network_is_launch_bound(stored_run: Run) -> None:
     run = replace(on_gpu(stored_run, 35.0), model=events.Model(parameters_count=1_337_002))
     assert code(run) == "launch_bound"
-    assert said("bottleneck.launch_bound_small", busy_pct="35").begins(text(run))
+    assert said("bottleneck.launch_bound", busy_pct="35").begins(text(run))
     # 100 × 100/35, and the next power of two
     assert said("bottleneck.try_batch", batch_size="512").is_in(text(run))
     large = replace(run, model=events.Model(parameters_count=60_000_000))

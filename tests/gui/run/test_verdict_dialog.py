@@ -104,18 +104,6 @@ def test_causes_come_before_the_uncertainty_they_lead_to(run: Run, qtbot: QtBot,
     assert cause < next(place for place, text in enumerate(shown) if "20.9 %" in text)
 
 
-@pytest.mark.parametrize("order", [1, -1])
-def test_advice_that_is_part_of_another_is_left_out(order: int) -> None:
-    host, varies = (
-        events.Reason(code=code, level="caution", text="Rough.", advice=sentence(f"advice.{advice}"))
-        for code, advice in (("shared_host", "repeat"), ("spread", "varies"))
-    )
-    assert [reason.advice for reason in verdict_dialog.advice_once([host, varies][::order])] == [
-        "",
-        varies.advice,
-    ][::order]
-
-
 def test_the_verdict_dialog_repeats_no_advice(run: Run, qtbot: QtBot, services: Any) -> None:
     rough: dict[str, Any] = {
         "basis": "estimate",

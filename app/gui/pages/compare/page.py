@@ -311,8 +311,7 @@ def _reasons(runs: Sequence[RunSummary], imported: Sequence[tuple[str, str]]) ->
     lines = [f"{reason}: {_listed(group)}" for reason, group in names.items()]
     more = len(lines) - LINES_LIMIT
     lines = lines[:LINES_LIMIT] + ([sentence("compare_page.other_reasons", count=more)] if more > 0 else [])
-    heading = sentence("compare_page.not_shown" if runs else "compare_page.not_shown_published")
-    return [heading, *lines] if lines else []
+    return [sentence("compare_page.not_shown"), *lines] if lines else []
 
 
 def _listed(names: Sequence[str]) -> str:

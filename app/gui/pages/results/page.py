@@ -194,7 +194,7 @@ class ResultsPage(QWidget):
 
         def done(text: str) -> None:
             QGuiApplication.clipboard().setText(text)
-            self._services.notify(sentence("results_page.copied", count=len(ids)), "", "", None)
+            self._services.notify(sentence("compare_page.rows_copied", count=len(ids)), "", "", None)
 
         if ids:
             self._services.query(lambda database: text_of(list_runs(database, ids=ids), form), done)
