@@ -76,7 +76,6 @@ class Engine:
         return None
 
     def gpus(self) -> int:
-        """Return the number of GPUs that the run can use."""
         return 0
 
     def gpu_index(self, asked: str, count: int) -> int | None:

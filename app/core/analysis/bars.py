@@ -232,7 +232,6 @@ def _run_remarks(run: RunSummary, reference: RunSummary | None) -> tuple[str, ..
 
 
 def _imported_bar(result: ImportedResult, workload: str, run: RunSummary | None) -> Bar:
-    """Return the bar of an imported result, with its conditions."""
     summary = result.summary
     first = [sentence("compare.imported_result"), engine_name(summary.engine, summary.engine_version)]
     first += [verdict_title(summary.verdict)] if summary.verdict else []

@@ -201,7 +201,6 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
 
 
 def engine_name(engine: str, version: str | None) -> str:
-    """Return an engine's official name with its version."""
     return f"{engine_title(engine)} {version or ''}".strip()
 
 

@@ -311,7 +311,6 @@ def _store(source: DatasetSource, folder: Path, arrays: "Mapping[str, NDArray[An
 
 
 def _delete_drafts(paths: Paths, source: DatasetSource) -> None:
-    """Delete drafts of killed processes."""
     for draft in paths.datasets.glob(f".{source.id}-????????{_DRAFT}"):
         with contextlib.suppress(OSError):  # another process has finished it
             if time.time() - draft.lstat().st_mtime > _ABANDONED_S:

@@ -230,7 +230,6 @@ def _conclusion(devices: Sequence[DeviceDiagnosis], *, is_complete: bool) -> Ite
 def _with_reason(
     code: str, code_with_reason: str, broken: Sequence[DeviceDiagnosis], **arguments: object
 ) -> Message:
-    """Return a message, with the reason if it is the same for all devices."""
     reason, *others = {device.signal_id for device in broken}
     if reason is None or others:
         return message(code, **arguments)

@@ -134,7 +134,6 @@ def resolve(variant: Variant, scratch: Path, check: CancelCheck, source: Path | 
 
 
 def _select(what: Sequence[str], scratch: Path, check: CancelCheck, source: Path | None) -> list[_Item]:
-    """Run pip to select the files for this computer."""
     report = scratch / "report.json"
     folder = () if source is None else ("--no-index", "--find-links", source.absolute().as_uri())
     options = ("--dry-run", "--ignore-installed", "--report", str(report), *PIP_OPTIONS, *folder)

@@ -315,7 +315,6 @@ def _causes(judged: events.Judged) -> list[str]:
 
 
 def _few_words(reason: events.Reason) -> str:
-    """Return a reason in a few words, including its number if there is one."""
     said = reason.said
     given = said.arguments if said is not None else {}
     arguments = {name: value for name, value in given.items() if value is not None}

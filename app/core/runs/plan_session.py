@@ -131,12 +131,10 @@ class PlanSession:
             self._session.kill()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the plan to end; return whether it has ended."""
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
     def start(self) -> None:
-        """Start the thread. Called once."""
         self._thread.start()
 
     def _main(self) -> None:

@@ -318,7 +318,6 @@ def has_values(curve: Curve) -> bool:
 
 
 def format_clock(duration_s: float) -> str:
-    """Format seconds as "0:05", "12:30" or "1:02:30"."""
     minutes, seconds = divmod(round(duration_s), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

@@ -106,7 +106,6 @@ class VerdictDialog(QDialog):
 
 
 def advice_once(reasons: Sequence[events.Reason]) -> list[events.Reason]:
-    """Return the reasons without advice that is repeated below."""
     advice = [reason.advice for reason in reasons]
     return [
         replace(reason, advice="") if reason.advice in advice[number + 1 :] else reason

@@ -116,7 +116,6 @@ class RunBridge(QObject):
 
     @property
     def fraction(self) -> float | None:
-        """Completed share of all runs, 0 to 1; None if unknown."""
         within = self.state.progress.fraction if self.state is not None else None
         if self.plan is None or self.plan.is_single:
             return within
@@ -224,7 +223,6 @@ class RunBridge(QObject):
         )
 
     def answer(self, go_on: bool) -> None:
-        """Answer whether to continue with the run in `asks`."""
         if self.asks is not None:
             self.asks = None
             self._answers.put(go_on)

@@ -225,7 +225,6 @@ class ComparePage(QWidget):
         self._pointed = bar
 
     def copy(self, form: str) -> None:
-        """Copy the shown results as a table, in one of TABLE_FORMS."""
         count = self.table.copy(form)
         self._services.notify(sentence("compare_page.rows_copied", count=count), "", "", None)
 

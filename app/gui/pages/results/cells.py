@@ -69,7 +69,6 @@ class GroupRow:
 
 
 def group_row(group: Group, answer: Answer, shown: int) -> GroupRow:
-    """Return the row of a group. `shown` is the number of its runs in the rows below."""
     runs, kind = group.runs, kind_of(group)
     between_pct = kind.spread_pct(group)
     texts = {
@@ -91,7 +90,6 @@ def group_row(group: Group, answer: Answer, shown: int) -> GroupRow:
 
 
 def _common(texts: Iterable[str]) -> str:
-    """Return the text that all runs share, or a dash if they differ."""
     different = set(texts)
     return different.pop() if len(different) == 1 else "–"
 

@@ -113,14 +113,12 @@ class ResultsPage(QWidget):
         return self.trash.can_undo
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Check for new runs from this or another instance."""
         super().showEvent(event)
         # Deferred, because Qt first moves the focus to a button.
         QTimer.singleShot(0, self._take_focus)
         self.refresh()
 
     def refresh(self) -> None:
-        """Reload the runs and, if shown, the imported results."""
         self.model.ask(self.model.query)
         self.imported.refresh()
 
@@ -189,7 +187,6 @@ class ResultsPage(QWidget):
             self.copy_rows("spreadsheet")
 
     def copy_rows(self, form: str) -> None:
-        """Copy the selected runs as a table, in one of TABLE_FORMS."""
         ids = self.selected_ids()
 
         def done(text: str) -> None:
