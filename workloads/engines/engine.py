@@ -145,8 +145,6 @@ class Engine:
         """Compile a Keras model.
 
         Args:
-            model: The model, not yet compiled.
-            spec: Spec of the run.
             watched: Whether to count the training steps, if the engine supports it.
             options: Passed to `model.compile`.
         """

@@ -73,7 +73,6 @@ def trend_of(run: RunSummary, past: Iterable[PastRun]) -> Trend:
     """Return the trend of a run: the newest points or, if there are too many, those around the run.
 
     Args:
-        run: The run to compare.
         past: Runs of the same workload in any order, with or without the run itself.
     """
     past = tuple(past)

@@ -75,8 +75,6 @@ def fetch_dataset(
     """Download, check and convert a data set; return its file.
 
     Args:
-        paths: The app's folders.
-        dataset_id: Id of the data set.
         url: Mirror of its file or, if it has several, of the folder that contains them; None for the official
             server.
         progress: Called with the number of bytes processed and the total number for all files.
@@ -115,8 +113,6 @@ def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = 
     """Convert official files on this computer, and return the data set's file. The official files are kept.
 
     Args:
-        paths: The app's folders.
-        dataset_id: Id of the data set.
         places: The files, or the folder that contains them. Several files are identified by their names.
         waits: Called while another instance of Epochmark is working on the data set.
 
@@ -144,11 +140,6 @@ def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = 
 
 def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -> bool:
     """Delete a data set's file and its partial download; return whether there were any.
-
-    Args:
-        paths: The app's folders.
-        dataset_id: Id of the data set.
-        waits: Called while another instance of Epochmark is working on the data set.
 
     Raises:
         AppError: The data set can't be deleted.

@@ -100,8 +100,6 @@ def resolve(variant: Variant, scratch: Path, check: CancelCheck, source: Path | 
     """Determine the files of a variant, from the package index or a folder.
 
     Args:
-        variant: The variant.
-        scratch: Existing folder for temporary files.
         check: Called while pip runs; may raise an exception to cancel.
         source: The only folder to search for files; None to use the index.
 

@@ -63,8 +63,6 @@ def run_pip(arguments: Sequence[str], scratch: Path, check: CancelCheck, *, read
     """Run pip to its end.
 
     Args:
-        arguments: Pip's command and options.
-        scratch: Existing folder for temporary files.
         check: Called repeatedly while pip runs. If it raises an exception, pip is terminated.
         reads_settings: Whether pip reads the user's settings.
 

@@ -92,7 +92,6 @@ def _excluding(name: str, *machine: str, telemetry: str = "") -> _Remove:
     """Return a function that removes a field of the preview: all fields of a run that are declared as its part.
 
     Args:
-        name: Name of the field of the preview.
         machine: Further fields of the computer to remove.
         telemetry: Part of the names of the telemetry to remove; "" for none.
     """
