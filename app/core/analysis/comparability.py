@@ -174,7 +174,7 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
                 version=summary.workload_version,
             ),
         ),
-        (sentence("compare.variant"), summary.variant or usual),
+        (sentence("parameter_label.network"), summary.variant or usual),
         (sentence("compare.metric"), headline_kind(summary.metric).label),
         *(
             (text(setting.label), text(setting.label_value(recorded(summary, setting))))

@@ -242,8 +242,8 @@ def _names(some: Sequence[DeviceDiagnosis], gpus: Sequence[DeviceDiagnosis]) -> 
         all_of_them = sum(gpu.name == name for gpu in gpus)
         if number != all_of_them:
             names.append(message("doctor.some_of_gpus", name=name, number=number, of=all_of_them))
-        elif number > 2:
+        elif number > 1:
             names.append(message("doctor.all_of_gpus", name=name, number=number))
         else:
-            names.append(message("doctor.both_gpus" if number == 2 else "doctor.the_gpu", name=name))
+            names.append(message("doctor.the_gpu", name=name))
     return names

@@ -230,20 +230,12 @@ def _system(result: Result) -> str:
 
 
 def _epochs(result: Result) -> str:
-    if not result.epochs:
-        return ""
-    has_loss = any(epoch.loss is not None for epoch in result.epochs)
-    return sentence("exchange.epochs" if has_loss else "exchange.epoch_seconds", count=len(result.epochs))
+    return sentence("exchange.epochs", count=len(result.epochs)) if result.epochs else ""
 
 
 def _steps(result: Result) -> str:
     steps = result.steps
-    if steps is None or steps.durations_s is None:
-        return ""
-    validated = sum(block.count for block in steps.blocks or () if block.phase == "validate")
-    if validated:
-        return sentence("exchange.steps_of_both", trained=steps.count - validated, validated=validated)
-    return sentence("exchange.steps", count=steps.count)
+    return "" if steps is None or steps.durations_s is None else sentence("exchange.steps", count=steps.count)
 
 
 def _telemetry(result: Result) -> str:

@@ -132,15 +132,11 @@ def _estimate(evidence: Evidence) -> Message | None:
 
 def _unequal_gpus(evidence: Evidence) -> Message | None:
     numbers = _gpu_numbers(evidence.run)
-    names = _gpu_names(evidence.run, numbers)
     slowest = _slowest_gpu(evidence.run, numbers)
-    if slowest is None:
-        different = list(dict.fromkeys(names.values()))
-        return message("note.unequal_gpus", names=different) if len(different) > 1 else None
-    index, share_pct = slowest
-    if index not in names:
-        return message("note.slow_gpu", index=index, share_pct=share_pct)
-    return message("note.slow_gpu_named", index=index, name=names[index], share_pct=share_pct)
+    if slowest is not None:
+        return message("note.slow_gpu", index=slowest[0], share_pct=slowest[1])
+    names = list(dict.fromkeys(_gpu_names(evidence.run, numbers).values()))
+    return message("note.unequal_gpus", names=names) if len(names) > 1 else None
 
 
 def _gpu_numbers(run: Run) -> Sequence[int]:
@@ -229,12 +225,7 @@ FACT_RULES = (
     Rule("peak_share", "fact", lambda evidence: peak_share(evidence.run.peak)),
     Rule("power_limit", "fact", lambda evidence: power_limit(evidence.run.summary), at_end=True),
     Rule("exchange", "fact", lambda evidence: _exchange(evidence.run.exchange)),
-    Rule(
-        "unequal_gpus",
-        "fact",
-        _unequal_gpus,
-        instead=dict.fromkeys(("note.slow_gpu", "note.slow_gpu_named"), "advice.slow_gpu"),
-    ),
+    Rule("unequal_gpus", "fact", _unequal_gpus, instead={"note.slow_gpu": "advice.slow_gpu"}),
     # Durations are measured with a clock that is never set.
     Rule("clock_step", "fact", _clock_step),
     Rule("several_computers", "fact", _several_computers),

@@ -303,7 +303,7 @@ def test_of_two_equal_cards_one_may_be_missing() -> None:
     both = diagnose(
         replace(facts, visible_devices=None), [listing(CARD, CARD), work(), work("gpu:0"), work("gpu:1")]
     )
-    assert said("doctor.can_use", gpus=said("doctor.both_gpus", name="NVIDIA GeForce RTX 4090")).is_all_of(
+    assert said("doctor.can_use", gpus=said("doctor.all_of_gpus", name="NVIDIA GeForce RTX 4090")).is_all_of(
         both.overall
     )
 

@@ -263,7 +263,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "status.failed": "Failed",
     "status.interrupted": "Interrupted",
     "status.running": "Running",
-    "workloads.all": "All",
     "workloads.all_of": "All {count}",
     "workloads.choose": "Choose",
     "workloads.choose_one": "Choose a network",

@@ -33,7 +33,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "results_page.table": "Stored runs",
     "results_page.trend": "Trend",
     "trend.against_best": "Against your best ({which}): {how}",
-    "trend.against_both": "Against your previous and best run ({which}): {how}",
     "trend.against_last": "Against your previous run ({which}): {how}",
     "trend.changes": "{number} · {date}, run {run_id}: {changes:, }",
     "trend.chart": "Your results over time",
