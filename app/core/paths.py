@@ -163,7 +163,7 @@ def make_folder(folder: Path) -> None:
             message("folders.file_in_place", folder=_shown(where)), message("folders.move_away")
         ) from error
     except OSError as error:
-        advice = "folders.choose_writable"
+        advice = "database.check_permissions"
         if error.errno == errno.ENAMETOOLONG:
             advice = "folders.choose_shorter"
         elif error.errno in {errno.ENOSPC, errno.EDQUOT}:

@@ -140,5 +140,5 @@ def too_hot(window: TelemetryWindow) -> dict[str, Any] | None:
 THROTTLING_RULES = (
     Rule("throttled", "caution", _throttled, "advice.cool_down"),
     Rule("slow_clock", "caution", _slow_clock, "advice.slow_clock"),
-    Rule("clock_falling", "caution", _clock_falling, "advice.run_sustained", at_end=True),
+    Rule("clock_falling", "caution", _clock_falling, "advice.sustained", at_end=True),
 )

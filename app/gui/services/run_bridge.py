@@ -112,7 +112,7 @@ class RunBridge(QObject):
     @property
     def busy_text(self) -> str:
         """A sentence about the plan that must end before anything else can start; "" if none is running."""
-        return sentence(f"benchmark.{self.page}_running") if self.is_running else ""
+        return sentence("benchmark.running") if self.is_running else ""
 
     @property
     def fraction(self) -> float | None:

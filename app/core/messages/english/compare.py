@@ -75,7 +75,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.own_named": "{name} · {date}",
     "compare.own_numbered": "{name} (run {run_id})",
     "compare.seed": "seed {seed}",
-    "compare.table_disagrees": "In the same table, the {fast} reaches {fast_gflop_per_s:.0f} GFLOP/s, {times:.1f} times the {slow_gflop_per_s:.0f} GFLOP/s of the {slow} with {cores_times:g} times the cores. Software explains most of it.",
+    "compare.table_disagrees": "In the same table, the {fast} reaches {fast_gflop_per_s:.0f} GFLOP/s: {times:.1f} × the {slow_gflop_per_s:.0f} GFLOP/s of the {slow}, with {cores_times:g} × the cores. Software explains most of it.",
     "compare.this_computer": "this computer",
     "compare.virtual": "virtual machine",
     "compare.with_xla": "{compiler}",

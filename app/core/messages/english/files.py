@@ -10,7 +10,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "files.not_removed": "{title} couldn't be removed from {folder} ({reason}).",
     "files.unreadable": "{path} can't be read ({reason}).",
     "folders.choose_shorter": "Set EPOCHMARK_HOME to a folder with a shorter path.",
-    "folders.choose_writable": "Set EPOCHMARK_HOME to a writable folder.",
     "folders.connect_datasets_drive": "Connect its drive, or choose a full path in Settings.",
     "folders.current_is_gone": "EPOCHMARK_HOME is “{folder}”, but the current folder no longer exists ({reason}).",
     "folders.datasets_is_no_folder": "The data set folder {folder} isn't a folder.",

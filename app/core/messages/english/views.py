@@ -1,11 +1,11 @@
 """The views of a run, its charts and its pictures."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "about.text": "Measures how fast this computer trains neural networks, and compares it with others.\n\nThe method is open, all raw timings are kept, and nothing is uploaded.\n\nMIT licence. Typeface: Inter, SIL Open Font License. Icons: Lucide, ISC licence. User interface: Qt for Python, LGPL 3.",
+    "about.text": "How fast does this computer train neural networks?\n\nThe method is open, all raw timings are kept, and nothing is uploaded.\n\nMIT licence. Typeface: Inter, SIL Open Font License. Icons: Lucide, ISC licence. User interface: Qt for Python, LGPL 3.",
     "button.close": "Close",
     "chart.after_epoch": "After epoch {number}: {values}",
     "chart.against_known": "Known hardware",
-    "chart.axes": "Left axis: % (of total memory, or of the highest clock). Right axis, dashed: °C and W. Used by the host: time that this virtual machine waited for a CPU.",
+    "chart.axes": "Left: % (of total memory, or of the highest clock). Right, dashed: °C and W. Used by the host: time that this virtual machine waited for a CPU.",
     "chart.clock": "clock",
     "chart.epochs_done": "{done} of {planned} epochs: {durations}",
     "chart.engines": "Engines compared",
@@ -41,7 +41,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "{now} steps per second, peak {highest:.1f}, paused briefly {count} times",
     ),
     "chart.steps_per_second": "Training steps per second",
-    "chart.sustained": "Sustained speed as a percentage of the speed in the first third",
+    "chart.sustained": "Speed in % of the first third",
     "chart.sustained_heading": "Sustained speed",
     "chart.sustained_pass": "pass: {pass_pct:.0f} %",
     "chart.sustained_result": "last third {share_pct:.1f} % (pass: {pass_pct:.0f} %)",

@@ -48,7 +48,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "notice.failed": "{what} failed",
     "notice.look": "Open Epochmark for details.",
     "report.computer": "Computer: {computer}",
-    "report.explanation": "Describe what happened, then copy the text into a message or forum post. Nothing is sent automatically. Names and folder paths are removed.",
+    "report.explanation": "Describe what happened, then copy the text into a message. Nothing is sent. Names and folder paths are removed.",
     "report.log": "Last lines of the log:\n{lines}",
     "report.questions": "What happened:\n\n\nWhat I expected:\n\n\nSteps to reproduce:\n",
     "report.title": "Report a problem",

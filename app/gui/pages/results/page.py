@@ -147,7 +147,7 @@ class ResultsPage(QWidget):
         machine, paths = self._services.finder.machine, self._services.paths
         entry = self._targeted()[0]
         if self._services.bridge.is_running or machine is None:
-            code = "benchmark.benchmark_running" if machine is not None else "setup.looking"
+            code = "benchmark.running" if machine is not None else "setup.looking"
             self._services.notify(sentence(code), "caution", "", None)
             return
 

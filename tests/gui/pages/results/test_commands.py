@@ -264,7 +264,7 @@ def test_run_again_says_why_it_can_not(driver: Driver, page: ResultsPage, machin
     driver.window.show_page("benchmark")
     driver.begin_demo(epochs=1_000, step_s=0.01, until_epochs=1)
     again(driver, page, 1)
-    assert driver.message == sentence("benchmark.benchmark_running")
+    assert driver.message == sentence("benchmark.running")
     driver.page.cancel()
     driver.wait_for_result()
     assert len(driver.stored()) == before + 1
