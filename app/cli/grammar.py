@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from app.cli.parser import Parser
 from app.cli.values import fraction, whole
-from app.core.messages import message, sentence
+from app.core.messages import ENGLISH, message, sentence
 from app.core.messages import text as text_of
 from app.core.paths import Paths
 from workloads import STANDARD
@@ -75,7 +75,8 @@ def add_verb(verbs: Verbs, name: str, code: str, verb: Run, *options: Option, **
     """Add a verb, with the function that carries it out, its options, and what else the parsed options contain."""
     text = sentence(f"help.{code}")
     description = sentence("help.as_description", text=text)
-    parser = verbs.add_parser(name, help=text, description=description, epilog=sentence(f"examples.{code}"))
+    epilog = sentence(f"examples.{code}") if f"examples.{code}" in ENGLISH else None
+    parser = verbs.add_parser(name, help=text, description=description, epilog=epilog)
     for add in options:
         add(parser, code)
     parser.set_defaults(verb=verb, **defaults)

@@ -58,10 +58,7 @@ def shared_result(
     """Return a run, repetitions or an A/B test in the form in which each is shared.
 
     Args:
-        database: Database that contains the runs of the group.
-        run: The run whose details are shown.
         group: The run's group if the group is shared; None for the run alone.
-        hidden: Names of excluded fields.
 
     Raises:
         UsageError: There is no result to share, or a field can't be excluded.
@@ -88,8 +85,6 @@ def shared_report(
     """Return a study, suite or other plan in the form in which it is shared. No fields can be excluded.
 
     Args:
-        database: Database that contains the runs of the plan.
-        report: The plan with its results.
         chart: Index of the chart in the picture.
         hidden: Always empty.
 
@@ -131,7 +126,6 @@ def _card(
     Args:
         database: Database that contains the runs of the group.
         shown: The run without excluded fields.
-        groups: The run's group, complete and without excluded fields; (None, None) for the run alone.
         hidden: Names of excluded fields.
         result: The run's result without excluded fields; None if it has none.
     """

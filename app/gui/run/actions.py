@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from app.core.report.card import ShareCard
     from app.core.report.formats.export_format import ExportFormat, PlanTable
 
-# Advice after cautions that another run may well have, too.
-_LASTING = frozenset({"advice.repeat", "advice.varies"})
 FILE_NAME_LIMIT = 100
 
 
@@ -254,7 +252,7 @@ def _may_improve(run: JudgedRun, group: Group | None) -> bool:
     if group is not None or run.verdict.level != "caution":
         return False
     cautions = (reason.advised for reason in run.verdict.reasons if reason.level == "caution")
-    return any(advised is None or advised.code not in _LASTING for advised in cautions)
+    return any(advised is None or advised.code != "advice.varies" for advised in cautions)
 
 
 def _file_name(run: JudgedRun, group: Group | None) -> str:

@@ -118,13 +118,11 @@ class HeadlineCard(Card):
         self.progress_bar.setMaximum(0)
 
     def _show_where(self, text: str) -> None:
-        """Show what a run is doing, in place of the number until there is one."""
         if not self._has_value:
             self._row.show_number("", text, muted=True)
         self.progress_text.show_text(text if self._has_value else "")
 
     def show_stored(self, run: JudgedRun, own: str = "") -> None:
-        """Show a finished run. `own` compares it with the user's other runs."""
         summary, verdict = run.summary, run.verdict
         self._state.setCurrentIndex(1)
         self._show_pill(*_ending(summary, verdict), run)

@@ -330,7 +330,6 @@ class MainWindow(QMainWindow):
         self.results.open_run(run_id)
 
     def _on_workload_wanted(self, workload: str) -> None:
-        """Run a workload, unless its setup is incomplete or something else is running."""
         self.show_page("benchmark")
         if not self._services.bridge.is_running:
             self.benchmark.choose()

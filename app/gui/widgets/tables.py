@@ -91,7 +91,6 @@ def fit_columns(table: QTableWidget, row_px: int) -> None:
 
 
 def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -> None:
-    """Set a view's model, and apply the common style of all tables."""
     table.setModel(model)
     _set_up(table, name)
     rows, header = table.verticalHeader(), table.horizontalHeader()

@@ -1,7 +1,6 @@
 """The suite: its tests, problems and score."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "benchmark.suite_running": "The suite is running. Wait for it to finish, or cancel it.",
     "cli.no_suites": "No suites yet. Run one with `{epochmark} suite`.",
     "cli.suite_exported": "Exported suite {group_id} to {path}.",
     "cli.suite_finished": "Suite {group_id} is complete.",

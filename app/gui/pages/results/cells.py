@@ -91,7 +91,6 @@ def group_row(group: Group, answer: Answer, shown: int) -> GroupRow:
 
 
 def _common(texts: Iterable[str]) -> str:
-    """Return the text that all runs share, or a dash if they differ."""
     different = set(texts)
     return different.pop() if len(different) == 1 else "–"
 

@@ -112,7 +112,6 @@ class ImportedCard(Card):
 
     @property
     def results(self) -> list[ImportedResult]:
-        """The displayed results, latest import first."""
         return self._results
 
     def refresh(self) -> None:
@@ -204,7 +203,6 @@ class ImportedDetail(QWidget):
         QShortcut(keys, self, self.left.emit, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def show_result(self, result: ImportedResult, whole: Result) -> None:
-        """Show a result. `whole` contains all its stored details."""
         if self.layout() is None:
             self._make()
         self._result = result

@@ -170,7 +170,6 @@ class RunsModel(TableModel):
         return True
 
     def comment(self, run_id: int, text: str, done: Callable[[], None] = lambda: None) -> None:
-        """Store a run's comment in the background, then call `done`."""
         self._storing += 1
 
         def written(_: None) -> None:

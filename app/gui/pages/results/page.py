@@ -113,14 +113,12 @@ class ResultsPage(QWidget):
         return self.trash.can_undo
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Check for new runs from this or another instance."""
         super().showEvent(event)
         # Deferred, because Qt first moves the focus to a button.
         QTimer.singleShot(0, self._take_focus)
         self.refresh()
 
     def refresh(self) -> None:
-        """Reload the runs and, if shown, the imported results."""
         self.model.ask(self.model.query)
         self.imported.refresh()
 
@@ -149,7 +147,7 @@ class ResultsPage(QWidget):
         machine, paths = self._services.finder.machine, self._services.paths
         entry = self._targeted()[0]
         if self._services.bridge.is_running or machine is None:
-            code = "benchmark.benchmark_running" if machine is not None else "setup.looking"
+            code = "benchmark.running" if machine is not None else "setup.looking"
             self._services.notify(sentence(code), "caution", "", None)
             return
 
@@ -189,12 +187,11 @@ class ResultsPage(QWidget):
             self.copy_rows("spreadsheet")
 
     def copy_rows(self, form: str) -> None:
-        """Copy the selected runs as a table, in one of TABLE_FORMS."""
         ids = self.selected_ids()
 
         def done(text: str) -> None:
             QGuiApplication.clipboard().setText(text)
-            self._services.notify(sentence("results_page.copied", count=len(ids)), "", "", None)
+            self._services.notify(sentence("compare_page.rows_copied", count=len(ids)), "", "", None)
 
         if ids:
             self._services.query(lambda database: text_of(list_runs(database, ids=ids), form), done)
