@@ -37,7 +37,8 @@ def flag(name: str, code: str = "") -> Option:
     return option(name, code, action="store_true")
 
 
-JSON = flag("--json", "help.json")
+# Without a default of its own, which would replace the value given before a further command.
+JSON = option("--json", "help.json", action="store_true", default=argparse.SUPPRESS)
 THEME_OPTION = option("--theme", "help.share_theme", {"theme": THEME}, choices=("light", "dark"), default=THEME)
 WORKLOAD = option(
     "workload", "help.run_workload", {"workload": STANDARD}, nargs="?", default=STANDARD, metavar="WORKLOAD"
@@ -113,10 +114,10 @@ def _default(setting: Setting) -> str:
     return sentence("help.default_in_settings")
 
 
-def add_watching(parser: argparse.ArgumentParser, _: str = "", default: bool | str = False) -> None:
-    """Add the options for running a plan. If `default` is argparse.SUPPRESS, the parent parser's value is kept."""
-    parser.add_argument("--json", action="store_true", default=default, help=sentence("help.json_events"))
-    parser.add_argument("--quiet", action="store_true", default=default, help=sentence("help.run_quiet"))
+def add_watching(parser: argparse.ArgumentParser, _: str = "") -> None:
+    """Add the options for running a plan."""
+    for name, code in (("--json", "help.json_events"), ("--quiet", "help.run_quiet")):
+        parser.add_argument(name, action="store_true", default=argparse.SUPPRESS, help=sentence(code))
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":

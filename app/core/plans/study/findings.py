@@ -97,6 +97,7 @@ def _rate_of(point: Point) -> float:
 
 
 def batch_findings(result: StudyResult, done: list[Point]) -> list[str]:
+    """Return sentences about the fastest batch size, the smallest that is close to it, and what fits in memory."""
     unit = unit_of(done)
     spilled = [point for point in done if point.has_spilled]
     held = [point for point in done if not point.has_spilled] or done
@@ -148,6 +149,7 @@ def _cpus_of(point: Point) -> int:
 
 
 def cpu_findings(_: StudyResult, done: list[Point]) -> list[str]:
+    """Return sentences about the best number of CPUs, the gain over one CPU, and how many are enough."""
     ordered = sorted(done, key=_cpus_of)
     first, best = ordered[0], fastest(done)
     lines = [sentence("studies.threads_best", count=_cpus_of(best), rate=rate_text(best.rate, unit_of(done)))]
@@ -248,6 +250,7 @@ def _gain(best: Point, point: Point) -> _Gain:
 
 
 def phase_findings(result: StudyResult, done: list[Point]) -> list[str]:
+    """Return the ranking of each workload, whether the rankings differ, and the latency for a few images."""
     lines = rank_configurations(result, done)
     of_workloads = [
         [point for point in done if point.spec.workload == workload]
@@ -344,6 +347,7 @@ def _convergence(result: StudyResult, done: list[Point], details: Details) -> li
 
 
 def general_findings(result: StudyResult, done: list[Point]) -> list[str]:
+    """Return the fastest configuration and its lead over the slowest, or a ranking if units differ."""
     if len({(unit_of([point]), point.spec.workload) for point in done}) > 1:
         return rank_configurations(result, done)
     best, slowest = fastest(done), min(done, key=_rate_of)

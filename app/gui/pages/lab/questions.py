@@ -41,7 +41,7 @@ class QuestionList(QListWidget):
         return "" if item is None else str(item.data(Qt.ItemDataRole.UserRole))
 
     def show_questions(self, questions: Iterable[Question], *, keeps_one: bool = False) -> None:
-        """Replace the questions. If one is kept selected, it is the same as before or, if impossible, the first."""
+        """Replace the questions. `keeps_one` selects the same one as before or, if impossible, the first."""
         before = self.key
         with QSignalBlocker(self):
             self.clear()

@@ -51,8 +51,9 @@ class SidesForm(QWidget):
         for setting in side_settings():
             if setting.name not in RARELY_ALONE:
                 self.what.addItem(text(setting.label), setting.name)
-        for what in (SEVERAL, BY_HAND, NOTHING):
-            self.what.addItem(sentence(f"ab_setup.{what}" if what != BY_HAND else "ab_setup.by_hand"), what)
+        self.what.addItem(sentence("ab_setup.several"), SEVERAL)
+        self.what.addItem(sentence("ab_setup.by_hand_change"), BY_HAND)
+        self.what.addItem(sentence("ab_setup.nothing"), NOTHING)
         self.what.setCurrentIndex(self.what.findData(_USUAL))
         self._rows: dict[str, list[QWidget]] = {}  # label and editors by setting; "" for the sides' names
         self._heads: list[QWidget] = []
