@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.plain_text import safe_text
+from app.core.plain_text import joined, safe_text
 from app.core.plans.experiments import list_reports, load_report, report_of
 from app.core.plans.report import Report
 from app.core.records import Plan
@@ -268,10 +268,11 @@ class PlanPage(QWidget):
         self.headline.pill.show_verdict(hero.verdict, hero.level)
         self.headline.show_number(hero.value, hero.unit, muted=not hero.is_final)
         if self.is_live and report.is_preliminary:
-            lines = [*lines[:1], sentence("ab_page.so_far"), *lines[1:]]
+            lines = [lines[0], sentence("ab_page.so_far")]
         self.sentence.setVisible(not hero.says_all)
         self.sentence.setText(safe_text(lines[0]))
-        self.more.setText(safe_text(" ".join(report.notes() if hero.says_all else lines[1:])))
+        more = report.notes() if hero.says_all else lines[1:]
+        self.more.setText(safe_text(joined((report.side_names, " ".join(more)))))
         self.more.setVisible(bool(self.more.text()))
         self._show_charts(report.figures())
         has_pairs = bool(report.pairs())
@@ -294,6 +295,7 @@ class PlanPage(QWidget):
 
     def _show_figure(self) -> None:
         place = self.charts.currentIndex()
+        self.view.setVisible(bool(self._figures))
         self.view.show_figure(self._figures[place] if 0 <= place < len(self._figures) else None)
 
     def _show_progress(self) -> None:
@@ -309,7 +311,10 @@ class PlanPage(QWidget):
 
     def _on_started(self) -> None:
         self.foot.cancel_button.setEnabled(True)
-        self._follow()
+        if self.is_live:
+            self._follow()
+        else:
+            self._show_state()
 
     def _on_moved_on(self) -> None:
         if self.is_live and self.isVisible():
