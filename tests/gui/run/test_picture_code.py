@@ -94,7 +94,7 @@ def test_repetitions_have_the_code_of_the_typical_run(paths: Paths, application_
         ids = [store_recording(database, recorded, place=PlanPlace(group_id, number)) for number in (1, 2)]
         group, run = load_group(database, group_id), load_run(database, ids[0])
         (mine, _) = results_of(database, ids)
-    card = report_of(group).card(JudgedRun(run), group)
+    card = replace(report_of(group), run=JudgedRun(run)).card()
     for picture in (paint_share_picture(card, LIGHT), smaller(paint_share_picture(card, DARK), 0.6)):
         (text,) = scanned(picture)
         assert read_short_form(text).uid == mine.uid

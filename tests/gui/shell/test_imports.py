@@ -183,7 +183,7 @@ def test_a_suites_jpeg_is_a_bar_among_known_scores_and_its_tests_are_in_compare(
     in_database(paths.database, store_suite, paths, machine, [1.0] * 8)
     driver.window.show_page("suite")
     page = driver.window.suite
-    driver.until(lambda: page.result is not None)
+    driver.until(lambda: page.report is not None)
     drop(driver, jpeg)
     driver.until(lambda: said("imports_page.done", count="16").is_all_of(driver.message))
     driver.press(driver.window.banner.button)

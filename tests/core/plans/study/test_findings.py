@@ -496,9 +496,7 @@ def test_a_folder_that_is_missing_leaves_the_others(runner: Runner, folders: lis
 def test_folders_are_refused_where_nothing_reads_them(
     runner: Runner, folders: list[str], key: str, workloads: tuple[str, ...]
 ) -> None:
-    with pytest.raises(
-        UsageError, match=said("studies.reads_nothing", workload="storage").pattern
-    ):
+    with pytest.raises(UsageError, match=said("studies.reads_nothing", workload="storage").pattern):
         plan_preset(key, runner, workloads=workloads, folders=folders)
 
 

@@ -1,7 +1,5 @@
 """Scores of other computers: the rank among all that are drawn."""
 
-from dataclasses import replace
-
 import pytest
 
 from app.core.messages import sentence

@@ -77,15 +77,15 @@ def test_a_click_on_the_last_question_moves_nothing(driver: Driver) -> None:
     QApplication.processEvents()
     assert questions.currentItem() is last
     assert (bar.value(), questions.visualItemRect(last)) == before
-    assert driver.window.studies.isVisible()
-    assert driver.window.studies.setup.heading.text() == STUDIES[questions.key].question
+    assert driver.window.lab.isVisible()
+    assert driver.window.lab.setup.heading.text() == STUDIES[questions.key].question
 
 
 def test_keys_choose_a_question(driver: Driver) -> None:
     questions = open_list(driver)
     questions.setFocus()
     driver.qtbot.keyClick(questions, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
-    assert driver.window.studies.setup.study == questions.key == next(iter(STUDIES))
+    assert driver.window.lab.setup.experiment.key == questions.key == next(iter(STUDIES))
 
 
 def test_an_answer_takes_the_page_until_the_user_goes_back(driver: Driver) -> None:
@@ -94,5 +94,5 @@ def test_an_answer_takes_the_page_until_the_user_goes_back(driver: Driver) -> No
     assert not lab.questions.isVisible()
     driver.press(lab.back_button)
     assert lab.questions.isVisible()
-    assert lab.ab.setup.isVisible()
-    assert lab.ab.group is None
+    assert lab.setup.isVisible()
+    assert lab.report is None
