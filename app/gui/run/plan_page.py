@@ -179,7 +179,7 @@ class PlanPage(QWidget):
             shown = next((report for report in reports if report.group.id == wanted), None)
             if shown is None and choose is not None:  # older than those listed
                 chosen = load_report(database, choose)
-                shown = chosen if chosen.group.runs or chosen.left else None
+                shown = chosen if chosen.group.runs or chosen.can_resume else None
                 reports += [chosen] if shown is not None else []
             if shown is None and reports and self.starts_with_newest:
                 shown = reports[0]
@@ -275,7 +275,7 @@ class PlanPage(QWidget):
         more = report.notes() if hero.says_all else lines[1:]
         self.more.show_text(joined((report.side_names, " ".join(more))))
         self._show_charts(report.figures())
-        has_pairs = bool(report.pairs())
+        has_pairs = report.experiment.has_sides
         self.plot.setVisible(has_pairs)
         if has_pairs:
             self.plot.show_group(report.group, self._services.bridge.planned if self.is_live else None)

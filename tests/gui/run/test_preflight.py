@@ -125,7 +125,7 @@ def test_ab_sees_the_load_before_its_sides_differ(driver: Driver) -> None:
     driver.window.show_page("lab")
     setup = driver.window.lab.setup
     setup.sides.what.setCurrentIndex(setup.sides.what.findData(NOTHING))
-    assert said("ab_setup.equal").is_in(setup.problem.text())
+    driver.until(lambda: said("ab_setup.equal").is_in(setup.points.whole_text))
     setup.preflight.show_telemetry(BUSY)
     assert [reason.code for reason in setup.preflight.cautions] == ["on_battery", "other_load"]
 

@@ -18,7 +18,6 @@ from app.core.records import Plan
 from app.core.runs.runner import Runner, device_problem
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
-from app.core.titles import differing
 from app.gui.pages.lab.sides import SidesForm
 from app.gui.run.preflight import PreflightLine
 from app.gui.run.workload_box import WorkloadBox, of_plans
@@ -195,7 +194,6 @@ class LabSetup(QWidget):
         if not self.experiment.has_sides:
             return options
         specs = self.sides.specs(preset)
-        self.sides.show_defaults(differing(*specs))
         labels, by_hand = self.sides.labels(specs), self.sides.by_hand.isChecked()
         return replace(options, specs=specs, labels=labels, by_hand=by_hand)
 

@@ -35,6 +35,7 @@ class SideForm(QObject):
         self.side = side
         self.name = QLineEdit(maxLength=LABEL_LIMIT, placeholderText=side)
         self._dress(self.name, sentence("heading.name"))
+        self.name.textChanged.connect(self.changed)
         usual = CATALOGUE[STANDARD]
         self.engine, self.device = EngineList(), DeviceList(brief=True)
         self.editors = {setting.name: self._editor(setting, usual) for setting in side_settings()}

@@ -62,7 +62,7 @@ class SidesForm(QWidget):
         self.what.currentIndexChanged.connect(self._on_what)
         self.by_hand.toggled.connect(self.changed)
         for side in self.sides:
-            side.changed.connect(self.changed)
+            side.changed.connect(self._on_side)
         self.take_workload(self._workload)
         self._on_what()
 
@@ -78,11 +78,6 @@ class SidesForm(QWidget):
             for side, differs_in in zip(self.sides, differing(*specs), strict=True)
         )
         return (a[:LABEL_LIMIT], b[:LABEL_LIMIT]) if a != b else ("A", "B")
-
-    def show_defaults(self, names: Sequence[str]) -> None:
-        """Show the default names of the sides."""
-        for side, name in zip(self.sides, names, strict=True):
-            side.name.setPlaceholderText(name)
 
     def refill(self, plan: Plan) -> None:
         """Fill in the form from a plan. Values without an editor, such as folders, are ignored."""
@@ -116,6 +111,13 @@ class SidesForm(QWidget):
         for side in self.sides:
             side.offer(self._workload, self._services.engines.installed, self._services.finder.machine)
         self._show_held()
+
+    def _on_side(self) -> None:
+        self.offer()
+        with contextlib.suppress(UsageError):  # shown as the problem
+            for side, name in zip(self.sides, differing(*self.specs("quick")), strict=True):
+                side.name.setPlaceholderText(name)
+        self.changed.emit()
 
     def _differing(self, plan: Plan) -> str:
         """Return the value of `what` that describes how the sides of a plan differ."""

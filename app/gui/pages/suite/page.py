@@ -6,10 +6,10 @@ from dataclasses import replace
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget
 
 from app.core.messages import sentence
-from app.core.plans.experiments import EXPERIMENTS
-from app.core.plans.report import SUITE_PAGE, PlanOptions, Report
+from app.core.plans.report import SUITE_PAGE, Report
 from app.core.plans.suite.definition import NEWEST, RUN_S, SUITES
 from app.core.plans.suite.known import imported_scores
+from app.core.plans.suite.planning import plan_suite
 from app.core.plans.suite.report import SuiteReport
 from app.core.plans.suite.texts import others_figure
 from app.core.report.card import Figure
@@ -68,15 +68,12 @@ class SuitePage(PlanPage):
 
     def start(self, engine: str, device: str) -> None:
         """Run the suite, unless this computer can't or something else is running."""
-        machine, suite = self._services.finder.machine, EXPERIMENTS["suite"]
+        machine = self._services.finder.machine
         if machine is None or self._services.bridge.is_running:
             return
-        runner, options = (
-            Runner(self._services.paths, machine),
-            PlanOptions(choice={"engine": engine, "device": device}),
-        )
+        runner = Runner(self._services.paths, machine)
         self._services.tasks.start(
-            lambda: suite.plan(suite, runner, options),
+            lambda: plan_suite(runner, engine, device, NEWEST),
             lambda plan: self.begin(plan, machine),
             self._services.complain,
         )

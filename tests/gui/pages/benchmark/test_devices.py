@@ -282,7 +282,7 @@ def test_all_engines_run_in_turn_and_it_says_which_is_fastest(
     assert said("engine_page.is_fastest", engine="TensorFlow").is_all_of(driver.view.headline.rank.whole_text)
     table = driver.view.charts.engines
     assert table.isVisible()
-    assert [item.text() for row in (0, 1) if (item := table.item(row, 1)) is not None] == ["TensorFlow", "JAX"]
+    assert [item.text() for row in (0, 1) if (item := table.item(row, 0)) is not None] == ["TensorFlow", "JAX"]
 
 
 CARD = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=12 * 10**9, compute_capability="8.9")
