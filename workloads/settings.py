@@ -120,7 +120,7 @@ class Setting:
         """
         default = self.in_editor(usual if self.default is None else self.default)
         kind = self.kind.in_form(may_be_auto=self.may_be_auto, most=most)
-        return Parameter(self.name, kind, default, self.description)
+        return Parameter(self.name, kind, default, self.description, own_label=self.label)
 
     def in_editor(self, value: Value) -> ParameterValue:
         """Convert a value for its editor. 0 and "auto" let the workload or the engine choose."""

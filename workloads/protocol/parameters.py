@@ -191,11 +191,12 @@ class Parameter:
     # Whether non-default values change the network, so that results are compared only within the same variant.
     in_variant: bool = True
     required: bool = False  # for folders, whether a run needs at least one folder
+    own_label: Message | None = None  # for a run setting, its display name
 
     @property
     def label(self) -> Message:
         """Display name without the unit, such as "Step" for "step_s". The unit is shown next to the value."""
-        return message(f"parameter_label.{self.name}")
+        return self.own_label or message(f"parameter_label.{self.name}")
 
     def parse(self, text: str) -> ParameterValue:
         """Parse user input into a valid value. Raises WorkloadError with a message for the user."""
