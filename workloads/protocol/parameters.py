@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from workloads.protocol.errors import WorkloadError
+from workloads.protocol.errors import WorkloadError, bad_parameters
 from workloads.protocol.folders import is_folder
 from workloads.protocol.messages import Message, message, quoted
 from workloads.protocol.spec import ParameterValue
@@ -222,15 +222,13 @@ def folders_of(text: str) -> list[Path]:
 def _check_folders(folders: list[Path]) -> None:
     """Check that all folders are writable. Raises WorkloadError with a message for the user."""
     if len(folders) > FOLDERS_LIMIT:
-        said = message("folder.too_many", limit=FOLDERS_LIMIT, given=len(folders))
-        raise WorkloadError("bad_parameters", said)
+        raise bad_parameters("folder.too_many", limit=FOLDERS_LIMIT, given=len(folders))
     seen: dict[Path, Path] = {}
     for folder in folders:
         if problem := _folder_problem(folder):
             raise WorkloadError("bad_parameters", problem)
         if (same := seen.setdefault(folder.resolve(), folder)) is not folder:
-            said = message("folder.twice", first=str(same), second=str(folder))
-            raise WorkloadError("bad_parameters", said)
+            raise bad_parameters("folder.twice", first=str(same), second=str(folder))
 
 
 def _folder_problem(folder: Path) -> Message | None:
