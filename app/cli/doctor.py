@@ -62,7 +62,7 @@ def _explain(log: LogDiagnosis, options: argparse.Namespace) -> int:
     for finding in log.findings:
         row = finding.signal
         line = one_line(finding.line, LINE_CHARS)
-        code = "doctor.at_line" if finding.count == 1 else "doctor.at_lines"
+        code = "doctor.numbered_line" if finding.count == 1 else "doctor.at_lines"
         say(f"{row.severity.upper()}  {row.title}", lead=_INKS.get(row.severity, Ink.CAUTION))
         say("    " + sentence(code, number=finding.line_number, more=finding.count - 1, line=line))
         if finding.may_follow:

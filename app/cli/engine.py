@@ -44,7 +44,7 @@ _STEP_PCT = 10
 _COLUMNS = (
     Column("heading.name"),
     Column("column.version"),
-    Column("compare.variant", order=2),
+    Column("parameter_label.network", order=2),
     Column("column.state"),
     Column("column.size", is_right=True, order=1),
     Column("column.here", least=16),

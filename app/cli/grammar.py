@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from app.cli.parser import Parser
 from app.cli.values import fraction, whole
-from app.core.messages import message, sentence
+from app.core.messages import ENGLISH, message, sentence
 from app.core.messages import text as text_of
 from app.core.paths import Paths
 from workloads import STANDARD
@@ -37,7 +37,8 @@ def flag(name: str, code: str = "") -> Option:
     return option(name, code, action="store_true")
 
 
-JSON = flag("--json", "help.json")
+# Without a default of its own, which would replace the value given before a further command.
+JSON = option("--json", "help.json", action="store_true", default=argparse.SUPPRESS)
 THEME_OPTION = option("--theme", "help.share_theme", {"theme": THEME}, choices=("light", "dark"), default=THEME)
 WORKLOAD = option(
     "workload", "help.run_workload", {"workload": STANDARD}, nargs="?", default=STANDARD, metavar="WORKLOAD"
@@ -75,7 +76,8 @@ def add_verb(verbs: Verbs, name: str, code: str, verb: Run, *options: Option, **
     """Add a verb, with the function that carries it out, its options, and what else the parsed options contain."""
     text = sentence(f"help.{code}")
     description = sentence("help.as_description", text=text)
-    parser = verbs.add_parser(name, help=text, description=description, epilog=sentence(f"examples.{code}"))
+    epilog = sentence(f"examples.{code}") if f"examples.{code}" in ENGLISH else None
+    parser = verbs.add_parser(name, help=text, description=description, epilog=epilog)
     for add in options:
         add(parser, code)
     parser.set_defaults(verb=verb, **defaults)
@@ -112,10 +114,10 @@ def _default(setting: Setting) -> str:
     return sentence("help.default_in_settings")
 
 
-def add_watching(parser: argparse.ArgumentParser, _: str = "", default: bool | str = False) -> None:
-    """Add the options for running a plan. If `default` is argparse.SUPPRESS, the parent parser's value is kept."""
-    parser.add_argument("--json", action="store_true", default=default, help=sentence("help.json_events"))
-    parser.add_argument("--quiet", action="store_true", default=default, help=sentence("help.run_quiet"))
+def add_watching(parser: argparse.ArgumentParser, _: str = "") -> None:
+    """Add the options for running a plan."""
+    for name, code in (("--json", "help.json_events"), ("--quiet", "help.run_quiet")):
+        parser.add_argument(name, action="store_true", default=argparse.SUPPRESS, help=sentence(code))
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":

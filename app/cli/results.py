@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.cli.grammar import JSON, THEME_OPTION, command, flag, option
-from app.cli.groups import group_as_dict, print_group
+from app.cli.groups import say_report
 from app.cli.imports import show_imported
 from app.cli.layout import Column, table
 from app.cli.result_files import write_result
@@ -26,7 +26,7 @@ from app.core.files import closing
 from app.core.messages import message, sentence, text
 from app.core.metrics import format_metric, headline_kind, metric_lines
 from app.core.paths import Paths
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import load_report, report_of
 from app.core.records import Group, Run, RunSummary
 from app.core.report import run_table
 from app.core.report.export import DEFAULT_FORMAT, TERMINAL_FORMATS, write_lines
@@ -188,11 +188,11 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
 @command("results group", option("id", type=whole, metavar="ID"), JSON)
 def group(options: argparse.Namespace, paths: Paths) -> int:
     with _open(paths) as database:
-        stored = load_group(database, options.id)
+        report = load_report(database, options.id).with_details(database, paths)
     if options.json:
-        say_json(json.dumps(group_as_dict(stored), indent=2, allow_nan=False))
+        say_json(json.dumps(report.as_dict(), indent=2, allow_nan=False))
     else:
-        print_group(stored)
+        say_report(report)
     return 0
 
 
@@ -228,7 +228,7 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
 def _example(database: Database, group_id: int) -> tuple[Group, JudgedRun]:
     """Return a group and the run that represents it. Raises UsageError if the group has no result."""
     stored = load_group(database, group_id)
-    run = kind_of(stored).example(stored)
+    run = report_of(stored).example
     if run is None:
         raise UsageError(message("cli.no_group_result", group_id=group_id), message("result_file.choose_another"))
     return stored, JudgedRun(load_run(database, run.id))

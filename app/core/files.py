@@ -87,9 +87,7 @@ def write_new(folder: Path, name: str, chunks: Iterable[bytes]) -> Path:
     """Write a new file without overwriting an existing one or following a link; return its path.
 
     Args:
-        folder: Existing folder.
         name: Name of the file. If it exists, "-2", "-3" or a higher number is added before the suffix.
-        chunks: Content of the file.
 
     Raises:
         OSError: The file can't be written. No partial file remains.
@@ -116,9 +114,7 @@ def patiently(act: Callable[[], Result], patience_s: float = PATIENCE_S, *, syst
     """Rename, delete or open a file; on Windows, retry while a virus scanner has it open.
 
     Args:
-        act: The operation.
         patience_s: How long to retry, in seconds.
-        system: Value of `sys.platform`; a parameter for tests.
 
     Raises:
         PermissionError: The operation is still refused after that time.

@@ -36,7 +36,6 @@ def acquire(path: Path, patience_s: float = 0.0) -> Hold | None:
     """Acquire the lock of a file; None if another holder, even in this process, doesn't release it in time.
 
     Args:
-        path: Lock file; created if missing.
         patience_s: How long to wait, in seconds.
 
     Raises:

@@ -59,7 +59,6 @@ class _QuietTerminal(logging.StreamHandler[TextIO]):
 
 class _QuietFile(logging.handlers.RotatingFileHandler):
     def rotate(self, source: str, dest: str) -> None:
-        """Rotate the file."""
         # On Windows, if another instance of Epochmark has the file open, copy and truncate the file instead.
         try:
             super().rotate(source, dest)
@@ -100,6 +99,5 @@ class LogCopier(threading.Thread):
             file.close()
 
     def last_lines(self) -> list[str]:
-        """Return the last lines that aren't empty."""
         lines = [line.decode("utf-8", "replace").rstrip() for line in list(self._tail)]
         return [line for line in lines if line]

@@ -44,7 +44,6 @@ class Headline:
 
     @property
     def unit(self) -> str:
-        """The unit after a number in a sentence."""
         has_own = self.has_unit or self.key.startswith("seconds_")
         return self._known(message(f"headline_unit.{self.key}")) if has_own else self.label_within
 

@@ -107,13 +107,13 @@ def _root(home: str) -> Path:
     try:
         return Path(home).expanduser().absolute()
     except RuntimeError as error:
-        if home.split("/", maxsplit=1)[0] == "~":
-            raise UsageError(message("folders.home_unknown", folder=shown), message("folders.set_home")) from error
-        raise UsageError(message("folders.no_such_user", folder=shown)) from error
+        raise UsageError(
+            message("folders.home_unknown", folder=shown), message("folders.set_home_or_xdg")
+        ) from error
     except OSError as error:  # the current folder no longer exists
         raise UsageError(
             message("folders.current_is_gone", folder=shown, reason=error.strerror),
-            message("folders.set_absolute"),
+            message("folders.set_home_or_xdg"),
         ) from error
 
 
@@ -134,17 +134,15 @@ def check_datasets_folder(paths: Paths) -> None:
     if not folder.is_absolute():
         raise UsageError(
             message("folders.datasets_not_absolute", folder=_shown(folder)),
-            message("folders.choose_absolute_datasets"),
+            message("folders.connect_datasets_drive"),
         )
     reason = None
     code = "folders.datasets_missing"
     try:
         if is_folder(folder):
             return
-        if folder.is_file():
-            code = "folders.datasets_is_file"
-        elif os.path.lexists(folder):
-            code = "folders.datasets_is_dangling" if folder.is_symlink() else "folders.datasets_is_no_folder"
+        if os.path.lexists(folder):
+            code = "folders.datasets_is_no_folder"
     except OSError as error:
         code, reason = "folders.datasets_unusable", error.strerror
     raise UsageError(
@@ -161,10 +159,11 @@ def make_folder(folder: Path) -> None:
         where = next(
             (place for place in (folder, *folder.parents) if os.path.lexists(place) and not place.is_dir()), folder
         )
-        code = "folders.link_in_place" if where.is_symlink() else "folders.file_in_place"
-        raise UsageError(message(code, folder=_shown(where)), message("folders.move_away")) from error
+        raise UsageError(
+            message("folders.file_in_place", folder=_shown(where)), message("folders.move_away")
+        ) from error
     except OSError as error:
-        advice = "folders.choose_writable"
+        advice = "database.check_permissions"
         if error.errno == errno.ENAMETOOLONG:
             advice = "folders.choose_shorter"
         elif error.errno in {errno.ENOSPC, errno.EDQUOT}:

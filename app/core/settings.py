@@ -84,7 +84,7 @@ def save_settings(path: Path, settings: Settings) -> None:
             raise OSError(errno.EINVAL, sentence("files.not_regular"))  # writing could block forever
         write_whole(path, [content])
     except UnicodeEncodeError as error:
-        raise AppError(message("settings.folder_not_utf8"), message("settings.rename_folder")) from error
+        raise AppError(message("settings.folder_not_utf8"), message("run.rename_it")) from error
     except OSError as error:
         raise AppError(message("settings.not_written", path=_shown(path), reason=error.strerror)) from error
 

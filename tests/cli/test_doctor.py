@@ -72,7 +72,7 @@ def test_a_log_is_explained(epochmark: CommandLine) -> None:
     assert done.returncode == 1
     first, second, *_ = done.stdout.splitlines()
     assert first == f"FAULT  {signal('gpu_too_new').title}"
-    assert said("doctor.at_line", number="2").begins(second.strip())
+    assert said("doctor.numbered_line", number="2").begins(second.strip())
     assert "CAUTION" in done.stdout
     assert done.stderr == ""
 
@@ -138,7 +138,7 @@ def test_the_check_says_what_it_does_and_stops_when_asked(broken_card: None, pat
 
     checks: list[str] = []
     found = examine(paths, step, cancel, lambda check: checks.append(check.id))
-    assert steps == ["doctor.looking_at_system", "doctor.starting_tensorflow", "doctor.testing"]
+    assert steps == ["doctor.looking_at_system", "doctor.starting_engine", "doctor.testing"]
     assert checks == ["driver", "tensorflow", "devices", "cpu"]
     assert found.devices[1].why == sentence("doctor.untried")
 
@@ -147,7 +147,7 @@ def test_the_check_says_what_it_does_and_stops_when_asked(broken_card: None, pat
 def test_an_engine_that_is_not_installed_is_no_fault(paths: Paths) -> None:
     steps: list[str] = []
     found = examine(paths, lambda said: steps.append(said.code))
-    assert "doctor.starting_tensorflow" not in steps
+    assert "doctor.starting_engine" not in steps
     assert {check.id: check.state for check in found.checks}["tensorflow"] == "skipped"
     assert [said.code for said in found.conclusion] == ["engine.not_installed", "engines.install_it"]
     assert not any(device.is_fault for device in found.devices)

@@ -35,7 +35,14 @@ def test_the_list_names_all_engines_and_what_they_would_cost(
     put_engine(paths.engines / "torch")
     assert main(["engine", "list"]) == 0
     head, *lines = capsys.readouterr().out.splitlines()
-    columns = ("heading.name", "column.version", "compare.variant", "column.state", "column.size", "column.here")
+    columns = (
+        "heading.name",
+        "column.version",
+        "parameter_label.network",
+        "column.state",
+        "column.size",
+        "column.here",
+    )
     assert head.lower().split() == " ".join(map(sentence, columns)).lower().split()
     assert {line.split()[0] for line in lines} == {"tensorflow", "torch", "jax"}
     (torch,) = [line for line in lines if line.startswith("torch")]

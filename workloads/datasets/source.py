@@ -62,7 +62,6 @@ class DatasetSource:
         return sum(sizes) if len(sizes) == len(self.files) else None
 
     def stored_in(self, folder: Path) -> Path:
-        """Return the path of the one file in which the data set is stored."""
         return folder / f"{self.id}-epochmark-{_FORMAT}.npz"
 
     def is_stored_in(self, folder: Path) -> bool:

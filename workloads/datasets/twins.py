@@ -35,10 +35,7 @@ def patterns(seed: list[int], classes: int, coarse: int, channels: int, shifts: 
     The shape is (classes, shifts ** 2, 4 × coarse, 4 × coarse, channels).
 
     Args:
-        seed: Seed of the patterns.
-        classes: Number of classes.
         coarse: Number of squares per side, each four pixels wide.
-        channels: Number of colour channels.
         shifts: Number of positions per direction, two pixels apart, wrapping around at the edges.
     """
     import numpy as np

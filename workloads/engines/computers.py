@@ -218,7 +218,6 @@ def facts_of(spec: RunSpec, workload_version: int) -> dict[str, Any]:
 
 
 def meet(store: Callable[[], Store], engine_version: str) -> None:
-    """Meet the run's other computers, if there are any. See `Computers.meet`."""
     if _current is not None:
         _current.meet(store, engine_version)
 
@@ -230,6 +229,5 @@ def cancel() -> None:
 
 
 def compare(name: str, facts: Mapping[str, Any]) -> None:
-    """Compare more facts, if the run has other computers. See `Computers.compare`."""
     if _current is not None:
         _current.compare(name, facts)

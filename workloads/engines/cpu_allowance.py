@@ -156,7 +156,6 @@ def _windows_group() -> int:
 
 
 def _windows_process() -> tuple[Any, ctypes.c_void_p]:
-    """Return kernel32 and a handle to this process."""
     windows: Any = ctypes  # these names exist only on Windows
     kernel = windows.WinDLL("kernel32", use_last_error=True)
     kernel.GetCurrentProcess.restype = ctypes.c_void_p

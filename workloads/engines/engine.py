@@ -76,7 +76,6 @@ class Engine:
         return None
 
     def gpus(self) -> int:
-        """Return the number of GPUs that the run can use."""
         return 0
 
     def gpu_index(self, asked: str, count: int) -> int | None:
@@ -146,8 +145,6 @@ class Engine:
         """Compile a Keras model.
 
         Args:
-            model: The model, not yet compiled.
-            spec: Spec of the run.
             watched: Whether to count the training steps, if the engine supports it.
             options: Passed to `model.compile`.
         """

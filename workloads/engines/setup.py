@@ -149,7 +149,6 @@ def device_speeds(engine: Engine, spec: RunSpec) -> tuple[float, ...] | None:
 
     Args:
         engine: The started engine. If it has a process per device, all of them must call this function.
-        spec: Spec of the run.
 
     Returns:
         Speeds in the order of the devices; None with a single device or several computers, or if a measurement

@@ -310,7 +310,6 @@ class StepWatch:
     """Counts the examples of each training step within the step itself, where the optimizer updates the weights.
 
     Args:
-        model: A compiled model.
         jit: Whether XLA compiles the step. If so, the counter must be on the step's device.
         total: Returns the sum of a number over all computers.
     """

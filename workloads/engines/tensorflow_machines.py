@@ -109,7 +109,6 @@ class ClusterStore:
         self._get = used.get_config_key_value
 
     def wait_for(self, key: str, timeout_s: float) -> str:
-        """Return the value of a key, once it is set."""
         return str(self._get(key, round(1000 * timeout_s)))
 
 

@@ -66,7 +66,6 @@ class Ranks:
         )
 
     def part(self, batch: Batch) -> Batch:
-        """Return this process's part of a batch."""
         return part_of(batch, self._rank, self._size)
 
     def share(self, model: Any) -> None:
@@ -240,7 +239,6 @@ class RanksStore:
         self.put, self.drop = self._store.set, self._store.delete_key
 
     def wait_for(self, key: str, timeout_s: float) -> str:
-        """Return the value of a key, once it is set."""
         self._store.wait([key], dt.timedelta(seconds=timeout_s))
         return str(self._store.get(key).decode())
 

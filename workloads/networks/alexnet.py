@@ -109,5 +109,4 @@ class AlexNetR(DlBench):
         return gradient_descent(0.001, momentum=0.9)
 
     def load(self, file: Path | None, spec: RunSpec) -> Feed:
-        """Return the images with pixels from 0 to 255."""
         return image_feed(cifar10.load(file, scale=1), (32, 32, 3))

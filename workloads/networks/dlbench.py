@@ -20,9 +20,6 @@ def gradient_descent(
     """Return the arguments of `compile` for gradient descent with a cross-entropy loss on logits.
 
     Args:
-        rate: Learning rate or schedule.
-        momentum: Momentum.
-        categorical: Whether labels are one-hot.
         weight_decay: Weight decay per step, multiplied by the learning rate.
     """
     from keras import losses, optimizers

@@ -161,7 +161,6 @@ def build(network: Any, batch_size: int, places: int = _PLACES, vocabulary: int 
 
     Args:
         network: A network with `blocks`, `width`, `heads` and `size`.
-        batch_size: Number of sequences to generate in parallel.
         places: Cache size in tokens.
         vocabulary: Number of distinct tokens.
     """

@@ -30,9 +30,6 @@ def image_feed(
     """Return a feed of images in a network's input shape.
 
     Args:
-        arrays: Images and labels.
-        shape: Shape of one image.
-        categorical: Whether to one-hot encode the labels.
         validated: Whether to use all test images for validation after each epoch.
     """
     labels = one_hot if categorical else (lambda y: y)

@@ -36,9 +36,7 @@ def lstm(spec: RunSpec, units: int, *, gates: Any = None, **options: Any) -> Any
 
     Args:
         spec: Spec of the run.
-        units: Size of the state.
         gates: Activation of the gates; None for the default of Keras 2. Fused layers always use the sigmoid.
-        options: Additional arguments for the layer.
     """
     from keras import layers
 

@@ -94,7 +94,6 @@ class ResNet56(DlBench):
         return gradient_descent(0.01, momentum=0.9)
 
     def load(self, file: Path | None, spec: RunSpec) -> Feed:
-        """Return the images with pixels from 0 to 255."""
         return image_feed(cifar10.load(file, scale=1), (32, 32, 3))
 
 

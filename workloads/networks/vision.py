@@ -188,10 +188,6 @@ def _narrow_block(
 
     Args:
         x: Input.
-        size: Kernel size.
-        channels: Number of output channels.
-        stride: Stride of the depthwise convolution.
-        wide: Number of inner channels.
         gate: Number of channels of the gate's hidden layer; 0 for no gate.
         kinds: Activations of the block, of the gate's hidden layer and of the gate's output.
     """

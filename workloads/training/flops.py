@@ -44,7 +44,6 @@ def _untrained_input(model: Any) -> int:
 
 
 def _directions(layer: Any) -> list[Any]:
-    """Return the recurrent layers within a layer; an empty list for other layers."""
     name = type(layer).__name__
     if name == "Bidirectional":
         return [layer.forward_layer, layer.backward_layer]

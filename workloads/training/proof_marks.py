@@ -56,8 +56,6 @@ def least_examples(
     """Return the minimum number of examples that this many training steps use.
 
     Args:
-        steps: Number of completed steps.
-        batch_size: Size of all batches except the last one of each pass.
         examples: Examples per pass; 0 if there are no passes because one batch is repeated.
         steps_per_pass: Steps per pass.
         is_stream: Whether the incomplete batch may be anywhere in a pass, not only at its end.

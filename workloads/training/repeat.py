@@ -22,8 +22,6 @@ def repeat(
     Args:
         reporter: Receives the steps.
         call: Function that returns once the device has completed its work.
-        index: Index of the round, counting from 0.
-        steps: Maximum number of calls.
         budget_s: Stop after this many seconds. If finite, also stop when the parent has measured enough.
         steps_at_least: Minimum number of calls, regardless of `budget_s`.
         agreed: If `budget_s` is finite, called after each call with this process's decision whether to stop.

@@ -122,7 +122,6 @@ def bars(
     If nothing is similar to the run, there is no ranking, and all bars are sorted by speed.
 
     Args:
-        workload: The workload of the published rows.
         run: The run shown as "you", or None for published rows only.
         others: More runs. Runs without a headline, or not comparable with `run`, are omitted.
         imported: Imported results, omitted by the same rule. Without a run, they must have the workload's default
@@ -232,7 +231,6 @@ def _run_remarks(run: RunSummary, reference: RunSummary | None) -> tuple[str, ..
 
 
 def _imported_bar(result: ImportedResult, workload: str, run: RunSummary | None) -> Bar:
-    """Return the bar of an imported result, with its conditions."""
     summary = result.summary
     first = [sentence("compare.imported_result"), engine_name(summary.engine, summary.engine_version)]
     first += [verdict_title(summary.verdict)] if summary.verdict else []

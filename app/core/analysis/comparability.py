@@ -174,7 +174,7 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
                 version=summary.workload_version,
             ),
         ),
-        (sentence("compare.variant"), summary.variant or usual),
+        (sentence("parameter_label.network"), summary.variant or usual),
         (sentence("compare.metric"), headline_kind(summary.metric).label),
         *(
             (text(setting.label), text(setting.label_value(recorded(summary, setting))))
@@ -201,7 +201,6 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
 
 
 def engine_name(engine: str, version: str | None) -> str:
-    """Return an engine's official name with its version."""
     return f"{engine_title(engine)} {version or ''}".strip()
 
 

@@ -5,7 +5,6 @@ from app.core.records import FIELDS, RunSummary
 
 
 def fact_values(run: RunSummary) -> dict[str, float]:
-    """Return the known facts by field."""
     names = (name for name, declared in FIELDS.items() if declared.telemetry)
     return {name: value for name in names if (value := getattr(run, name)) is not None}
 

@@ -115,7 +115,6 @@ def summarise(
     Args:
         workload: Workload id. For an unknown workload, the headline counts plain examples.
         variant: Difference from the default network; "" if there is none.
-        metric: Metric of the headline.
         batch_size: Examples per step.
         per_epoch: Statistics of whole epochs; None if there are none.
         per_step: Statistics of steps; None if no steps are usable.
@@ -273,7 +272,6 @@ def measured_of(run: Run, steps: StepTimes | None = None, *, on_shared_host: boo
     """Return the inputs from which a stored run's headline is computed.
 
     Args:
-        run: The run.
         steps: Its timed steps; None to extract them from the run.
         on_shared_host: Whether other users of a shared host may change the speed between runs.
     """
@@ -304,7 +302,6 @@ def own_half_pct(run: Run, steps: StepTimes | None = None) -> float | None:
     """Return the uncertainty due to the run's own steps, excluding the allowance for shared hosts.
 
     Args:
-        run: The run.
         steps: Its timed steps; None to extract them from the run.
     """
     own = headline_of(measured_of(run, steps))

@@ -113,7 +113,6 @@ def own_name(run: RunSummary, shown: RunSummary | None = None, *, with_time: boo
     """Return the display name of one of the user's runs: its comment, computer or device, and its date.
 
     Args:
-        run: Any run.
         shown: The run shown as "This computer"; None if there is none.
         with_time: Whether to include the time of day.
     """

@@ -24,7 +24,6 @@ def position(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] 
     an invalid result, the sentence states that it has no place. None without a headline or bars to compare with.
 
     Args:
-        run: The run.
         baseline: Name of the bar to compare with; None for the default baseline.
         chart: The run's bars; None to compute them.
     """

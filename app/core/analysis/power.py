@@ -62,8 +62,6 @@ def differs(limit_w: float, other_w: float, default_w: float | None) -> bool:
     """Return whether two power limits differ by more than rounding can explain.
 
     Args:
-        limit_w: One limit.
-        other_w: The other limit.
         default_w: The default limit; None to compare with the larger of the two.
     """
     return 100 * abs(limit_w - other_w) > STEP_PCT / 2 * (default_w or max(limit_w, other_w))

@@ -42,7 +42,7 @@ def _imported_provenance(result: ImportedResult, bar: Bar, value: str) -> list[t
 def _row_provenance(row: PublishedRow, metric: str, value: str) -> list[tuple[str, str]]:
     exact = converted(row, metric)
     conversion = exact[1] if exact else ""
-    matches = {"exact": "provenance.match_exact", "close": "provenance.match_close"}
+    matches = {"exact": "part.virtual_yes", "close": "provenance.match_close"}
     not_stated = sentence("provenance.not_stated")
     return [
         ("page.hardware", row.hardware),

@@ -39,7 +39,6 @@ def shared_part(
     Neither time slicing of a whole GPU among containers nor a GPU partitioned by Hyper-V can be detected.
 
     Args:
-        machine: The run's computer.
         device: Device of the run, such as "cpu" or "gpu:0"; None while unknown.
         device_name: Name of the GPU as reported by the engine; None if unknown.
         gpu_busy_pct: GPU utilisation during the run; None if unknown.
@@ -66,7 +65,6 @@ def with_host(
     """Widen an interval by the variation between runs on a shared host, adding the errors in quadrature.
 
     Args:
-        value: A headline, in any unit.
         low: Lower end of its interval; None if there is no interval.
         high: Upper end of its interval.
         is_rate: Whether higher values are faster. If so, the variation applies to the inverse, the duration.

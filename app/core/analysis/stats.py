@@ -80,7 +80,6 @@ def estimate_epoch(
     the steps.
 
     Args:
-        steps: The timed steps.
         steps_per_epoch: Number of steps of a whole epoch.
         validation_batches: Number of batches in a whole validation pass.
         rest_s: Time that an epoch spends outside its steps and validation.
@@ -217,10 +216,8 @@ def run_statistics(
         preset: Headlines of "quick" runs, and of "sustained" runs without two whole epochs, are estimated from
             steps. Other headlines use epochs.
         steps: Number of steps of a shortened epoch, which never counts as an epoch; None for whole epochs.
-        steps_per_epoch: Number of steps of a whole epoch.
         epoch_durations_s: Durations of whole epochs, in order.
         timed_steps: All timed steps.
-        validation_batches: Number of batches of a whole validation pass.
         rest_s: For an estimate, the time that an epoch spends outside its steps and validation; None if it wasn't
             measured.
     """

@@ -73,7 +73,6 @@ def trend_of(run: RunSummary, past: Iterable[PastRun]) -> Trend:
     """Return the trend of a run: the newest points or, if there are too many, those around the run.
 
     Args:
-        run: The run to compare.
         past: Runs of the same workload in any order, with or without the run itself.
     """
     past = tuple(past)
@@ -103,10 +102,9 @@ def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:
     is_best = not _is_level(run, best) and _times_as_fast(run, best) > 1
     parts = [message("trend.is_best", how=_how(run, best), which=_which(best))]
     if not is_best:
-        code = "trend.against_best"
-        if last is not None and last.id == best.id:
-            # The better one of two runs isn't called worse than the best.
-            code = "trend.against_last" if _times_as_fast(run, best) > 1 else "trend.against_both"
+        # The better one of two runs isn't called worse than the best.
+        is_better = last is not None and last.id == best.id and _times_as_fast(run, best) > 1
+        code = "trend.against_last" if is_better else "trend.against_best"
         parts = [message(code, how=_how(run, best), which=_which(best))]
     if last is not None and last.id != best.id:
         parts.append(message("trend.against_last", how=_how(run, last), which=_which(last)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from app.core.datasets.addresses import shown, split_login
 from app.core.errors import AppError, UsageError
-from app.core.files import NO_SPACE, patiently
+from app.core.files import patiently
 from app.core.messages import message
 from app.core.plain_text import one_line
 
@@ -88,7 +88,7 @@ def download(
     except OSError as error:
         raise AppError(
             message("dataset.download_not_saved", path=one_line(str(part), 300), reason=error.strerror),
-            message("dataset.free_space_or_move_home" if error.errno in NO_SPACE else "dataset.move_home"),
+            message("dataset.free_space_or_move_home"),
         ) from error
 
 
@@ -109,7 +109,7 @@ def _refuse_strangers(*paths: Path) -> None:
         if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
             raise AppError(
                 message("dataset.in_the_way_of_download", path=one_line(str(path), 300)),
-                message("files.move_it_away"),
+                message("database.move_it_away"),
             )
 
 

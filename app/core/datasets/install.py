@@ -75,8 +75,6 @@ def fetch_dataset(
     """Download, check and convert a data set; return its file.
 
     Args:
-        paths: The app's folders.
-        dataset_id: Id of the data set.
         url: Mirror of its file or, if it has several, of the folder that contains them; None for the official
             server.
         progress: Called with the number of bytes processed and the total number for all files.
@@ -115,8 +113,6 @@ def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = 
     """Convert official files on this computer, and return the data set's file. The official files are kept.
 
     Args:
-        paths: The app's folders.
-        dataset_id: Id of the data set.
         places: The files, or the folder that contains them. Several files are identified by their names.
         waits: Called while another instance of Epochmark is working on the data set.
 
@@ -145,11 +141,6 @@ def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = 
 def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -> bool:
     """Delete a data set's file and its partial download; return whether there were any.
 
-    Args:
-        paths: The app's folders.
-        dataset_id: Id of the data set.
-        waits: Called while another instance of Epochmark is working on the data set.
-
     Raises:
         AppError: The data set can't be deleted.
     """
@@ -157,7 +148,7 @@ def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -
     check_datasets_folder(paths)
     downloads = [_download_place(paths, source, file) for file in source.files]
     parts = [target.with_name(target.name + ".part") for target in downloads]
-    with _alone(paths, source, waits), _explained(paths, source, "files.not_removed", "dataset.make_writable"):
+    with _alone(paths, source, waits), _explained(paths, source, "files.not_removed"):
         _delete_drafts(paths, source)
         return _delete([*downloads, *parts, source.stored_in(paths.datasets)])
 
@@ -186,20 +177,15 @@ def _alone(paths: Paths, source: DatasetSource, waits: Waits) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _explained(
-    paths: Paths,
-    source: DatasetSource,
-    failure: str = "files.not_installed",
-    advice: str = "dataset.choose_other_folder",
-) -> Iterator[None]:
-    """Convert an OSError to an AppError with these message codes."""
+def _explained(paths: Paths, source: DatasetSource, failure: str = "files.not_installed") -> Iterator[None]:
+    """Convert an OSError to an AppError with this message code."""
     try:
         yield
     except OSError as error:
         folder = one_line(str(paths.datasets), 300)
         raise AppError(
             message(failure, title=source.title, folder=folder, reason=error.strerror),
-            message("dataset.free_space_or_choose_folder" if error.errno in NO_SPACE else advice),
+            message("dataset.free_space_or_move_home" if error.errno in NO_SPACE else "engines.check_folder"),
         ) from error
 
 
@@ -316,7 +302,6 @@ def _store(source: DatasetSource, folder: Path, arrays: "Mapping[str, NDArray[An
 
 
 def _delete_drafts(paths: Paths, source: DatasetSource) -> None:
-    """Delete drafts of killed processes."""
     for draft in paths.datasets.glob(f".{source.id}-????????{_DRAFT}"):
         with contextlib.suppress(OSError):  # another process has finished it
             if time.time() - draft.lstat().st_mtime > _ABANDONED_S:

@@ -57,12 +57,9 @@ def _driver(facts: Facts) -> Check:
     nvml = facts.nvml
     if nvml.state == "ok" and nvml.gpus:
         gpus = [gpu.name for gpu in nvml.gpus]
-        if nvml.driver is None:
-            return Check("driver", "ok", message("doctor.driver_runs", gpus=gpus))
-        return Check("driver", "ok", message("doctor.driver_version_runs", version=nvml.driver, gpus=gpus))
+        return Check("driver", "ok", message("doctor.driver_runs", version=nvml.driver or "n/a", gpus=gpus))
     if not facts.nvidia_cards and nvml.state != "crashes":
-        is_idle = nvml.state == "driver_not_loaded"
-        return Check("driver", "skipped", message("doctor.driver_idle" if is_idle else "doctor.driver_not_needed"))
+        return Check("driver", "skipped", message("doctor.driver_not_needed"))
     if nvml.state == "no_answer":  # some drivers take a long time to start; the trials show whether the GPUs work
         return Check("driver", "skipped", message("doctor.driver_timed_out"))
     if nvml.state == "error" and nvml.text:
@@ -76,15 +73,14 @@ def _tensorflow(listing: Trial) -> Check:
         return Check("tensorflow", "skipped", said)
     if listing.build is not None:
         version, cuda = listing.build.version, listing.build.cuda_version
-        if not listing.build.cuda:
-            return Check("tensorflow", "ok", message("doctor.built_for_cpu", version=version))
-        return Check("tensorflow", "ok", message("doctor.built_for_cuda", version=version, cuda=cuda))
+        build = f"CUDA {cuda}" if listing.build.cuda else "CPU"
+        return Check("tensorflow", "ok", message("doctor.starts", version=version, build=build))
     if listing.import_error:
         reason = first_line(listing.import_error)[:200]
         return Check("tensorflow", "fault", message("doctor.import_failed", reason=reason))
     if listing.status == "timed_out":
-        return Check("tensorflow", "fault", message("doctor.start_timed_out", limit_s=listing.duration_s))
-    return Check("tensorflow", "fault", message("doctor.ended_early"))
+        return Check("tensorflow", "fault", message("doctor.no_answer", limit_s=listing.duration_s))
+    return Check("tensorflow", "fault", message("doctor.process_ended"))
 
 
 def first_line(error: str) -> str:

@@ -46,16 +46,13 @@ def examine(
     if packages is not None and not packages.is_dir():
         trials.append(Trial(target="list", status="absent"))
     else:
-        on_step(message("doctor.starting_tensorflow"))
+        on_step(message("doctor.starting_engine", engine="TensorFlow"))
         trials.append(run_trial("list", paths, cancel))
     report_new()
     for device in trials[0].devices:
         if cancel.is_set():
             break
-        if device.name:
-            on_step(message("doctor.testing_named", device=device.id, name=device.name))
-        else:
-            on_step(message("doctor.testing", device=device.id))
+        on_step(message("doctor.testing", device=f"{device.id} ({device.name})" if device.name else device.id))
         trials.append(run_trial(device.id, paths, cancel))
         report_new()
     engines = () if cancel.is_set() else examine_engines(paths, facts, detect_machine(), on_step, cancel)

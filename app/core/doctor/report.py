@@ -98,19 +98,16 @@ def log_as_dict(log: LogDiagnosis) -> dict[str, Any]:
 
 
 def _head(facts: Facts) -> Iterator[str]:
-    code = "doctor.report_head_in_container" if facts.container else "doctor.report_head"
-    yield sentence(code, version=app.__version__, python=facts.python, system=facts.system)
+    yield sentence("doctor.report_head", version=app.__version__, python=facts.python, system=facts.system)
     packages = [f"{name} {version}" for name, version in facts.packages]
-    if packages:
-        yield sentence("doctor.report_packages", packages=packages)
-    else:
-        yield sentence("doctor.report_no_packages")
+    yield sentence("doctor.report_packages", packages=packages or "n/a")
     nvml = facts.nvml
     answer = " ".join(word for word in (nvml.state, nvml.driver, scrub(nvml.text)) if word)
     yield sentence("doctor.report_driver", answer=answer)
     for card in facts.nvidia_cards:
         yield sentence("doctor.report_gpu", name=card.name, capability=card.capability or "n/a")
     values = {
+        "container": True if facts.container else None,
         "kernel driver": facts.kernel_driver,
         "device nodes": facts.device_nodes,
         "PCI": None if facts.pci is None else " ".join(facts.pci) or "no GPU",
@@ -131,17 +128,11 @@ def _trials(diagnosis: Diagnosis) -> Iterator[str]:
     yield ""
     yield sentence("doctor.report_trials")
     for trial in diagnosis.trials:
-        arguments: dict[str, Any] = {"target": trial.target, "status": trial.status, "took_s": trial.duration_s}
-        if trial.exit_code is None:
-            yield sentence("doctor.report_trial", **arguments)
-        else:
-            yield sentence("doctor.report_trial_exit", exit_code=trial.exit_code, **arguments)
+        status = trial.status if trial.exit_code is None else f"{trial.status} ({trial.exit_code})"
+        yield sentence("doctor.report_trial", target=trial.target, status=status, took_s=trial.duration_s)
         for step in trial.steps:
-            if step.error:
-                reason = step.error[:_STEP_CHARS]
-                yield sentence("doctor.report_step_failed", step=step.name, reason=reason, took_s=step.duration_s)
-            else:
-                yield sentence("doctor.report_step", step=step.name, took_s=step.duration_s)
+            result = step.error[:_STEP_CHARS] if step.error else "ok"
+            yield sentence("doctor.report_step", step=step.name, result=result, took_s=step.duration_s)
 
 
 def _findings(title: str, findings: tuple[LogFinding, ...], more: tuple[str, ...]) -> Iterator[str]:

@@ -224,13 +224,12 @@ def _conclusion(devices: Sequence[DeviceDiagnosis], *, is_complete: bool) -> Ite
         yield message("doctor.can_use", gpus=usable)
     else:
         yield message("doctor.no_gpu")
-        yield message("doctor.no_gpu_is_fine")
+        yield message("part.no_gpu_is_fine")
 
 
 def _with_reason(
     code: str, code_with_reason: str, broken: Sequence[DeviceDiagnosis], **arguments: object
 ) -> Message:
-    """Return a message, with the reason if it is the same for all devices."""
     reason, *others = {device.signal_id for device in broken}
     if reason is None or others:
         return message(code, **arguments)
@@ -243,8 +242,8 @@ def _names(some: Sequence[DeviceDiagnosis], gpus: Sequence[DeviceDiagnosis]) -> 
         all_of_them = sum(gpu.name == name for gpu in gpus)
         if number != all_of_them:
             names.append(message("doctor.some_of_gpus", name=name, number=number, of=all_of_them))
-        elif number > 2:
+        elif number > 1:
             names.append(message("doctor.all_of_gpus", name=name, number=number))
         else:
-            names.append(message("doctor.both_gpus" if number == 2 else "doctor.the_gpu", name=name))
+            names.append(message("doctor.the_gpu", name=name))
     return names

@@ -74,8 +74,7 @@ def no_build(engine: str, gpu: Gpu, machine: Machine, engines: Sequence[str] | N
     title = engine_title(engine)
     if able:
         return message("engines.no_build_but_others", engine=title, gpu=gpu.name, others=able)
-    code = "engines.no_build_but_rocm" if gpu.vendor == "amd" else "engines.no_build"
-    return message(code, engine=title, gpu=gpu.name)
+    return message("engines.no_build", engine=title, gpu=gpu.name)
 
 
 def _would_use(engine: str, gpu: Gpu, machine: Machine) -> bool:

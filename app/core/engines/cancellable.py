@@ -28,8 +28,6 @@ def run_child(command: CommandLine, check: CancelCheck, *, closes_input: bool = 
     """Run a process to its end; return its exit code and output. If `check` raises, the process is terminated.
 
     Args:
-        command: The command.
-        check: Called while it runs.
         closes_input: Whether to close its input immediately. Some processes exit when their input is closed.
 
     Raises:

@@ -57,7 +57,6 @@ def fetch(
         files: The files.
         sizes: Sizes of the files; None where unknown.
         folder: Folder for files that aren't installed yet. Partial files are kept for the next attempt.
-        scratch: Existing folder for temporary files.
         progress: Callback that may raise an exception to cancel; nothing is written after that.
 
     Raises:

@@ -77,7 +77,7 @@ class EngineFolder:
                 shown = [one_line(name, 60) for name in strangers[:3]]
                 raise UsageError(self._say("engines.strangers", names=shown), message("files.move_strangers_away"))
         elif kind is not None:
-            raise UsageError(self._say("engines.in_the_way"), message("files.move_it_away"))
+            raise UsageError(self._say("engines.in_the_way"), message("database.move_it_away"))
 
     def fresh(self) -> Path:
         """Create and return an empty folder next to the final location. Raises OSError."""

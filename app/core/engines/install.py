@@ -96,8 +96,6 @@ def install_engine(
     """Install a variant of an engine, replacing any installed variant; return the new stamp.
 
     Args:
-        paths: The app's folders.
-        variant: The variant, as returned by `choose_variant`.
         source: Folder that contains all required wheels, for installing offline; None to download them.
         progress: Called several times a second, in the caller's thread.
 

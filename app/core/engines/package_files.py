@@ -61,7 +61,7 @@ class PackageFile:
             package = f"{self.name} {self.version}"
             raise WrongFileError(
                 message("engines.other_file", package=package, address=shown(self.url)),
-                message("engines.ask_for_the_mirror"),
+                message("engines.check_connection"),
             )
 
 
@@ -100,8 +100,6 @@ def resolve(variant: Variant, scratch: Path, check: CancelCheck, source: Path | 
     """Determine the files of a variant, from the package index or a folder.
 
     Args:
-        variant: The variant.
-        scratch: Existing folder for temporary files.
         check: Called while pip runs; may raise an exception to cancel.
         source: The only folder to search for files; None to use the index.
 
@@ -134,7 +132,6 @@ def resolve(variant: Variant, scratch: Path, check: CancelCheck, source: Path | 
 
 
 def _select(what: Sequence[str], scratch: Path, check: CancelCheck, source: Path | None) -> list[_Item]:
-    """Run pip to select the files for this computer."""
     report = scratch / "report.json"
     folder = () if source is None else ("--no-index", "--find-links", source.absolute().as_uri())
     options = ("--dry-run", "--ignore-installed", "--report", str(report), *PIP_OPTIONS, *folder)
@@ -157,7 +154,7 @@ def _package_file(
     file = PackageFile(plain(item.metadata.name), item.metadata.version, info.url, sha256, allowed, pip_options)
     if not _FILE_NAME.fullmatch(file.file_name):
         offer = message("engines.odd_offer", file=one_line(file.file_name, 100))
-        raise AppError(offer, message("engines.check_index"))
+        raise AppError(offer, message("engines.check_connection"))
     file.check(sha256)
     return file
 

@@ -37,27 +37,20 @@ def _status(codes: str) -> str:
 # Patterns of pip's output, the corresponding messages and advice; the first match is used.
 _FAULTS = (
     ("No space left on|not enough space on the disk|Disk quota", "engines.disk_full", "files.free_space"),
-    (r"Windows Long Path|File name too long|WinError 206\b", "engines.path_too_long", "folders.choose_shorter"),
-    ("DO NOT MATCH THE HASHES", "engines.hashes_differ", "engines.ask_for_the_mirror"),
+    ("DO NOT MATCH THE HASHES", "engines.hashes_differ", "engines.check_connection"),
     (r"CERTIFICATE_VERIFY_FAILED|SSL\w*Error", "engines.no_trust", "engines.check_date_and_proxy"),
     (_status("40[13]") + r"|User for \S+:|EOFError: EOF when", "engines.login_needed", "engines.check_pip_login"),
-    ("No module named pip", "engines.no_pip", "engines.repair"),
-    (
-        "not an index page|JSONDecodeError|RecursionError|failed to decode it|Exceeded 30 redirects",
-        "engines.odd_index",
-        "engines.check_connection",
-    ),
-    (_status("404"), "engines.index_lacks_it", "engines.check_index"),
-    (_status(r"429|5\d\d"), "engines.index_failing", "engines.try_later"),
-    (_status(r"4\d\d"), "engines.index_answered", "engines.check_connection"),
+    (_status("404"), "engines.index_lacks_it", "engines.check_connection"),
+    (_status(r"[45]\d\d"), "engines.index_answered", "engines.check_connection"),
     (
         "NewConnectionError|NameResolutionError|Temporary failure in name resolution|getaddrinfo failed"
         "|Max retries exceeded|Timeout ?Error|timed out|ProxyError|ProtocolError|Connection broken"
-        "|Connection (?:refused|reset|aborted)|Network is unreachable|RemoteDisconnected",
+        "|Connection (?:refused|reset|aborted)|Network is unreachable|RemoteDisconnected"
+        "|not an index page|JSONDecodeError|RecursionError|failed to decode it|Exceeded 30 redirects",
         "engines.index_unreachable",
         "engines.check_connection",
     ),
-    (r"No matching distribution found for (?P<package>\S+)", "engines.not_on_offer", "engines.check_index"),
+    (r"No matching distribution found for (?P<package>\S+)", "engines.not_on_offer", "engines.check_connection"),
 )
 # Only pip's detailed log explains why an index page couldn't be read; its output only reports no match.
 _PAGE_FAILED = re.compile(r"Could not fetch URL \S+: (.{1,1000}) - skipping")
@@ -70,8 +63,6 @@ def run_pip(arguments: Sequence[str], scratch: Path, check: CancelCheck, *, read
     """Run pip to its end.
 
     Args:
-        arguments: Pip's command and options.
-        scratch: Existing folder for temporary files.
         check: Called repeatedly while pip runs. If it raises an exception, pip is terminated.
         reads_settings: Whether pip reads the user's settings.
 

@@ -41,8 +41,6 @@ def import_files(database: Database, paths: Iterable[Path], scan: Scan | None = 
     """Import files, including those in folders, and yield the outcome of each.
 
     Args:
-        database: Database of the results.
-        paths: Files and folders to import.
         scan: Function that reads the QR code in a picture; None if unavailable.
 
     Raises:

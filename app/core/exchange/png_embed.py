@@ -54,16 +54,16 @@ def _chunks(picture: bytes) -> Iterator[tuple[bytes, memoryview]]:
     view, at = memoryview(picture), len(SIGNATURE)
     for number in range(CHUNKS_LIMIT):
         if at + 12 > len(view):
-            raise UnfitError("exchange.cut_off", position=len(view))
+            raise UnfitError("exchange.damaged_picture", position=len(view))
         (length,) = struct.unpack(">I", view[at : at + 4])
         kind, end = bytes(view[at + 4 : at + 8]), at + 8 + length
         if end + 4 > len(view):
-            raise UnfitError("exchange.chunk_too_long", position=at)
+            raise UnfitError("exchange.damaged_picture", position=at)
         (checksum,) = struct.unpack(">I", view[end : end + 4])
         if not kind.isalpha() or (number == 0) != (kind == b"IHDR"):
-            raise UnfitError("exchange.bad_chunk", position=at)
+            raise UnfitError("exchange.damaged_picture", position=at)
         if zlib.crc32(view[at + 4 : end]) != checksum:
-            raise UnfitError("exchange.bad_checksum", position=at)
+            raise UnfitError("exchange.damaged_picture", position=at)
         yield kind, view[at + 8 : end]
         if kind == b"IEND":
             return

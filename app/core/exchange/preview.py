@@ -92,7 +92,6 @@ def _excluding(name: str, *machine: str, telemetry: str = "") -> _Remove:
     """Return a function that removes a field of the preview: all fields of a run that are declared as its part.
 
     Args:
-        name: Name of the field of the preview.
         machine: Further fields of the computer to remove.
         telemetry: Part of the names of the telemetry to remove; "" for none.
     """
@@ -231,20 +230,12 @@ def _system(result: Result) -> str:
 
 
 def _epochs(result: Result) -> str:
-    if not result.epochs:
-        return ""
-    has_loss = any(epoch.loss is not None for epoch in result.epochs)
-    return sentence("exchange.epochs" if has_loss else "exchange.epoch_seconds", count=len(result.epochs))
+    return sentence("exchange.epochs", count=len(result.epochs)) if result.epochs else ""
 
 
 def _steps(result: Result) -> str:
     steps = result.steps
-    if steps is None or steps.durations_s is None:
-        return ""
-    validated = sum(block.count for block in steps.blocks or () if block.phase == "validate")
-    if validated:
-        return sentence("exchange.steps_of_both", trained=steps.count - validated, validated=validated)
-    return sentence("exchange.steps", count=steps.count)
+    return "" if steps is None or steps.durations_s is None else sentence("exchange.steps", count=steps.count)
 
 
 def _telemetry(result: Result) -> str:

@@ -8,8 +8,8 @@ from app.core.analysis.power import is_gpu
 from app.core.errors import UsageError
 from app.core.exchange.preview import FIELD_NAMES, Field, check_removable, preview, without
 from app.core.messages import sentence
-from app.core.plans.registry import kind_of
-from app.core.plans.report import PlanReport
+from app.core.plans.experiments import report_of
+from app.core.plans.report import Report
 from app.core.records import FIELDS, Group, Run, RunSummary
 from app.core.report.card import ShareCard
 from app.core.report.formats.result_document import PICTURE_STEPS_LIMIT, results_of
@@ -58,10 +58,7 @@ def shared_result(
     """Return a run, repetitions or an A/B test in the form in which each is shared.
 
     Args:
-        database: Database that contains the runs of the group.
-        run: The run whose details are shown.
         group: The run's group if the group is shared; None for the run alone.
-        hidden: Names of excluded fields.
 
     Raises:
         UsageError: There is no result to share, or a field can't be excluded.
@@ -76,20 +73,18 @@ def shared_result(
     return SharedResult(
         fields=_fields(results),
         card=_card(database, shown, (group, others), hidden, result),
-        text=result_text(shown) if others is None else kind_of(others).text(shown, others),
+        text=result_text(shown) if others is None else replace(report_of(others), run=shown).text(),
         enclosed=file_bytes(left) if left else b"",
         row=_csv([shown.summary] if others is None else others.runs),
     )
 
 
 def shared_report(
-    database: Database, report: PlanReport, chart: int = 0, hidden: Collection[str] = ()
+    database: Database, report: Report, chart: int = 0, hidden: Collection[str] = ()
 ) -> SharedResult:
     """Return a study, suite or other plan in the form in which it is shared. No fields can be excluded.
 
     Args:
-        database: Database that contains the runs of the plan.
-        report: The plan with its results.
         chart: Index of the chart in the picture.
         hidden: Always empty.
 
@@ -131,15 +126,13 @@ def _card(
     Args:
         database: Database that contains the runs of the group.
         shown: The run without excluded fields.
-        groups: The run's group, complete and without excluded fields; (None, None) for the run alone.
         hidden: Names of excluded fields.
         result: The run's result without excluded fields; None if it has none.
     """
     group, others = groups
     if group is None or others is None:
         return share_card(shown, result=result)
-    kind = kind_of(group)
-    card, ids = kind.card(shown, others, result), kind.typical_ids(group)
+    card, ids = replace(report_of(others), run=shown).card(result=result), report_of(group).typical_ids()
     if ids == [shown.summary.id]:
         return card
     results = (_result_without(load_run(database, run_id), hidden) for run_id in ids)

@@ -127,7 +127,7 @@ def detect_machine(
         file_system=behind_data.file_system,
         kernel=facts.kernel,
         bios_version=read_bios_version(root),
-        machine_id=_within(number, limits.storage_s, None, "hardware.machine_id_not_responding"),
+        machine_id=_within(number, limits.storage_s, None, "hardware.storage_not_responding"),
         cpu_power_limit_w=limits_of_cpu.read_w(),
         cpu_power_rated_w=limits_of_cpu.rated_w(),
     )

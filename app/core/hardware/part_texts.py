@@ -76,7 +76,7 @@ def machine_parts(machine: Machine, power: Power | None = None) -> tuple[Machine
 
 def _part(group: str, part_id: str, value: str | None, remark: Message | None = None) -> MachinePart:
     return MachinePart(
-        part_id, sentence(f"part_group.{group}"), sentence(f"part.{part_id}"), value or NOT_KNOWN, text(remark)
+        part_id, sentence(f"part.{group}"), sentence(f"part.{part_id}"), value or NOT_KNOWN, text(remark)
     )
 
 
@@ -130,8 +130,8 @@ def _instruction_sets_part(machine: Machine) -> MachinePart:
 def _gpu_parts(gpu: Gpu, number: int | None, *, short: bool) -> list[MachinePart]:
     """Return a GPU's properties. `number` is None for the only GPU; `short` omits the details."""
     gpu_id = "gpu" if number is None else f"gpu{number}"
-    name = message("part.gpu") if number is None else message("part.gpu_of_several", number=number)
-    group = sentence("part_group.gpu")
+    name = message("part.gpu") if number is None else message("setting_value.device_gpu", number=number)
+    group = sentence("part.gpu")
     value = gpu.name
     if gpu.memory_bytes:
         code = "part.gpu_with_shared_memory" if gpu.shares_memory else "part.gpu_with_memory"

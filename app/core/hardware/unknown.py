@@ -6,26 +6,18 @@ from workloads.protocol.machine import Gpu, Machine
 
 # Message codes by property, then by prefix of the system's name; "" stands for all other systems.
 _REASONS: dict[str, dict[str, str]] = {
-    "base_clock": {"Linux": "unknown.base_clock_linux", "macOS": "unknown.clock_macos"},
+    "base_clock": {"Linux": "unknown.driver", "macOS": "unknown.clock_macos"},
     "boost_clock": {
-        "Linux": "unknown.boost_clock_linux",
+        "Linux": "unknown.driver",
         "Windows": "unknown.boost_clock_windows",
         "macOS": "unknown.clock_macos",
     },
-    "caches": {"Linux": "unknown.caches_linux"},
-    "instruction_sets": {"": "unknown.instruction_sets"},
-    "memory_speed": {
-        "Linux": "unknown.memory_speed_linux",
-        "macOS": "unknown.memory_speed_macos",
-        "Windows": "unknown.memory_speed_windows",
-    },
-    "disk": {"": "unknown.disk"},
-    "bios": {"macOS": "unknown.bios_macos", "": "unknown.bios"},
-    "virtual_machine": {"": "unknown.virtual_machine"},
+    "memory_speed": {"Linux": "unknown.memory_speed_linux", "macOS": "unknown.memory_speed_macos"},
+    "bios": {"macOS": "unknown.bios_macos"},
     "power_source": {"": "unknown.power_source"},
     "power_plan": {"Linux": "unknown.power_plan_linux", "macOS": "unknown.power_plan_macos"},
     "cpu_temperature": {
-        "Linux": "unknown.cpu_temperature_linux",
+        "Linux": "unknown.driver",
         "Windows": "unknown.cpu_power_windows",
         "macOS": "unknown.cpu_temperature_macos",
     },
@@ -34,13 +26,6 @@ _REASONS: dict[str, dict[str, str]] = {
         "Windows": "unknown.cpu_power_windows",
         "macOS": "unknown.cpu_power_macos",
     },
-}
-# Message codes by source of the GPU's data.
-_GPU_REASONS = {
-    "gputil": "unknown.gpu_gputil",
-    "procfs": "unknown.gpu_procfs",
-    "registry": "unknown.gpu_registry",
-    "sysfs": "unknown.gpu_sysfs",
 }
 _HIDDEN_BY_HOSTS = ("base_clock", "boost_clock", "memory_speed", "cpu_temperature", "cpu_power", "power_plan")
 
@@ -73,4 +58,4 @@ def gpu_reason(gpu: Gpu, what: str = "") -> Message:
         return message("unknown.gpu_in_cpu")
     if gpu.vendor == "nvidia" and gpu.source == "sysfs":
         return message("unknown.gpu_without_driver")
-    return message(_GPU_REASONS.get(gpu.source, "unknown.gpu"))
+    return message("unknown.driver_or_asleep" if gpu.source in ("procfs", "sysfs") else "unknown.driver")

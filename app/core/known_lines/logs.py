@@ -163,7 +163,7 @@ def read_log(path: Path) -> str:
     """Read the part of a log file to be diagnosed. Raises UsageError if the file can't be read."""
     try:
         if path.is_dir():
-            raise UsageError(message("doctor.log_is_folder", path=str(path)), message("doctor.name_log"))
+            raise UsageError(message("doctor.log_is_folder", path=str(path)), message("doctor.name_or_pipe_log"))
         # Opening a pipe waits for a writer. A pipe created by the shell's <(command) has one.
         if path.exists() and not path.is_file() and not str(path).startswith(("/dev/fd/", "/proc/self/fd/")):
             raise UsageError(message("doctor.log_is_no_file", path=str(path)), message("doctor.name_or_pipe_log"))
@@ -171,7 +171,7 @@ def read_log(path: Path) -> str:
             return decode_log(file.read(MAX_BYTES), str(path))
     except OSError as error:
         raise UsageError(
-            message("files.unreadable", path=str(path), reason=error.strerror), message("doctor.name_log")
+            message("files.unreadable", path=str(path), reason=error.strerror), message("doctor.name_or_pipe_log")
         ) from error
 
 
@@ -179,7 +179,7 @@ def decode_log(data: bytes, name: str) -> str:
     """Decode a log, including UTF-16 as written by PowerShell. Raises UsageError if the data isn't text."""
     log = _ZEROS.sub("", data.decode(_encoding(data), errors="replace"))
     if data and len(_CONTROLS.findall(log)) >= _CONTROLS_PART * len(log):
-        raise UsageError(message("doctor.log_is_no_text", name=name), message("doctor.name_log"))
+        raise UsageError(message("doctor.log_is_no_text", name=name), message("doctor.name_or_pipe_log"))
     return log.replace("\x00", "")
 
 

@@ -22,7 +22,6 @@ def started_as() -> str:
 
 
 def start_py() -> str:
-    """Return the command that runs `start.py`."""
     return one_line(os.environ.get(VARIABLE) or START_PY_HERE, _LIMIT)
 
 

@@ -80,7 +80,6 @@ def _plain(run: Run, private: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _same(summary: RunSummary, section: type[ResultSection]) -> dict[str, Any]:
-    """Return the fields of a section that runs have, too."""
     return {name: getattr(summary, name) for name in section.__struct_fields__ if name in FIELDS}
 
 

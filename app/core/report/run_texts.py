@@ -130,7 +130,6 @@ def headline_note(run: RunSummary, estimated_from: str = "") -> str:
     """Return a note about the basis of the headline; "" if there is nothing to add.
 
     Args:
-        run: Any run.
         estimated_from: Result of `estimate_basis`.
     """
     if run.metric != "seconds_per_epoch_s":
@@ -315,7 +314,6 @@ def _causes(judged: events.Judged) -> list[str]:
 
 
 def _few_words(reason: events.Reason) -> str:
-    """Return a reason in a few words, including its number if there is one."""
     said = reason.said
     given = said.arguments if said is not None else {}
     arguments = {name: value for name, value in given.items() if value is not None}
@@ -332,12 +330,7 @@ def reason_name(code: str) -> str:
 
 
 def result_text(run: JudgedRun, several: Several | None = None) -> str:
-    """Return a result as about eight lines of plain text for posting, without user, computer or folder names.
-
-    Args:
-        run: The run whose details are included.
-        several: Combined result of the run's group; None for the result of the run.
-    """
+    """Return a result as about eight lines of plain text for posting, without user, computer or folder names."""
     summary = run.summary if several is None else several.summary
     note, verdict = "", verdict_for_text(run.verdict)
     if several is not None:

@@ -30,7 +30,6 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
     """Return the contents of a run's picture. Raises UsageError if there is no result to show.
 
     Args:
-        run: The run whose details are shown.
         several: Combined result of the run's group; None for the result of the run.
         result: The run's result without excluded fields; None to share all fields.
     """

@@ -60,7 +60,6 @@ def digest_of(result: Result) -> str:
 
 
 def sealed(result: Result) -> Result:
-    """Return a result with its digest."""
     return msgspec.structs.replace(result, digest=digest_of(result))
 
 

@@ -22,9 +22,6 @@ def stay_awake(system: str = sys.platform) -> Iterator[None]:
 
     Linux: systemd's inhibitor locks, which are released when this process ends. macOS: caffeinate, which watches
     this process. Windows: the execution state of the thread, which ends with the thread.
-
-    Args:
-        system: Value of `sys.platform`; a parameter for tests.
     """
     if system == "win32":
         set_state: Any = ctypes.windll.kernel32.SetThreadExecutionState  # type: ignore[attr-defined,unused-ignore]

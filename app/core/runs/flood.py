@@ -22,7 +22,6 @@ class Flood:
         """Return whether an event may be stored and shown.
 
         Args:
-            event: The event.
             elapsed_s: Time since the start of the run in seconds.
         """
         kept, kind = self._kept, event.type

@@ -42,9 +42,6 @@ class LiveVerdict:
         is_enough: Whether a Quick run has measured enough.
 
     Args:
-        state: State of the run, including its steps.
-        database: Database that contains the run.
-        machine: The computer on which the run takes place.
         verdict_s: Time between verdicts in seconds.
         clock: Function that returns monotonic time in seconds.
         is_burstable: Whether the computer is a burstable cloud instance.

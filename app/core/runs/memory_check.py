@@ -22,8 +22,6 @@ def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) 
     """Explain why a run can't fit into memory, and what would fit; None unless this is certain.
 
     Args:
-        spec: Spec of the run.
-        machine: This computer.
         variant: Installed variant of the engine; for None, see `numbered_gpus`.
     """
     workload = CATALOGUE[spec.workload]

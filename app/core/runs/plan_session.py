@@ -67,11 +67,8 @@ class PlanSession:
         refusals: Errors of runs that can't be started, if the plan continues without them.
 
     Args:
-        plan: Plan to execute.
-        runner: Runner that starts the runs.
         callbacks: Callbacks of the plan; None if there are none.
         group_id: Id of the stored group; None for a single run.
-        runs: Planned runs to execute, with their checked specs.
         ownership: Lock of the group, released at the end; None if there is none.
         power_limits: Makes runs wait for their power limit; None for the default, `power_limits_for`.
         quiet_wait: Waits for a quiet computer before the first run; None to start it immediately.
@@ -131,12 +128,10 @@ class PlanSession:
             self._session.kill()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the plan to end; return whether it has ended."""
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
     def start(self) -> None:
-        """Start the thread. Called once."""
         self._thread.start()
 
     def _main(self) -> None:
@@ -231,8 +226,6 @@ def run_plan(
     """Check and store a plan, then start it in the background. Single runs are stored without a group.
 
     Args:
-        plan: Plan to execute.
-        runner: Runner that starts the runs.
         callbacks: Callbacks of the plan; None if there are none.
         power_limits: Makes runs wait for their power limit; None for the default, `power_limits_for`.
         quiet_wait: Waits for a quiet computer before the first run; None to start it immediately.
@@ -267,12 +260,6 @@ def resume_plan(
     """Start runs of a stored plan in the background, and add them to its group.
 
     Runs that another process has started since the group was read are skipped.
-
-    Args:
-        group: Group of the plan.
-        runs: Planned runs to execute.
-        runner: Runner that starts the runs.
-        callbacks: Callbacks of the plan; None if there are none.
 
     Raises:
         UsageError: The plan is already running, the group no longer exists, or a run can't be started.

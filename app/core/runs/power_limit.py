@@ -66,7 +66,6 @@ class PowerLimits:
             None if that limit is in force or there is no such command.
 
     Args:
-        machine: This computer.
         gpu_of: Function that returns the index of the GPU that a run will use; None for the CPU.
         readings: Function that yields telemetry until an event is set.
         command_of: Function like `limit_command`.
@@ -95,7 +94,6 @@ class PowerLimits:
         A run without a limit waits for the limit found at the start of the plan, in case it has been changed.
 
         Args:
-            spec: Spec of the run.
             stop: Event that ends the wait when set.
             on_waiting: Called after each reading until the limit is in force.
 

@@ -46,8 +46,6 @@ class Runner:
     """Starts runs. Results are meaningful only if runs don't overlap, but this isn't enforced.
 
     Args:
-        paths: The app's folders, for results, data sets and engines.
-        machine: Record of this computer, to be stored with results.
         limits: Time limits; None for the defaults.
         command: Function that returns the command for a worker.
         computers: This computer's place in a run on several computers; None for a run on this computer alone.
@@ -142,8 +140,6 @@ def device_problem(spec: RunSpec, machine: Machine, variant: str | None) -> Mess
     """Explain why a device can't use a run's power limit or has too little memory; None if the device is suitable.
 
     Args:
-        spec: Spec of the run.
-        machine: This computer.
         variant: Installed variant of the engine; for None, see `numbered_gpus`.
     """
     limit_w = spec.settings.get("power_limit_w")

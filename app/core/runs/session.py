@@ -105,12 +105,10 @@ class Session:
             self._worker.end(force=True)
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the run to end; return whether it has ended."""
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
     def start(self) -> None:
-        """Start the thread. Called once."""
         self._thread.start()
 
     def _main(self) -> None:
@@ -274,7 +272,6 @@ class Session:
             self._publish(warn("gpu_not_used", message("run.gpu_has_no_build", reason=reason)), stored=True)
 
     def _queue_telemetry(self, now_s: float, telemetry: Telemetry) -> None:
-        """Queue telemetry. Called in the monitor's thread."""
         try:
             event = events.TelemetryEvent(t_s=max(0.0, now_s - self._start_s), telemetry=telemetry)
             self._messages.put_nowait(event)

@@ -25,7 +25,6 @@ class RunState:
         steps: All timed steps; None if they aren't kept. A long run has millions of steps.
 
     Args:
-        spec: Spec of the run.
         summary: Record of the run; None if it isn't stored.
         keeps_steps: Whether to keep all timed steps.
     """

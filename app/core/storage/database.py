@@ -207,7 +207,6 @@ class Database:
 
 
 def backup_path(path: Path) -> Path:
-    """Return the path of a database's backup."""
     return path.with_name(f"{path.stem}.backup{path.suffix}")
 
 

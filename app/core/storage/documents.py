@@ -120,7 +120,6 @@ def read_summary(
     """Return a run's summary from its columns. They may contain anything.
 
     Args:
-        run_id: The run's id.
         uid: Cell of the uid.
         plan_id: Cell of the plan's id.
         document: Cell of the summary.

@@ -68,7 +68,7 @@ def load_group(database: Database, group_id: int) -> Group:
     """Return a group with its existing runs. Raises UsageError if there is no such group."""
     groups = load_groups(database, [group_id])
     if not groups:
-        raise UsageError(message("groups.unknown", group_id=group_id), message("groups.see_list"))
+        raise UsageError(message("groups.unknown", group_id=group_id), message("runs.see_list"))
     return groups[0]
 
 

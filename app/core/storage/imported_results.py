@@ -123,8 +123,6 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
 
     Args:
         database: Database of the results.
-        results: Validated results with digests, from one file.
-        source: File name without the folder.
 
     Raises:
         UnfitError: A result has the uid of a known one, but other content.
@@ -230,8 +228,6 @@ def list_results(
     """Return the readable imported results, newest first.
 
     Args:
-        database: Database of the results.
-        workload: Id of the workload; None for all.
         limit: Maximum number of results; None for no limit.
     """
     chosen = "" if workload is None else "WHERE workload = :workload"

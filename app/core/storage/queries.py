@@ -141,7 +141,6 @@ def trash_runs(database: Database, ids: Sequence[int]) -> None:
 
 
 def restore_runs(database: Database, ids: Sequence[int]) -> int:
-    """Restore runs from the trash; return the number of restored runs."""
     sql = f"UPDATE runs SET deleted_at = NULL WHERE deleted_at IS NOT NULL AND {_CHOSEN}"
     with database.transaction() as connection:
         return connection.execute(sql, (ids_text(ids),)).rowcount

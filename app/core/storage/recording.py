@@ -56,9 +56,6 @@ def begin_run(
     """Store a new run, owned by this process, with the status "running"; return its id.
 
     Args:
-        database: Database to write to.
-        spec: Spec of the run.
-        workload: The workload of the spec.
         machine: The computer on which the run takes place.
         place: Position in a plan; None for a single run.
         owner: Token of the lock that is held until the run ends; None if there is none.

@@ -209,12 +209,7 @@ _BYTES_PER_GRADIENT = 4
 
 
 def peak_share(database: Database, run: Run) -> PeakShare | None:
-    """Return a run's share of peak; None without counted operations or timed steps, or on several devices.
-
-    Args:
-        database: Database with the other runs of this computer.
-        run: The run.
-    """
+    """Return a run's share of peak; None without counted operations or timed steps, or on several devices."""
     flops = None if run.model is None else run.model.flops_per_example
     step_s = headline_step_s(run)
     if not flops or not step_s or run.summary.device_count > 1:
@@ -254,7 +249,6 @@ def exchange(database: Database, run: RunSummary, model: Model | None) -> Exchan
 
     Args:
         database: Database with the other runs of this computer.
-        run: Record of the run.
         model: The run's network; None if unknown.
     """
     if model is None or not run.step_median_s or run.device_count == 1:

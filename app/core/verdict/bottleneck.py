@@ -27,7 +27,6 @@ CPU_FULL_PCT, CPU_IDLES_PCT = 85.0, 60.0
 TAKEN_PCT = 20.0
 # Matrix products of common sizes exceed the first share if arithmetic is the limit.
 PEAK_GOOD_PCT, PEAK_POOR_PCT = 50.0, 25.0
-_SMALL_PARAMETERS = 10_000_000
 _BATCH_FACTOR_MOST = 16
 _BATCH_MOST = 1_024  # fits into the memory of most computers and GPUs
 
@@ -108,10 +107,7 @@ def _on_gpu(evidence: Evidence) -> Message | None:
         used = message("bottleneck.cpus_used", cpus=load.busy) if load is not None else None
         return message("bottleneck.input_bound", busy_pct=busy_pct, used=used)
     if busy_pct < GPU_IDLES_PCT:
-        model = evidence.run.model
-        is_small = model is not None and model.parameters_count < _SMALL_PARAMETERS
-        code = "bottleneck.launch_bound_small" if is_small else "bottleneck.launch_bound"
-        return message(code, busy_pct=busy_pct, advice=room)
+        return message("bottleneck.launch_bound", busy_pct=busy_pct, advice=room)
     if busy_pct < GPU_FULL_PCT:
         return message("bottleneck.gpu_waits", busy_pct=busy_pct, advice=room)
     return _full_gpu(evidence, busy_pct)

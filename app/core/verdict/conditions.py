@@ -118,8 +118,8 @@ CONDITIONS = (
     Condition("other_load", _above("other_cpu_pct", OTHER_LOAD_PCT), "advice.other_load"),
     Condition("host_steal", _above("steal_pct", STEAL_PCT), "advice.host_steal"),
     Condition("swapping", _swapping, "advice.free_memory"),
-    Condition("gpu_memory_taken", _gpu_memory, "advice.free_gpu"),
-    Condition("gpu_busy", _gpu_busy, "advice.free_gpu", recorded=_gpu_shared),
+    Condition("gpu_memory_taken", _gpu_memory, "advice.other_load"),
+    Condition("gpu_busy", _gpu_busy, "advice.other_load", recorded=_gpu_shared),
     Condition("cpu_quota", _above("cpu_held_pct", QUOTA_HELD_PCT), "advice.cpu_quota"),
     # The load of other programs is unknown if a container hides them.
     Condition(
@@ -130,7 +130,7 @@ CONDITIONS = (
         unless="other_load",
     ),
     Condition("memory_pressure", _above("memory_pressure_pct", MEMORY_PRESSURE_PCT), "advice.free_memory"),
-    Condition("too_hot", too_hot, "advice.cool_down_first", in_records=False),
+    Condition("too_hot", too_hot, "advice.cool_down", in_records=False),
 )
 
 
@@ -216,9 +216,9 @@ def _device_differs(evidence: Evidence) -> Message | None:
 INVALID_RULES = (Rule("suspended", "invalid", _suspended, "advice.keep_awake"),)
 CAUTION_RULES = (
     *(condition.rule() for condition in CONDITIONS if condition.in_records),
-    Rule("gpu_busy_before", "caution", _gpu_busy_before, "advice.free_gpu"),
+    Rule("gpu_busy_before", "caution", _gpu_busy_before, "advice.other_load"),
     Rule("memory_full", "caution", _memory_full, "advice.free_memory"),
-    Rule("memory_spilled", "caution", _memory_spilled, "advice.smaller_batch"),
+    Rule("memory_spilled", "caution", _memory_spilled, "advice.free_memory"),
     *THROTTLING_RULES,
     Rule("engine_changed", "caution", _engine_changed, "advice.engine_changed"),
     Rule("cpus_hidden", "caution", _cpus_hidden, "advice.cpus_hidden"),

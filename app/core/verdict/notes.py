@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from app.core.analysis.credibility import limit_pct
 from app.core.analysis.headline import uncertainty
-from app.core.analysis.power import changed_limit, is_gpu
+from app.core.analysis.power import changed_limit
 from app.core.formats import rounded
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import Message, message
@@ -94,8 +94,7 @@ def _exchange(exchange: Exchange | None) -> Message | None:
 def power_limit(run: RunSummary) -> Message | None:
     """Describe a changed power limit in a note, not a caution, because the owner chose it; None if unchanged."""
     at = changed_limit(run)
-    code = "note.power_limit" if is_gpu(run) else "note.cpu_power_limit"
-    return None if at is None else message(code, **at.arguments)
+    return None if at is None else message("note.power_limit", **at.arguments)
 
 
 def short_run(run: RunSummary) -> Message | None:
@@ -117,7 +116,7 @@ def spread(run: RunSummary, *, wide: bool) -> Message | None:
     if wide:
         code = "verdict.spread_of_epochs" if of_epochs else "verdict.spread_of_parts"
     else:
-        code = "note.spread_of_epochs" if of_epochs else "note.spread_of_parts"
+        code = "verdict.spread_of_epochs" if of_epochs else "verdict.spread_of_parts"
     return message(code, spread_pct=run.spread_pct)
 
 
@@ -133,15 +132,11 @@ def _estimate(evidence: Evidence) -> Message | None:
 
 def _unequal_gpus(evidence: Evidence) -> Message | None:
     numbers = _gpu_numbers(evidence.run)
-    names = _gpu_names(evidence.run, numbers)
     slowest = _slowest_gpu(evidence.run, numbers)
-    if slowest is None:
-        different = list(dict.fromkeys(names.values()))
-        return message("note.unequal_gpus", names=different) if len(different) > 1 else None
-    index, share_pct = slowest
-    if index not in names:
-        return message("note.slow_gpu", index=index, share_pct=share_pct)
-    return message("note.slow_gpu_named", index=index, name=names[index], share_pct=share_pct)
+    if slowest is not None:
+        return message("note.slow_gpu", index=slowest[0], share_pct=slowest[1])
+    names = list(dict.fromkeys(_gpu_names(evidence.run, numbers).values()))
+    return message("note.unequal_gpus", names=names) if len(names) > 1 else None
 
 
 def _gpu_numbers(run: Run) -> Sequence[int]:
@@ -230,12 +225,7 @@ FACT_RULES = (
     Rule("peak_share", "fact", lambda evidence: peak_share(evidence.run.peak)),
     Rule("power_limit", "fact", lambda evidence: power_limit(evidence.run.summary), at_end=True),
     Rule("exchange", "fact", lambda evidence: _exchange(evidence.run.exchange)),
-    Rule(
-        "unequal_gpus",
-        "fact",
-        _unequal_gpus,
-        instead=dict.fromkeys(("note.slow_gpu", "note.slow_gpu_named"), "advice.slow_gpu"),
-    ),
+    Rule("unequal_gpus", "fact", _unequal_gpus, instead={"note.slow_gpu": "advice.slow_gpu"}),
     # Durations are measured with a clock that is never set.
     Rule("clock_step", "fact", _clock_step),
     Rule("several_computers", "fact", _several_computers),

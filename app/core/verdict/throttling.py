@@ -55,13 +55,14 @@ class Throttling:
 def throttling(evidence: Evidence) -> Throttling | None:
     """Return the throttling of the run's device; None if there was none or it was brief."""
     window = evidence.telemetry
+    device = "CPU" if window.gpu is None else "GPU"
     held = [_held_down(record, window.gpu) for record in window.records]
     readable = [word for word in held if word is not None]
     times_s = [at_s for at_s, word in zip(window.times_s, held, strict=True) if word]
     if readable and 100 * len(times_s) / len(readable) > THROTTLED_PCT:
         word = Counter(word for word in readable if word).most_common(1)[0][0]
-        code = "bottleneck.cpu_held_down" if window.gpu is None else "bottleneck.gpu_held_down"
-        said = message(code, share_pct=100 * len(times_s) / len(readable), reason=throttle_message(word))
+        share_pct = 100 * len(times_s) / len(readable)
+        said = message("bottleneck.held_down", device=device, share_pct=share_pct, reason=throttle_message(word))
         return Throttling(max(0.0, times_s[0]), said, word in _HEAT)
     if (fallen := _fallen_mhz(evidence)) is None:
         return None
@@ -69,8 +70,8 @@ def throttling(evidence: Evidence) -> Throttling | None:
     settled_mhz = statistics.median(clock_mhz for _, clock_mhz in clocks[: len(clocks) // 3])
     low_mhz = settled_mhz * CLOCK_FALLEN_PCT / 100
     after_s = next(at_s for at_s, clock_mhz in clocks if clock_mhz < low_mhz)
-    code = "bottleneck.cpu_clock_fell" if window.gpu is None else "bottleneck.gpu_clock_fell"
-    return Throttling(after_s, message(code, first_mhz=fallen[0], last_mhz=fallen[1]), is_heat=False)
+    said = message("bottleneck.clock_fell", device=device, first_mhz=fallen[0], last_mhz=fallen[1])
+    return Throttling(after_s, said, is_heat=False)
 
 
 def _held_down(record: Telemetry, gpu: int | None) -> str | None:
@@ -139,5 +140,5 @@ def too_hot(window: TelemetryWindow) -> dict[str, Any] | None:
 THROTTLING_RULES = (
     Rule("throttled", "caution", _throttled, "advice.cool_down"),
     Rule("slow_clock", "caution", _slow_clock, "advice.slow_clock"),
-    Rule("clock_falling", "caution", _clock_falling, "advice.run_sustained", at_end=True),
+    Rule("clock_falling", "caution", _clock_falling, "advice.sustained", at_end=True),
 )

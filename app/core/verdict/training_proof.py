@@ -16,9 +16,7 @@ def proof_lines(run: Run) -> list[tuple[str, str]]:
         lines.append((sentence("proof.updates"), sentence("proof.not_counted")))
     if done is not None:
         asked = metrics.get("updates_asked") or 0.0
-        code = "proof.one_update_each" if done == asked else "proof.updates_of_steps"
-        updates = sentence(code, **({"done": done} if done == asked else {"done": done, "asked": asked}))
-        lines.append((sentence("proof.updates"), updates))
+        lines.append((sentence("proof.updates"), sentence("proof.updates_of_steps", done=done, asked=asked)))
     if (changed := metrics.get("weights_changed")) is not None:
         lines.append((sentence("proof.output_layer"), sentence("proof.moved", share_pct=100 * changed)))
     lines += _step_lines(run)
@@ -41,7 +39,7 @@ def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
         yield sentence("proof.validation"), sentence("proof.validation_done", done=validated, asked=asked)
     if run.model is not None and (operations := run.model.flops_per_example):
         code = "proof.operations" if operations >= run.model.parameters_count / 100 else "proof.lookups"
-        yield sentence("proof.arithmetic"), sentence(code, operations=operations, millions=operations / 1e6)
+        yield sentence("headline.flop_per_s"), sentence(code, operations=operations, millions=operations / 1e6)
     if "outside_steps_s" in metrics:
         outside_s, timed_s, _ = outside_steps(run)
         share_pct = 100 * timed_s / (timed_s + outside_s) if timed_s else 0.0

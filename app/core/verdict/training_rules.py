@@ -143,10 +143,10 @@ def _follows(before: events.Steps, block: events.Steps) -> bool:
 
 
 TRAINING_RULES = (
-    Rule("examples_missing", "invalid", _examples_missing, "advice.report_again", at_end=True),
-    Rule("validation_missing", "invalid", _validation_missing, "advice.report_again", at_end=True),
-    Rule("examples_repeated", "invalid", _examples_repeated, "advice.report_again", at_end=True),
+    Rule("examples_missing", "invalid", _examples_missing, "advice.internal", at_end=True),
+    Rule("validation_missing", "invalid", _validation_missing, "advice.internal", at_end=True),
+    Rule("examples_repeated", "invalid", _examples_repeated, "advice.internal", at_end=True),
     Rule("not_counted", "caution", _not_counted, "advice.uncompiled", at_end=True),
-    Rule("steps_incomplete", "invalid", _steps_incomplete, "advice.report_again", at_end=True),
-    Rule("clock_slow", "invalid", _clock_slow, "advice.report_again", at_end=True),
+    Rule("steps_incomplete", "invalid", _steps_incomplete, "advice.internal", at_end=True),
+    Rule("clock_slow", "invalid", _clock_slow, "advice.internal", at_end=True),
 )

@@ -292,7 +292,6 @@ class BarList(QWidget):
         return RowLook(name_width, text_width, draft.bar_height, text_px)
 
     def _text_widths(self, look: RowLook, place: int) -> list[float]:
-        """Return the width of each bar's text in its longest (0) or shortest (-1) form."""
         return [
             QFontMetricsF(value_font(look, bar)).horizontalAdvance(value_texts(bar, self._baseline)[place])
             for bar in self._bars

@@ -80,7 +80,6 @@ def figure_height(figure: Figure, width: float, look: ChartStyle) -> float:
 
 
 def largest_height(figure: Figure, width: float, look: ChartStyle) -> float | None:
-    """Return the maximum height in pixels that a chart can use; None if unlimited."""
     if figure.kind == "lines":
         return None
     line = look.label_px * 1.5

@@ -42,7 +42,6 @@ class RatioScale:
 
 
 def ratio_scale(result: PairResult) -> RatioScale:
-    """Return a scale that includes the ratios, 1 and, unless this would squeeze the ratios, the interval."""
     logs = [0.0, *map(math.log, result.ratios)]
     low, high = min(logs), max(logs)
     room = max(high - low, NARROWEST_LOG)

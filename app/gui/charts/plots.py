@@ -37,25 +37,17 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
     Args:
         bottom: Bottom axis; None for plain numbers.
         unit: Unit of the left axis; "" for none.
-        later: Message code of the text shown instead of axes while there is no data.
         right_px: Space to the right of the plot.
     """
 
     _is_made = False  # Qt sends events before __init__ has finished
 
     def __init__(
-        self,
-        theme: Theme,
-        bottom: "pyqtgraph.AxisItem | None" = None,
-        *,
-        unit: str = "",
-        later: str = "chart.nothing_yet",
-        right_px: int = 0,
+        self, theme: Theme, bottom: "pyqtgraph.AxisItem | None" = None, *, unit: str = "", right_px: int = 0
     ) -> None:
         axes = {"left": ValueAxis("left", unit)} | ({"bottom": bottom} if bottom else {})
         super().__init__(axisItems=axes, enableMenu=False)
         self.theme = theme
-        self._later = later
         self._least_px = LOW_PX
         self.instead = label(muted=True, wrap=True)
         self.instead.setParent(self)
@@ -132,7 +124,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
     def show_emptiness(self, is_empty: bool, *, live: bool = True) -> None:
         """Show the axes, or a text instead of them if there is no data. While live, data may still arrive."""
         if is_empty:
-            self.instead.setText(sentence(self._later if live else "chart.nothing_recorded"))
+            self.instead.setText(sentence("chart.nothing_yet" if live else "chart.nothing_recorded"))
         self.instead.setVisible(is_empty)
         # If hidden, the axes would lose their size. If transparent, they aren't painted either.
         self.getPlotItem().setOpacity(0.0 if is_empty else 1.0)
@@ -190,15 +182,9 @@ class DoublePlot(Plot):
     """A plot with a second vertical axis on the right, for another unit."""
 
     def __init__(
-        self,
-        theme: Theme,
-        bottom: "pyqtgraph.AxisItem | None" = None,
-        *,
-        unit: str = "",
-        right_unit: str = "",
-        later: str = "chart.nothing_yet",
+        self, theme: Theme, bottom: "pyqtgraph.AxisItem | None" = None, *, unit: str = "", right_unit: str = ""
     ) -> None:
-        super().__init__(theme, bottom, unit=unit, later=later)
+        super().__init__(theme, bottom, unit=unit)
         self.right = pyqtgraph.ViewBox(enableMouse=False, enableMenu=False)
         self.right.disableAutoRange()
         self.right.setDefaultPadding(0.0)
@@ -332,7 +318,6 @@ def has_values(curve: Curve) -> bool:
 
 
 def format_clock(duration_s: float) -> str:
-    """Format seconds as "0:05", "12:30" or "1:02:30"."""
     minutes, seconds = divmod(round(duration_s), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

@@ -30,7 +30,7 @@ class EstimateChart(Plot):
     def __init__(self, theme: Theme) -> None:
         self.low, self.high = pyqtgraph.PlotCurveItem(pen=None), pyqtgraph.PlotCurveItem(pen=None)
         self.band = pyqtgraph.FillBetweenItem(self.low, self.high)
-        super().__init__(theme, TimeAxis(), later="chart.estimate_later", right_px=RIGHT_MARGIN_PX)
+        super().__init__(theme, TimeAxis(), right_px=RIGHT_MARGIN_PX)
         self.getViewBox().addItem(self.band)
         self.line = self.add_line(BLUE)
         self._view = (0.0, 0.0)  # lower and upper end
@@ -52,7 +52,7 @@ class EstimateChart(Plot):
         self._fill(low, high)
         if value.last is None:
             self.set_range("y", 0.0, 1.0)
-            self.setAccessibleDescription(sentence("chart.no_estimate"))
+            self.setAccessibleDescription(sentence("chart.nothing_yet"))
             return
         text = amount_text(metric, series.estimate.last)
         if (half_pct := half_interval_pct(metric, value.last, low.last, high.last)) is not None:
@@ -106,7 +106,7 @@ class SustainedChart(DoublePlot):
     """Speed and clock as percentages of their initial values, with temperature on the right axis."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, TimeAxis(), unit="%", later="chart.speed_later")
+        super().__init__(theme, TimeAxis(), unit="%")
         self.speed, self.clock = self.add_line(BLUE), self.add_line(RED)
         self.degrees = self.add_line(ORANGE, dashed=True, box=self.right)
         self.limit = pyqtgraph.InfiniteLine(PASS_PCT, angle=0)
@@ -136,7 +136,7 @@ class SustainedChart(DoublePlot):
         # Brief stalls may be outside of the view. Otherwise they would flatten everything else.
         typical = values[len(values) // 20 : len(values) - len(values) // 20]
         self.set_range("y", max(0.0, min([*typical, 90.0]) - 2), max([*typical, 104.0]) + 2)
-        code = "chart.no_speed" if speed.last is None else "chart.speed_now"
+        code = "chart.nothing_yet" if speed.last is None else "chart.speed_now"
         self.setAccessibleDescription(sentence(code, share_pct=speed.last))
 
     def colour(self) -> None:

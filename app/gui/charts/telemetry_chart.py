@@ -51,7 +51,7 @@ class TelemetryChart(DoublePlot):
     """Draws this computer's telemetry, with percentages on the left axis, and degrees and watts on the right."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, TimeAxis(), unit="%", later="chart.telemetry_later")
+        super().__init__(theme, TimeAxis(), unit="%")
         self.lines: dict[str, Line] = {}
         # Of the legend: colour, name with the value (for a finished run, the median), and whether it is dashed.
         self.entries: list[tuple[str, str, bool]] = []
@@ -94,7 +94,7 @@ class TelemetryChart(DoublePlot):
             for value in [curve.last if live else curve.median]
         ]
         self.setAccessibleDescription(
-            ", ".join(text for _, text, _ in self.entries) or sentence("chart.no_telemetry")
+            ", ".join(text for _, text, _ in self.entries) or sentence("chart.nothing_yet")
         )
 
     def _fit_right(self, drawn: Iterable[tuple[Quantity, Curve]]) -> None:

@@ -96,7 +96,7 @@ class EpochChart(Plot):
         self.bars = pyqtgraph.BarGraphItem(x=[], height=[], width=BAR_WIDTH, pen=QPen(Qt.PenStyle.NoPen))
         self.median = pyqtgraph.PlotCurveItem(pen=None)
         self._show_again: Callable[[], None] | None = None
-        super().__init__(theme, CountAxis(), unit="×", later="chart.epochs_later")
+        super().__init__(theme, CountAxis(), unit="×")
         for item in (self.bars, self.median):
             self.addItem(item, ignoreBounds=True)
         self.setAccessibleName(sentence("chart.speed_by_epoch"))
@@ -134,7 +134,7 @@ class EpochChart(Plot):
         texts += [format_seconds(value) if apart else f"{value:.4g}" for value in latest]
         code = "chart.epochs_done" if apart else "chart.runs_done"
         done = sentence(code, done=len(values), planned=planned, durations=", ".join(texts))
-        self.setAccessibleDescription(done if texts else sentence("chart.no_epoch"))
+        self.setAccessibleDescription(done if texts else sentence("chart.nothing_yet"))
 
     def colour(self) -> None:
         super().colour()
@@ -182,7 +182,7 @@ class LossChart(DoublePlot):
     )
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, CountAxis(), right_unit="%", later="chart.loss_later")
+        super().__init__(theme, CountAxis(), right_unit="%")
         self.lines = {
             "loss": self.add_line(ORANGE),
             "val_loss": self.add_line(ORANGE, dashed=True),
@@ -218,7 +218,7 @@ class ThroughputChart(DoublePlot):
     colour_name = BLUE
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, TimeAxis(), later="chart.steps_later")
+        super().__init__(theme, TimeAxis())
         self.line = self.add_line(BLUE)
         self.marks = pyqtgraph.ScatterPlotItem(size=9, symbol="t", pen=QPen(Qt.PenStyle.NoPen))
         self.getViewBox().addItem(self.marks, ignoreBounds=True)
@@ -258,7 +258,7 @@ class ThroughputChart(DoublePlot):
 
 def _loss_sentence(series: RunSeries) -> str:
     if not series.epochs:
-        return sentence("chart.no_epoch")
+        return sentence("chart.nothing_yet")
     last = series.epochs[-1]
     named = {
         "column.loss": last.loss,

@@ -26,7 +26,7 @@ class TrendChart(Plot):
         self.points = pyqtgraph.ScatterPlotItem()
         self.intervals = pyqtgraph.ErrorBarItem(beam=0.0)
         self.marks: list[pyqtgraph.InfiniteLine] = []
-        super().__init__(theme, self._dates, later="trend.later", right_px=RIGHT_MARGIN_PX)
+        super().__init__(theme, self._dates, right_px=RIGHT_MARGIN_PX)
         for item in (self.intervals, self.points):
             self.addItem(item, ignoreBounds=True)
         self.setAccessibleName(sentence("trend.chart"))

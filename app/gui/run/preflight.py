@@ -96,7 +96,6 @@ class PreflightLine(QWidget):
         self._check()
 
     def _check(self) -> None:
-        """Check in the background, unless a check or a run is in progress or the line is hidden."""
         if self.is_checking or not self.isVisible() or self._services.bridge.is_running:
             return
         stop = self._stop = threading.Event()

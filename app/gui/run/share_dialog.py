@@ -77,7 +77,7 @@ class ShareDialog(QDialog):
         self.view.select("picture")
         self.colours = ChoiceBox(sentence("share_dialog.colours"))
         for name in ("dark", "light"):
-            self.colours.addItem(sentence(f"share_dialog.{name}"), name)
+            self.colours.addItem(sentence(f"settings.theme_{name}"), name)
         self.colours.setCurrentIndex(0 if theme.tokens is DARK else 1)
         self.form = ChoiceBox(sentence("share_dialog.form"))
         for name in TEXT_FORMS:

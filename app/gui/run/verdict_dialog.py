@@ -106,15 +106,9 @@ class VerdictDialog(QDialog):
 
 
 def advice_once(reasons: Sequence[events.Reason]) -> list[events.Reason]:
-    """Return the reasons without advice that is repeated below, or that is part of another reason's advice."""
-
-    def is_repeated(number: int, advice: str) -> bool:
-        return any(
-            advice in other.advice and (at > number or other.advice != advice) for at, other in enumerate(reasons)
-        )
-
+    advice = [reason.advice for reason in reasons]
     return [
-        replace(reason, advice="") if is_repeated(number, reason.advice) else reason
+        replace(reason, advice="") if reason.advice in advice[number + 1 :] else reason
         for number, reason in enumerate(reasons)
     ]
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QWidget
 from app.core.analysis.bars import Bar, bars, find_baseline, shortlist
 from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import report_of
 from app.core.records import Group, RunSummary
 from app.core.runs.progress import Progress
 from app.core.titles import preset_title, workload_title
@@ -86,12 +86,11 @@ class RunView(QWidget):
         if group is None:
             self._show_charts(run.series, run.summary, run.bars, live=False)
         else:
-            self._show_charts(run.series, kind_of(group).summary(group) or run.summary, live=False)
+            self._show_charts(run.series, report_of(group).summary or run.summary, live=False)
             self.charts.show_group(group)
         self.charts.show_limit(run.bottleneck)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Update the view if a run continued while the view was hidden."""
         super().showEvent(event)
         if self._bridge is not None and self._bridge.is_running:
             QTimer.singleShot(0, self.refresh)
@@ -116,7 +115,7 @@ class RunView(QWidget):
             place = (bridge.planned.number, bridge.planned.count) if bridge.planned is not None else None
             self._show_head(live, CATALOGUE[live.workload].parameters_count, place)
             self._show_charts(state.series, live, live=True)
-            self.charts.show_limit(sentence("run.limit_later"))
+            self.charts.show_limit(sentence("chart.nothing_yet"))
 
     def _on_advanced(self, kinds: set[type[events.Event]]) -> None:
         """Update texts at most four times per second, and charts once, so as not to slow down the measurement."""
@@ -140,7 +139,6 @@ class RunView(QWidget):
     def _show_head(
         self, summary: RunSummary, parameters: int | None, place: tuple[int, int] | None = None
     ) -> None:
-        """Show the title of a run. `place` is its number in a plan, and the number of runs."""
         self._title.setText(workload_title(summary.workload))
         code = "run.about_network" if parameters else "run.about"
         about = sentence(
@@ -153,7 +151,6 @@ class RunView(QWidget):
     def _show_charts(
         self, series: RunSeries, summary: RunSummary, known_bars: Sequence[Bar] | None = None, *, live: bool
     ) -> None:
-        """Show the charts of a run. If `known_bars` is None, its bars are computed if necessary."""
         self.charts.show_series(series, summary, summary.memory_bytes, live=live)
         # Redraw the bars only if their content has changed.
         bars_of = (summary.id, summary.value, summary.basis, summary.device, summary.status)

@@ -141,7 +141,7 @@ class WorkloadChooser(QDialog):
         self.extents = Segments(
             theme,
             sentence("workloads.table"),
-            (("few", sentence("workloads.recommended")), ("all", sentence("workloads.all"))),
+            (("few", sentence("workloads.recommended")), ("all", sentence("results_page.source_all"))),
         )
         self.purposes.select("training")
         self.extents.select("few")

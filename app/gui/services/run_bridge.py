@@ -112,11 +112,10 @@ class RunBridge(QObject):
     @property
     def busy_text(self) -> str:
         """A sentence about the plan that must end before anything else can start; "" if none is running."""
-        return sentence(f"benchmark.{self.page}_running") if self.is_running else ""
+        return sentence("benchmark.running") if self.is_running else ""
 
     @property
     def fraction(self) -> float | None:
-        """Completed share of all runs, 0 to 1; None if unknown."""
         within = self.state.progress.fraction if self.state is not None else None
         if self.plan is None or self.plan.is_single:
             return within
@@ -224,7 +223,6 @@ class RunBridge(QObject):
         )
 
     def answer(self, go_on: bool) -> None:
-        """Answer whether to continue with the run in `asks`."""
         if self.asks is not None:
             self.asks = None
             self._answers.put(go_on)
@@ -335,9 +333,9 @@ class RunBridge(QObject):
 def page_of(plan: Plan | None) -> str:
     if plan is None:
         return RUNS_PAGE
-    from app.core.plans.registry import kind_of  # imported late, because a new window has no plan
+    from app.core.plans.experiments import experiment_of  # imported late, because a new window has no plan
 
-    return kind_of(plan).page
+    return experiment_of(plan).page
 
 
 def _stored(database: Database, run_id: int) -> RunSummary:

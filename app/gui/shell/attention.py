@@ -1,4 +1,4 @@
-"""Shows the progress of runs outside the window's content: in its title, in the taskbar, and in notifications."""
+"""Shows the progress of runs in the window's title, which the taskbar shows, and their end in notifications."""
 
 import time
 
@@ -9,7 +9,7 @@ from app.core.analysis.headline import result_amount
 from app.core.messages import sentence
 from app.core.records import Group
 from app.gui.services.run_bridge import RunBridge
-from app.gui.shell.desktop import TaskBar, notify, task_bar
+from app.gui.shell.desktop import notify
 from workloads.protocol import events
 
 NAME = "Epochmark"
@@ -31,7 +31,6 @@ class Attention(QObject):
         super().__init__(window)
         self._every_s, self._worth_telling_s = every_s, worth_telling_s
         self._bridge, self._window = bridge, window
-        self._task_bar: TaskBar | None = None
         self._began_s = self._shown_s = 0.0
         self._has_failed = False
         bridge.started.connect(self._on_started)
@@ -41,8 +40,6 @@ class Attention(QObject):
 
     def _on_started(self) -> None:
         self._began_s, self._shown_s, self._has_failed = time.monotonic(), 0.0, False
-        if self._task_bar is None:
-            self._task_bar = task_bar(self._window)
         self._show(None)
 
     def _on_advanced(self, kinds: set[type[events.Event]]) -> None:
@@ -63,8 +60,6 @@ class Attention(QObject):
         title = sentence(code, done_pct=100 * (fraction or 0.0), what=what, name=NAME)
         if title != self._window.windowTitle():
             self._window.setWindowTitle(title)
-            if self._task_bar is not None:
-                self._task_bar.show(fraction)
 
     def _outcome(self) -> tuple[str, str]:
         bridge, what = self._bridge, _what(self._bridge)
@@ -79,19 +74,15 @@ class Attention(QObject):
 
     def _clear(self) -> None:
         self._window.setWindowTitle(NAME)
-        if self._task_bar is not None:
-            self._task_bar.show(None)
 
 
 def _plan_sentence(bridge: RunBridge, group: Group) -> str:
-    from app.core.plans.registry import kind_of
+    from app.core.plans.experiments import report_of
 
-    running = bridge.whole_group()
-    kind = kind_of(group)
-    return kind.sentence(group) if running is None else kind.sentence_so_far(*running)
+    return report_of(*(bridge.whole_group() or (group,))).sentence_so_far
 
 
 def _what(bridge: RunBridge) -> str:
-    from app.core.plans.registry import kind_of
+    from app.core.plans.experiments import report_of_plan
 
-    return kind_of(bridge.plan).subject(bridge.plan) if bridge.plan is not None else ""
+    return report_of_plan(bridge.plan).subject if bridge.plan is not None else ""

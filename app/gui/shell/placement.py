@@ -20,7 +20,6 @@ def restore(window: QMainWindow, preferences: Preferences) -> None:
 
 
 def _fit_screen(window: QMainWindow) -> None:
-    """Shrink the window if it is larger than the available area of the screen."""
     screen = window.screen().availableGeometry()
     frame_px = window.style().pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight)
     room = QSize(screen.width(), screen.height() - frame_px)

@@ -18,8 +18,6 @@ def icon(name: str, colour: str, chosen: str | None = None) -> QIcon:
     """Return an icon in one colour, or in two if it can be checked or selected.
 
     Args:
-        name: File name without the suffix.
-        colour: Colour as #RRGGBB.
         chosen: Colour when checked or selected; None for the same colour.
     """
     result = QIcon()

@@ -183,7 +183,6 @@ class Theme(QObject):
         self._on_scheme(self._application.styleHints().colorScheme())
 
     def _on_scheme(self, scheme: Qt.ColorScheme) -> None:
-        """Apply the light or dark theme that matches `scheme`."""
         dark = self._choice == "dark" or (self._choice == "system" and scheme == Qt.ColorScheme.Dark)
         if self._contrast == Qt.ContrastPreference.HighContrast:
             tokens = DARK_CONTRAST if dark else LIGHT_CONTRAST

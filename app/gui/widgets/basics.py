@@ -394,7 +394,6 @@ def instructions(heading: str, steps: Iterable[tuple[str, str]], below: QWidget 
 
 
 def scrolled(*items: QWidget | QLayout | None) -> QScrollArea:
-    """Stack widgets vertically in an area that scrolls if necessary."""
     content = QWidget()
     content.setObjectName("scrolled")
     content.setLayout(column(*items))
@@ -407,7 +406,6 @@ def scrolled(*items: QWidget | QLayout | None) -> QScrollArea:
 
 
 def panel(layout: QLayout) -> QWidget:
-    """Return a widget that has only a layout."""
     result = QWidget()
     result.setLayout(layout)
     return result

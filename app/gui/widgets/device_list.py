@@ -105,7 +105,7 @@ class DeviceList(ChoiceBox):
         if choice.gpu is None:
             device = sentence("part.cpu")
         elif self._brief:
-            device = sentence("part.gpu_of_several", number=number)
+            device = sentence("setting_value.device_gpu", number=number)
         elif not several:
             name = choice.gpu.name
             device = sentence("setup.gpu", number=number, name=name) if with_number else name

@@ -37,7 +37,7 @@ class FolderEdit(QWidget):
         hint = sentence("folder_edit.hint", separator=os.pathsep)
         self.line = QLineEdit(text, placeholderText=hint, clearButtonEnabled=True)
         self.add_button = QPushButton(sentence("folder_edit.add"))
-        set_tip(self.add_button, sentence("folder_edit.add_tip"))
+        set_tip(self.add_button, sentence("folder_edit.choose"))
         self.line.textChanged.connect(self.changed)
         self.add_button.clicked.connect(self._choose)
         self.setFocusProxy(self.line)

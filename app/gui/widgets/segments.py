@@ -27,7 +27,6 @@ class Segments(QWidget):
         self.setLayout(row(*self.buttons.values(), spacing_px=_BETWEEN_PX))
 
     def select(self, value: str) -> None:
-        """Select a choice without emitting `chosen`."""
         self.value = value
         self.buttons[value].setChecked(True)
 

@@ -49,7 +49,7 @@ def times(factor: float) -> Message:
     [
         ([], []),
         ([(3, 40.0), (7, 55.0)], [("against_best", by(-20), 3), ("against_last", by(10), 7)]),
-        ([(3, 55.0), (7, 40.0)], [("against_both", by(-20), 7)]),
+        ([(3, 55.0), (7, 40.0)], [("against_best", by(-20), 7)]),
         ([(3, 55.0)], [("is_best", by(10), 3)]),
         ([(3, 55.0), (7, 60.0)], [("is_best", by(10), 3), ("against_last", by(20), 7)]),
         ([(20, 20.0)], [("against_best", times(0.4), 20)]),
@@ -74,8 +74,8 @@ def test_against_the_best_and_the_last(
     [
         (55.0, (53.0, 57.0), "is_best", by(10)),
         (55.0, (51.0, 59.0), "against_last", message("trend.unclear")),
-        (45.0, (41.0, 49.0), "against_both", message("trend.unclear")),
-        (49.9, (49.0, 51.0), "against_both", message("trend.level")),
+        (45.0, (41.0, 49.0), "against_best", message("trend.unclear")),
+        (49.9, (49.0, 51.0), "against_best", message("trend.level")),
     ],
 )
 def test_what_intervals_can_not_tell_apart_is_not_clearly_faster(
@@ -90,7 +90,7 @@ def test_what_intervals_can_not_tell_apart_is_not_clearly_faster(
 def test_for_rates_more_is_faster(run: RunSummary) -> None:
     rate = replace(run, metric="flop_per_s", value=2e12)
     line = against_own(rate, [other(rate, 3, 1.6e12), other(rate, 7, 2.5e12)])
-    assert said("trend.against_both", which=text(which(7, "2.50")), how=text(by(-20))).is_all_of(line)
+    assert said("trend.against_best", which=text(which(7, "2.50")), how=text(by(-20))).is_all_of(line)
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,7 @@ def test_a_disk_that_fills_up_leaves_the_old_data_as_it_was(mine: Paths, text: P
                 import_dataset(mine, "nietzsche", text)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        assert said("dataset.free_space_or_choose_folder").is_all_of(failed.value.advice_text)
+        assert said("dataset.free_space_or_move_home").is_all_of(failed.value.advice_text)
         assert snapshot(mine.datasets) == state
 
 
@@ -240,7 +240,7 @@ def test_a_file_that_cannot_be_replaced_is_one_sentence(
     monkeypatch.setattr(Path, "replace", fail)
     with pytest.raises(AppError, match=said("files.not_installed", reason="Input/output error").pattern) as failed:
         import_dataset(mine, "nietzsche", text)
-    assert said("dataset.choose_other_folder").is_all_of(failed.value.advice_text)
+    assert said("engines.check_folder").is_all_of(failed.value.advice_text)
     assert snapshot(mine.datasets) == before
 
 
@@ -255,7 +255,7 @@ def test_a_removal_that_failed_is_one_sentence(mine: Paths, text: Path, monkeypa
         why = said("files.not_removed", title="Nietzsche", folder=mine.datasets, reason="Read-only file system")
         with pytest.raises(AppError, match=why.pattern) as failed:
             remove_dataset(mine, "nietzsche")
-    assert said("dataset.make_writable").is_all_of(failed.value.advice_text)
+    assert said("engines.check_folder").is_all_of(failed.value.advice_text)
     assert remove_dataset(mine, "nietzsche")
 
 

@@ -58,7 +58,7 @@ def test_the_report_has_versions_checks_devices_trials_and_telling_lines() -> No
     ):
         assert part in text
     assert said("doctor.report_gpu", capability="12.0").is_in(text)
-    assert said("doctor.report_trial_exit", target="gpu:0", exit_code="1").is_in(text)
+    assert said("doctor.report_trial", target="gpu:0", status="failed (1)").is_in(text)
     assert "epoch 3" not in text
 
 

@@ -42,7 +42,7 @@ def test_a_computer_without_a_gpu_is_reported_healthy() -> None:
     assert found.complete
     assert [device.id for device in found.devices] == ["cpu"]
     assert said("doctor.no_gpu").is_in(found.overall)
-    assert said("doctor.no_gpu_is_fine").is_in(found.overall)
+    assert said("part.no_gpu_is_fine").is_in(found.overall)
     assert [check.state for check in found.checks] == ["skipped", "ok", "ok", "ok"]
 
 
@@ -276,7 +276,7 @@ def test_cards_of_other_makers_are_not_a_fault(vendor: str, signal_id: str) -> N
     found = diagnose(facts, [listing(), work()])
     assert found.devices[1].signal_id == signal_id
     assert not found.has_fault
-    assert said("doctor.no_gpu_is_fine").is_in(found.overall)
+    assert said("part.no_gpu_is_fine").is_in(found.overall)
 
 
 def test_gpus_known_only_to_the_bus_are_named_once() -> None:
@@ -303,7 +303,7 @@ def test_of_two_equal_cards_one_may_be_missing() -> None:
     both = diagnose(
         replace(facts, visible_devices=None), [listing(CARD, CARD), work(), work("gpu:0"), work("gpu:1")]
     )
-    assert said("doctor.can_use", gpus=said("doctor.both_gpus", name="NVIDIA GeForce RTX 4090")).is_all_of(
+    assert said("doctor.can_use", gpus=said("doctor.all_of_gpus", name="NVIDIA GeForce RTX 4090")).is_all_of(
         both.overall
     )
 

@@ -139,7 +139,7 @@ def test_what_would_compute_is_named() -> None:
     for machine, engine, code, others in (
         (on(WINDOWS, RTX), "jax", "engines.no_build_but_others", ["PyTorch"]),
         (mac("M4"), "tensorflow", "engines.no_build_but_others", ["PyTorch"]),
-        (on(LINUX, replace(RX_6700, name="AMD Radeon RX 580")), "torch", "engines.no_build_but_rocm", None),
+        (on(LINUX, replace(RX_6700, name="AMD Radeon RX 580")), "torch", "engines.no_build", None),
         (on(LINUX, replace(B580, name="Intel Iris Xe MAX")), "torch", "engines.no_build", None),
     ):
         said = no_build(engine, machine.gpus[0], machine)

@@ -212,14 +212,13 @@ JSON = "application/vnd.pypi.simple.v1+json"
 _STATUSES = {
     401: ("engines.login_needed", "engines.check_pip_login"),
     403: ("engines.login_needed", "engines.check_pip_login"),
-    404: ("engines.index_lacks_it", "engines.check_index"),
+    404: ("engines.index_lacks_it", "engines.check_connection"),
     418: ("engines.index_answered", "engines.check_connection"),
-    500: ("engines.index_failing", "engines.try_later"),
-    503: ("engines.index_failing", "engines.try_later"),
+    503: ("engines.index_answered", "engines.check_connection"),
 }
-_NO_INDEX = ("engines.odd_index", "engines.check_connection")
-_NOT_ON_OFFER = ("engines.not_on_offer", "engines.check_index")
-_OTHER_FILE = ("engines.other_file", "engines.ask_for_the_mirror")
+_NO_INDEX = ("engines.index_unreachable", "engines.check_connection")
+_NOT_ON_OFFER = ("engines.not_on_offer", "engines.check_connection")
+_OTHER_FILE = ("engines.other_file", "engines.check_connection")
 # What is wrong with an index, and the message and advice.
 BAD_INDEXES: dict[str, tuple[Callable[[Index], object], tuple[str, str]]] = {
     "stating wrong checksums": (lying_index, _OTHER_FILE),

@@ -1,16 +1,13 @@
 """A preview shows everything that is inside, and what is removed is gone from the file."""
 
 import re
-from typing import Literal
 
-import msgspec
 import pytest
 
 from app.core.errors import UsageError
 from app.core.exchange.preview import preview, without
 from app.core.messages import sentence
 from app.core.result_file.canonical import check, file_bytes
-from app.core.result_file.record import StepBlock
 from tests.core.result_file.results import golden
 from tests.saying import said
 
@@ -32,16 +29,6 @@ def test_a_preview_names_every_field_in_words() -> None:
     assert "gpu" not in shown, "what has no content isn't shown"
     internal = [text for _, text in shown.values() if re.search(r"[a-z]_[a-z]|mnist", text)]
     assert not internal
-
-
-def test_validation_steps_are_counted_separately() -> None:
-    result = golden()[2]
-    assert result.steps is not None
-    counts: dict[Literal["start", "measure", "validate"], int] = {"start": 3, "measure": 900, "validate": 35}
-    blocks = [StepBlock(phase=each, epoch=1, first_index=0, count=count) for each, count in counts.items()]
-    steps = msgspec.structs.replace(result.steps, blocks=tuple(blocks))
-    shown = {field.name: field.text for field in preview(msgspec.structs.replace(result, steps=steps))}
-    assert shown["steps"] == sentence("exchange.steps_of_both", trained=903, validated=35)
 
 
 @pytest.mark.parametrize(

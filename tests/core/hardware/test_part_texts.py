@@ -69,12 +69,12 @@ def test_everything_known_is_shown(whole: Machine) -> None:
         sentence("part.memory_speed"): "3,200 MT/s",
         "GPU": sentence("part.gpu_with_memory", name="NVIDIA GeForce RTX 4070", memory_bytes=12878610432),
         sentence(
-            "part.gpu_architecture", gpu=sentence("part_group.gpu")
+            "part.gpu_architecture", gpu=sentence("part.gpu")
         ): f"Ada, {sentence('part.compute_capability', version='8.9')}",
-        sentence("part.gpu_driver", gpu=sentence("part_group.gpu")): "580.65.06",
-        sentence("part.gpu_power_limit", gpu=sentence("part_group.gpu")): "200 W",
-        sentence("part.gpu_link", gpu=sentence("part_group.gpu")): "PCIe 4.0 × 16",
-        sentence("part.gpu_display", gpu=sentence("part_group.gpu")): sentence("part.display_attached"),
+        sentence("part.gpu_driver", gpu=sentence("part.gpu")): "580.65.06",
+        sentence("part.gpu_power_limit", gpu=sentence("part.gpu")): "200 W",
+        sentence("part.gpu_link", gpu=sentence("part.gpu")): "PCIe 4.0 × 16",
+        sentence("part.gpu_display", gpu=sentence("part.gpu")): sentence("part.display_attached"),
         sentence("part.disk"): "NVMe SSD, Fast Disk, 1.0 TB, ext4",
         sentence("part.system"): "Test OS 1, x86_64",
         "BIOS": "F12",
@@ -113,7 +113,7 @@ def test_sensors_that_cannot_be_read_have_their_reason(machine: Machine, forbidd
     parts = {part.name: part for part in machine_parts(machine, power)}
     assert parts[sentence("part.cpu_power")].value == NOT_KNOWN
     assert (said("unknown.cpu_power_forbidden").is_in(parts[sentence("part.cpu_power")].reason)) is forbidden
-    assert said("unknown.cpu_temperature_linux").is_in(parts[sentence("part.cpu_temperature")].reason)
+    assert said("unknown.driver").is_in(parts[sentence("part.cpu_temperature")].reason)
 
 
 HWMON = "sys/class/hwmon/hwmon"
@@ -162,21 +162,17 @@ def test_a_power_limit_comes_with_its_default_and_its_range(machine: Machine) ->
     values = {part.name: part.value for part in machine_parts(replace(machine, gpus=(card,)))}
     default = sentence("part.power_default", default_w=370.0)
     limits = sentence("part.power_range", least_w=100.0, most_w=390.0)
-    name = sentence("part.gpu_power_limit", gpu=sentence("part_group.gpu"))
+    name = sentence("part.gpu_power_limit", gpu=sentence("part.gpu"))
     assert values[name] == f"230 W, {default}, {limits}"
 
 
 def test_what_is_not_known_of_a_card(machine: Machine) -> None:
-    assert gpu_reason(Gpu("AMD Radeon", "amd", source="sysfs"), "power_limit").code == "unknown.gpu_sysfs"
-    assert gpu_reason(Gpu("Apple M1", "apple", source="ioreg"), "driver").code == "unknown.gpu"
+    assert gpu_reason(Gpu("AMD Radeon", "amd", source="sysfs"), "power_limit").code == "unknown.driver_or_asleep"
+    assert gpu_reason(Gpu("Apple M1", "apple", source="ioreg"), "driver").code == "unknown.driver"
     inside = Gpu("AMD Radeon 780M", "amd", source="sysfs", shares_memory=True)
     reasons = {part.name: part.reason for part in machine_parts(replace(machine, gpus=(inside,)))}
-    assert said("unknown.gpu_in_cpu").is_in(
-        reasons[sentence("part.gpu_power_limit", gpu=sentence("part_group.gpu"))]
-    )
-    assert not said("unknown.gpu_in_cpu").is_in(
-        reasons[sentence("part.gpu_driver", gpu=sentence("part_group.gpu"))]
-    )
+    assert said("unknown.gpu_in_cpu").is_in(reasons[sentence("part.gpu_power_limit", gpu=sentence("part.gpu"))])
+    assert not said("unknown.gpu_in_cpu").is_in(reasons[sentence("part.gpu_driver", gpu=sentence("part.gpu"))])
 
 
 def test_a_computer_without_a_graphics_card_is_not_at_fault(machine: Machine) -> None:

@@ -14,9 +14,10 @@ from app.core.engines import folder, install
 from app.core.exchange.sharing import TEXT_FORMS
 from app.core.messages import ENGLISH
 from app.core.metrics import HEADLINES, METRICS, STORAGE_CASES
-from app.core.plans import registry, verdicts
+from app.core.plans import verdicts
+from app.core.plans.experiments import EXPERIMENTS, STUDIES
+from app.core.plans.report import LAB_PAGE
 from app.core.plans.study import axes, folder_findings, points
-from app.core.plans.study.presets import PRESETS
 from app.core.plans.suite import score
 from app.core.records import FIELDS
 from app.core.report.formats.table_text import TABLE_FORMS
@@ -32,7 +33,6 @@ from workloads.settings import Device, Gpus, all_settings
 from workloads.training.training import Counted
 from workloads.workload import Kind
 
-PLAN_COMMANDS = ("study", "suite")
 ERRORS = get_args(events.ErrorCode)
 LEVELS = get_args(verdicts.VerdictLevel)
 CODES = [rule.code for rule in RULES]
@@ -40,7 +40,6 @@ ENDED = ("failed", "cancelled", "interrupted", "ended")
 SETTINGS = all_settings()
 PARAMETERS = {parameter.name for workload in CATALOGUE.values() for parameter in workload.parameters}
 OWN_TEXTS = [name for name, each in CATALOGUE.items() if not isinstance(each, Inference)]
-STORED = ("list", "show", "share", "export", "resume")
 
 
 def phrases() -> Iterator[str]:
@@ -63,12 +62,7 @@ FAMILIES: dict[str, Iterable[str]] = {
     "*_kind": ("part.virtual_yes", "part.virtual_no"),
     "?advice.*": ERRORS,
     "?advice.other_*": ERRORS,
-    "benchmark.*_running": {kind.page for kind in registry.KINDS.values()},
     "bottleneck.*": ("cores_idle", "cpu_waits"),
-    "cli.*_exported": PLAN_COMMANDS,
-    "cli.*_finished": PLAN_COMMANDS,
-    "cli.*_picture_saved": PLAN_COMMANDS,
-    "cli.*_resume": PLAN_COMMANDS,
     "cli.engine_state.*": get_args(folder.State),
     "cli.found_*": ("caution", "invalid"),
     "column.*": ("loss", "accuracy", "val_loss", "val_accuracy"),
@@ -78,13 +72,9 @@ FAMILIES: dict[str, Iterable[str]] = {
     "doctor.driver_state_*": sorted(set(get_args(nvml.NvmlState)) - {"no_answer"}),
     "doctor.step_*": checks.STEPS,
     "engines.phase.*": get_args(install.Phase),
-    "examples.*": [
-        *(name.replace(" ", "_") for name in COMMANDS),
-        *(f"{name}_{action}" for name in PLAN_COMMANDS for action in STORED),
-        *("ab", "suite", "study_run"),
-    ],
+    "?examples.*": [name.replace(" ", "_") for name in COMMANDS],
     "fact.*": [name for name, field in FIELDS.items() if field.telemetry],
-    "group.kind_*": registry.KINDS,
+    "group.kind_*": {experiment.stored_kind for experiment in EXPERIMENTS.values()},
     "hardware_page.*": ("parts", "live", "doctor"),
     "headline.*": HEADLINES,
     "headline_short.*": HEADLINES,
@@ -92,9 +82,9 @@ FAMILIES: dict[str, Iterable[str]] = {
     "help.*": {part for name in COMMANDS for part in (name.replace(" ", "_"), name.split()[0])},
     # Every option of every command is looked at by tests/cli/test_arguments.py.
     "?help.*_*": [code.removeprefix("help.") for code in ENGLISH if code.startswith("help.")],
-    "help.*_id": PLAN_COMMANDS,
     "help.ab_*": ("a", "b"),
     "help.ab_label_*": ("a", "b"),
+    "lab.question_*": [key for key, experiment in EXPERIMENTS.items() if experiment.page == LAB_PAGE],
     "level.*": (*LEVELS, "fact"),
     "metric.*": [key for key, metric in METRICS.items() if metric.name is None and key not in HEADLINES]
     + ["flop_per_s"],
@@ -109,7 +99,6 @@ FAMILIES: dict[str, Iterable[str]] = {
     ),
     "part.gpu_*": ("architecture", "driver", "power_limit", "link", "display"),
     "part.virtual_*": ("yes", "no"),
-    "part_group.*": ("system", "cpu", "memory", "gpu", "storage", "power"),
     "phase.*": sorted(set(get_args(events.PhaseName)) - {"measure"}),
     "?plain.*": CODES,
     "preflight.*": [condition.code for condition in CONDITIONS],
@@ -124,7 +113,6 @@ FAMILIES: dict[str, Iterable[str]] = {
     "setting_value.device_*": ("auto", "cpu"),
     "setting_zero.*": [setting.name for setting in SETTINGS if setting.kind.zero],
     "settings.theme_*": ("system", "light", "dark"),
-    "share_dialog.*": ("dark", "light"),
     "share_dialog.form_*": TEXT_FORMS,
     "?short.*": [code.removeprefix("short.") for code in ENGLISH if code.startswith("short.")],
     "status.*": (*get_args(record.Status), "running", "damaged"),
@@ -135,10 +123,9 @@ FAMILIES: dict[str, Iterable[str]] = {
     "studies.badge_*": LEVELS,
     "studies.chart_relative_*": ("cost", "speed"),
     "studies.phase_*": folder_findings.PHASES,
-    "studies.question_*": PRESETS,
     "studies.relative_*": ("cost", "speed"),
     "studies.state_*": sorted(set(get_args(points.State)) - {"done"}),
-    "studies.title_*": PRESETS,
+    "studies.title_*": (*STUDIES, "own"),
     "suite.column_*": ("part", "points", "interval", "result", "verdict"),
     "suite.state_*": get_args(score.State),
     "summary.*": OWN_TEXTS,

@@ -153,20 +153,20 @@ def test_repairing_is_advised_for_engines_that_it_repairs(second_engine: str) ->
         assert "--repair" not in f"{error_advice(code, second_engine)} {error_advice(code, 'removed_since')}"
 
 
-OF_EPOCHS, REAL, NO_EPOCH = said("note.spread_of_epochs"), said("note.real_data"), said("verdict.no_epoch")
+OF_EPOCHS, REAL, NO_EPOCH = said("verdict.spread_of_epochs"), said("note.real_data"), said("verdict.no_epoch")
 AFTER_NONE, ALL_EPOCHS = {"epochs_done": "0", "epochs": "10"}, {"epochs_done": "10", "epochs": "10"}
 
 
 @pytest.mark.parametrize(
     ("changes", "cautions", "facts"),
     [
-        ({}, [], [said("note.spread_of_epochs", spread_pct="0.4"), REAL]),
-        ({"spread_pct": 5.0}, [], [said("note.spread_of_epochs", spread_pct="5.0"), REAL]),
+        ({}, [], [said("verdict.spread_of_epochs", spread_pct="0.4"), REAL]),
+        ({"spread_pct": 5.0}, [], [said("verdict.spread_of_epochs", spread_pct="5.0"), REAL]),
         ({"spread_pct": 5.1}, [said("verdict.spread_of_epochs", spread_pct="5.1")], [REAL]),
         (
             ESTIMATE | {"value_low": 66.0, "value_high": 67.0},
             [],
-            [said("note.estimate"), said("note.spread_of_parts"), REAL],
+            [said("note.estimate"), said("verdict.spread_of_parts"), REAL],
         ),
         (FIRST, [said("verdict.first_epoch")], [REAL]),
         (SHORT, [said("note.short_run", **ALL_STEPS)], [REAL]),

@@ -207,7 +207,7 @@ def test_a_gpu_without_a_build_is_reported_with_what_would_use_it(
     command = fake_worker(tmp_path, ON_CPU)
     for name, code in (
         ("AMD Radeon RX 9070 XT", "engines.no_build_but_others"),
-        ("AMD Radeon RX 580", "engines.no_build_but_rocm"),
+        ("AMD Radeon RX 580", "engines.no_build"),
     ):
         with_gpu = dataclasses.replace(
             machine, gpus=(Gpu(name, "amd", source="sysfs"),), os_name="Linux 6.1", architecture="x86_64"

@@ -52,7 +52,7 @@ def text(run: Run) -> str:
 def test_a_small_network_is_launch_bound(stored_run: Run) -> None:
     run = replace(on_gpu(stored_run, 35.0), model=events.Model(parameters_count=1_337_002))
     assert code(run) == "launch_bound"
-    assert said("bottleneck.launch_bound_small", busy_pct="35").begins(text(run))
+    assert said("bottleneck.launch_bound", busy_pct="35").begins(text(run))
     # 100 × 100/35, and the next power of two
     assert said("bottleneck.try_batch", batch_size="512").is_in(text(run))
     large = replace(run, model=events.Model(parameters_count=60_000_000))
@@ -178,7 +178,9 @@ def test_throttling_comes_first_with_its_time(stored_run: Run) -> None:
     run = with_telemetry(run, measured(run)[30:], throttle_count=1)
     assert code(run) == "throttled"
     shown = {"when": sentence("bottleneck.after_seconds", count=31), "advice": said("bottleneck.better_cooling")}
-    assert said("bottleneck.throttled", how=said("bottleneck.cpu_held_down"), **shown).is_all_of(text(run))
+    assert said("bottleneck.throttled", how=said("bottleneck.held_down", device="CPU"), **shown).is_all_of(
+        text(run)
+    )
 
 
 def test_one_tick_of_a_counter_is_not_the_limit(stored_run: Run) -> None:
@@ -202,7 +204,9 @@ def test_a_falling_clock_is_reported_with_its_time(stored_run: Run) -> None:
     run = with_telemetry(run, measured(run)[25:], cpu_clock_mhz=2600.0)
     # Not cooling: a limit of power does that, too.
     shown = {"when": sentence("bottleneck.after_seconds", count=26), "advice": said("bottleneck.heat_or_power")}
-    assert said("bottleneck.throttled", how=said("bottleneck.cpu_clock_fell"), **shown).is_all_of(text(run))
+    assert said("bottleneck.throttled", how=said("bottleneck.clock_fell", device="CPU"), **shown).is_all_of(
+        text(run)
+    )
 
 
 def test_a_few_telemetry_records_are_not_enough(stored_run: Run) -> None:

@@ -83,7 +83,7 @@ def test_the_limit_of_a_cpu_belongs_to_its_result(stored_run: Run) -> None:
     run = with_columns(on_cpu(stored_run, cpu_power_limit_w=44.875))
     assert (run.summary.power_limit_w, run.summary.power_default_w) == (44.875, 65.0)
     (reason,) = [each for each in judge(run).reasons if each.code == "power_limit"]
-    assert (reason.level, reason.said) == ("fact", message("note.cpu_power_limit", limit_w=44.875, default_w=65.0))
+    assert (reason.level, reason.said) == ("fact", message("note.power_limit", limit_w=44.875, default_w=65.0))
     usual = with_columns(on_cpu(stored_run))
     assert usual.summary.power_limit_w == 65.0
     assert other_limit(usual.summary, run.summary) == limit_text(run.summary) != ""

@@ -432,45 +432,27 @@ def test_gpus_that_differ_are_named(stored_run: Run, device: str, settings: str,
     assert notes_on_gpus(run) == ([] if names is None else [message("note.unequal_gpus", names=names)])
 
 
-NAMED, UNNAMED, DIFFER = "note.slow_gpu_named", "note.slow_gpu", "note.unequal_gpus"
+SLOW, DIFFER = "note.slow_gpu", "note.unequal_gpus"
 BOTH = {"names": ["RTX 4070", "RTX 3060"]}
 
 
 @pytest.mark.parametrize(
     ("device", "speeds", "changes", "code", "arguments"),
     [
-        (
-            "gpu:1",
-            (1e13, 2e13),
-            {"settings": "devices=2 gpus=1,3"},
-            NAMED,
-            {"index": 1, "name": "RTX 3060", "share_pct": 50.0},
-        ),
-        (
-            "gpu:1",
-            (2e13, 1e13),
-            {"settings": "devices=2 gpus=1,3"},
-            NAMED,
-            {"index": 3, "name": "RTX 4090", "share_pct": 50.0},
-        ),
-        ("gpu:0", (2e13, 1.24e13), {}, NAMED, {"index": 1, "name": "RTX 3060", "share_pct": 62.0}),
-        ("gpu:0", (1e13, 2e13), {}, NAMED, {"index": 0, "name": "RTX 4070", "share_pct": 50.0}),
-        ("gpu:1", (2e13, 1e13), {}, NAMED, {"index": 2, "name": "RTX 3060", "share_pct": 50.0}),
-        ("gpu:1", (8e12, 6e12), {}, NAMED, {"index": 2, "name": "RTX 3060", "share_pct": 75.0}),
+        ("gpu:1", (1e13, 2e13), {"settings": "devices=2 gpus=1,3"}, SLOW, {"index": 1, "share_pct": 50.0}),
+        ("gpu:1", (2e13, 1e13), {"settings": "devices=2 gpus=1,3"}, SLOW, {"index": 3, "share_pct": 50.0}),
+        ("gpu:0", (2e13, 1.24e13), {}, SLOW, {"index": 1, "share_pct": 62.0}),
+        ("gpu:0", (1e13, 2e13), {}, SLOW, {"index": 0, "share_pct": 50.0}),
+        ("gpu:1", (2e13, 1e13), {}, SLOW, {"index": 2, "share_pct": 50.0}),
+        ("gpu:1", (8e12, 6e12), {}, SLOW, {"index": 2, "share_pct": 75.0}),
         ("gpu:1", (1e13, 0.9e13), {}, None, {}),
         ("gpu:0", (1e13, 1e13), {}, DIFFER, BOTH),
         ("gpu:0", (1e13, 1e12), {"workload": "matmul"}, DIFFER, BOTH),
         ("gpu:0", (1e13,), {}, DIFFER, BOTH),
         ("gpu:0", None, {}, DIFFER, BOTH),
         ("gpu:1", None, {}, None, {}),
-        (
-            "gpu:0",
-            (1e13, 1e12),
-            {"variables": ("CUDA_VISIBLE_DEVICES",)},
-            UNNAMED,
-            {"index": 1, "share_pct": 10.0},
-        ),
-        ("gpu:1", (1e13, 1e12), {"device_name": "unknown"}, UNNAMED, {"index": 2, "share_pct": 10.0}),
+        ("gpu:0", (1e13, 1e12), {"variables": ("CUDA_VISIBLE_DEVICES",)}, SLOW, {"index": 1, "share_pct": 10.0}),
+        ("gpu:1", (1e13, 1e12), {"device_name": "unknown"}, SLOW, {"index": 2, "share_pct": 10.0}),
         ("cpu", (1e13, 1e12), {}, None, {}),
     ],
 )

@@ -3,7 +3,6 @@
 import gc
 import math
 import os
-import re
 import sys
 from collections.abc import Callable
 from itertools import pairwise
@@ -17,7 +16,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.core.analysis.series import Curve, RunSeries
-from app.core.messages import ENGLISH, sentence
+from app.core.messages import sentence
 from app.core.report.card import Figure, Series, Spot
 from app.core.storage.database import Database
 from app.gui.charts.figure import SMALLEST_PX, ChartStyle, figure_height, largest_height
@@ -187,7 +186,7 @@ def test_the_estimate_lies_in_its_interval(qtbot: QtBot, application_theme: Them
     chart = estimate_chart(qtbot, application_theme)
     series = RunSeries(500)
     chart.show_estimates(series, EPOCH, 10.0, live=True)
-    assert said("chart.no_estimate").is_all_of(chart.accessibleDescription())
+    assert said("chart.nothing_yet").is_all_of(chart.accessibleDescription())
     add_estimate(series, 12.0, 70.0, None)
     for t_s, half in ((13.0, 8.0), (14.0, 4.0), (15.0, 1.3)):
         add_estimate(series, t_s, 66.0, half)
@@ -295,7 +294,7 @@ def test_speed_and_clock_are_shares_of_their_initial_values(qtbot: QtBot, applic
     chart.show_series(series, 60.0, live=True)
     assert (chart.entries, chart.accessibleDescription()) == (
         [(chart.entries[0][0], sentence("chart.speed"), False)],
-        sentence("chart.no_speed"),
+        sentence("chart.nothing_yet"),
     )
     for number in range(60):
         series.steps_per_s.add(float(number), 20.0 if number < 30 else 18.0)
@@ -395,7 +394,6 @@ CHARTS: dict[type[Plot], Callable[[Plot, RunSeries, bool], None]] = {
     SustainedChart: lambda chart, series, live: chart.show_series(series, 5.0, live=live),
     TelemetryChart: lambda chart, series, live: chart.show_curves(series.telemetry, live=live),
 }
-LATER = {sentence(code) for code in ENGLISH if re.fullmatch(r"chart\.\w+_later", code)}
 # Prints how many pixels of the screen a line of a chart is high.
 THICKNESS = """
 from PySide6.QtGui import QColor
@@ -437,7 +435,7 @@ def test_a_chart_has_axes_only_with_data(kind: type[Plot], qtbot: QtBot, applica
         if series is not None:
             show(chart, series, live)
         assert chart.instead.isVisible()
-        assert (chart.instead.text() in LATER) == live
+        assert said("chart.nothing_yet" if live else "chart.nothing_recorded").is_all_of(chart.instead.text())
         assert not has_axes(chart)
     show(chart, a_run(), True)
     assert has_axes(chart)
@@ -449,7 +447,7 @@ def test_a_chart_has_axes_only_with_data(kind: type[Plot], qtbot: QtBot, applica
 def test_a_trend_without_results_has_no_axes_either(qtbot: QtBot, application_theme: Theme) -> None:
     chart = added(qtbot, TrendChart(application_theme))
     assert not has_axes(chart)
-    assert said("trend.later").is_all_of(chart.instead.text())
+    assert said("chart.nothing_yet").is_all_of(chart.instead.text())
 
 
 def test_axes_of_percent_say_so(qtbot: QtBot, application_theme: Theme) -> None:

@@ -28,7 +28,6 @@ TEXTS = {
     "hidden.step": "Press Run.",
     "hidden.export": "Export test",
     "hidden.exported": "Exported the test to {name}",
-    "hidden.running": "A test is running.",
 }
 
 
@@ -58,7 +57,6 @@ def hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch)
     for code, text in TEXTS.items():
         monkeypatch.setitem(ENGLISH, code, text)
-    monkeypatch.setitem(ENGLISH, f"benchmark.{KEY}_running", TEXTS["hidden.running"])
     entry = HiddenEntry(KEY, "hidden.title", "scale", "KindPage", plans=(KEY,))
     monkeypatch.setattr(main_window, "PAGES", (*PAGES[:-1], entry, PAGES[-1]))
 

@@ -92,7 +92,7 @@ def test_running_again_is_not_offered_for_what_would_recur(
 
     monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
     actions = ResultActions(driver.services, driver.window)
-    for advice, saving in (("advice.varies", "file"), ("advice.repeat", "file"), ("advice.quiet", "preview")):
+    for advice, saving in (("advice.varies", "file"), ("advice.quiet", "preview")):
         run = JudgedRun(stored)
         caution = events.Reason(code="spread", level="caution", text="Varied.", advised=message(advice))
         run.verdict = events.Judged(level="caution", reasons=(caution,))

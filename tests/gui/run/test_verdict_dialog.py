@@ -74,7 +74,7 @@ def test_each_reason_is_shown_with_its_advice_worst_first(run: Run, qtbot: QtBot
     dialog.evidence.button.click()
     assert any(said("proof.moved").is_in(label.text()) for label in visible(dialog))
     # The proof that it trained, and what it may be compared with.
-    assert said("proof.one_update_each", done="1,500").is_in(told)
+    assert said("proof.updates_of_steps", done="1,500", asked="1,500").is_in(told)
     assert said("proof.moved", share_pct="20").is_in(told)
     assert told[told.index("Batch size") + 1] == "100"
     assert any(text.startswith("TensorFlow ") for text in told)
@@ -102,18 +102,6 @@ def test_causes_come_before_the_uncertainty_they_lead_to(run: Run, qtbot: QtBot,
     shown = texts(added(qtbot, VerdictDialog(services.theme, JudgedRun(uneven))))
     cause = shown.index(sentence("verdict.other_load", share_pct=40.0))
     assert cause < next(place for place, text in enumerate(shown) if "20.9 %" in text)
-
-
-@pytest.mark.parametrize("order", [1, -1])
-def test_advice_that_is_part_of_another_is_left_out(order: int) -> None:
-    host, varies = (
-        events.Reason(code=code, level="caution", text="Rough.", advice=sentence(f"advice.{advice}"))
-        for code, advice in (("shared_host", "repeat"), ("spread", "varies"))
-    )
-    assert [reason.advice for reason in verdict_dialog.advice_once([host, varies][::order])] == [
-        "",
-        varies.advice,
-    ][::order]
 
 
 def test_the_verdict_dialog_repeats_no_advice(run: Run, qtbot: QtBot, services: Any) -> None:

@@ -39,7 +39,7 @@ def finish(driver: Driver) -> int:
 
 def test_the_bottleneck_is_shown_under_the_curves(driver: Driver) -> None:
     replay(driver.window, driver.services, until_epoch(RECORDED, 2))
-    assert driver.view.charts.limit.whole_text == sentence("run.limit_later")
+    assert driver.view.charts.limit.whole_text == sentence("chart.nothing_yet")
     finish(driver)
     text = driver.view.charts.limit.whole_text
     busy = said("bottleneck.busy_of_all", busy="1.8", allowed="2")
@@ -146,7 +146,7 @@ def test_after_the_end(
     run = in_database(driver.services.paths.database, load_run, run_id)
     assert headline.value.text() == share_card(JudgedRun(run)).headline
     assert said("position.faster", baseline="i5-8250U (2019)").is_in(headline.rank.whole_text)
-    assert said("advice.repeat").is_in(headline.message.whole_text)
+    assert said("advice.varies").is_in(headline.message.whole_text)
     assert said("result.verdict_because", verdict="Caution").is_all_of(headline.pill.whole_text)
     assert driver.view.charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
     driver.page.copy_text()

@@ -1,7 +1,6 @@
-"""What is told of a run where the window isn't looked at: title, task bar, notification."""
+"""What is told of a run where the window isn't looked at: title and notification."""
 
 import ctypes
-import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -19,37 +18,8 @@ from app.gui.services.bundle import Services
 from app.gui.shell import attention, desktop
 from app.gui.shell.attention import Attention
 from app.gui.shell.main_window import MainWindow
-from tests.conftest import PYTHON_AS_TYPED, ROOT
 from tests.gui.driving import Driver, added, replay
 from tests.recording import recorded_events, until_epoch
-
-SIGNAL = """
-from PySide6.QtCore import QCoreApplication
-application = QCoreApplication([])
-from app.gui.shell.desktop import LauncherEntry
-entry = LauncherEntry()
-entry.show(0.25)
-entry.show(None)
-import time
-time.sleep(0.5)  # another thread sends them
-"""
-
-
-class Shown:
-    """A task bar that keeps what it was told."""
-
-    def __init__(self) -> None:
-        self.fractions: list[float | None] = []
-
-    def show(self, fraction: float | None) -> None:
-        self.fractions.append(fraction)
-
-
-@pytest.fixture
-def bar(monkeypatch: pytest.MonkeyPatch) -> Shown:
-    bar = Shown()
-    monkeypatch.setattr(attention, "task_bar", lambda _: bar)
-    return bar
 
 
 @pytest.fixture
@@ -68,7 +38,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
 
 
 @pytest.mark.slow
-def test_title_and_task_bar_show_the_progress_until_the_end(driver: Driver, bar: Shown) -> None:
+def test_the_title_shows_the_progress_until_the_end(driver: Driver) -> None:
     Attention(driver.services.bridge, driver.window, every_s=0.0)
     titles: list[str] = []
     driver.window.windowTitleChanged.connect(titles.append)
@@ -78,22 +48,22 @@ def test_title_and_task_bar_show_the_progress_until_the_end(driver: Driver, bar:
     assert shares == sorted(shares)
     assert len(shares) > 1
     assert all(title.endswith("– Epochmark") for title in titles[:-1])
-    assert bar.fractions[-1] is None
-    assert max(fraction for fraction in bar.fractions if fraction is not None) > 0.5
 
 
 @pytest.mark.slow
-def test_repetitions_count_as_one(driver: Driver, bar: Shown) -> None:
+def test_repetitions_count_as_one(driver: Driver) -> None:
     Attention(driver.services.bridge, driver.window, every_s=0.0)
+    titles: list[str] = []
+    driver.window.windowTitleChanged.connect(titles.append)
     driver.run_demo(repeat=2)
-    fractions = [fraction for fraction in bar.fractions if fraction is not None]
-    assert fractions == sorted(fractions)
-    assert max(fractions) > 0.6
+    shares = [int(title.split(" %")[0]) for title in titles if "%" in title]
+    assert shares == sorted(shares)
+    assert max(shares) > 60
 
 
 @pytest.mark.slow
 def test_the_end_is_told_to_who_looks_elsewhere(
-    driver: Driver, bar: Shown, notices: list[tuple[str, str]], looked_at: Callable[[bool], None]
+    driver: Driver, notices: list[tuple[str, str]], looked_at: Callable[[bool], None]
 ) -> None:
     Attention(driver.services.bridge, driver.window, worth_telling_s=0.0)
     looked_at(False)
@@ -112,7 +82,7 @@ def test_the_end_is_told_to_who_looks_elsewhere(
 
 @pytest.mark.slow
 def test_who_cancels_is_told_nothing(
-    driver: Driver, bar: Shown, notices: list[tuple[str, str]], looked_at: Callable[[bool], None]
+    driver: Driver, notices: list[tuple[str, str]], looked_at: Callable[[bool], None]
 ) -> None:
     Attention(driver.services.bridge, driver.window, worth_telling_s=0.0)
     looked_at(False)
@@ -130,26 +100,6 @@ def test_the_title_names_the_workload_and_the_share(driver: Driver) -> None:
     assert title == "50 % · CIFAR-10 CNN – Epochmark"
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("dbus-run-session") is None, reason="needs a bus of its own")
-def test_the_launcher_on_linux_hears_it(tmp_path: Path) -> None:
-    script, heard = tmp_path / "tell.py", tmp_path / "heard.txt"
-    script.write_text(SIGNAL)
-    command = f"dbus-monitor --session > {heard} & sleep 1; {PYTHON_AS_TYPED} {script}; sleep 1"
-    done = subprocess.run(
-        ["dbus-run-session", "--", "sh", "-c", command],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        timeout=60,
-        capture_output=True,
-        check=False,
-    )
-    text = heard.read_text()
-    assert "application://epochmark.desktop" in text, done.stderr
-    assert "double 0.25" in text
-    assert [line.split()[-1] for line in text.splitlines() if "boolean" in line] == ["true", "false"]
-
-
 def test_notify_send_gets_texts_and_never_options(
     driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,15 +115,6 @@ def test_without_any_means_nothing_happens(driver: Driver, monkeypatch: pytest.M
     monkeypatch.setenv("PATH", "")
     desktop.notify(driver.window, "Demo finished", "1.5 s per epoch", "linux")
     desktop.notify(driver.window, "Demo finished", "1.5 s per epoch", "darwin")
-    assert desktop.task_bar(driver.window, "darwin") is None
-
-
-def test_a_windows_without_a_desktop_has_no_task_bar(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    ole = type(
-        "Ole", (), {"CoInitialize": staticmethod(lambda _: 0), "CoCreateInstance": staticmethod(lambda *_: 1)}
-    )
-    monkeypatch.setattr(ctypes, "windll", type("Dlls", (), {"ole32": ole}), raising=False)
-    assert desktop.task_bar(driver.window, "win32") is None
 
 
 def test_windows_is_told_that_this_is_a_program_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

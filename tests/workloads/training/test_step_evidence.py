@@ -72,7 +72,7 @@ def test_the_evidence_is_shown(runs: dict[str, Run]) -> None:
     honest = dict(proof_lines(runs["honest"]))
     assert sentence("proof.examples_done", done=512, asked=512) in honest.values()
     learned = dict(proof_lines(runs["honest_real"]))
-    assert sentence("proof.one_update_each", done=100) in learned.values()
+    assert sentence("proof.updates_of_steps", done=100, asked=100) in learned.values()
     assert "first 100" in learned["Loss"]
     (said,) = (reason.said for reason in judge(runs["half_batch"]).reasons if reason.code == "examples_missing")
     assert said == message("verdict.examples_missing", done=256, asked=512)

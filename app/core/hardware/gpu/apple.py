@@ -160,5 +160,5 @@ def _ioreg(kind: str) -> bytes:
     answer = answer_of(["ioreg", "-a", "-r", "-d", "1", "-w", "0", "-c", kind], _LIMIT_S, _MAX_BYTES)
     if answer is None:
         HUNG.set()
-        _logger.warning("%s", sentence("hardware.ioreg_not_responding"))
+        _logger.warning("%s", sentence("hardware.gpus_not_responding"))
     return answer or b""

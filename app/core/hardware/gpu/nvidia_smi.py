@@ -92,7 +92,7 @@ def _ask(gputil: ModuleType) -> list[Any]:
             _logger.info("nvidia-smi gave no usable answer: %s", error)
             return []
     HUNG.set()
-    _logger.warning("%s", sentence("hardware.nvidia_smi_not_responding"))
+    _logger.warning("%s", sentence("hardware.gpus_not_responding"))
     _kill_trees([process for process in _children() if process.pid not in others])
     wait([answer], _KILL_LIMIT_S)  # reaps the killed process if it ends at all
     return []

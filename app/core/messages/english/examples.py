@@ -20,10 +20,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "      From a mirror, with the same checksums"
     ),
     "examples.data_import": "example:\n  %(prog)s ptb ~/Downloads/simple-examples/data\n      A folder with the official files",
-    "examples.data_list": "example:\n  %(prog)s --json",
-    "examples.data_remove": "example:\n  %(prog)s cifar10",
-    "examples.doctor": "examples:\n  %(prog)s\n      Checks the driver, engines and each device in about ten seconds\n  %(prog)s --log training.log\n      Explains the lines of a log\n  %(prog)s --report\n      Prints a report without user names, folders or serial numbers",
-    "examples.engine_check": "examples:\n  %(prog)s\n  %(prog)s torch",
+    "examples.doctor": "examples:\n  %(prog)s\n      Checks the driver, engines and devices\n  %(prog)s --log training.log\n      Explains the lines of a log",
     "examples.engine_compare": "example:\n  %(prog)s mnist_mlp mnist_cnn --rounds 5 --device cpu\n      Two workloads on the CPU, five times each",
     "examples.engine_install": (
         "examples:\n"
@@ -32,28 +29,11 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "  %(prog)s jax --variant cpu --from ~/packages\n"
         "      A specific build, offline"
     ),
-    "examples.engine_list": "example:\n  %(prog)s --json",
-    "examples.engine_remove": "example:\n  %(prog)s torch",
-    "examples.results_group": "example:\n  %(prog)s 1",
-    "examples.hardware": "example:\n  %(prog)s --json",
-    "examples.results_delete": "example:\n  %(prog)s 3 4 5",
     "examples.results_export": "examples:\n  %(prog)s --output runs.csv\n      All runs\n  %(prog)s 3 4 --format json\n      Two runs with every step, printed to standard output",
-    "examples.results_list": "examples:\n  %(prog)s --limit 10\n  %(prog)s --imported\n  %(prog)s --json",
-    "examples.results_show": "examples:\n  %(prog)s 1\n  %(prog)s 1 --json\n  %(prog)s 1 --imported",
     "examples.run": 'examples:\n  %(prog)s "MNIST MLP"\n      Another network\n  %(prog)s --device cpu --repeat 5\n      Five runs on the CPU\n  %(prog)s --engine torch --precision mixed_float16 --batch 256\n      Another engine, precision and batch size',
     "examples.results_share": "examples:\n  %(prog)s 1 --output result.png --theme light\n  %(prog)s 2 --group --output ab.png\n      An A/B test",
-    "examples.study_export": "example:\n  %(prog)s 3 --format json --output study.json",
-    "examples.study_list": "example:\n  %(prog)s",
-    "examples.study_resume": "example:\n  %(prog)s 3",
     "examples.study_run": "examples:\n  %(prog)s batch\n      How large should batches be?\n  %(prog)s software --workload mnist_mlp\n      Every installed engine, with and without compilation\n  %(prog)s sizing --folder /mnt/nvme --folder /mnt/disk\n      How many CPUs it takes to read from each drive, and what limits the speed\n  %(prog)s --axis batch=32,128,512 --axis threads=1,2\n      A custom grid",
-    "examples.study_share": "example:\n  %(prog)s 3 --output cores.png",
-    "examples.study_show": "example:\n  %(prog)s 3",
     "examples.suite": "examples:\n  %(prog)s\n      All tests on this computer\n  %(prog)s --engine torch --device cpu\n      The same with another engine, on the CPU\n  %(prog)s resume 3\n      Only tests without a result",
-    "examples.suite_export": "example:\n  %(prog)s 3 --format json --output suite.json",
-    "examples.suite_list": "example:\n  %(prog)s",
-    "examples.suite_resume": "example:\n  %(prog)s 3",
-    "examples.suite_share": "example:\n  %(prog)s 3 --output score.png",
-    "examples.suite_show": "example:\n  %(prog)s 3",
     "examples.workloads": "example:\n  %(prog)s --json\n      With the parameters that --set can change",
     "examples.import": "examples:\n  %(prog)s picture.png result.json\n      Shows these results next to your runs, marked “imported, not verified”\n  %(prog)s lab\n      All result files and pictures in a folder\n  %(prog)s --list",
 }

@@ -1,19 +1,17 @@
 """Results: headline, the text and picture to share, and advice after an error."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "advice.bad_parameters": "Change the setting named in the error message, then run again.",
-    "advice.crashed": "Close other programs and run again. If it still crashes, use the CPU.",
-    "advice.data_missing": "Download or import the data set again, or choose synthetic data.",
+    "advice.bad_parameters": "Change the named setting, then run again.",
+    "advice.crashed": "Close other programs and run again, or use the CPU.",
+    "advice.data_missing": "Install the data set again, or choose synthetic data.",
     "advice.device_unavailable": "Choose another device. On Linux, `{repair}` installs GPU support.",
     "advice.engine_missing": "Close Epochmark and run `{repair}`.",
-    "advice.hung": "Run again. If it still hangs, restart the computer or use the CPU.",
-    "advice.internal": "Run again. If it still fails, report it and include the error message and the log.",
-    "advice.non_finite_loss": (
-        "Use float32 and another seed. If it still fails, test the memory and undo any overclocking."
-    ),
+    "advice.hung": "Run again. If it still hangs, use the CPU.",
+    "advice.internal": "Run again. If it still fails, report it with the log.",
+    "advice.non_finite_loss": "Use float32 and another seed. If it still fails, test the memory and undo any overclocking.",
     "advice.other_device_unavailable": "Choose another device, or install what {engine} needs for this one.",
     "advice.other_engine_missing": "Reinstall {engine}, or choose another engine.",
-    "advice.out_of_memory": "Choose a smaller batch size or close other programs, then run again.",
+    "advice.out_of_memory": "Choose a smaller batch size, or close other programs.",
     "export.choose_another": "Choose another file.",
     "export.not_written": "{path} couldn't be saved ({reason}).",
     "fact.gpu_clock_mhz": "GPU at {value:,.0f} MHz",

@@ -8,7 +8,6 @@ import msgspec
 
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
-from app.core.records import Study
 from app.core.runs.runner import known_workload
 from app.core.titles import workload_title
 from workloads import CATALOGUE
@@ -126,10 +125,8 @@ def _setting(name: str) -> Setting | None:
     return next((each for each in all_settings() if each.name == name), None)
 
 
-def axis_title(name: str, study: Study) -> str:
-    """Return the title of a study's axis for charts and tables."""
-    if study.preset == "threads":  # limits the CPUs as well, which is what people ask for
-        name = "cpus"
+def axis_title(name: str) -> str:
+    """Return the title of an axis for charts and tables."""
     if name in (WORKLOAD, CONFIGURATION, FOLDERS):
         return sentence(f"studies.axis_{name}")
     setting = _setting(name)

@@ -132,7 +132,7 @@ def _definition(number: str) -> Definition:
         raise UsageError(message("short_form.unknown_part"))
     definition = SUITES.get(int(number))
     if definition is None or definition.number == DEMO.number:
-        raise UsageError(message("short_form.other_suite", number=int(number)))
+        raise UsageError(message("short_form.unknown_part"))
     return definition
 
 

@@ -24,8 +24,6 @@ def results_of(database: Database, ids: Sequence[int], steps_limit: int = STEPS_
     """Return the results of runs, oldest first, skipping runs without a result. Without ids, include all runs.
 
     Args:
-        database: Database of the runs.
-        ids: Ids of the runs.
         steps_limit: Maximum total number of step durations.
 
     Raises:

@@ -225,7 +225,6 @@ class ComparePage(QWidget):
         self._pointed = bar
 
     def copy(self, form: str) -> None:
-        """Copy the shown results as a table, in one of TABLE_FORMS."""
         count = self.table.copy(form)
         self._services.notify(sentence("compare_page.rows_copied", count=count), "", "", None)
 
@@ -311,8 +310,7 @@ def _reasons(runs: Sequence[RunSummary], imported: Sequence[tuple[str, str]]) ->
     lines = [f"{reason}: {_listed(group)}" for reason, group in names.items()]
     more = len(lines) - LINES_LIMIT
     lines = lines[:LINES_LIMIT] + ([sentence("compare_page.other_reasons", count=more)] if more > 0 else [])
-    heading = sentence("compare_page.not_shown" if runs else "compare_page.not_shown_published")
-    return [heading, *lines] if lines else []
+    return [sentence("compare_page.not_shown"), *lines] if lines else []
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -179,7 +179,7 @@ def figure_sections(telemetry: Telemetry, machine: Machine | None) -> list[Secti
     computer = (
         ("part.cpu", _number(telemetry.cpu_pct, "%")),
         ("live.temperature", _number(telemetry.cpu_temperature_c, "°C")),
-        ("part_group.power", _number(telemetry.cpu_power_w, "W")),
+        ("part.power", _number(telemetry.cpu_power_w, "W")),
         ("part.memory", format_memory(telemetry.memory_used_bytes)),
     )
     gpus = machine.gpus if machine else ()
@@ -189,7 +189,7 @@ def figure_sections(telemetry: Telemetry, machine: Machine | None) -> list[Secti
     sections = [Section("", installed, computer)]
     for number in range(count):
         gpu = gpus[number] if number < len(gpus) else None
-        name = sentence("part.gpu") if count == 1 else sentence("part.gpu_of_several", number=number)
+        name = sentence("part.gpu") if count == 1 else sentence("setting_value.device_gpu", number=number)
         if gpu:
             name = sentence("live.gpu_named", gpu=name, name=gpu.name)
         figures = _gpu_figures(by_index.get(number) or GpuTelemetry(number))
@@ -208,7 +208,7 @@ def _gpu_figures(gpu: GpuTelemetry) -> tuple[tuple[str, str], ...]:
 
 
 def _why(name: str, machine: Machine | None, *, power_forbidden: bool) -> str:
-    part = {"live.temperature": "cpu_temperature", "part_group.power": "cpu_power"}.get(name)
+    part = {"live.temperature": "cpu_temperature", "part.power": "cpu_power"}.get(name)
     if part is None or machine is None:
         return sentence("live.not_reported")
     return text(reason(part, machine, is_forbidden=power_forbidden))

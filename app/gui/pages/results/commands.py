@@ -66,7 +66,6 @@ class RunCommands(QObject):
                 self.actions[code].setEnabled(is_allowed)
 
     def button(self, code: str, kind: Literal["primary", "plain"] = "plain", *, brief: bool = False) -> Button:
-        """Return a button for a command. `brief` omits its text, for narrow layouts."""
         action = self.actions[code]
         button = Button(
             self._theme, "" if brief else action.text(), COMMANDS[code].icon, kind=kind, gives_way=True

@@ -35,5 +35,4 @@ class Filters(QWidget):
         self.setLayout(row(self.search, self.source, stretch=0))
 
     def offer_source(self, *, offered: bool) -> None:
-        """Show the box if there are imported results or it is in use."""
         self.source.setVisible(offered or self.source.currentData() != OWN)

@@ -13,6 +13,7 @@ from app.core.clock import local_time
 from app.core.exchange.preview import leaves, preview
 from app.core.external_results import ImportedResult
 from app.core.messages import sentence
+from app.core.report.card import Table
 from app.core.result_file.record import Result
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results, load_result
@@ -111,7 +112,6 @@ class ImportedCard(Card):
 
     @property
     def results(self) -> list[ImportedResult]:
-        """The displayed results, latest import first."""
         return self._results
 
     def refresh(self) -> None:
@@ -203,7 +203,6 @@ class ImportedDetail(QWidget):
         QShortcut(keys, self, self.left.emit, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def show_result(self, result: ImportedResult, whole: Result) -> None:
-        """Show a result. `whole` contains all its stored details."""
         if self.layout() is None:
             self._make()
         self._result = result
@@ -212,7 +211,7 @@ class ImportedDetail(QWidget):
         rows = [(field.label, field.text) for field in preview(whole)]
         rows += [(sentence("heading.uid"), result.uid), (sentence("heading.source"), origin)]
         headings = [sentence(code) for code in ("heading.field", "heading.value")]
-        self.words.show_texts(headings, rows, numbers=range(0))
+        self.words.show_table(Table(tuple(headings), tuple(map(tuple, rows)), left=len(headings)))
         self.leaf_rows.show_texts(leaves(whole))
 
 

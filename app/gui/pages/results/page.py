@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.errors import UsageError
 from app.core.messages import sentence
-from app.core.plans.kind import Answer
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import answer_of, experiment_of, load_report, report_of
+from app.core.plans.report import RUNS_PAGE, Answer
 from app.core.plans.rerun import check_again, plan_of_group, plan_of_run
 from app.core.records import Group, Plan, Run
 from app.core.report.formats.table_text import TABLE_FORMS
@@ -105,7 +105,7 @@ class ResultsPage(QWidget):
         if self.run is not None:
             return self.run.summary.value is not None
         if self.group is not None:
-            return kind_of(self.group).example(self.group) is not None
+            return report_of(self.group).example is not None
         return self._is_one_run_selected()
 
     @property
@@ -113,14 +113,12 @@ class ResultsPage(QWidget):
         return self.trash.can_undo
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Check for new runs from this or another instance."""
         super().showEvent(event)
         # Deferred, because Qt first moves the focus to a button.
         QTimer.singleShot(0, self._take_focus)
         self.refresh()
 
     def refresh(self) -> None:
-        """Reload the runs and, if shown, the imported results."""
         self.model.ask(self.model.query)
         self.imported.refresh()
 
@@ -140,7 +138,7 @@ class ResultsPage(QWidget):
 
         def load(database: Database) -> tuple[Group, Answer | None]:
             group = load_group(database, group_id)
-            return group, None if _has_page(database, group) else kind_of(group).answer(database, group)
+            return group, None if _has_page(database, group) else answer_of(database, group)
 
         self._services.query(load, partial(self._on_group_loaded, self._wanted))
 
@@ -149,7 +147,7 @@ class ResultsPage(QWidget):
         machine, paths = self._services.finder.machine, self._services.paths
         entry = self._targeted()[0]
         if self._services.bridge.is_running or machine is None:
-            code = "benchmark.benchmark_running" if machine is not None else "setup.looking"
+            code = "benchmark.running" if machine is not None else "setup.looking"
             self._services.notify(sentence(code), "caution", "", None)
             return
 
@@ -180,7 +178,7 @@ class ResultsPage(QWidget):
 
     def copy_text(self) -> None:
         """Copy the open run or group as text, or the selected rows as a table."""
-        has_pairs = self.group is not None and bool(kind_of(self.group).pairs(self.group))
+        has_pairs = self.group is not None and bool(report_of(self.group).pairs())
         if self.run is not None or (has_pairs and self.can_share):
             self._with_run(self.result_actions.copy_text)
         elif self.group is not None:
@@ -189,12 +187,11 @@ class ResultsPage(QWidget):
             self.copy_rows("spreadsheet")
 
     def copy_rows(self, form: str) -> None:
-        """Copy the selected runs as a table, in one of TABLE_FORMS."""
         ids = self.selected_ids()
 
         def done(text: str) -> None:
             QGuiApplication.clipboard().setText(text)
-            self._services.notify(sentence("results_page.copied", count=len(ids)), "", "", None)
+            self._services.notify(sentence("compare_page.rows_copied", count=len(ids)), "", "", None)
 
         if ids:
             self._services.query(lambda database: text_of(list_runs(database, ids=ids), form), done)
@@ -246,7 +243,7 @@ class ResultsPage(QWidget):
         rows, group = self._targeted(), self.group
         if self.detail is not None and self.detail.judged is not None and self.run is not None:
             do(self.detail.judged, None)
-        elif group is not None and (example := kind_of(group).example(group)) is not None:
+        elif group is not None and (example := report_of(group).example) is not None:
             self._load(example.id, lambda run: do(run, group))
         elif len(rows) == 1 and rows[0] > 0:
             self._load(rows[0], lambda run: do(run, None))
@@ -414,7 +411,7 @@ class ResultsPage(QWidget):
         if number != self._wanted:
             return
         if answer is None:
-            self.page_requested.emit(kind_of(group).page, group.id)
+            self.page_requested.emit(experiment_of(group.plan).page, group.id)
             return
         if self.group_detail is None:
             self.group_detail = GroupDetail(self._services, self._handlers)
@@ -449,8 +446,7 @@ class ResultsPage(QWidget):
 
 
 def _has_page(database: Database, group: Group) -> bool:
-    kind = kind_of(group)
     try:
-        return kind.has_own_page and bool(kind.load(database, group.id).group.runs)
+        return experiment_of(group.plan).page != RUNS_PAGE and bool(load_report(database, group.id).group.runs)
     except UsageError:
         return False

@@ -54,7 +54,6 @@ class TrendView(QWidget):
         return chart
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Draw the trend if it is loaded."""
         super().showEvent(event)
         self._draw()
 
@@ -145,7 +144,6 @@ class RunDetail(QWidget):
             self.judged.rename(comment)
 
     def _offer_trend(self) -> None:
-        """Offer the trend if it has at least two runs."""
         offers = self.trend.trend is not None and len(self.trend.trend.points) > 1
         for button in (self.charts_button, self.trend_button):
             button.setVisible(offers)

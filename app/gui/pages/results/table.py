@@ -105,7 +105,6 @@ class RunsTable(QTableView):
             self.edit(index)
 
     def selected_rows(self) -> list[int]:
-        """Return the selected entries of the model's `rows`, in the table's order."""
         return [self._model.rows[row] for row in self._selected_rows()]
 
     def selected_ids(self) -> list[int]:

@@ -222,7 +222,7 @@ WRONG, ALONE, UNKNOWN = "short_form.wrong_letter", "short_form.suite_alone", "sh
         (f"{RUN_TEXT}\n{SUITE_TEXT}", ALONE),
         (f"{RUN_TEXT} {RUN_TEXT} {SUITE_TEXT}", ALONE),
         (f"{SUITE_TEXT} " * 100, ALONE),
-        *((with_field(2, number), "short_form.other_suite") for number in ("2", "0", "999999")),
+        *((with_field(2, number), "short_form.unknown_part") for number in ("2", "0", "999999")),
         *((with_field(2, number), UNKNOWN) for number in ("", "-1", "NAN", "1.5", "9" * 50)),
         *((with_field(3, uid), UNKNOWN) for uid in ("", "ABC", "ABCDEFGHI1")),
         *((with_field(4, engine), UNKNOWN) for engine in ("", "A B", "X" * 100)),
@@ -274,7 +274,7 @@ def test_a_suite_of_a_newer_version_is_named(monkeypatch: pytest.MonkeyPatch) ->
     form = suite_form(replace(result, definition=newer, parts=result.parts[:4]))
     assert len(read_code(form)) == 8
     monkeypatch.delitem(SUITES, 2)
-    with pytest.raises(UsageError, match=said("short_form.other_suite", number="2").pattern):
+    with pytest.raises(UsageError, match=said("short_form.unknown_part").pattern):
         read_code(form)
 
 

@@ -193,12 +193,7 @@ def test_a_card_that_an_installed_engine_could_use_is_one_click_away(
             sentence("setup.gpu_needs_engine", instead_of="TensorFlow", gpu="Radeon RX 9070 XT", engine="PyTorch"),
         ),
         (WINDOWS, UHD, {}, ""),
-        (
-            WINDOWS,
-            OLD_RADEON,
-            {},
-            sentence("engines.no_build_but_rocm", engine="TensorFlow", gpu="AMD Radeon RX 580"),
-        ),
+        (WINDOWS, OLD_RADEON, {}, sentence("engines.no_build", engine="TensorFlow", gpu="AMD Radeon RX 580")),
         ("Linux 6.1", replace(RTX, compute_capability="8.9"), {}, ""),
         (
             "Linux 6.1",

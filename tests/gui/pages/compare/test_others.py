@@ -77,7 +77,7 @@ def test_an_imported_result_of_other_work_is_named_with_its_reason(
     other = msgspec.structs.replace(usual, spec=msgspec.structs.replace(usual.spec, batch_size=64))
     in_database(services.paths.database, add_results, (sealed(other),), "lab.json")
     page.refresh()
-    heading = said("compare_page.not_shown_published")
+    heading = said("compare_page.not_shown")
     qtbot.waitUntil(lambda: heading.is_in(page.reasons.text()), timeout=PATIENCE_MS)
     assert said("compare.other_setting", theirs="batch 64", mine="batch 128").is_in(page.reasons.text())
     assert imported(page) == []

@@ -153,7 +153,7 @@ def test_checks_appear_as_they_are_decided(
     go_on = threading.Event()
 
     def examine(_: Any, on_step: Any, __: Any, on_check: Any) -> None:
-        on_step(message("doctor.starting_tensorflow"))
+        on_step(message("doctor.starting_engine", engine="TensorFlow"))
         on_check(Check("driver", "fault", message("doctor.driver_state_driver_not_loaded")))
         go_on.wait(20)
         raise AppError("Over.")
@@ -162,7 +162,7 @@ def test_checks_appear_as_they_are_decided(
     view.checks.button.click()
     view.examine()
     qtbot.waitUntil(lambda: said("doctor.driver_state_driver_not_loaded").is_in(texts(view)), timeout=10_000)
-    assert view.step.whole_text == sentence("doctor.starting_tensorflow")
+    assert view.step.whole_text == sentence("doctor.starting_engine", engine="TensorFlow")
     go_on.set()
     qtbot.waitUntil(lambda: not view.is_examining, timeout=10_000)
     assert not said("doctor.driver_state_driver_not_loaded").is_in(texts(view))

@@ -285,7 +285,7 @@ def test_neither_page_starts_a_run_while_the_other_has_one(driver: Driver) -> No
     assert not page.setup.run_button.isEnabled()
     driver.window.show_page("benchmark")
     setup = driver.page.setup
-    assert setup.problem.text() == sentence("benchmark.ab_running")
+    assert setup.problem.text() == sentence("benchmark.running")
     assert not setup.run_button.isEnabled()
     assert not driver.window.action("menu.run").isEnabled()
     driver.window.action("menu.cancel").trigger()

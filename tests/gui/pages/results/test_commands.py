@@ -126,7 +126,7 @@ def test_each_entry_does_what_its_button_does(
     open_menu(page, 1)[sentence("menu.save_picture")].trigger()
     driver.until(lambda: said("picture.saved", name="menu.png").is_all_of(driver.message))
     open_menu(page, 1)[sentence("button.copy")].trigger()
-    driver.until(lambda: said("results_page.copied", count="1").is_all_of(driver.message))
+    driver.until(lambda: said("compare_page.rows_copied", count="1").is_all_of(driver.message))
     open_menu(page, 1)[sentence("results_page.rename")].trigger()
     editor = only(QLineEdit, page.table.viewport().findChild(QLineEdit))
     press_key(driver, editor, Qt.Key.Key_Escape)
@@ -264,7 +264,7 @@ def test_run_again_says_why_it_can_not(driver: Driver, page: ResultsPage, machin
     driver.window.show_page("benchmark")
     driver.begin_demo(epochs=1_000, step_s=0.01, until_epochs=1)
     again(driver, page, 1)
-    assert driver.message == sentence("benchmark.benchmark_running")
+    assert driver.message == sentence("benchmark.running")
     driver.page.cancel()
     driver.wait_for_result()
     assert len(driver.stored()) == before + 1
@@ -350,7 +350,7 @@ def test_a_file_that_exists_is_not_written_over_unasked(
 def test_copying_rows(driver: Driver, page: ResultsPage) -> None:
     select(page, 1, 2)
     page.copy_text()
-    driver.until(lambda: said("results_page.copied", count="2").is_in(driver.message))
+    driver.until(lambda: said("compare_page.rows_copied", count="2").is_in(driver.message))
     lines = QGuiApplication.clipboard().text().splitlines()
     assert len(lines) == 3
     assert "water cooled" in lines[1]

@@ -243,7 +243,7 @@ def test_an_opened_run_is_shown_against_the_best_and_the_last(driver: Driver, ma
     driver.until(lambda: detail.trend.trend is not None)
     best = message("trend.earlier", value="40.0", run_id=3, date="2026-11-03")
     slower = {"how": message("trend.slower", by_pct=11.1), "which": best}
-    assert detail.trend.line.whole_text == sentence("trend.against_both", **slower)
+    assert detail.trend.line.whole_text == sentence("trend.against_best", **slower)
     assert detail.trend.line.isVisible()
     driver.press(detail.trend_button)
     chart = detail.trend.chart
