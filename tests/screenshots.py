@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QApplication
 from app.core.errors import AppError
 from app.core.exchange.sharing import picture_card
 from app.core.paths import default_paths
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import report_of
 from app.core.records import Plan
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
@@ -135,15 +135,15 @@ def take_all(camera: Photographer) -> None:
 
 
 def take_studies(camera: Photographer) -> None:
-    services, page = camera.services, camera.window.studies
+    services, page = camera.services, camera.window.lab
     machine = sure(services.finder.machine)
     with Database(services.paths.database) as database:
         studies = list(store_studies(database, services.paths, machine))
-    camera.window.show_page("studies")
+    camera.window.show_page("lab")
     for name, group_id in studies:
         page.refresh(choose=group_id)
-        camera.wait(lambda: page.result is not None and page.result.group.id == group_id)  # noqa: B023 - at once
-        camera.take(f"studies-{name}", "studies")
+        camera.wait(lambda: page.report is not None and page.report.group.id == group_id)  # noqa: B023 - at once
+        camera.take(f"studies-{name}", "lab")
         card = sure(page.card())
         for theme, tokens in (("dark", DARK), ("light", LIGHT)):
             paint_share_picture(card, tokens).save(str(camera.folder / f"share-study-{name}-{theme}.png"))
@@ -159,7 +159,7 @@ def take_suite(camera: Photographer) -> None:
     camera.window.show_page("suite")
     for name, group_id in (("suite-half", half), ("suite", whole)):
         page.refresh(choose=group_id)
-        camera.wait(lambda: page.result is not None and page.result.group.id == group_id)  # noqa: B023 - at once
+        camera.wait(lambda: page.report is not None and page.report.group.id == group_id)  # noqa: B023 - at once
         camera.take(name, "suite")
     page.charts.setCurrentIndex(1)
     page.charts.activated.emit(1)
@@ -196,8 +196,8 @@ def take_engines(camera: Photographer) -> None:
     camera.save(window.benchmark.setup.device.view().window(), "devices")
     window.benchmark.setup.device.hidePopup()
     camera.take("settings-engines-installed", "settings", lambda: window.settings.show_engines("torch"))
-    window.ab.setup.sides[1].engine.select("torch")
-    camera.take("ab-engines", "ab", camera.calm)
+    window.lab.setup.sides.sides[1].engine.select("torch")
+    camera.take("ab-engines", "lab", camera.calm)
 
 
 def take_hardware(camera: Photographer) -> None:
@@ -270,22 +270,18 @@ def store_ab(database: Database, recorded: Sequence[events.AnyEvent]) -> int:
 
 
 def take_ab(camera: Photographer, group_id: int) -> None:
-    camera.window.show_page("ab")
-    camera.window.ab.refresh(choose=group_id)
-    camera.wait(lambda: camera.window.ab.group is not None)
-    preflight = camera.window.ab.setup.preflight
-    camera.take("ab", "ab", lambda: preflight.show_telemetry((Telemetry(other_cpu_pct=1.0),) * 2))
-    camera.window.show_page("results")
-    camera.window.results.open_group(group_id)
-    camera.wait(lambda: camera.window.results.group is not None)
-    camera.take("results-ab", "results")
+    camera.window.show_page("lab")
+    camera.window.lab.refresh(choose=group_id)
+    camera.wait(lambda: camera.window.lab.report is not None)
+    preflight = camera.window.lab.setup.preflight
+    camera.take("ab", "lab", lambda: preflight.show_telemetry((Telemetry(other_cpu_pct=1.0),) * 2))
 
 
 def take_share_pictures(camera: Photographer, run_id: int, group_id: int) -> None:
     """Draw the pictures of a run and of an A/B in both themes, and show what others see and send."""
     with Database(camera.services.paths.database) as database:
         group = load_group(database, group_id)
-        example = sure(kind_of(group).example(group))
+        example = sure(report_of(group).example)
         cards = {"share": picture_card(database, JudgedRun(load_run(database, run_id)))}
         cards["share-ab"] = picture_card(database, JudgedRun(load_run(database, example.id)), group)
     for name, card in cards.items():

@@ -14,19 +14,19 @@ from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
 
 def show_ab(driver: Driver) -> None:
     group_id = in_database(driver.services.paths.database, store_ab, recorded_events())
-    driver.window.show_page("ab")
-    driver.window.ab.refresh(choose=group_id)
-    driver.until(lambda: driver.window.ab.group is not None)
+    driver.window.show_page("lab")
+    driver.window.lab.refresh(choose=group_id)
+    driver.until(lambda: driver.window.lab.report is not None)
 
 
 def show_study(driver: Driver) -> None:
-    services, page = driver.services, driver.window.studies
+    services, page = driver.services, driver.window.lab
     assert services.finder.machine is not None
     with Database(services.paths.database) as database:
         stored = dict(store_studies(database, services.paths, services.finder.machine))
-    driver.window.show_page("studies")
+    driver.window.show_page("lab")
     page.refresh(choose=stored["batch"])
-    driver.until(lambda: page.result is not None and page.result.group.id == stored["batch"])
+    driver.until(lambda: page.report is not None and page.report.group.id == stored["batch"])
 
 
 def show_suite(driver: Driver) -> None:
@@ -35,7 +35,7 @@ def show_suite(driver: Driver) -> None:
     with Database(services.paths.database) as database:
         store_suite(database, services.paths, services.finder.machine, SUITE_FACTORS[0], runs=4)
     driver.window.show_page("suite")
-    driver.until(lambda: page.result is not None)
+    driver.until(lambda: page.report is not None)
 
 
 def show_group(driver: Driver) -> None:

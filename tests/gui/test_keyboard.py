@@ -192,7 +192,7 @@ def test_the_focus_is_on_cancel_then_on_share(driver: Driver) -> None:
     spec = CATALOGUE["demo"].default_spec(epochs=1, parameters={"step_s": 0.001})
     runner, window = Runner(driver.services.paths, driver.machine), driver.window
     study = plan_axes(spec, {"batch_size": (50, 100)}, runner)
-    for page, plan in ((window.ab, ab_plan((spec, spec), 1, ("A", "B"))), (window.studies, study)):
+    for page, plan in ((window.lab, ab_plan((spec, spec), 1, ("A", "B"))), (window.lab, study)):
         driver.window.show_page(page.code)
         page.setup.run_button.setFocus()
         page.begin(plan, driver.machine)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QGridLa
 
 from app.core.records import Plan
 from app.core.storage.database import Database
-from app.gui.pages.lab.ab.setup import SEVERAL
+from app.gui.pages.lab.sides import SEVERAL
 from app.gui.shell.pages import PAGES
 from app.gui.style.tokens import TITLE_PX
 from app.gui.widgets.form_scroll import LEAST_PX, FormScroll
@@ -54,25 +54,23 @@ def test_run_follows_the_form_and_is_never_off_the_window(driver: Driver, size: 
     driver.open_settings()
     settled(driver, setup.form, setup.run_button)
     assert bottom(setup.run_button) <= top(setup.form_area) <= driver.window.height() - LEAST_PX
-    driver.window.show_page("ab")
-    ab = driver.window.ab.setup
-    ab.what.setCurrentIndex(ab.what.findData(SEVERAL))
-    settled(driver, ab.length, ab.run_button)
+    driver.window.show_page("lab")
+    ab = driver.window.lab.setup
+    ab.sides.what.setCurrentIndex(ab.sides.what.findData(SEVERAL))
+    settled(driver, ab.points, ab.run_button)
     assert bottom(ab.run_button) <= driver.window.height()
     if size[1] >= 2160:
-        assert top(ab.run_button) - bottom(ab.length) <= 2 * GAP_MAX_PX
+        assert top(ab.run_button) - bottom(ab.points) <= 2 * GAP_MAX_PX
 
 
-@pytest.mark.parametrize("page", ["benchmark", "ab"])
+@pytest.mark.parametrize("page", ["benchmark", "lab"])
 def test_a_scroll_bar_covers_nothing_of_a_form(driver: Driver, page: str) -> None:
     driver.window.show_page(page)
     resize(driver, 1024, 600)
-    setup = driver.page.setup if page == "benchmark" else driver.window.ab.setup
+    setup = driver.page.setup if page == "benchmark" else driver.window.lab.setup
     driver.open_settings()
-    what, foot = driver.window.ab.setup.what, driver.window.ab.foot
+    what = driver.window.lab.setup.sides.what
     what.setCurrentIndex(what.findData(SEVERAL))
-    foot.show_done()
-    foot.show()  # as below a result, whose buttons leave the least room
     scroll = only(FormScroll, setup.findChild(FormScroll))
     driver.until(scroll.verticalScrollBar().isVisible)
     content = sure(scroll.widget())
@@ -104,11 +102,11 @@ def forms(driver: Driver) -> list[tuple[QWidget, QWidget]]:
     window, rows = driver.window, list[tuple[QWidget, QWidget]]()
     window.resize(1440, 1100)
     driver.open_settings()
-    for code in ("benchmark", "ab"):
+    for code in ("benchmark", "lab"):
         window.show_page(code)
-        if code == "ab":
-            window.ab.setup.more.button.setChecked(True)
-            window.ab.setup.what.setCurrentIndex(window.ab.setup.what.findData(SEVERAL))
+        if code == "lab":
+            window.lab.setup.more.button.setChecked(True)
+            window.lab.setup.sides.what.setCurrentIndex(window.lab.setup.sides.what.findData(SEVERAL))
         QApplication.processEvents()
         for grid in window.page.findChildren(QGridLayout):
             for row in range(grid.rowCount()):
@@ -122,7 +120,7 @@ def forms(driver: Driver) -> list[tuple[QWidget, QWidget]]:
 def test_all_editors_are_as_high_and_stand_beside_their_labels(driver: Driver) -> None:
     pairs = forms(driver)
     high = [editor for _, editor in pairs if isinstance(editor, QAbstractSpinBox | QComboBox | QLineEdit)]
-    high += [driver.window.ab.setup.pairs, driver.window.benchmark.setup.device]
+    high += [driver.window.lab.setup.rounds, driver.window.benchmark.setup.device]
     assert {editor.sizeHint().height() for editor in high} == {32}
     assert {editor.height() for editor in high} == {32}
     for label, editor in pairs:
@@ -134,9 +132,9 @@ def test_all_editors_are_as_high_and_stand_beside_their_labels(driver: Driver) -
 def test_the_texts_of_editors_begin_at_the_same_place(driver: Driver) -> None:
     window = driver.window
     window.resize(1440, 1100)
-    window.show_page("ab")
-    window.ab.setup.what.setCurrentIndex(window.ab.setup.what.findData(SEVERAL))
-    side = window.ab.setup.sides[0]
+    window.show_page("lab")
+    window.lab.setup.sides.what.setCurrentIndex(window.lab.setup.sides.what.findData(SEVERAL))
+    side = window.lab.setup.sides.sides[0]
     begins = {
         name: text_begins_px(editor, driver.services.theme.tokens.text)
         for name, editor in side.editors.items()
@@ -185,13 +183,14 @@ def test_the_pairs_of_an_ab_stay_where_they_are_whatever_is_said_above(driver: D
             )
             store_group(database, machine, plan, *durations_s)
     driver.window.resize(1440, 900)
-    driver.window.show_page("ab")
-    page = driver.window.ab
-    driver.until(lambda: page.history.count() == 3)
+    driver.window.show_page("lab")
+    page = driver.window.lab
+    driver.until(lambda: len(page.entries) == 3)
     places, sentences = set(), set()
-    for place in range(page.history.count()):
-        page.history.setCurrentIndex(place)
-        page.history.activated.emit(place)
+    for place in range(len(page.entries)):
+        group_id = page.entries[place].group_id
+        page.refresh(choose=group_id)
+        driver.until(lambda group_id=group_id: page.report is not None and page.report.group.id == group_id)  # type: ignore[misc]
         QApplication.processEvents()
         sentences.add(page.sentence.whole_text)
         places.add(page.plot.mapTo(driver.window, QPoint(0, 0)).y())

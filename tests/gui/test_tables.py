@@ -3,6 +3,7 @@
 from PySide6.QtGui import QFontMetrics
 from pytestqt.qtbot import QtBot
 
+from app.core.report.card import Table
 from app.gui.widgets.tables import TextTable
 
 HEADINGS = ("Batch size", "Images per second", "95 % interval", "Result", "Memory", "Verdict")
@@ -14,7 +15,7 @@ def test_a_table_hides_what_is_empty_and_what_does_not_fit(qtbot: QtBot) -> None
     table = TextTable("Table")
     qtbot.addWidget(table)
     table.show()
-    table.show_texts(HEADINGS, [ROW], numbers=range(1, 5))
+    table.show_table(Table(HEADINGS, (ROW,)))
     seen = []
     for width_px in (*range(2_000, 100, -50), 2_000):
         table.resize(width_px, 200)

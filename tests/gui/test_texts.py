@@ -38,7 +38,7 @@ SETTLING = 8  # a label that becomes higher makes another layout necessary, and 
 UNSETTLED_S = 2.0
 THEMES: tuple[Choice, ...] = ("dark", "light")
 # What users, devices and workloads may be called.
-PLANS = ("ab", "studies", "suite")
+PLANS = ("lab", "suite")
 LISTS = ("label.workload", "compare_page.baseline", *(f"{plan}_page.earlier" for plan in PLANS))
 LONG = "NVIDIA GeForce RTX 5090 Founders Edition " * 8
 NAMES = {
@@ -157,7 +157,7 @@ def test_every_text_of_stored_runs_and_settings_can_be_read(driver: Driver) -> N
     driver.open_run(runs["finished"])
     seen += faults(driver, "opened run")
     show_ab(driver)
-    for code in ("compare", "ab", "hardware", "settings"):
+    for code in ("compare", "lab", "hardware", "settings"):
         driver.window.show_page(code)
         seen += faults(driver, code)
     assert seen == []
@@ -167,20 +167,20 @@ def test_every_text_of_stored_runs_and_settings_can_be_read(driver: Driver) -> N
 def test_every_text_of_studies_and_of_the_suite_can_be_read(driver: Driver) -> None:
     services, window, seen = driver.services, driver.window, list[str]()
     machine = driver.machine
-    for code in ("studies", "suite"):
+    for code in ("lab", "suite"):
         window.show_page(code)
         seen += faults(driver, f"no {code}", ("light",))
     failed = store(driver, machine, {"gpt_mini": "out_of_memory", "resnet_56": "crashed"})
     with Database(services.paths.database) as database:
-        stored = [("studies", group_id) for _, group_id in store_studies(database, services.paths, machine)]
+        stored = [("lab", group_id) for _, group_id in store_studies(database, services.paths, machine)]
         stored += [("suite", store_suite(database, services.paths, machine, SUITE_FACTORS[0], runs=4))]
         stored += [("suite", store_suite(database, services.paths, machine, each)) for each in SUITE_FACTORS]
     stored.append(("suite", failed))
     for code, group_id in stored:
-        page = window.studies if code == "studies" else window.suite
+        page = window.lab if code == "lab" else window.suite
         window.show_page(code)
         page.refresh(choose=group_id)
-        driver.until(lambda: page.result is not None and page.result.group.id == group_id)  # noqa: B023 - at once
+        driver.until(lambda: page.report is not None and page.report.group.id == group_id)  # noqa: B023 - at once
         seen += faults(driver, f"{code} {group_id}", ("light",))
     assert seen == []
 
@@ -217,7 +217,7 @@ def test_any_name_of_a_device_leaves_the_other_texts_whole(driver: Driver, name:
     seen += faults(driver, "result", ("light",))
     driver.open_run(run_id)
     seen += faults(driver, "opened run", ("light",))
-    for code in ("compare", "ab", "studies", "suite", "hardware", "settings"):
+    for code in ("compare", "lab", "suite", "hardware", "settings"):
         driver.window.show_page(code)
         seen += faults(driver, code, ("light",))
     assert seen == []

@@ -57,7 +57,7 @@ class AbReport(Report):
         return (
             sentence("ab_setup.equal")
             if plan.has_equal_sides
-            else sentence("studies_page.points", points=list(self.group.labels))
+            else sentence("lab.sides", a=self.group.labels[0], b=self.group.labels[1])
         )
 
     def current(self, planned: PlannedRun, number: int, count: int) -> str:

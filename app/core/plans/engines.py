@@ -105,29 +105,21 @@ class EnginesReport(Report):
         return {"table": [_row_as_dict(row) for row in self.engine_rows], "confidence_pct": 100 * CONFIDENCE}
 
     def table(self) -> Table:
-        """Return a table of workloads and engines, the fastest engine of each workload first."""
+        """Return a table of engines, fastest first, with the workload if there are several."""
         rows = self.engine_rows
         units = {headline_kind(row.metric).short_unit for row in rows}
         unit = next(iter(units)) if len(units) == 1 else ""
-        cells = [(row, cell) for row in rows for cell in _fastest_first(row)]
-        return Table(
-            (
-                *map(sentence, ("label.workload", "setting.engine")),
-                unit or sentence("heading.median"),
-                sentence("engine_page.factor"),
-            ),
-            tuple(
-                (
-                    workload_title(row.workload) if cell is _fastest_first(row)[0] else "",
-                    engine_title(cell.engine),
-                    _median_text(row, cell, with_unit=not unit),
-                    _factor(cell),
-                )
-                for row, cell in cells
-            ),
-            left=2,
-            is_best=tuple(cell in row.fastest for row, cell in cells),
-        )
+        names = ["label.workload"] if len(rows) > 1 else []
+        headings = [sentence(code) for code in (*names, "setting.engine")]
+        lines, is_best = [], []
+        for row in rows:
+            for place, cell in enumerate(_fastest_first(row)):
+                name = [workload_title(row.workload) if place == 0 else ""] if names else []
+                value = _median_text(row, cell, with_unit=not unit)
+                lines.append((*name, engine_title(cell.engine), value, _factor(cell)))
+                is_best.append(cell in row.fastest)
+        headings += [unit or sentence("heading.median"), sentence("engine_page.factor")]
+        return Table(tuple(headings), tuple(lines), len(names) + 1, tuple(is_best))
 
     @property
     def _planned_engines(self) -> dict[int, str]:

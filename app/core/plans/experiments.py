@@ -186,7 +186,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         ),
     )
 }
-_KINDS = {experiment.key: experiment for experiment in EXPERIMENTS.values() if not experiment.kind}
 STUDIES = {key: row for key, row in EXPERIMENTS.items() if isinstance(row, StudyExperiment)}
 
 
@@ -194,7 +193,7 @@ def experiment_of(plan: Plan) -> Experiment:
     """Return the experiment of a plan; for plans from other versions, one with an empty key."""
     if plan.kind == _OWN_STUDY.kind:
         return STUDIES.get(plan.study.preset if plan.study is not None else "", _OWN_STUDY)
-    return _KINDS.get(plan.kind, _UNKNOWN)
+    return EXPERIMENTS.get(plan.kind, _UNKNOWN)
 
 
 def report_of(group: Group, specs: Mapping[int, Any] | None = None) -> Report:

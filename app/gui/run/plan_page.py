@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.plain_text import safe_text
+from app.core.plain_text import joined
 from app.core.plans.experiments import list_reports, load_report, report_of
 from app.core.plans.report import Report
 from app.core.records import Plan
@@ -25,7 +25,7 @@ from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import BusyError, Resumed
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import TITLE_PX
-from app.gui.widgets.basics import Button, column, give_way, label, row, scrolled, set_tip
+from app.gui.widgets.basics import Button, ClampedLabel, column, give_way, row, scrolled, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.dialogs import ask_to_run_concurrently
 from app.gui.widgets.tables import TextTable
@@ -34,6 +34,7 @@ from workloads.protocol.machine import Machine
 
 TEXT_INTERVAL_S = 0.2
 HISTORY_LIMIT = 50
+MORE_LINES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,8 @@ class PlanPage(QWidget):
         self.actions_on_result = ResultActions(services, self)
         theme = services.theme
         self.headline = HeadlineRow(theme)
-        self.sentence = label("", TITLE_PX - 2, wrap=True)
-        self.more = label(muted=True, wrap=True)  # the other sentences about the plan
+        self.sentence = ClampedLabel(lines=3, size_px=TITLE_PX - 2, muted=False, kept=2)
+        self.more = ClampedLabel(lines=MORE_LINES, kept=2)  # the other sentences about the plan
         self.more.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.charts = ChoiceBox(sentence("plan_page.which_chart"))
         set_tip(self.charts, sentence("plan_page.which_chart"))
@@ -268,11 +269,11 @@ class PlanPage(QWidget):
         self.headline.pill.show_verdict(hero.verdict, hero.level)
         self.headline.show_number(hero.value, hero.unit, muted=not hero.is_final)
         if self.is_live and report.is_preliminary:
-            lines = [*lines[:1], sentence("ab_page.so_far"), *lines[1:]]
+            lines = [lines[0], sentence("ab_page.so_far")]
         self.sentence.setVisible(not hero.says_all)
-        self.sentence.setText(safe_text(lines[0]))
-        self.more.setText(safe_text(" ".join(report.notes() if hero.says_all else lines[1:])))
-        self.more.setVisible(bool(self.more.text()))
+        self.sentence.show_text(lines[0])
+        more = report.notes() if hero.says_all else lines[1:]
+        self.more.show_text(joined((report.side_names, " ".join(more))))
         self._show_charts(report.figures())
         has_pairs = bool(report.pairs())
         self.plot.setVisible(has_pairs)
@@ -294,6 +295,7 @@ class PlanPage(QWidget):
 
     def _show_figure(self) -> None:
         place = self.charts.currentIndex()
+        self.view.setVisible(bool(self._figures))
         self.view.show_figure(self._figures[place] if 0 <= place < len(self._figures) else None)
 
     def _show_progress(self) -> None:
@@ -302,14 +304,16 @@ class PlanPage(QWidget):
             count = bridge.planned_runs
             current = self._live.current(bridge.planned, min(count, len(bridge.done) + 1), count)
         if bridge.waiting is not None and bridge.waiting.command is not None:  # too long for the foot
-            self.sentence.setText(safe_text(bridge.waiting.text))
-            self.more.setText(safe_text(bridge.waiting.command))
-            self.more.show()
+            self.sentence.show_text(bridge.waiting.text)
+            self.more.show_text(bridge.waiting.command)
         self.foot.show_plan(bridge, current, self._left_s())
 
     def _on_started(self) -> None:
         self.foot.cancel_button.setEnabled(True)
-        self._follow()
+        if self.is_live:
+            self._follow()
+        else:
+            self._show_state()
 
     def _on_moved_on(self) -> None:
         if self.is_live and self.isVisible():

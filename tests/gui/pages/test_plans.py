@@ -13,7 +13,7 @@ from app.core.messages import sentence
 from app.core.plans.study.planning import plan_axes
 from app.core.plans.suite.definition import DEMO
 from app.core.runs.runner import Runner
-from app.gui.pages.lab.studies.page import StudiesPage
+from app.gui.pages.lab.page import LabPage
 from app.gui.pages.suite import page as suite_page
 from app.gui.pages.suite.page import SuitePage
 from app.gui.run.share_dialog import ShareDialog
@@ -27,14 +27,14 @@ from tests.sure import only, sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
-Page = StudiesPage | SuitePage
+Page = LabPage | SuitePage
 
 
 def check_study(page: Page, notice: tuple[str, str]) -> str:
     """Check what is shown of a finished study; return what is in its text."""
-    assert isinstance(page, StudiesPage)
+    assert isinstance(page, LabPage)
     fastest = sentence("studies.batch_of", batch=200)
-    assert said("studies.fastest_rate", point=fastest).begins(page.headline.text())
+    assert said("studies.fastest_rate", point=fastest).begins(page.sentence.whole_text)
     assert [row[0] for row in suite.rows(page)] == ["50", "80", "200"]
     assert page.view.figure is not None
     assert "200: " in page.view.accessibleDescription()
@@ -43,8 +43,8 @@ def check_study(page: Page, notice: tuple[str, str]) -> str:
 
 def check_suite(page: Page, notice: tuple[str, str]) -> str:
     assert isinstance(page, SuitePage)
-    assert page.result is not None
-    assert page.result.has_result
+    assert page.report is not None
+    assert page.report.has_result
     points = page.headline.value.text()
     assert points.replace(",", "").isdigit()
     assert "Suite 0" in notice[0]
@@ -112,8 +112,8 @@ def start(driver: Driver, page: Page) -> None:
 
 
 def completed(page: Page) -> set[int]:
-    assert page.result is not None
-    return {run.id for run in page.result.group.runs if run.status == "completed"}
+    assert page.report is not None
+    return {run.id for run in page.report.group.runs if run.status == "completed"}
 
 
 # Takes its time: a suite's six runs, each in a worker of its own.
@@ -160,13 +160,13 @@ def test_what_was_cancelled_is_resumed_without_what_is_finished(kind: Kind, driv
     driver.until(lambda: not bridge.is_running and page.resume_button.isVisible())
     finished = completed(page)
     assert finished
-    assert page.share_button.isEnabled() == isinstance(page, StudiesPage), "a part of a suite has no score"
+    assert page.share_button.isEnabled() == isinstance(page, LabPage), "a part of a suite has no score"
     driver.press(page.resume_button)
     driver.until(page.foot.isVisible)
     driver.until(
         lambda: (whole := bridge.whole_group()) is not None and {run.id for run in whole[0].runs} >= finished
     )
-    driver.until(lambda: not bridge.is_running and page.result is not None and page.result.is_finished)
+    driver.until(lambda: not bridge.is_running and page.report is not None and page.report.is_finished)
     assert len(completed(page)) == kind.runs
     assert completed(page) >= finished
 
@@ -181,10 +181,10 @@ def test_results_open_its_page_and_an_export_has_every_part(
     answer = said(code, count="3")
     assert answer.is_all_of(column(results, "value")[0]), "never a median of what isn't comparable"
     results.table.activated.emit(results.model.index(0, 0))
-    page: Page = driver.window.suite if "waiting" in kind.states else driver.window.studies
-    driver.until(lambda: page.isVisible() and page.result is not None)
-    assert page.result is not None
-    assert page.result.group.id == group_id
+    page: Page = driver.window.suite if "waiting" in kind.states else driver.window.lab
+    driver.until(lambda: page.isVisible() and page.report is not None)
+    assert page.report is not None
+    assert page.report.group.id == group_id
     assert page.resume_button.isVisible() == ("waiting" in kind.states)
     save_to(monkeypatch, tmp_path / "plan.json")
     driver.press(page.export_button)

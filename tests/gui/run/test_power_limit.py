@@ -13,7 +13,7 @@ from app.core.records import Plan
 from app.core.runs import plan_session
 from app.core.runs.power_limit import PowerLimits
 from app.core.runs.runner import Runner
-from app.gui.pages.lab.studies.page import StudiesPage
+from app.gui.pages.lab.page import LabPage
 from tests.gui.driving import Driver
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine
@@ -39,13 +39,13 @@ class Card:
         return f"set {index} {limit_w}"
 
 
-def begin(driver: Driver, *limits_w: int) -> StudiesPage:
+def begin(driver: Driver, *limits_w: int) -> LabPage:
     gpu = Gpu("NVIDIA GeForce RTX 3090", "nvidia", power_limit_w=370.0, power_default_w=370.0)
     machine = replace(driver.machine, gpus=(gpu,))
     spec = CATALOGUE["demo"].default_spec(epochs=1, parameters={"step_s": 0.001})
     plan = plan_axes(spec, {"power_limit_w": limits_w}, Runner(driver.services.paths, machine))
-    driver.window.show_page("studies")
-    page = driver.window.studies
+    driver.window.show_page("lab")
+    page = driver.window.lab
     page.begin(plan, machine)
     return page
 
@@ -58,8 +58,8 @@ def test_the_window_shows_the_command_and_the_way_back(driver: Driver, monkeypat
     foot, bridge = page.foot, driver.services.bridge
     driver.until(foot.copy_button.isVisible)
     assert foot.progress_text.whole_text == sentence("run.set_limit", limit_w=230, now_w=370.0)
-    driver.until(lambda: page.more.text() == "set 0 230")
-    assert page.headline.text() == foot.progress_text.whole_text
+    driver.until(lambda: page.more.whole_text == "set 0 230")
+    assert page.sentence.whole_text == foot.progress_text.whole_text
     driver.press(foot.copy_button)
     assert QGuiApplication.clipboard().text() == "set 0 230"
     card.lowered.set()

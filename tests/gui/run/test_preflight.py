@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT
 from app.core.hardware.telemetry.monitor import read_telemetry
 from app.core.messages import message, sentence
-from app.gui.pages.lab.ab.setup import NOTHING
+from app.gui.pages.lab.sides import NOTHING
 from app.gui.run import preflight as preflight_line
 from app.gui.run.preflight import PreflightLine
 from app.gui.run.verdict_dialog import CautionsDialog
@@ -113,8 +113,8 @@ def test_nothing_is_ready_before_there_is_a_choice(services: Services, qtbot: Qt
 
 
 def test_studies_see_the_load_too(driver: Driver) -> None:
-    driver.window.show_page("studies")
-    setup = driver.window.studies.setup
+    driver.window.show_page("lab")
+    setup = driver.window.lab.setup
     driver.until(setup.run_button.isEnabled)  # a study is planned in the background
     setup.preflight.show_telemetry(BUSY)
     assert [reason.code for reason in setup.preflight.cautions] == ["on_battery", "other_load"]
@@ -122,9 +122,9 @@ def test_studies_see_the_load_too(driver: Driver) -> None:
 
 
 def test_ab_sees_the_load_before_its_sides_differ(driver: Driver) -> None:
-    driver.window.show_page("ab")
-    setup = driver.window.ab.setup
-    setup.what.setCurrentIndex(setup.what.findData(NOTHING))
+    driver.window.show_page("lab")
+    setup = driver.window.lab.setup
+    setup.sides.what.setCurrentIndex(setup.sides.what.findData(NOTHING))
     assert said("ab_setup.equal").is_in(setup.problem.text())
     setup.preflight.show_telemetry(BUSY)
     assert [reason.code for reason in setup.preflight.cautions] == ["on_battery", "other_load"]

@@ -210,7 +210,7 @@ def test_bad_settings_are_reported_before_the_run(driver: Driver) -> None:
 
 @pytest.mark.slow
 def test_every_page_opens_in_both_themes(driver: Driver) -> None:
-    for code in ("results", "compare", "ab", "hardware", "settings", "benchmark"):
+    for code in ("results", "compare", "lab", "hardware", "settings", "benchmark"):
         driver.window.show_page(code)
         driver.until(driver.window.page.isVisible)
     light = driver.window.grab().toImage().pixelColor(5, 200)

@@ -160,8 +160,8 @@ def test_the_box_lists_recent_and_recommended_ones_and_takes_any_other(services:
 
 @pytest.mark.parametrize(("search", "expected"), [("lstm_ptb_64", "lstm_ptb_64"), ("", "mnist_cnn")])
 def test_the_last_item_of_the_box_opens_the_chooser(driver: Driver, search: str, expected: str) -> None:
-    driver.window.show_page("ab")
-    box = driver.window.ab.setup.workload
+    driver.window.show_page("lab")
+    box = driver.window.lab.setup.workload
     box.setCurrentIndex(box.findData("mnist_cnn"))
 
     def choose_there() -> None:

@@ -136,6 +136,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "heading.year": "Year",
     "lab.cannot_run": "can't run here",
     "lab.earlier": "Earlier",
+    "lab.question_own": "Custom study",
+    "lab.sides": "{a} against {b}.",
     "lab.run": "Run",
     "lab.run_minutes": "Run, about {minutes:.0f} min",
     "lab.more": "More",

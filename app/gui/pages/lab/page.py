@@ -3,13 +3,15 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.engines.choices import most_gpus
 from app.core.errors import AppError
 from app.core.messages import sentence
+from app.core.plain_text import joined
 from app.core.plans.experiments import EXPERIMENTS, plan_all
-from app.core.plans.report import LAB_PAGE, Experiment, plan_minutes
+from app.core.plans.report import LAB_PAGE, Experiment, Report, plan_minutes, workloads_title
 from app.core.plans.study.axes import POWER_LIMIT
 from app.core.plans.study.points import StudyExperiment
 from app.core.records import Plan
@@ -25,6 +27,7 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 LIST_PX, EARLIER_PX = 400, 150
+ROOMY_PX = 560  # in a lower window, earlier answers would leave no room for the form
 
 
 class LabPage(PlanPage):
@@ -112,15 +115,22 @@ class LabPage(PlanPage):
     def _show_entries(self, entries: Sequence[Entry], shown_id: int | None) -> None:
         questions = [Question(str(entry.group_id), entry.text, entry.date) for entry in entries]
         self.earlier.show_questions(questions)
-        self._earlier.setVisible(bool(entries))
+        self._show_earlier()
 
     def _show_state(self) -> None:
         is_answer = self.report is not None
         self.setup.set_busy(self._services.bridge.busy_text)
         self._stack.setCurrentIndex(1 if is_answer else 0)
-        self._purpose.setVisible(not is_answer)
+        self._purpose.setText(sentence("studies_page.what") if self.report is None else _question(self.report))
         self.back_button.setVisible(is_answer and not self.is_live)
         super()._show_state()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._show_earlier()
+
+    def _show_earlier(self) -> None:
+        self._earlier.setVisible(bool(self.entries) and self.height() >= ROOMY_PX)
 
     def _lay_out(self) -> None:
         listed, form, answer = Card(), Card(), Card()
@@ -142,3 +152,7 @@ class LabPage(PlanPage):
         whole = column(head, self._stack, spacing_px=GAP_PX + 4, stretch=1)
         whole.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
+
+
+def _question(report: Report) -> str:
+    return joined((report.experiment.question, workloads_title(report.group)))

@@ -81,6 +81,11 @@ class LabSetup(QWidget):
         self._connect()
         self._show_experiment()
 
+    @property
+    def plan(self) -> Plan | None:
+        """The plan of the choices; None while it is made, or if this computer can't run it."""
+        return self._plan
+
     def set_busy(self, reason: str) -> None:
         """Disable the Run button for a reason given by the main window, or enable it ("")."""
         self._busy = reason
@@ -256,9 +261,8 @@ class LabSetup(QWidget):
         rows = column(self.sides, workload, self._reading, self._price, self.more, self.points, None)
         form = QWidget()
         form.setMaximumWidth(FORM_MAX_PX)
-        form.setLayout(
-            column(self.heading, FormScroll(panel(rows)), self.problem, self.preflight, row(self.run_button, None))
-        )
+        button = row(self.run_button, None)
+        form.setLayout(column(self.heading, FormScroll(panel(rows)), self.problem, self.preflight, button, None))
         self.setLayout(row(form, None, stretch=0))
 
 

@@ -178,8 +178,7 @@ class ResultsPage(QWidget):
 
     def copy_text(self) -> None:
         """Copy the open run or group as text, or the selected rows as a table."""
-        has_pairs = self.group is not None and bool(report_of(self.group).pairs())
-        if self.run is not None or (has_pairs and self.can_share):
+        if self.run is not None:
             self._with_run(self.result_actions.copy_text)
         elif self.group is not None:
             self.result_actions.copy_group(self.group)

@@ -300,7 +300,7 @@ def test_only_a_computer_with_several_cards_offers_to_train_on_them(driver: Driv
     choose(driver, "mnist_mlp")
     assert setup.gpus.isVisible() == several
     assert (setup.spec().device, setup.spec().settings) == ("auto", {})
-    window.show_page("studies")
+    window.show_page("lab")
     questions = window.lab.questions
     questions.choose("scaling")
     assert (questions.key == "scaling") == several

@@ -7,6 +7,7 @@ from app.gui.widgets.editors import set_edited
 from tests.core.test_one_row import ROW, SENTENCES
 from tests.gui.driving import Driver
 from tests.saying import said
+from tests.sure import sure
 from workloads import settings
 
 
@@ -23,11 +24,12 @@ def test_the_forms_have_its_editor(driver: Driver) -> None:
     setup.choose("mnist_cnn")
     setup.form.set_value("autotune", "off")
     assert setup.spec().settings == {"autotune": False}
-    window.show_page("ab")
-    sides = window.ab.setup.sides
+    window.show_page("lab")
+    sides = window.lab.setup.sides.sides
     assert said("ab_setup.of_side", side="B", label="Autotune").is_all_of(
         sides[1].editors["autotune"].accessibleName()
     )
-    window.ab.setup.what.setCurrentIndex(window.ab.setup.what.findData("autotune"))
+    window.lab.setup.sides.what.setCurrentIndex(window.lab.setup.sides.what.findData("autotune"))
     set_edited(sides[1].editors["autotune"], "on")
-    assert window.ab.setup.plan().label_b == "Autotune"
+    driver.until(lambda: window.lab.setup.plan is not None)
+    assert sure(window.lab.setup.plan).label_b == "Autotune"

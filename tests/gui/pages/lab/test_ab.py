@@ -22,9 +22,10 @@ from app.core.records import Group, Plan
 from app.core.storage.groups import list_groups
 from app.core.titles import differing
 from app.gui.charts.pair_plot import ratio_scale
-from app.gui.pages.lab.ab.page import AbPage
-from app.gui.pages.lab.ab.setup import BY_HAND, NOTHING, RARELY_ALONE, SEVERAL, AbSetup
-from app.gui.pages.lab.ab.side_form import SideForm, side_settings
+from app.gui.pages.lab.page import LabPage
+from app.gui.pages.lab.setup import LabSetup
+from app.gui.pages.lab.side_form import SideForm, side_settings
+from app.gui.pages.lab.sides import BY_HAND, NOTHING, RARELY_ALONE, SEVERAL
 from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.editors import set_edited
 from tests.conftest import pretend_installed
@@ -39,34 +40,50 @@ from workloads.protocol.machine import Gpu
 from workloads.protocol.spec import RunSpec
 
 
-def open_page(driver: Driver, *, pairs: int = 2, batch: int = 200) -> AbPage:
+def open_page(driver: Driver, *, pairs: int = 2, batch: int = 200) -> LabPage:
     """Open the page with the demo chosen, whose epochs take half as long with twice the batch."""
-    driver.window.show_page("ab")
-    page = driver.window.ab
+    driver.window.show_page("lab")
+    page = driver.window.lab
     setup = page.setup
     setup.workload.setCurrentIndex(setup.workload.findData("demo"))
     setup.more.button.setChecked(True)
     driver.press(setup.preset.buttons["standard"])
     for what in (NOTHING, SEVERAL):  # equal sides with all their editors
         let_differ(setup, what)
-    set_edited(setup.sides[1].editors["batch_size"], batch)
-    setup.pairs.setValue(pairs)
+    set_edited(setup.sides.sides[1].editors["batch_size"], batch)
+    setup.rounds.setValue(pairs)
     return page
 
 
-def let_differ(setup: AbSetup, what: str) -> None:
-    setup.what.setCurrentIndex(setup.what.findData(what))
+def let_differ(setup: LabSetup, what: str) -> None:
+    setup.sides.what.setCurrentIndex(setup.sides.what.findData(what))
 
 
-def begun(driver: Driver, pairs: int) -> AbPage:
+def begun(driver: Driver, pairs: int) -> LabPage:
     page = open_page(driver, pairs=pairs)
     driver.press(page.setup.run_button)
     driver.until(lambda: driver.services.bridge.planned is not None)
     return page
 
 
-def ended(driver: Driver, page: AbPage) -> Callable[[], bool]:
-    return lambda: not driver.services.bridge.is_running and page.group is not None
+def ended(driver: Driver, page: LabPage) -> Callable[[], bool]:
+    return lambda: not driver.services.bridge.is_running and group_of(page) is not None
+
+
+def group_of(page: LabPage) -> Group | None:
+    """Return the stored A/B test that is displayed."""
+    return page.report.group if page.report is not None and not page.is_live else None
+
+
+def runs_of(page: LabPage) -> int:
+    return len(group.runs) if (group := group_of(page)) is not None else 0
+
+
+def planned(driver: Driver) -> Plan:
+    """Wait until the form's choices are planned, which happens in the background."""
+    setup = driver.window.lab.setup
+    driver.until(lambda: setup.plan is not None)
+    return sure(setup.plan)
 
 
 def stored(driver: Driver) -> list[Group]:
@@ -77,43 +94,43 @@ def demo(**parameters: object) -> RunSpec:
     return CATALOGUE["demo"].default_spec(epochs=2, parameters={"step_s": 0.001, **parameters})
 
 
-def begin(driver: Driver, page: AbPage, plan: Plan) -> None:
+def begin(driver: Driver, page: LabPage, plan: Plan) -> None:
     machine = driver.machine
     page.setup.run_requested.emit(plan, machine)
 
 
 def test_with_nothing_compared_the_page_says_what_to_do(driver: Driver) -> None:
-    driver.window.show_page("ab")
-    page = driver.window.ab
-    assert page.group is None
-    assert not page.history.isVisible()
-    assert not page.setup.plan().has_equal_sides
+    driver.window.show_page("lab")
+    page = driver.window.lab
+    assert group_of(page) is None
+    assert not page.entries
+    assert not planned(driver).has_equal_sides
     let_differ(page.setup, NOTHING)
     assert said("ab_setup.equal").is_in(page.setup.problem.text())
     assert page.setup.problem.property("tone") == ""
     button = page.setup.run_button
     assert button.isEnabled()
     assert button.text().strip() == sentence("group.kind_ab_check")
-    assert page.setup.plan().has_equal_sides
-    page.setup.by_hand.setChecked(True)
+    assert planned(driver).has_equal_sides
+    page.setup.sides.by_hand.setChecked(True)
     assert button.text().strip() == sentence("ab_setup.run")
-    page.setup.by_hand.setChecked(False)
-    set_edited(page.setup.sides[1].editors["threads"], 1)
+    page.setup.sides.by_hand.setChecked(False)
+    set_edited(page.setup.sides.sides[1].editors["threads"], 1)
     assert button.text().strip() == sentence("ab_setup.run")
     assert not page.setup.problem.isVisible()
     assert button.isEnabled()
-    assert [side.name.placeholderText() for side in page.setup.sides] == ["automatic threads", "1 thread"]
+    assert [side.name.placeholderText() for side in page.setup.sides.sides] == ["automatic threads", "1 thread"]
     driver.become(memory_bytes=8_000_000_000)
-    batch = only(QSpinBox, page.setup.sides[1].editors["batch_size"])
+    batch = only(QSpinBox, page.setup.sides.sides[1].editors["batch_size"])
     batch.setValue(batch.maximum())
     assert page.setup.problem.property("tone") == "invalid"
     assert said("memory.computer_too_small", there_bytes="7.5 GB").is_in(page.setup.problem.text())
 
 
 def test_only_what_differs_is_shown_and_differs(driver: Driver) -> None:
-    driver.window.show_page("ab")
-    setup = driver.window.ab.setup
-    a, b = setup.sides
+    driver.window.show_page("lab")
+    setup = driver.window.lab.setup
+    a, b = setup.sides.sides
     assert [name for name, editor in b.editors.items() if editor.isVisible()] == ["jit"]
     for setting in side_settings():
         if setting.name in RARELY_ALONE:
@@ -123,22 +140,22 @@ def test_only_what_differs_is_shown_and_differs(driver: Driver) -> None:
         one, other = a.values(), b.values()
         apart = [name for name in one if one[name] != other[name]]
         assert apart == ([] if setting.name == "engine" else [setting.name]), "there is a single engine"
-    assert not setup.held.isVisible()
+    assert not setup.sides.held.isVisible()
     let_differ(setup, SEVERAL)
-    assert all(editor.isVisible() for side in setup.sides for editor in side.widgets)
-    for side in setup.sides:
+    assert all(editor.isVisible() for side in setup.sides.sides for editor in side.widgets)
+    for side in setup.sides.sides:
         set_edited(side.editors["threads"], 2)
     b.name.setText("mine")
     let_differ(setup, "batch_size")
-    assert said("ab_setup.held", settings="2 threads").is_all_of(setup.held.text())
-    assert [spec.threads for spec in setup.plan().specs] == [2, 2]
-    assert setup.plan().label_b == "batch 200"
+    assert said("ab_setup.sides.held", settings="2 threads").is_all_of(setup.sides.held.text())
+    assert [spec.threads for spec in planned(driver).specs] == [2, 2]
+    assert planned(driver).label_b == "batch 200"
     setup.workload.setCurrentIndex(setup.workload.findData("mnist_mlp"))
-    assert [spec.batch_size for spec in setup.plan().specs] == [128, 256]
+    assert [spec.batch_size for spec in planned(driver).specs] == [128, 256]
     let_differ(setup, BY_HAND)
     assert b.name.isVisible()
-    assert setup.plan().by_hand
-    assert setup.plan().specs[0] == setup.plan().specs[1]
+    assert planned(driver).by_hand
+    assert planned(driver).specs[0] == planned(driver).specs[1]
 
 
 @pytest.mark.parametrize(
@@ -156,25 +173,25 @@ def test_a_plan_is_shown_by_what_differs(
     driver: Driver, paths: Paths, changes: dict[str, object], by_hand: bool, what: str
 ) -> None:
     install(driver, paths, "jax")
-    driver.window.show_page("ab")
-    setup, usual = driver.window.ab.setup, CATALOGUE["mnist_mlp"].default_spec("quick")
+    driver.window.show_page("lab")
+    setup, usual = driver.window.lab.setup, CATALOGUE["mnist_mlp"].default_spec("quick")
     changed = CATALOGUE["mnist_mlp"].default_spec("quick", **changes)
     plan = ab_plan((usual, changed), 3, ("A", "B"), by_hand=by_hand)
     setup.refill(plan)
-    assert setup.what.currentData() == what
-    assert [(spec.batch_size, spec.engine, spec.threads) for spec in setup.plan().specs] == [
+    assert setup.sides.what.currentData() == what
+    assert [(spec.batch_size, spec.engine, spec.threads) for spec in planned(driver).specs] == [
         (spec.batch_size, spec.engine, spec.threads) for spec in plan.specs
     ]
 
 
 def test_all_settings_reach_their_side(driver: Driver) -> None:
     setup = open_page(driver, pairs=3).setup
-    a, b = setup.sides
+    a, b = setup.sides.sides
     set_edited(a.editors["device"], "CPU")
     for name, value in (("threads", 2), ("precision", "mixed_bfloat16"), ("jit", True), ("onednn", "off")):
         set_edited(b.editors[name], value)
     a.name.setText("  plain   one ")
-    plan = setup.plan()
+    plan = planned(driver)
     assert (plan.kind, plan.rounds, plan.by_hand, plan.label_a) == ("ab", 3, False, "plain one")
     assert plan.label_b == "batch 200, automatic device, mixed_bfloat16, compiled, without oneDNN, 2 threads"[:60]
     first, second = plan.specs
@@ -182,19 +199,19 @@ def test_all_settings_reach_their_side(driver: Driver) -> None:
     assert chosen(first) == ("cpu", None, "float32", False, None, 100)
     assert chosen(second) == ("auto", 2, "mixed_bfloat16", True, False, 200)
     driver.press(setup.preset.buttons["quick"])
-    assert [spec.preset for spec in setup.plan().specs] == ["quick", "quick"]
+    assert [spec.preset for spec in planned(driver).specs] == ["quick", "quick"]
 
 
 def test_a_side_can_have_a_power_limit_that_its_device_accepts(driver: Driver) -> None:
     setup = open_page(driver, pairs=3).setup
-    set_edited(setup.sides[1].editors["power_limit_w"], 45)
-    assert setup.plan().specs[1].settings == {"power_limit_w": 45}
+    set_edited(setup.sides.sides[1].editors["power_limit_w"], 45)
+    assert planned(driver).specs[1].settings == {"power_limit_w": 45}
     assert said("run.no_power_limit").is_in(setup.problem.text())
     driver.become(cpu_power_limit_w=65.0)
-    set_edited(setup.sides[1].editors["power_limit_w"], 44)
+    set_edited(setup.sides.sides[1].editors["power_limit_w"], 44)
     assert setup.run_button.isEnabled()
-    set_edited(setup.sides[1].editors["power_limit_w"], 0)
-    assert setup.plan().specs[1].settings == {}
+    set_edited(setup.sides.sides[1].editors["power_limit_w"], 0)
+    assert planned(driver).specs[1].settings == {}
 
 
 def test_sides_are_named_by_what_differs() -> None:
@@ -213,34 +230,38 @@ def test_equal_sides_check_the_computer(driver: Driver) -> None:
     driver.press(page.setup.run_button)
     driver.until(lambda: driver.services.bridge.planned is not None)
     driver.until(ended(driver, page))
-    driver.until(lambda: page.group is not None and len(page.group.runs) == 4)  # it is read in the background
-    result = judge_pairs(sure(page.group))
+    driver.until(
+        lambda: group_of(page) is not None and len(group_of(page).runs) == 4
+    )  # it is read in the background
+    result = judge_pairs(sure(group_of(page)))
     assert page.sentence.whole_text == result.check_sentence()
     if not result.is_shown:  # by chance, or on a busy computer
-        assert page.value.text() == f"± {percent_text(sure(result.smallest_pct))} %"
-        assert page.who.whole_text == sentence("ab_page.smallest")
+        assert page.headline.value.text() == f"± {percent_text(sure(result.smallest_pct))} %"
+        assert page.headline.unit.text() == sentence("ab_page.smallest")
 
 
 @pytest.mark.slow
 def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
     page = begun(driver, pairs=2)
-    assert page.foot.going.cancel_button.isVisible()
+    assert page.foot.cancel_button.isVisible()
     assert len(page.plot.pairs) == 2
     driver.until(lambda: len(driver.services.bridge.done) >= 2)
-    assert "of 4 · batch" in page.foot.going.progress_text.whole_text
-    driver.until(lambda: page.foot.going.remaining.text().endswith(" left"))
+    assert "of 4 · batch" in page.foot.progress_text.whole_text
+    driver.until(lambda: page.foot.remaining.text().endswith(" left"))
     driver.until(ended(driver, page))
-    driver.until(lambda: page.group is not None and len(page.group.runs) == 4)  # it is read in the background
-    group = sure(page.group)
+    driver.until(
+        lambda: group_of(page) is not None and len(group_of(page).runs) == 4
+    )  # it is read in the background
+    group = sure(group_of(page))
     assert "".join(run.side or "" for run in group.runs) in ("ABBA", "BAAB")
-    assert not page.foot.going.cancel_button.isVisible()
+    assert not page.foot.cancel_button.isVisible()
     assert "“batch 200” is " in page.sentence.whole_text
-    assert 1.2 < float(page.value.text().rstrip("×")) < 4
+    assert 1.2 < float(page.headline.value.text().rstrip("×")) < 4
     # Two pairs on a busy computer may leave it open.
-    assert page.who.whole_text in ("faster: batch 200", "no measurable difference")
-    assert said("group.other_work").is_in(page.remarks.whole_text)
+    assert page.headline.unit.text() in ("faster: batch 200", "no measurable difference")
+    assert said("group.other_work").is_in(page.more.whole_text)
     assert page.plot.accessibleDescription().startswith("pair 1: batch 100 0.1")
-    assert page.history.count() == 1
+    assert len(page.entries) == 1
     assert not workers()
 
 
@@ -249,7 +270,7 @@ def test_a_finished_ab_can_be_saved_copied_and_run_again(
     driver: Driver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     page = open_page(driver, pairs=1)
-    page.setup.sides[0].name.setText("usual")
+    page.setup.sides.sides[0].name.setText("usual")
     assert not driver.window.action("menu.save_picture").isEnabled()
     driver.press(page.setup.run_button)
     driver.until(ended(driver, page))
@@ -265,16 +286,16 @@ def test_a_finished_ab_can_be_saved_copied_and_run_again(
     assert "in the only pair · A/B test · Demo" in QGuiApplication.clipboard().text()
     setup = page.setup
     setup.workload.setCurrentIndex(setup.workload.findData("mnist_mlp"))
-    setup.pairs.setValue(9)
-    setup.sides[0].name.setText("")
+    setup.rounds.setValue(9)
+    setup.sides.sides[0].name.setText("")
     results = driver.open_results()
     results.table.selectRow(0)
     results.commands.actions["again"].trigger()
     driver.until(lambda: page.isVisible() and driver.services.bridge.is_running)
-    plan = setup.plan()
+    plan = planned(driver)
     assert (plan.specs[0].workload, plan.rounds) == ("demo", 1)
     assert [spec.batch_size for spec in plan.specs] == [100, 200]
-    assert (plan.label_a, plan.label_b, setup.sides[1].name.text()) == ("usual", "batch 200", "")
+    assert (plan.label_a, plan.label_b, setup.sides.sides[1].name.text()) == ("usual", "batch 200", "")
     page.cancel()
     driver.until(lambda: not driver.services.bridge.is_running)
 
@@ -295,10 +316,10 @@ def test_neither_page_starts_a_run_while_the_other_has_one(driver: Driver) -> No
     driver.choose_demo(epochs=500)
     driver.press(setup.run_button)
     driver.until(lambda: driver.services.bridge.is_running)
-    driver.window.show_page("ab")
+    driver.window.show_page("lab")
     assert "A benchmark is running" in page.setup.problem.text()
     assert not page.setup.run_button.isEnabled()
-    assert page.group is not None, "the earlier one is still shown"
+    assert group_of(page) is not None, "the earlier one is still shown"
     driver.window.action("menu.cancel").trigger()
     driver.until(page.setup.run_button.isEnabled)
 
@@ -319,19 +340,19 @@ def test_an_ab_beside_a_shown_result_leaves_it_alone(driver: Driver) -> None:
 def test_cancel_keeps_the_finished_pairs(driver: Driver) -> None:
     page = begun(driver, pairs=20)
     driver.until(lambda: len(driver.services.bridge.done) >= 3)
-    driver.press(page.foot.going.cancel_button)
-    assert page.foot.going.progress_text.whole_text == "Cancelling …"
+    driver.press(page.foot.cancel_button)
+    assert page.foot.progress_text.whole_text == "Cancelling …"
     driver.until(ended(driver, page))
     assert said("ab.only_pair").is_in(page.sentence.whole_text)
-    assert said("group.not_begun").is_in(page.remarks.whole_text)
+    assert said("group.not_begun").is_in(page.more.whole_text)
     assert stored(driver)[0].runs[-1].status == "cancelled"
 
 
 @pytest.mark.slow
 def test_by_hand_asks_before_each_change_and_can_be_stopped(driver: Driver) -> None:
     page = open_page(driver, batch=100)
-    page.setup.by_hand.setChecked(True)
-    for side, name in zip(page.setup.sides, ("plugged in", "on battery"), strict=True):
+    page.setup.sides.by_hand.setChecked(True)
+    for side, name in zip(page.setup.sides.sides, ("plugged in", "on battery"), strict=True):
         side.name.setText(name)
     driver.press(page.setup.run_button)
     driver.until(page.foot.go_button.isVisible)
@@ -340,24 +361,24 @@ def test_by_hand_asks_before_each_change_and_can_be_stopped(driver: Driver) -> N
     )
     assert not driver.stored()
     driver.press(page.foot.go_button)
-    assert page.foot.going.cancel_button.isVisible()
+    assert page.foot.cancel_button.isVisible()
     driver.until(page.foot.go_button.isVisible)
     assert said("ab_page.set_up_side", label="on battery", side="B").is_in(page.foot.question.whole_text)
     assert len(driver.stored()) == 1
     driver.press(page.foot.stop_button)
     driver.until(ended(driver, page))
-    assert said("group.not_begun", planned="4", count="3").is_in(page.remarks.whole_text)
+    assert said("group.not_begun", planned="4", count="3").is_in(page.more.whole_text)
 
 
 def test_cancel_while_it_asks_ends_it(driver: Driver) -> None:
     page = open_page(driver)
-    page.setup.by_hand.setChecked(True)
+    page.setup.sides.by_hand.setChecked(True)
     driver.press(page.setup.run_button)
     driver.until(page.foot.go_button.isVisible)
     driver.window.action("menu.cancel").trigger()
     driver.until(lambda: not driver.services.bridge.is_running)
     assert not driver.stored()
-    assert page.group is None
+    assert group_of(page) is None
     assert page.setup.run_button.isEnabled()
 
 
@@ -367,11 +388,8 @@ def test_a_failed_run_is_reported(driver: Driver) -> None:
     begin(driver, page, Plan(kind="ab", order="pairs", specs=(demo(), demo(outcome="out_of_memory")), rounds=2))
     driver.until(ended(driver, page))
     assert said("ab.no_pair").is_all_of(page.sentence.whole_text)
-    assert (
-        sentence("group.run_not_completed", run_id=2, status=sentence("status.failed")) in page.remarks.whole_text
-    )
-    assert "memory" in page.remarks.whole_text
-    assert page.remarks.property("tone") == "invalid"
+    assert sentence("group.run_not_completed", run_id=2, status=sentence("status.failed")) in page.more.whole_text
+    assert "memory" in page.more.whole_text
 
 
 @pytest.mark.long
@@ -385,11 +403,13 @@ def test_earlier_ones_can_be_chosen(driver: Driver) -> None:
             Plan(kind="ab", order="pairs", specs=specs, rounds=1, label_a="one", label_b=f"slow {slow}"),
         )
         driver.until(ended(driver, page))
-    driver.until(lambda: page.history.count() == 2)
+    driver.until(lambda: len(page.entries) == 2)
     assert page.sentence.whole_text.startswith("one was ")
-    page.history.setFocus()
-    driver.qtbot.keyClick(page.history, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
-    assert sure(page.group).labels == ("one", "slow A")
+    page.close_answer()
+    page.earlier.setFocus()
+    driver.qtbot.keyClick(page.earlier, Qt.Key.Key_End)  # type: ignore[no-untyped-call]
+    driver.until(lambda: group_of(page) is not None)
+    assert sure(group_of(page)).labels == ("one", "slow A")
     assert page.sentence.whole_text.startswith("“slow A” was ")
 
 
@@ -474,10 +494,10 @@ def test_one_and_all_ratios_are_on_the_scale(ratios: list[float], one: float, ot
 def test_each_side_offers_the_devices_of_its_engine(driver: Driver, paths: Paths) -> None:
     driver.become(gpus=(Gpu("A GPU", "nvidia"),), os_name="Linux")
     install(driver, paths, "torch")
-    driver.window.show_page("ab")
-    setup = driver.window.ab.setup
+    driver.window.show_page("lab")
+    setup = driver.window.lab.setup
     let_differ(setup, SEVERAL)
-    a, b = setup.sides
+    a, b = setup.sides.sides
     set_edited(b.editors["device"], "GPU 0")
     b.engine.select("torch")
     automatic = sentence("settings.data_auto")
@@ -512,18 +532,18 @@ def test_an_engine_is_a_side_if_it_is_installed_and_able(
     driver: Driver, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(CATALOGUE["imdb_bidirectional_lstm"], "engines", ("tensorflow",))
-    driver.window.show_page("ab")
-    setup = driver.window.ab.setup
-    a, b = setup.sides
+    driver.window.show_page("lab")
+    setup = driver.window.lab.setup
+    a, b = setup.sides.sides
     let_differ(setup, "engine")
-    assert setup.plan().has_equal_sides
+    assert planned(driver).has_equal_sides
     assert [is_enabled(b, engine) for engine in ("tensorflow", "torch", "jax")] == [True, False, False]
     assert told(b.engine, "setup.engine_not_installed")
     install(driver, paths, "torch")
     assert [is_enabled(b, engine) for engine in ("tensorflow", "torch", "jax")] == [True, True, False]
     b.engine.select("torch")
     assert [side.name.placeholderText() for side in (a, b)] == ["TensorFlow", "PyTorch"]
-    plan = setup.plan()
+    plan = planned(driver)
     assert [spec.engine for spec in plan.specs] == ["tensorflow", "torch"]
     assert (plan.label_a, plan.label_b) == ("TensorFlow", "PyTorch")
     assert setup.run_button.isEnabled()
@@ -533,12 +553,12 @@ def test_an_engine_is_a_side_if_it_is_installed_and_able(
 
 
 def test_a_side_that_always_compiles_says_so(driver: Driver, paths: Paths) -> None:
-    driver.window.show_page("ab")
-    setup = driver.window.ab.setup
+    driver.window.show_page("lab")
+    setup = driver.window.lab.setup
     install(driver, paths, "jax")
     let_differ(setup, "engine")
-    b = setup.sides[1]
-    assert [spec.jit for spec in setup.plan().specs] == [False, True]
+    b = setup.sides.sides[1]
+    assert [spec.jit for spec in planned(driver).specs] == [False, True]
     assert (b.compiled.isEnabled(), said("setup.always_compiled", engine="JAX").is_in(b.compiled.toolTip())) == (
         False,
         True,
@@ -555,8 +575,8 @@ def test_two_engines_are_compared(driver: Driver, installed_engines: Paths) -> N
     page.setup.workload.setCurrentIndex(page.setup.workload.findData("mnist_mlp"))
     driver.services.engines.look()
     driver.until(lambda: "torch" in driver.services.engines.installed)
-    page.setup.sides[1].engine.select("torch")
-    plan = page.setup.plan()
+    page.setup.sides.sides[1].engine.select("torch")
+    plan = planned(driver)
     short = tuple(msgspec.structs.replace(spec, epochs=1, steps=3) for spec in plan.specs)
     begin(driver, page, replace(plan, specs=short))
     driver.until(ended(driver, page))

@@ -7,20 +7,21 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from app.core.messages import sentence
+from app.core.plans.experiments import STUDIES
 from app.core.plans.study.axes import axis_title
-from app.core.plans.study.planning import plan_axes, plan_preset
+from app.core.plans.study.planning import plan_axes
 from app.core.plans.study.points import StudyResult
-from app.core.plans.study.presets import PRESETS
-from app.core.records import Plan, Study
+from app.core.records import Plan
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.gui.charts.figure import SMALLEST_PX
-from app.gui.pages.lab.studies.page import StudiesPage
+from app.gui.pages.lab.page import LabPage
 from app.gui.style.tokens import GAP_PX
 from tests.core.plans.study.storing_studies import Outcome, store_study
 from tests.gui.clipped import clipped
 from tests.gui.driving import Driver
 from tests.gui.pages.suite.test_page import rows
+from tests.plans import plan_preset
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -29,18 +30,18 @@ from workloads.protocol.spec import RunSpec
 CIFAR = CATALOGUE["cifar10_keras_cnn"]
 
 
-def open_page(driver: Driver) -> StudiesPage:
-    driver.window.show_page("studies")
-    page = driver.window.studies
+def open_page(driver: Driver) -> LabPage:
+    driver.window.show_page("lab")
+    page = driver.window.lab
     driver.until(lambda: page.setup.run_button.isEnabled() or bool(page.setup.problem.text()))
     return page
 
 
-def open_newest(driver: Driver) -> StudiesPage:
+def open_newest(driver: Driver) -> LabPage:
     page = open_page(driver)
-    driver.until(lambda: page.history.count() > 0)
-    page.refresh(choose=page.history.itemData(0))
-    driver.until(lambda: page.result is not None)
+    driver.until(lambda: len(page.entries) > 0)
+    page.refresh(choose=page.entries[0].group_id)
+    driver.until(lambda: page.report is not None)
     return page
 
 
@@ -58,14 +59,14 @@ def batches(driver: Driver, machine: Machine, runs: int | None = None) -> StudyR
         return store_study(database, machine, plan, speed, runs=runs)
 
 
-def shown_id(page: StudiesPage) -> int | None:
-    return page.result.group.id if page.result is not None else None
+def shown_id(page: LabPage) -> int | None:
+    return page.report.group.id if page.report is not None else None
 
 
 @pytest.mark.slow
 def test_each_study_says_which_points_it_has(driver: Driver) -> None:
     setup = open_page(driver).setup
-    for key, preset in PRESETS.items():
+    for key, preset in STUDIES.items():
         setup.choose(key)
         if key == "power":  # no card here
             driver.until(lambda: said("run.no_power_limit").is_in(setup.problem.text()))
@@ -73,7 +74,7 @@ def test_each_study_says_which_points_it_has(driver: Driver) -> None:
         driver.until(lambda: bool(setup.points.whole_text) and setup.run_button.isEnabled())
         assert said("studies_page.quick_runs").is_in(setup.points.whole_text) == (key != "convergence")
         if key == "batch":
-            axis = axis_title("batch_size", Study())
+            axis = axis_title("batch_size")
             assert said("studies_page.range", axis=axis, first="8").is_in(setup.points.whole_text)
         assert setup.price.isVisible() == (key == "cost")
         assert setup.rounds.value() == preset.rounds
@@ -126,13 +127,13 @@ def test_the_price_is_kept_and_change_the_answer(driver: Driver, machine: Machin
         store_study(database, machine, plan, lambda _: 10.0)
     page = open_newest(driver)
     driver.until(lambda: page.can_share)
-    assert said("studies.cost_no_price").is_in(page.more.text())
+    assert said("studies.cost_no_price").is_in(page.more.whole_text)
     page.setup.choose("cost")
     settings = driver.services.preferences
     assert (settings.settings.usd_per_hour, page.setup.price.value()) == (None, 0.0)
     page.setup.price.setValue(0.05)
     page.setup.price.editingFinished.emit()
-    driver.until(lambda: said("studies.cost_per_hour", price="0.050").is_in(page.more.text()))
+    driver.until(lambda: said("studies.cost_per_hour", price="0.050").is_in(page.more.whole_text))
     settings.change(usd_per_hour=12.34567)
     assert page.setup.price.value() == 12.346
     page.setup.price.editingFinished.emit()
@@ -159,10 +160,9 @@ def test_the_verdict_is_there_after_a_table_with_more_columns(driver: Driver, ma
         plan = plan_preset("devices", runner(driver, machine))
         store_study(database, machine, plan, lambda spec: 40.0 + spec.batch_size / 100)
     page = open_page(driver)
-    driver.until(lambda: page.history.count() == 2)
+    driver.until(lambda: len(page.entries) == 2)
     for number in (0, 1):
-        page.history.setCurrentIndex(number)
-        page.history.activated.emit(number)
+        page.refresh(choose=page.entries[number].group_id)
         driver.until(lambda rows=4 if number else 1: page.table.rowCount() == rows)  # type: ignore[misc]
     assert not page.table.isColumnHidden(page.table.columnCount() - 1)
 

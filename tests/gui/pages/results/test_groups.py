@@ -208,22 +208,17 @@ def test_a_group_in_full_goes_to_its_runs_and_back(driver: Driver, page: Results
     assert page.group is None
 
 
-def test_an_ab_shows_its_pairs_and_can_be_copied_and_exported(
+def test_a_group_can_be_copied_exported_and_deleted(
     driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    detail = show_group(driver, page, AB)
-    assert detail.plot.isVisible()
-    assert said(
-        "ab_page.pair", number="1", a="A", value_a="40.0", b="1 thread", value_b="50.0", unit="s per epoch"
-    ).is_in(detail.plot.accessibleDescription())
+    detail = show_group(driver, page, REPEAT)
     driver.press(detail.copy_button)
     driver.until(lambda: driver.message == sentence("result.copied"))
     text = QGuiApplication.clipboard().text()
-    assert said("ab.faster_within", first="A").begins(text)
-    assert "\nB · 1 thread: 50.5 · " in text
-    save_to(monkeypatch, tmp_path / "ab.csv")
+    assert text.startswith(sentence("group.kind_repeat"))
+    save_to(monkeypatch, tmp_path / "runs.csv")
     driver.press(detail.export_button)
-    driver.until(lambda: said("export.done", name="ab.csv", count="4").is_all_of(driver.message))
+    driver.until(lambda: said("export.done", name="runs.csv", count="5").is_all_of(driver.message))
     detail = show_group(driver, page, ENGINES)
     assert detail.runs.isVisible()
     assert detail.runs.model().index(1, 2).data() == "PyTorch"
@@ -263,9 +258,7 @@ def test_a_group_is_run_again_as_it_was(driver: Driver) -> None:
     assert driver.page.setup.repeats == 2
 
 
-def test_every_kind_of_group_has_a_picture(
-    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_group_has_a_picture(driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[tuple[str, tuple[str, ...]]] = []
     codes: list[int] = []
 
@@ -275,7 +268,7 @@ def test_every_kind_of_group_has_a_picture(
         return QImage(1, 1, QImage.Format.Format_RGB32)
 
     monkeypatch.setattr(share_picture, "paint_share_picture", paint)
-    for group_id in (REPEAT, ENGINES, AB):
+    for group_id in (REPEAT, ENGINES):
         detail = show_group(driver, page, group_id)
         assert detail.picture_button.isEnabled()
         assert driver.window.action("menu.copy_picture").isEnabled()
@@ -285,13 +278,12 @@ def test_every_kind_of_group_has_a_picture(
     # The median of 49 to 53 s, of which one run is doubtful; and the faster engine's of 20.0 and 20.5 s.
     assert drawn[0] == ("51.0", (f"Caution · {sentence('share.of_runs', count=1, planned=5)}", "Caution"))
     assert drawn[1][0] == "20.2"
-    assert said("ab.faster_within", first="A").begins(drawn[2][0])
-    assert codes == [1, 2, 2], "of the typical run, of each engine, of each side"
+    assert codes == [1, 2], "of the typical run, and of each engine"
 
 
 def test_all_engines_show_their_table_above_their_runs(driver: Driver, page: ResultsPage) -> None:
     detail = show_group(driver, page, ENGINES)
-    assert detail.engines.isVisible()
-    item = sure(detail.engines.item(0, 1))
+    assert detail.table.isVisible()
+    item = sure(detail.table.item(0, 1))
     assert item.text() == "PyTorch"
-    assert not show_group(driver, page, REPEAT).engines.isVisible()
+    assert not show_group(driver, page, REPEAT).table.isVisible()

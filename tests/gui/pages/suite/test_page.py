@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QTableWidget
@@ -12,7 +11,6 @@ from app.core.exchange.importing import import_files
 from app.core.messages import sentence
 from app.core.plans.suite.definition import SUITE_1
 from app.core.plans.suite.planning import plan_suite
-from app.core.plans.suite.stored import load_suite
 from app.core.report.formats.result_document import enclosed_file
 from app.core.report.share_texts import DEVICE_CHARS
 from app.core.runs.runner import Runner
@@ -25,6 +23,7 @@ from tests.core.plans.study.storing_studies import Outcome, store_point
 from tests.core.storage.storing import set_fields
 from tests.gui.clipped import steering
 from tests.gui.driving import Driver
+from tests.plans import load_suite
 from tests.saying import said
 from tests.sure import sure
 from workloads.protocol.machine import Machine
@@ -46,7 +45,7 @@ def store(driver: Driver, machine: Machine, outcomes: Mapping[str, Outcome] | No
     return group_id
 
 
-def rows(page: PlanPage[Any]) -> list[list[str]]:
+def rows(page: PlanPage) -> list[list[str]]:
     table = sure(page.findChild(QTableWidget))
     return [
         [table.item(row, column).text() for column in range(table.columnCount())]  # type: ignore[union-attr]
@@ -58,14 +57,14 @@ def test_a_stored_suite_shows_score_parts_and_all_scores(driver: Driver, machine
     store(driver, machine)
     store(driver, machine, {"matmul": 2 * SUITE_1.parts[-1].reference})
     page = open_page(driver)
-    driver.until(lambda: page.result is not None)
+    driver.until(lambda: page.report is not None)
     assert page.headline.value.text() == "1,091"
     assert said("level.valid").is_all_of(page.headline.pill.whole_text)
     tests = sure(page.view.figure)
     assert tests.rows == tuple(part.title for part in SUITE_1.parts)
     assert sure(tests.series[0].spots[-1]).text == "2,000"
-    assert page.more.text().startswith(sentence("suite.means", training="1,000", prediction="1,000"))
-    assert sentence("suite_page.step_2") in page.more.text()
+    assert page.more.whole_text.startswith(sentence("suite.means", training="1,000", prediction="1,000"))
+    assert sentence("suite_page.step_2") in page.more.whole_text
     assert page.charts.count() == 3
     page.charts.setCurrentIndex(2)
     page.charts.activated.emit(2)
@@ -78,9 +77,9 @@ def test_a_stored_suite_shows_score_parts_and_all_scores(driver: Driver, machine
 def test_a_part_that_does_not_fit_scores_nothing_and_says_so(driver: Driver, machine: Machine) -> None:
     store(driver, machine, {"gpt_mini": "out_of_memory"})
     page = open_page(driver)
-    driver.until(lambda: page.result is not None)
+    driver.until(lambda: page.report is not None)
     assert page.headline.value.text() == "0"
-    assert said("suite.zeros", parts="GPT mini").is_in(page.more.text())
+    assert said("suite.zeros", parts="GPT mini").is_in(page.more.whole_text)
     assert page.resume_button.isVisible()
 
 
@@ -89,7 +88,7 @@ def test_what_a_terminal_finished_meanwhile_is_not_run_again(driver: Driver, mac
     page = open_page(driver)
     driver.until(page.resume_button.isVisible)
     assert said("suite.no_interval").is_in(page.headline.unit.text())
-    assert sentence("suite.one_round") in page.more.text()
+    assert sentence("suite.one_round") in page.more.whole_text
     with Database(driver.services.paths.database) as database:
         spec, part = load_suite(database, group_id).left[0].spec, SUITE_1.parts[-1]
         store_point(database, machine, spec, group_id, part.reference, engine_version="2.21.0")
@@ -135,4 +134,4 @@ def test_a_friends_score_stands_beside_ones_own(driver: Driver, machine: Machine
     assert shown.name == sentence("suite.known_computers")
     assert shown.rows[0] == sentence("compare.you")
     assert len(shown.rows) == 3
-    assert sentence("suite.rank", rank=1, count=3) in page.more.text()
+    assert sentence("suite.rank", rank=1, count=3) in page.more.whole_text
