@@ -22,7 +22,7 @@ from workloads.engines.peers import peers
 from workloads.engines.registry import ENGINES, engine_named, engine_title
 from workloads.engines.setup import is_gone
 from workloads.protocol import events
-from workloads.protocol.errors import WorkloadError, is_refused_thread
+from workloads.protocol.errors import WorkloadError, bad_parameters, is_refused_thread
 from workloads.protocol.messages import message
 from workloads.protocol.reporter import Cancelled, Emitter, Reporter, beat
 from workloads.protocol.spec import Job, RunSpec, read_job
@@ -61,7 +61,7 @@ def _run(line: bytes, reporter: Reporter, emitter: Emitter) -> events.EndStatus:
         job = _checked_job(line)
         cpus = job.spec.settings.get("cpus")
         if isinstance(cpus, int) and not limit_cpus(cpus):
-            raise WorkloadError("bad_parameters", message("engine.cpus_not_limited", cpus=cpus))
+            raise bad_parameters("engine.cpus_not_limited", cpus=cpus)
         if _processes(job.spec) > 1 or job.place is not None:
             beat(emitter)
         workload, give_up = CATALOGUE[job.spec.workload], partial(_give_up, reporter)
@@ -86,9 +86,9 @@ def _checked_job(line: bytes) -> Job:
     try:
         job = read_job(line)
     except ValueError as error:
-        raise WorkloadError("bad_parameters", message("worker.unreadable_job", reason=str(error)[:200])) from error
+        raise bad_parameters("worker.unreadable_job", reason=str(error)[:200]) from error
     if job.spec.workload not in CATALOGUE:
-        raise WorkloadError("bad_parameters", message("workload.unknown", workload=job.spec.workload[:60]))
+        raise bad_parameters("workload.unknown", workload=job.spec.workload[:60])
     CATALOGUE[job.spec.workload].check(job.spec)
     return job
 

@@ -111,16 +111,16 @@ class Setting:
         values = self.kind.allowed()
         return (*values, AUTO) if values and self.may_be_auto else values
 
-    def parameter(self, usual: Value = None, most: int | None = None) -> Parameter:
+    def parameter(self, default: Value = None, most: int | None = None) -> Parameter:
         """Return the parameter declaration for a form's editor.
 
         Args:
-            usual: The workload's default, if it has one.
+            default: The workload's default, if it has one.
             most: The workload's maximum, if it differs from the setting's.
         """
-        default = self.in_editor(usual if self.default is None else self.default)
+        value = self.in_editor(default if self.default is None else self.default)
         kind = self.kind.in_form(may_be_auto=self.may_be_auto, most=most)
-        return Parameter(self.name, kind, default, self.description)
+        return Parameter(self.name, kind, value, self.description, own_label=self.label)
 
     def in_editor(self, value: Value) -> ParameterValue:
         """Convert a value for its editor. 0 and "auto" let the workload or the engine choose."""

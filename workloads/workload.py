@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, compiles_always, engine_title
-from workloads.protocol.errors import WorkloadError
+from workloads.protocol.errors import WorkloadError, bad_parameters
 from workloads.protocol.messages import Message, message
 from workloads.protocol.parameters import Parameter, folders_of
 from workloads.protocol.reporter import Reporter
@@ -146,7 +146,7 @@ class Workload:
 
     def default_spec(self, preset: Preset = "standard", **changes: Any) -> RunSpec:
         """Return the default spec, changed by `changes`. None leaves a value unchanged."""
-        asked = {name: value for name, value in changes.items() if value is not None}
+        chosen = {name: value for name, value in changes.items() if value is not None}
         epochs = self.epochs if preset == "standard" else 1
         defaults: dict[str, Any] = {
             "epochs": epochs,
@@ -154,13 +154,13 @@ class Workload:
             "batch_size": self.batch_size,
             "workload": self.id,
             "preset": preset,
-            "jit": compiles_always(asked.get("engine", DEFAULT_ENGINE)),
+            "jit": compiles_always(chosen.get("engine", DEFAULT_ENGINE)),
         }
         values = {parameter.name: parameter.default for parameter in self.parameters}
-        asked["parameters"] = values | asked.get("parameters", {})
+        chosen["parameters"] = values | chosen.get("parameters", {})
         if self.least_devices > 1:
-            asked.setdefault("devices", self.least_devices)
-        return RunSpec(**(defaults | split_values(asked)))
+            chosen.setdefault("devices", self.least_devices)
+        return RunSpec(**(defaults | split_values(chosen)))
 
     def check(self, spec: RunSpec) -> None:
         """Check a spec. Raises WorkloadError("bad_parameters") with a message for the user if it can't be run."""
@@ -169,17 +169,15 @@ class Workload:
             if name not in declared:
                 names = [parameter.name for parameter in self.parameters]
                 code = "workload.other_parameters" if names else "workload.no_parameters"
-                said = message(code, workload=self.id, name=repr(name[:60]), known=names or None)
-                raise WorkloadError("bad_parameters", said)
+                raise bad_parameters(code, workload=self.id, name=repr(name[:60]), known=names or None)
             declared[name].check(value)
         for parameter in self.parameters:
             if parameter.required and not folders_of(str(spec.parameters.get(parameter.name, parameter.default))):
-                said = message("workload.needs_folder", workload=self.id, parameter=parameter.name)
-                raise WorkloadError("bad_parameters", said)
+                raise bad_parameters("workload.needs_folder", workload=self.id, parameter=parameter.name)
         settings = {setting.name: setting for setting in all_settings()}
         for name, value in spec.settings.items():
             if name not in settings:
-                raise WorkloadError("bad_parameters", message("setting.unknown", name=repr(name[:60])))
+                raise bad_parameters("setting.unknown", name=repr(name[:60]))
             settings[name].check(value)
         self._check_numbers(spec)
         self._check_preset(spec)
@@ -189,76 +187,66 @@ class Workload:
 
     def _check_engine(self, spec: RunSpec) -> None:
         if spec.engine not in ENGINES:
-            said = message("engine.unknown", engine=repr(spec.engine[:60]), engines=list(ENGINES))
-            raise WorkloadError("bad_parameters", said)
+            raise bad_parameters("engine.unknown", engine=repr(spec.engine[:60]), engines=list(ENGINES))
         engine = ENGINES[spec.engine]
         if self.engines is not None and spec.engine not in self.engines:
             able = [engine_title(name) for name in self.engines]
-            said = message("engine.not_for_workload", engine=engine.title, workload=self.id, engines=able)
-            raise WorkloadError("bad_parameters", said)
-        if (said_no := engine.refusal(spec)) is not None:
-            raise WorkloadError("bad_parameters", said_no)
+            raise bad_parameters("engine.not_for_workload", engine=engine.title, workload=self.id, engines=able)
+        if (refusal := engine.refusal(spec)) is not None:
+            raise WorkloadError("bad_parameters", refusal)
 
     def _check_numbers(self, spec: RunSpec) -> None:
         for name, minimum in (("epochs", 1), ("steps", 1), ("batch_size", 1), ("threads", 1)):
             value = getattr(spec, name)
             if value is not None and value < minimum:
                 label = message(f"setting.{name}")
-                said = message("workload.number_too_small", setting=label, minimum=minimum, value=value)
-                raise WorkloadError("bad_parameters", said)
+                raise bad_parameters("workload.number_too_small", setting=label, minimum=minimum, value=value)
         if spec.batch_size > self.samples_per_epoch > 0:
-            said = message(
+            raise bad_parameters(
                 "workload.batch_too_large",
                 batch_size=spec.batch_size,
                 samples=self.samples_per_epoch,
                 workload=self.id,
                 usual=self.batch_size,
             )
-            raise WorkloadError("bad_parameters", said)
         steps = self.steps_per_epoch(spec)
         if spec.steps is not None and spec.steps > steps and self.samples_per_epoch:
-            said = message(
+            raise bad_parameters(
                 "workload.too_many_steps",
                 workload=self.id,
                 steps=steps,
                 batch_size=spec.batch_size,
                 asked=spec.steps,
             )
-            raise WorkloadError("bad_parameters", said)
 
     def _check_devices(self, spec: RunSpec) -> None:
-        if spec.device_count < self.least_devices:
-            said = message("workload.too_few_devices", workload=self.id, least=self.least_devices)
-            raise WorkloadError("bad_parameters", said)
-        count = spec.machine_count
-        if spec.device_count % count:
-            said = message("workload.devices_not_divisible", devices=spec.device_count, computers=count)
-            raise WorkloadError("bad_parameters", said)
-        if self.least_devices > 1 or spec.device_count == 1:
+        devices, computers = spec.device_count, spec.machine_count
+        if devices < self.least_devices:
+            raise bad_parameters("workload.too_few_devices", workload=self.id, least=self.least_devices)
+        if devices % computers:
+            raise bad_parameters("workload.devices_not_divisible", devices=devices, computers=computers)
+        if self.least_devices > 1 or devices == 1:
             return
         if not self.divides_batches:
-            raise WorkloadError("bad_parameters", message("workload.one_device", workload=self.id))
-        if spec.batch_size % spec.device_count:
-            said = message("workload.batch_not_divisible", batch_size=spec.batch_size, count=spec.device_count)
-            raise WorkloadError("bad_parameters", said)
+            raise bad_parameters("workload.one_device", workload=self.id)
+        if spec.batch_size % devices:
+            raise bad_parameters("workload.batch_not_divisible", batch_size=spec.batch_size, count=devices)
         for samples in (self.samples_per_epoch, self.validation_samples):
             rest = samples % spec.batch_size
-            if rest % spec.device_count and ENGINES[spec.engine].has_equal_parts:
-                said = message("workload.rest_not_divisible", rest=rest, count=spec.device_count)
-                raise WorkloadError("bad_parameters", said)
+            if rest % devices and ENGINES[spec.engine].has_equal_parts:
+                raise bad_parameters("workload.rest_not_divisible", rest=rest, count=devices)
 
     def _check_gpus(self, spec: RunSpec) -> None:
         gpus, count = listed_gpus(spec.settings.get("gpus")), spec.devices_here
         if gpus and (len(gpus) != count or spec.device != f"gpu:{gpus[0]}"):
-            said = message("workload.other_gpus", gpus=list(gpus), device=spec.device, count=count)
-            raise WorkloadError("bad_parameters", said)
+            raise bad_parameters("workload.other_gpus", gpus=list(gpus), device=spec.device, count=count)
 
     def _check_preset(self, spec: RunSpec) -> None:
         if spec.preset != "standard" and (spec.epochs != 1 or spec.steps is not None):
             code = "workload.quick_is_one_epoch" if spec.preset == "quick" else "workload.sustained_is_by_time"
-            raise WorkloadError("bad_parameters", message(code))
+            raise bad_parameters(code)
         if spec.preset == "sustained" and not self.can_sustain:
-            raise WorkloadError("bad_parameters", message("workload.not_sustained", workload=self.id))
+            raise bad_parameters("workload.not_sustained", workload=self.id)
 
     def setting_parameters(self) -> tuple[Parameter, ...]:
         """Return the run settings for a form, with the limits and defaults of this workload."""

@@ -34,47 +34,41 @@ STEPS = {
 }
 MOMENTS = (2, 5, 10, 20, 50, 100, 200, 400, 780)
 CHEATS = ("zero_rate", "wrong_labels")
-REAL = (
-    *("mnist_mlp", "mnist_cnn", "mnist_cnn_nodropout_adam", "fcn_r", "fashion_mnist_cnn_412k"),
-    *(
-        "cifar10_keras_cnn",
-        "cifar10_cnn",
-        "alexnet_r",
-        "resnet_56",
-        "lstm_text_generation",
-        "text_generator_keras",
-    ),
-)
 # An honest loss this far below that of a cheat is none of chance.
 APART = 0.95
 
 
 def main(names: list[str]) -> None:
     """Print a line of JSON for each workload: after how many steps honest losses are apart, if ever."""
-    trained = {name: each for name, each in CATALOGUE.items() if isinstance(each, Training)}
+    trained = [name for name, each in CATALOGUE.items() if isinstance(each, Training)]
     for workload_id in names or trained:
-        steps = STEPS.get(workload_id, 2 if is_large(trained[workload_id]) else 100)
-        seeds = SEEDS if steps > 2 else SEEDS[:2]
-        honest = [losses for seed in seeds if (losses := _child(workload_id, steps, seed, "honest"))]
-        kinds = CHEATS if steps > 2 else ()
-        cheats = {kind: losses for kind in kinds if (losses := _child(workload_id, steps, 0, kind))}
-        if not honest:
-            print(json.dumps({"workload": workload_id, "failed": True}), flush=True)
-            continue
-        place = _apart(honest, list(cheats.values()))
-        summary = {
-            "workload": workload_id,
-            "steps": MOMENTS[place],
-            "honest": [losses[place] for losses in honest],
-            "band": _band([losses[place] for losses in honest]),
-            **{kind: losses[place] for kind, losses in cheats.items()},
-        }
-        print(json.dumps(summary), flush=True)
+        print(json.dumps(summary(workload_id) or {"workload": workload_id, "failed": True}), flush=True)
+
+
+def summary(workload_id: str) -> dict[str, Any] | None:
+    """Return a workload's losses at the first moment at which honest ones are apart; None if no run ended."""
+    is_slow = is_large(only(Training, CATALOGUE[workload_id]))
+    steps = STEPS.get(workload_id, 2 if is_slow else 100)
+    seeds = SEEDS if steps > 2 else SEEDS[:2]
+    honest = [losses for seed in seeds if (losses := _child(workload_id, steps, seed, "honest"))]
+    kinds = CHEATS if steps > 2 else ()
+    cheats = {kind: losses for kind in kinds if (losses := _child(workload_id, steps, 0, kind))}
+    if not honest:
+        return None
+    place = _apart(honest, list(cheats.values()))
+    return {
+        "workload": workload_id,
+        "steps": MOMENTS[place],
+        "honest": [losses[place] for losses in honest],
+        "band": _band([losses[place] for losses in honest]),
+        **{kind: losses[place] for kind, losses in cheats.items()},
+    }
 
 
 def main_real(names: list[str]) -> None:
     """Print a line of JSON for each workload: losses on real data after the steps of its band."""
-    for workload_id in names or REAL:
+    real = [name for name, each in CATALOGUE.items() if each.proof is not None and "real" in each.proof.bands]
+    for workload_id in names or real:
         proof = sure(CATALOGUE[workload_id].proof)
         place = MOMENTS.index(proof.steps)
         runs = [("honest", seed) for seed in SEEDS] + [(kind, 0) for kind in CHEATS]

@@ -26,6 +26,7 @@ from tests.core.runs.running import start_run
 from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES
 from workloads.protocol.spec import RunSpec
+from workloads.workload import Workload
 
 PROBE_S = 1.0  # some steps
 PEAK_STEPS = 20  # with fewer, it is nobody's peak
@@ -40,13 +41,9 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--engine", action="append")
     asked = parser.parse_args()
-    usual = default_paths()
-    engines = [name for name in ENGINES if (folder := packages_of(name, usual)) is None or folder.is_dir()]
     networks = [name for name, workload in CATALOGUE.items() if workload.memory_need("tensorflow") is not None]
     with tempfile.TemporaryDirectory() as home:
-        paths = replace(default_paths({"EPOCHMARK_HOME": home}), engines_folder=Path(usual.engines))
-        paths.create()
-        runner = Runner(paths, detect_machine())
+        runner, engines = prepared(home)
         peak = run(runner, CATALOGUE["matmul"].default_spec(epochs=1, steps=PEAK_STEPS, device="cpu"))
         print(f"Peak: {(peak.summary.value or 0) / 1e12:.3f} TFLOP/s\n")
         print_row([" ".join(words) for words in zip(COLUMNS.split(), UNITS, strict=True)])
@@ -55,9 +52,25 @@ def main() -> None:
             workload = CATALOGUE[name]
             batch_size = max(1, round(workload.batch_size * asked.share))
             for engine in asked.engine or engines:
-                changes = {"data": "synthetic", "device": "cpu", "engine": engine, "batch_size": batch_size}
-                spec = workload.default_spec("quick", measure_s=PROBE_S, **changes)
-                print_row([name, engine, str(batch_size), *measured(runner, spec)])
+                print_row([name, engine, str(batch_size), *measured(runner, probe(workload, engine, batch_size))])
+
+
+def prepared(home: str) -> tuple[Runner, list[str]]:
+    """Return a runner that stores in this folder, and the names of the installed engines."""
+    usual = default_paths()
+    engines = [name for name in ENGINES if (folder := packages_of(name, usual)) is None or folder.is_dir()]
+    paths = replace(default_paths({"EPOCHMARK_HOME": home}), engines_folder=Path(usual.engines))
+    paths.create()
+    return Runner(paths, detect_machine()), engines
+
+
+def probe(workload: Workload, engine: str, batch_size: int) -> RunSpec:
+    changes = {"data": "synthetic", "device": "cpu", "engine": engine, "batch_size": batch_size}
+    return workload.default_spec("quick", measure_s=PROBE_S, **changes)
+
+
+def peak_bytes(runner: Runner, workload: Workload, engine: str, batch_size: int) -> float | None:
+    return run(runner, probe(workload, engine, batch_size)).metrics.get("peak_memory_bytes")
 
 
 def print_row(cells: list[str]) -> None:

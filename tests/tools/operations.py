@@ -46,19 +46,20 @@ def _gradients(slopes: Any, _: Any, weights: Any, *others: Any, **__: Any) -> in
     return int(2 * math.prod(slopes) * math.prod(weights[1:]) * sum(wanted[:2]))
 
 
-def main(engine: str, *names: str) -> None:
+def lines(engine: str, *names: str) -> list[dict[str, Any]]:
     """Count in this process if it is one that was started with PyTorch, else start one."""
     if engine == "torch":
-        lines = [counted(name) for name in names]
-    else:
-        from app.core.paths import Paths  # not there beside an engine's packages
-        from tests import real_engines
+        return [counted(name) for name in names]
+    from app.core.paths import Paths  # not there beside an engine's packages
+    from tests import real_engines
 
-        folder = real_engines.installed()
-        paths = Paths(folder.parent, folder.parent, folder.parent, engines_folder=folder)
-        names = (engine, *names)
-        lines = real_engines.probe(MODULE, "torch", paths, *names)
-    for line in lines:
+    folder = real_engines.installed()
+    paths = Paths(folder.parent, folder.parent, folder.parent, engines_folder=folder)
+    return real_engines.probe(MODULE, "torch", paths, *filter(None, (engine, *names)))
+
+
+def main(engine: str, *names: str) -> None:
+    for line in lines(engine, *names):
         sys.stdout.write(json.dumps(line) + "\n")
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from workloads.engines.peers import COMPUTER, local_rank, rank
 from workloads.protocol import events, typed
-from workloads.protocol.errors import WorkloadError
+from workloads.protocol.errors import WorkloadError, bad_parameters
 from workloads.protocol.messages import Message, message, with_texts
 from workloads.protocol.reporter import Cancelled
 from workloads.protocol.spec import ComputerPlace, RunSpec
@@ -125,7 +125,7 @@ class Computers:
         for fact, here in own.items():
             if here != theirs.get(fact):
                 arguments = {"fact": fact, "here": here, "there": theirs.get(fact, "-"), "rank": self._rank}
-                raise WorkloadError("bad_parameters", message("computers.differs", **arguments))
+                raise bad_parameters("computers.differs", **arguments)
 
     @contextmanager
     def reports(self, is_out_of_memory: Callable[[BaseException], bool]) -> Iterator[None]:

@@ -10,7 +10,7 @@ from workloads.engines.setup import report_memory, start_engine
 from workloads.networks.gpt import GptSmall
 from workloads.networks.transformer import gelu
 from workloads.protocol import events
-from workloads.protocol.errors import WorkloadError
+from workloads.protocol.errors import WorkloadError, bad_parameters
 from workloads.protocol.messages import message
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
@@ -50,10 +50,9 @@ class GptSmallGeneration(Workload):
         """Check the spec, and reject real data and more tokens than fit in the cache."""
         super().check(spec)
         if spec.data == "real":
-            raise WorkloadError("bad_parameters", message("generation.no_real_data", workload=self.id))
+            raise bad_parameters("generation.no_real_data", workload=self.id)
         if spec.steps is not None and spec.steps > self.steps:
-            said = message("generation.too_many_steps", steps=self.steps, asked=spec.steps)
-            raise WorkloadError("bad_parameters", said)
+            raise bad_parameters("generation.too_many_steps", steps=self.steps, asked=spec.steps)
 
     def run(self, job: Job, reporter: Reporter) -> None:
         """Run several rounds, each of which reads the prompts and then generates one token at a time."""

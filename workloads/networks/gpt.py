@@ -7,7 +7,7 @@ from typing import Any
 from workloads.datasets import nietzsche
 from workloads.engines.registry import engine_named
 from workloads.networks.transformer import exact_gelu, gelu, positions, self_attention, tied_scores
-from workloads.protocol.errors import WorkloadError
+from workloads.protocol.errors import bad_parameters
 from workloads.protocol.messages import message
 from workloads.protocol.parameters import Parameter, Whole
 from workloads.protocol.spec import RunSpec
@@ -185,7 +185,7 @@ class NanoGptChar(_Language):
         super().check(spec)
         width, heads = (int(self.value_of(spec, name)) for name in ("width", "heads"))
         if width % heads:
-            raise WorkloadError("bad_parameters", message("workload.heads_uneven", width=width, heads=heads))
+            raise bad_parameters("workload.heads_uneven", width=width, heads=heads)
 
     def expected_parameters(self, spec: RunSpec) -> int:
         blocks, width, sequence = (int(spec.parameters[name]) for name in ("blocks", "width", "sequence"))

@@ -7,7 +7,7 @@ from typing import Any
 
 from workloads.engines.setup import check_gpu, report_memory, start_engine
 from workloads.protocol import events
-from workloads.protocol.errors import WorkloadError
+from workloads.protocol.errors import WorkloadError, bad_parameters
 from workloads.protocol.messages import Message, message
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
@@ -75,7 +75,7 @@ class Inference(Workload):
         """Check the spec, and reject real data, because there is none."""
         super().check(spec)
         if spec.data == "real":
-            raise WorkloadError("bad_parameters", message("inference.no_real_data", workload=self.id))
+            raise bad_parameters("inference.no_real_data", workload=self.id)
 
     def memory_need(self, engine: str) -> MemoryNeed | None:
         """Return the memory needed for inference with an engine; None if it was never measured."""

@@ -7,7 +7,7 @@ from workloads.datasets import ptb
 from workloads.engines.registry import engine_named
 from workloads.networks.dlbench import DlBench
 from workloads.networks.recurrent import Recurrent, lstm
-from workloads.protocol.errors import WorkloadError
+from workloads.protocol.errors import bad_parameters
 from workloads.protocol.messages import message
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
@@ -37,8 +37,7 @@ class _PtbLstm(DlBench, Recurrent):
         """Check the spec, and reject batch sizes that make the streams shorter than one chunk."""
         super().check(spec)
         if self.steps_per_epoch(spec) < 1:
-            said = message("workload.streams_too_short", batch_size=spec.batch_size, words=self.length)
-            raise WorkloadError("bad_parameters", said)
+            raise bad_parameters("workload.streams_too_short", batch_size=spec.batch_size, words=self.length)
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model, which maps word ids to 10,000 scores for each next word."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from workloads.engines.registry import compiles_always, engine_title
-from workloads.protocol.errors import WorkloadError
+from workloads.protocol.errors import bad_parameters
 from workloads.protocol.messages import Message, message
 from workloads.protocol.parameters import Choice, Parameter
 from workloads.protocol.spec import RunSpec
@@ -19,8 +19,7 @@ class Recurrent(Training):
         """Check the spec, and reject compiled fused layers if the engine would silently fail to fuse them."""
         super().check(spec)
         if _is_fused(spec) and spec.jit and not compiles_always(spec.engine):
-            said = message("engine.not_fused_and_compiled", engine=engine_title(spec.engine))
-            raise WorkloadError("bad_parameters", said)
+            raise bad_parameters("engine.not_fused_and_compiled", engine=engine_title(spec.engine))
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
         """Explain that fused layers require a GPU. On a CPU, every engine computes an LSTM step by step."""

@@ -1,9 +1,10 @@
 """Errors that end a run, each with a code."""
 
 import re
+from typing import Any
 
 from workloads.protocol.events import ErrorCode
-from workloads.protocol.messages import Message
+from workloads.protocol.messages import Message, message
 
 # Texts of Python, Linux and libraries. Python has no exception of its own for this.
 _REFUSED = re.compile(
@@ -23,3 +24,8 @@ class WorkloadError(Exception):
         super().__init__(f"{message.code} {message.arguments}")
         self.code = code
         self.message = message
+
+
+def bad_parameters(code: str, **arguments: Any) -> WorkloadError:
+    """Return the error for a spec that can't be run, with the message for the user."""
+    return WorkloadError("bad_parameters", message(code, **arguments))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from workloads.protocol.errors import WorkloadError
+from workloads.protocol.errors import WorkloadError, bad_parameters
 from workloads.protocol.folders import is_folder
 from workloads.protocol.messages import Message, message, quoted
 from workloads.protocol.spec import ParameterValue
@@ -191,11 +191,12 @@ class Parameter:
     # Whether non-default values change the network, so that results are compared only within the same variant.
     in_variant: bool = True
     required: bool = False  # for folders, whether a run needs at least one folder
+    own_label: Message | None = None  # for a run setting, its display name
 
     @property
     def label(self) -> Message:
         """Display name without the unit, such as "Step" for "step_s". The unit is shown next to the value."""
-        return message(f"parameter_label.{self.name}")
+        return self.own_label or message(f"parameter_label.{self.name}")
 
     def parse(self, text: str) -> ParameterValue:
         """Parse user input into a valid value. Raises WorkloadError with a message for the user."""
@@ -221,15 +222,13 @@ def folders_of(text: str) -> list[Path]:
 def _check_folders(folders: list[Path]) -> None:
     """Check that all folders are writable. Raises WorkloadError with a message for the user."""
     if len(folders) > FOLDERS_LIMIT:
-        said = message("folder.too_many", limit=FOLDERS_LIMIT, given=len(folders))
-        raise WorkloadError("bad_parameters", said)
+        raise bad_parameters("folder.too_many", limit=FOLDERS_LIMIT, given=len(folders))
     seen: dict[Path, Path] = {}
     for folder in folders:
         if problem := _folder_problem(folder):
             raise WorkloadError("bad_parameters", problem)
         if (same := seen.setdefault(folder.resolve(), folder)) is not folder:
-            said = message("folder.twice", first=str(same), second=str(folder))
-            raise WorkloadError("bad_parameters", said)
+            raise bad_parameters("folder.twice", first=str(same), second=str(folder))
 
 
 def _folder_problem(folder: Path) -> Message | None:

@@ -10,7 +10,7 @@ from workloads.engines.engine import Engine
 from workloads.engines.registry import engine_title
 from workloads.engines.setup import check_gpu, report_memory, start_engine
 from workloads.protocol import events
-from workloads.protocol.errors import WorkloadError
+from workloads.protocol.errors import WorkloadError, bad_parameters
 from workloads.protocol.messages import Message, message
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.reporter import Reporter
@@ -59,10 +59,9 @@ class Limit(Workload):
         for name in self.without:
             if getattr(spec, name) != getattr(usual, name):
                 label, value = message(f"setting.{name}"), str(getattr(usual, name))
-                said = message("limits.without_setting", workload=self.title, setting=label, usual=value)
-                raise WorkloadError("bad_parameters", said)
+                raise bad_parameters("limits.without_setting", workload=self.title, setting=label, usual=value)
         if spec.data == "real":
-            raise WorkloadError("bad_parameters", message("limits.no_data", workload=self.title))
+            raise bad_parameters("limits.no_data", workload=self.title)
 
     def run(self, job: Job, reporter: Reporter) -> None:
         reporter.phase("import")

@@ -9,7 +9,7 @@ from typing import Any
 from workloads.engines.image_pipeline import Reader, Source
 from workloads.engines.setup import report_memory, start_engine
 from workloads.protocol import events
-from workloads.protocol.errors import WorkloadError
+from workloads.protocol.errors import bad_parameters
 from workloads.protocol.messages import Message, message
 from workloads.protocol.parameters import Choice, Folders, Parameter, Whole, folders_of
 from workloads.protocol.reporter import Reporter
@@ -67,8 +67,7 @@ class Storage(Workload):
         super().check(spec)
         images = _images(spec)
         if spec.batch_size > images:
-            said = message("storage.too_few_images", batch_size=spec.batch_size, images=images)
-            raise WorkloadError("bad_parameters", said)
+            raise bad_parameters("storage.too_few_images", batch_size=spec.batch_size, images=images)
 
     def run(self, job: Job, reporter: Reporter) -> None:
         spec = job.spec

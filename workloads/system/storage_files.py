@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
-from workloads.protocol.errors import WorkloadError
+from workloads.protocol.errors import WorkloadError, bad_parameters
 from workloads.protocol.messages import Message, message
 from workloads.protocol.reporter import Reporter
 
@@ -39,7 +39,7 @@ def check_space(parent: Path, images: int) -> None:
         raise trouble(parent, error) from error
     if free_bytes < need_bytes:
         sizes = {"free_bytes": free_bytes, "images": images, "need_bytes": need_bytes}
-        raise WorkloadError("bad_parameters", message("storage.no_room", folder=str(parent), **sizes))
+        raise bad_parameters("storage.no_room", folder=str(parent), **sizes)
 
 
 def trouble(parent: Path, error: OSError) -> WorkloadError:
@@ -50,7 +50,7 @@ def trouble(parent: Path, error: OSError) -> WorkloadError:
         code = "storage.folder_gone"
     elif isinstance(error, FileNotFoundError):
         code = "storage.files_gone"
-    return WorkloadError("bad_parameters", message(code, folder=str(parent), reason=reason))
+    return bad_parameters(code, folder=str(parent), reason=reason)
 
 
 @contextmanager

@@ -65,13 +65,13 @@ class Training(Workload):
 
         The requirement is scaled by the numbers of weights and activations.
         """
-        need, usual = self.memory_need(spec.engine), self.default_spec()
-        results, usual_results = self.results(spec), self.results(usual)
-        if need is None or results is None or usual_results is None:
+        need, default = self.memory_need(spec.engine), self.default_spec()
+        results, default_results = self.results(spec), self.results(default)
+        if need is None or results is None or default_results is None:
             return need
-        more = (self.expected_parameters(spec) or 0) - (self.expected_parameters(usual) or 0)
+        more = (self.expected_parameters(spec) or 0) - (self.expected_parameters(default) or 0)
         base_bytes = max(0, need.base_bytes + BYTES_PER_PARAMETER * more)
-        return MemoryNeed(base_bytes, round(need.per_example_bytes * results / usual_results))
+        return MemoryNeed(base_bytes, round(need.per_example_bytes * results / default_results))
 
     def results(self, spec: RunSpec) -> float | None:
         """Return the approximate number of stored activations per example; None if parameters don't affect it."""

@@ -84,7 +84,7 @@ FAMILIES: dict[str, Iterable[str]] = {
     "?help.*_*": [code.removeprefix("help.") for code in ENGLISH if code.startswith("help.")],
     "help.ab_*": ("a", "b"),
     "help.ab_label_*": ("a", "b"),
-    "lab.question_*": [key for key, experiment in EXPERIMENTS.items() if experiment.page == LAB_PAGE],
+    "lab.question_*": ["own", *(key for key, experiment in EXPERIMENTS.items() if experiment.page == LAB_PAGE)],
     "level.*": (*LEVELS, "fact"),
     "metric.*": [key for key, metric in METRICS.items() if metric.name is None and key not in HEADLINES]
     + ["flop_per_s"],

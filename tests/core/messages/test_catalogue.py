@@ -14,7 +14,7 @@ from app.core.messages import COMMANDS, ENGLISH, FORMATS, Message, message, sent
 from tests.core.messages.families import FAMILIES, members
 from tests.our_code import nodes_of, trees
 
-MAKERS = {"message", "sentence", "Message"}
+MAKERS = {"message", "sentence", "Message", "bad_parameters"}
 OURS = ("app/", "workloads/")
 
 

@@ -14,6 +14,9 @@ from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.bar_list import AXIS_PX
+from app.gui.charts.plots import Plot
+from app.gui.charts.telemetry_chart import QUANTITIES
+from app.gui.run.charts import ROOMY_PX, TIGHT_PX
 from app.gui.run.share_dialog import ShareDialog
 from tests.core.storage.storing import in_database
 from tests.gui.driving import Driver, replay
@@ -92,6 +95,26 @@ def test_the_answer_of_a_quick_run_needs_no_scrolling(driver: Driver, size: tupl
     replay(driver.window, driver.services, until_epoch(as_preset(RECORDED, "quick"), 1))
     bars, area = driver.view.charts.bars, driver.view.charts_area
     assert bars.mapTo(area, bars.rect().bottomLeft()).y() < area.height()
+
+
+@pytest.mark.parametrize("height_px", [TIGHT_PX, ROOMY_PX])
+def test_all_charts_fit_where_their_heights_are_chosen_for_it_and_are_aligned(
+    driver: Driver, height_px: int
+) -> None:
+    replay(driver.window, driver.services, until_epoch(RECORDED, 5))
+    area, rates = driver.view.charts_area, driver.view.charts.rate_fold
+    driver.window.resize(1366, driver.window.height() + height_px - area.viewport().height())
+    driver.until(lambda: area.viewport().height() == height_px)
+    driver.until(lambda: area.verticalScrollBar().maximum() == 0)
+    boxes = [plot.getViewBox().sceneBoundingRect() for plot in rates.findChildren(Plot)]
+    assert len(boxes) > 1
+    for ends in ([box.left() for box in boxes], [box.right() for box in boxes]):
+        assert max(ends) - min(ends) <= 4, "one time is at one place, but for wide numbers"
+
+
+def test_no_two_lines_of_a_chart_look_alike() -> None:
+    looks = [(quantity.colour, quantity.is_right) for quantity in QUANTITIES.values()]
+    assert len(set(looks)) == len(looks)
 
 
 def test_another_run_begins_at_its_first_chart_and_the_same_one_stays_where_it_is(driver: Driver) -> None:

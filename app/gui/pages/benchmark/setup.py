@@ -11,12 +11,13 @@ from app.core.analysis.published import comparable_rows, short_name
 from app.core.engines.choices import Choice
 from app.core.errors import UsageError
 from app.core.formats import format_installed_memory
-from app.core.messages import format_time_left, sentence, text
+from app.core.messages import format_time_left, message, sentence, text
 from app.core.plain_text import joined
 from app.core.plans.suite.definition import NEWEST, RUN_S, SUITES
 from app.core.records import Plan
 from app.core.runs.current_network import current_network, peers
 from app.core.runs.memory_check import memory_problem
+from app.core.runs.plan_session import REPEATS_LIMIT
 from app.core.runs.runner import exact_spec
 from app.core.storage.queries import expected_duration_s
 from app.core.titles import preset_title, workload_title
@@ -26,18 +27,19 @@ from app.gui.pages.benchmark.dataset_row import DatasetRow
 from app.gui.pages.benchmark.device_row import DeviceRow
 from app.gui.pages.benchmark.gpu_boxes import GpuBoxes
 from app.gui.pages.benchmark.known_hardware import KnownHardware
-from app.gui.pages.benchmark.parameter_form import ParameterForm, run_form
 from app.gui.run.preflight import PreflightLine
 from app.gui.services.bundle import Services
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, ElidedLabel, column, give_way, guard_wheel, label, row, title
 from app.gui.widgets.choice_box import ChoiceBox
+from app.gui.widgets.form import ParameterForm
 from app.gui.widgets.form_scroll import FormScroll
 from app.gui.widgets.timers import timer
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import DEFAULT_ENGINE, compiles_always, engine_title
 from workloads.protocol.machine import Machine
+from workloads.protocol.parameters import OnOff, Parameter, Whole
 from workloads.protocol.spec import ParameterValue, Preset, RunSpec
 from workloads.settings import all_settings
 from workloads.workload import Workload
@@ -291,7 +293,7 @@ class SetupView(QWidget):
         for old in (self.form, self.form.rest):
             old.hide()
             old.deleteLater()
-        self.form = run_form(workload, several_engines=len(self._services.engines.installed) > 1)
+        self.form = _run_form(workload, several_engines=len(self._services.engines.installed) > 1)
         self.form.changed.connect(self._on_choice)
         self._usual.addWidget(self.form)
         self._rest.addWidget(self.form.rest)
@@ -514,3 +516,17 @@ def machine_line(machine: Machine) -> str:
     return sentence(
         "setup.machine", parts=joined((*cards, cpu, "" if cards else sentence("setup.no_gpu"), memory))
     )
+
+
+def _run_form(workload: Workload, *, several_engines: bool) -> ParameterForm:
+    """Return the form for a run: the workload's parameters, run settings, repetitions and engines."""
+    rows = [
+        *workload.parameters,
+        *workload.setting_parameters(),
+        Parameter("repeat", Whole(1, REPEATS_LIMIT), 1, message("setup.repeat")),
+    ]
+    if several_engines:
+        rows.append(Parameter("all_engines", OnOff(), False, message("setup.all_engines")))
+    usual = {"epochs", "repeat", *(parameter.name for parameter in workload.parameters if parameter.required)}
+    folded = {row.name for row in rows} - usual
+    return ParameterForm(rows, folded)

@@ -21,9 +21,9 @@ from app.gui.pages.benchmark import dataset_row
 from app.gui.pages.benchmark import setup as setup_view
 from app.gui.pages.benchmark.dataset_row import DatasetRow
 from app.gui.pages.benchmark.known_hardware import KnownHardware
-from app.gui.pages.benchmark.parameter_form import ParameterForm
 from app.gui.pages.benchmark.setup import SetupView
 from app.gui.widgets.editors import FolderEdit
+from app.gui.widgets.form import ParameterForm
 from tests.core.datasets.server import Server, halted
 from tests.core.storage.storing import in_database, store
 from tests.gui.driving import Driver

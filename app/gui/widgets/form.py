@@ -1,20 +1,16 @@
 """A form generated from parameter declarations, with a row for each."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
-from app.core.messages import message
 from app.core.messages import text as text_of
-from app.core.runs.plan_session import REPEATS_LIMIT
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import guard_wheel, label, set_tip
 from app.gui.widgets.editors import Editor, Switch, edited_value, make_editor, set_edited
-from workloads.protocol.parameters import OnOff, Parameter, Whole
+from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import ParameterValue
-from workloads.settings import all_settings
-from workloads.workload import Workload
 
 
 class ParameterForm(QWidget):
@@ -22,13 +18,7 @@ class ParameterForm(QWidget):
 
     changed = Signal()
 
-    def __init__(
-        self,
-        parameters: Sequence[Parameter],
-        names: Mapping[str, str] | None = None,
-        *,
-        folded: Container[str] = (),
-    ) -> None:
+    def __init__(self, parameters: Sequence[Parameter], folded: Container[str] = ()) -> None:
         super().__init__()
         self.rest = QWidget()  # another widget, with the rows of the `folded` parameters
         self._editors: dict[str, Editor] = {}
@@ -40,7 +30,7 @@ class ParameterForm(QWidget):
         for place, parameter in enumerate(parameters):
             form = (self.rest if parameter.name in folded else self).layout()
             assert isinstance(form, QGridLayout)
-            name = (names or {}).get(parameter.name) or text_of(parameter.label)
+            name = text_of(parameter.label)
             tip = text_of(parameter.description)
             editor = make_editor(parameter, self.changed)
             guard_wheel(editor)
@@ -70,17 +60,3 @@ class ParameterForm(QWidget):
         editor = self._editors[name]
         assert isinstance(editor, Switch)
         editor.keep_on(reason)
-
-
-def run_form(workload: Workload, *, several_engines: bool) -> ParameterForm:
-    """Return the form for a run: the workload's parameters, run settings, repetitions and engines."""
-    rows = [
-        *workload.parameters,
-        *workload.setting_parameters(),
-        Parameter("repeat", Whole(1, REPEATS_LIMIT), 1, message("setup.repeat")),
-    ]
-    if several_engines:
-        rows.append(Parameter("all_engines", OnOff(), False, message("setup.all_engines")))
-    usual = {"epochs", "repeat", *(parameter.name for parameter in workload.parameters if parameter.required)}
-    folded = {row.name for row in rows} - usual
-    return ParameterForm(rows, {setting.name: text_of(setting.label) for setting in all_settings()}, folded=folded)
