@@ -14,7 +14,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engines.damaged": "{title} in {folder} is incomplete or damaged. Reinstall it.",
     "engines.disk_full": "The disk is full.",
     "engines.driver_too_old": "{gpu} needs driver {oldest} or newer (installed: {driver})",
-    "engines.file_unusable": "{path} couldn't be read or written ({reason}).",
     "engines.files_damaged": (
         "The {title} file {names} is missing or damaged.",
         "{count} {title} files are missing or damaged: {names} …",

@@ -8,7 +8,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "files.not_locked": "{path} couldn't be locked ({reason}).",
     "files.not_regular": "not a regular file",
     "files.not_removed": "{title} couldn't be removed from {folder} ({reason}).",
-    "files.unreadable": "{path} can't be read ({reason}).",
+    "files.unreadable": "{path} can't be read or written ({reason}).",
     "folders.choose_shorter": "Set EPOCHMARK_HOME to a folder with a shorter path.",
     "folders.connect_datasets_drive": "Connect its drive, or choose a full path in Settings.",
     "folders.current_is_gone": "EPOCHMARK_HOME is “{folder}”, but the current folder no longer exists ({reason}).",
