@@ -11,10 +11,7 @@ from unittest import mock
 from PySide6.QtGui import QGuiApplication, QImage
 
 from app.core.paths import default_paths
-from app.core.plans.study.costs import Costs, bundled_prices
 from app.core.plans.study.details import Details
-from app.core.plans.study.points import load_study
-from app.core.plans.study.report import StudyReport
 from app.core.report.card import ShareCard
 from app.core.report.share import share_card
 from app.core.storage.database import Database
@@ -23,6 +20,7 @@ from app.gui.run.share_picture import paint_share_picture
 from app.gui.style.theme import load_fonts
 from app.gui.style.tokens import DARK, LIGHT, Tokens
 from tests.conftest import pretend_installed
+from tests.plans import load_study, study_report
 from tests.recording import recorded_run
 from tests.replay import MACHINE
 from tests.study_pictures import OWN_USD_PER_HOUR, curves, store_studies
@@ -62,7 +60,7 @@ def painted_studies() -> Iterator[tuple[str, QImage]]:
             for number, (key, group_id) in enumerate(store_studies(database, paths, MACHINE)):
                 result = load_study(database, group_id)
                 details = Details(epochs=curves(result)) if key == "convergence" else Details()
-                report = StudyReport(result, details, Costs(OWN_USD_PER_HOUR, bundled_prices()))
+                report = study_report(result, details, OWN_USD_PER_HOUR)
                 name = f"study-{key}-{tuple(_THEMES)[number % 2]}"
                 if key not in _OTHERS:
                     yield name, _painted(report.card(), name)

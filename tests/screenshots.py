@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QApplication
 from app.core.errors import AppError
 from app.core.exchange.sharing import picture_card
 from app.core.paths import default_paths
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import report_of
 from app.core.records import Plan
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
@@ -285,7 +285,7 @@ def take_share_pictures(camera: Photographer, run_id: int, group_id: int) -> Non
     """Draw the pictures of a run and of an A/B in both themes, and show what others see and send."""
     with Database(camera.services.paths.database) as database:
         group = load_group(database, group_id)
-        example = sure(kind_of(group).example(group))
+        example = sure(report_of(group).example)
         cards = {"share": picture_card(database, JudgedRun(load_run(database, run_id)))}
         cards["share-ab"] = picture_card(database, JudgedRun(load_run(database, example.id)), group)
     for name, card in cards.items():

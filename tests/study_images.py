@@ -17,16 +17,15 @@ from PySide6.QtWidgets import QApplication
 
 from app.core.hardware.machine import detect_machine
 from app.core.paths import default_paths
-from app.core.plans.study.costs import Costs, bundled_prices
 from app.core.plans.study.details import Details
-from app.core.plans.study.figures import figures
-from app.core.plans.study.points import StudyResult, load_study
+from app.core.plans.study.points import StudyResult
 from app.core.report.card import Figure
 from app.core.storage.database import Database
 from app.gui.charts.figure import ChartStyle, figure_height, paint_figure
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens
 from tests.conftest import pretend_installed
+from tests.plans import load_study, study_report
 from tests.study_pictures import OWN_USD_PER_HOUR, curves, store_studies
 from workloads.protocol.machine import Gpu
 
@@ -52,8 +51,8 @@ def main(folder: Path, tokens: Tokens) -> None:
 
 
 def chart_of(result: StudyResult) -> Figure:
-    details = Details(epochs=curves(result)) if result.study.preset == "convergence" else Details()
-    return figures(result, details, Costs(OWN_USD_PER_HOUR, bundled_prices()))[0]
+    details = Details(epochs=curves(result)) if result.experiment.curves == "only" else Details()
+    return study_report(result, details, OWN_USD_PER_HOUR).figures()[0]
 
 
 def paint(figure: Figure, tokens: Tokens, path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.core.paths import Paths
 from app.core.plans.study.axes import points
-from app.core.plans.study.planning import make_plan, plan_preset
+from app.core.plans.study.planning import make_plan
 from app.core.plans.study.points import StudyResult
 from app.core.plans.suite.definition import SUITE_1
 from app.core.plans.suite.planning import plan_suite
@@ -14,6 +14,7 @@ from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from tests.core.plans.study.storing_studies import Outcome, store_point, store_study
+from tests.plans import plan_preset
 from tests.sure import sure
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol.events import Epoch

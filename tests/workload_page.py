@@ -10,6 +10,7 @@ from app.core.metrics import headline_kind
 from tests.conftest import ROOT
 from workloads import CATALOGUE
 from workloads.networks.inference import Inference
+from workloads.protocol.parameters import Fraction, Kind
 from workloads.training.training import Training
 from workloads.workload import STUDIES, Workload
 
@@ -173,7 +174,7 @@ def page() -> str:
         "\nThese settings change the network. Results are compared only if these settings are the same:\n\n",
         *(
             _wrapped(
-                f"- `{workload.id}`: `--set {parameter.name}={_values(parameter.choices, parameter.maximum)}`. "
+                f"- `{workload.id}`: `--set {parameter.name}={_value(parameter.kind)}`. "
                 f"{text(parameter.description)}"
             )
             for workload in training
@@ -215,8 +216,8 @@ def _wrapped(item: str, indent: str = "  ") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _values(choices: tuple[str, ...], maximum: float | None) -> str:
-    return choices[-1] if choices else f"{maximum:g}" if maximum is not None else "off"
+def _value(kind: Kind) -> str:
+    return f"{kind.maximum:g}" if isinstance(kind, Fraction) else kind.allowed()[-1]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -12,7 +12,7 @@ from workloads.engines.registry import NO_ENGINE
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
-from workloads.protocol.parameters import Parameter
+from workloads.protocol.parameters import Choice, Fraction, Parameter
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
 from workloads.workload import Workload
@@ -37,19 +37,8 @@ class Demo(Workload):
     samples_per_epoch = 1_000
     validation_samples = 100
     parameters = (
-        Parameter(
-            "outcome", "choice", "ok", message("parameter_help.outcome"), choices=_OUTCOMES, in_variant=False
-        ),
-        Parameter(
-            "step_s",
-            "float",
-            0.01,
-            message("parameter_help.step_s"),
-            unit="s",
-            minimum=0,
-            maximum=60,
-            in_variant=False,
-        ),
+        Parameter("outcome", Choice(_OUTCOMES), "ok", message("parameter_help.outcome"), in_variant=False),
+        Parameter("step_s", Fraction(0, 60, unit="s"), 0.01, message("parameter_help.step_s"), in_variant=False),
     )
 
     def run(self, job: Job, reporter: Reporter) -> None:

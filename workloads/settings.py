@@ -4,39 +4,34 @@ Forms, command-line options, A/B test keys, labels, records and comparisons are 
 A setting without a field in RunSpec is stored in `RunSpec.settings`, which the engines read.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_title
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
-from workloads.protocol.parameters import Parameter
+from workloads.protocol.parameters import AUTO, Choice, Kind, OnOff, Parameter, Whole
 from workloads.protocol.spec import DataChoice, ParameterValue, Precision, RunSpec, listed_gpus
 
 Value = ParameterValue | None
-AUTO = "auto"  # text for None: the engine chooses
-SWITCH = {"on": True, "off": False}
-_SWITCHED = {True: "on", False: "off", None: AUTO}
-# Choices whose values are translated. All others are names.
-_SPOKEN = ("data",)
+LARGEST = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _text_of(value: Value) -> str:
+    if value is None:
+        return AUTO
+    return ("on" if value else "off") if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Setting:
     """A run setting."""
 
     name: str  # name in specs
-    # Type of the values: integer, one of several strings, on or off, device, or list of GPUs.
-    kind: Literal["int", "choice", "switch", "device", "gpus"]
+    kind: Kind
     default: Value = None  # None if the workload or the engine chooses
     flag: str = ""  # command-line option; "" for none
-    choices: Callable[[], Iterable[str]] | None = None  # returns the values of a "choice"
-    # Limits of an "int".
-    minimum: int | None = None
-    maximum: int | None = None
-    unit: str = ""  # unit of an "int"; "" for a plain number
-    zero_is_named: bool = False  # for an "int", whether 0 has a special meaning in a form, such as "all"
     may_be_auto: bool = False  # whether None is allowed, which lets the engine choose
     # How results with different values are compared: not at all ("must_match"), with a remark ("noted"), or
     # without one ("ignored").
@@ -44,8 +39,10 @@ class Setting:
     # Whether the run form and the sides of an A/B test include the setting.
     in_form: bool = True
     in_ab: bool = True
+    # Whether other values than the workload's change only the speed, or also the losses, which the loss bands
+    # then don't apply to. A precision has its own bands.
+    changes: Literal["speed", "learning"] = "speed"
     also: tuple[str, ...] = ()  # additional keys in an A/B test
-    title: Callable[[str], str] = str  # returns the display title of a "choice", if it differs from the value
 
     @property
     def key(self) -> str:
@@ -54,12 +51,7 @@ class Setting:
     @property
     def is_choice(self) -> bool:
         """Whether there is anything to choose from. With a single engine, for example, there isn't."""
-        return self.choices is None or len(self.allowed()) > 1
-
-    @property
-    def zero(self) -> Message | None:
-        """Label for 0 in a form; None if 0 is an ordinary number."""
-        return message(f"setting_zero.{self.name}") if self.zero_is_named else None
+        return len(self.allowed()) != 1
 
     def of(self, spec: RunSpec) -> Value:
         """Return the value of this setting in a spec."""
@@ -80,20 +72,15 @@ class Setting:
     def phrase(self, value: Value) -> Message:
         """Return a value as a self-contained phrase, such as "batch 64" or "without oneDNN"."""
         if value is None or isinstance(value, bool):
-            return message(f"setting_value.{self.name}_{_SWITCHED[value]}")
-        if self.kind == "device":
-            return _device_phrase(str(value))
-        if self.kind == "choice" and self.name in _SPOKEN and value in self.allowed():
-            return message(f"setting_value.{self.name}_{value}")
-        if isinstance(value, str) and self.kind in ("int", "switch"):  # supported only by another version
+            return message(f"setting_value.{self.name}_{_text_of(value)}")
+        if isinstance(value, str) and not self.kind.is_text:  # supported only by another version
             return message("setting_value.unknown", label=self.label, value=value)
-        shown = self.title(value) if isinstance(value, str) else value
-        return message(f"setting_value.{self.name}", value=shown, count=value)
+        return self.kind.phrase(self.name, value)
 
     def label_value(self, value: Value) -> Message:
         if value is None or isinstance(value, bool):
-            return message(f"value.{_SWITCHED[value]}")
-        return message("value.plain", value=self.title(value) if isinstance(value, str) else str(value))
+            return message(f"value.{_text_of(value)}")
+        return message("value.plain", value=self.kind.title(str(value)))
 
     def parse(self, text: str, name: str = "") -> Value:
         """Parse user input. Raises WorkloadError, with `name` in the message."""
@@ -101,53 +88,28 @@ class Setting:
             return None
         allowed = self.allowed()
         if allowed and text not in allowed:
-            said = message(
-                "setting.not_choice", name=name or self.key, choices=list(allowed), value=repr(text[:60])
-            )
-            raise WorkloadError("bad_parameters", said)
-        if self.kind == "switch":
-            return SWITCH[text]
-        return int(text) if self.kind == "int" else text
+            raise self._refusal(name or self.key, text[:60])
+        return self.kind.parse(text)
 
     def check(self, value: Value) -> None:
         """Check a value. Raises WorkloadError with a message for the user if it is invalid."""
-        if self.accepts(value):
-            return
-        shown = repr(value)[:60]
-        if self.kind == "int":
-            said = message("setting.not_in_range", name=self.label, value=shown, **self._limits())
-        elif self.kind == "gpus":
-            said = message("setting.not_gpus", value=shown)
-        else:
-            said = message("setting.not_choice", name=self.label, choices=list(self.allowed()), value=shown)
-        raise WorkloadError("bad_parameters", said)
+        if not self.accepts(value):
+            raise self._refusal(self.label, value)
 
-    def _limits(self) -> dict[str, int]:
-        # 0 means no value in a form. In a spec, None does.
-        least = 1 if self.default is None else 0
-        return {"minimum": max(least, self.minimum or 0), "maximum": self.maximum or 2**31 - 1}
+    def _refusal(self, name: str | Message, value: Value) -> WorkloadError:
+        kind = Choice(choices) if (choices := self.allowed()) else self.kind
+        return WorkloadError("bad_parameters", kind.refusal(name, repr(value)[:60]))
 
     def accepts(self, value: Value) -> bool:
         """Return whether a value is allowed."""
         if value is None:
             return self.may_be_auto or self.default is None
-        if self.kind == "int":
-            if not isinstance(value, int) or isinstance(value, bool):
-                return False
-            limits = self._limits()
-            return limits["minimum"] <= value <= limits["maximum"]
-        if self.kind == "switch":
-            return isinstance(value, bool)
-        if self.kind == "gpus":
-            return bool(listed_gpus(value))
-        return isinstance(value, str) and (self.choices is None or value in self.choices())
+        return self.kind.accepts(value)
 
     def allowed(self) -> tuple[str, ...]:
         """Return the allowed values as text; () if they can't be listed."""
-        automatic = (AUTO,) if self.may_be_auto else ()
-        if self.kind == "switch":
-            return (*SWITCH, *automatic)
-        return (*self.choices(), *automatic) if self.choices is not None else ()
+        values = self.kind.allowed()
+        return (*values, AUTO) if values and self.may_be_auto else values
 
     def parameter(self, usual: Value = None, most: int | None = None) -> Parameter:
         """Return the parameter declaration for a form's editor.
@@ -156,145 +118,117 @@ class Setting:
             usual: The workload's default, if it has one.
             most: The workload's maximum, if it differs from the setting's.
         """
-        default = usual if self.default is None else self.default
-        if self.kind == "int":
-            most = most or self.maximum
-            least = 0 if self.may_be_auto else self.minimum
-            limits: dict[str, Any] = {"minimum": least, "maximum": most, "zero": self.zero, "unit": self.unit}
-            return Parameter(self.name, "int", default or 0, self.description, **limits)
-        if self.kind == "switch" and not self.may_be_auto:
-            return Parameter(self.name, "bool", bool(default), self.description)
-        shown = AUTO if default is None else str(default)
-        return Parameter(self.name, "choice", shown, self.description, choices=self.allowed())
+        default = self.in_editor(usual if self.default is None else self.default)
+        kind = self.kind.in_form(may_be_auto=self.may_be_auto, most=most)
+        return Parameter(self.name, kind, default, self.description)
+
+    def in_editor(self, value: Value) -> ParameterValue:
+        """Convert a value for its editor. 0 and "auto" let the workload or the engine choose."""
+        if value is None:
+            return 0 if self.kind.zero else AUTO
+        return _text_of(value) if isinstance(value, bool) and self.may_be_auto else value
 
     def from_editor(self, value: ParameterValue) -> Value:
-        """Convert an editor's value. 0 and "auto" let the workload or the engine choose."""
-        if self.kind == "int":
-            return None if value == 0 and self.default is None else value
+        if self.kind.zero and value == 0:
+            return None
         return self.parse(value) if isinstance(value, str) else value
 
 
-def _device_phrase(device: str) -> Message:
-    kind, _, number = device.partition(":")
-    if kind == "gpu" and number:
-        return message("setting_value.device_gpu", number=number)
-    return (
-        message(f"setting_value.device_{device}")
-        if device in ("auto", "cpu")
-        else message("value.plain", value=device)
-    )
+@dataclass(frozen=True)
+class Device(Kind):
+    """The name of a device, such as "cpu" or "gpu:0"."""
+
+    metavar = "auto|cpu|gpu:N"
+
+    def phrase(self, name: str, value: ParameterValue) -> Message:
+        kind, _, number = str(value).partition(":")
+        if kind == "gpu" and number:
+            return message("setting_value.device_gpu", number=number)
+        if value in (AUTO, "cpu"):
+            return message(f"setting_value.device_{value}")
+        return message("value.plain", value=value)
+
+
+@dataclass(frozen=True)
+class Gpus(Kind):
+    """A list of GPUs that aren't consecutive, such as "0,2"."""
+
+    name = "gpus"
+
+    def accepts(self, value: object) -> bool:
+        return bool(listed_gpus(value))
+
+    def title(self, value: str) -> str:
+        return value.replace(",", ", ")
+
+
+def _counted(name: str, most: int, unit: str | None = None) -> Whole:
+    """Return the kind of a number whose 0 has a name in forms."""
+    return Whole(1, most, unit, message(f"setting_zero.{name}"))
 
 
 SETTINGS: tuple[Setting, ...] = (
+    Setting(name="epochs", kind=Whole(1, 100_000), flag="--epochs", comparability="ignored", in_ab=False),
+    Setting(name="steps", kind=_counted("steps", LARGEST), flag="--steps", comparability="ignored", in_ab=False),
     Setting(
-        name="epochs",
-        kind="int",
-        flag="--epochs",
-        minimum=1,
-        maximum=100_000,
-        comparability="ignored",
-        in_ab=False,
+        name="batch_size", kind=Whole(1, 2**20), flag="--batch", comparability="must_match", changes="learning"
     ),
-    Setting(
-        name="steps",
-        kind="int",
-        flag="--steps",
-        minimum=0,
-        zero_is_named=True,
-        comparability="ignored",
-        in_ab=False,
-    ),
-    Setting(name="batch_size", kind="int", flag="--batch", minimum=1, maximum=2**20, comparability="must_match"),
     Setting(
         name="engine",
-        kind="choice",
+        kind=Choice(ENGINES, engine_title),
         default=DEFAULT_ENGINE,
         flag="--engine",
-        choices=lambda: ENGINES,
         in_form=False,  # chosen together with the device
-        title=engine_title,
     ),
     Setting(
         name="device",
-        kind="device",
+        kind=Device(),
         default="auto",
         flag="--device",
         in_form=False,  # has its own control there
     ),
     Setting(
         name="devices",
-        kind="int",
+        kind=Whole(1, 64),
         default=1,
         flag="--devices",
-        minimum=1,
-        maximum=64,
         in_form=False,  # chosen together with the device
     ),
-    Setting(
-        name="gpus",  # only if they aren't consecutive
-        kind="gpus",
-        in_form=False,
-        in_ab=False,
-        title=lambda numbers: numbers.replace(",", ", "),
-    ),
+    Setting(name="gpus", kind=Gpus(), in_form=False, in_ab=False),  # only if they aren't consecutive
     Setting(
         name="machines",
-        kind="int",
+        kind=Whole(1, 64),
         default=1,
-        minimum=1,
-        maximum=64,
         in_form=False,  # set when a run on several computers starts
         in_ab=False,
     ),
     Setting(
         name="precision",
-        kind="choice",
+        kind=Choice(get_args(Precision)),
         default="float32",
         flag="--precision",
-        choices=lambda: get_args(Precision),
         comparability="must_match",
     ),
-    Setting(name="jit", kind="switch", default=False, flag="--jit", also=("xla",)),
-    Setting(name="onednn", kind="switch", flag="--onednn", may_be_auto=True),
-    Setting(
-        name="tf32",
-        kind="switch",
-        flag="--tf32",
-        may_be_auto=True,
-        in_form=False,  # rarely useful
-    ),
-    Setting(
-        name="threads",
-        kind="int",
-        flag="--threads",
-        minimum=1,
-        maximum=4_096,
-        may_be_auto=True,
-        zero_is_named=True,
-    ),
-    Setting(
-        name="cpus", kind="int", flag="--cpus", minimum=1, maximum=4_096, may_be_auto=True, zero_is_named=True
-    ),
+    Setting(name="jit", kind=OnOff(), default=False, flag="--jit", also=("xla",)),
+    Setting(name="onednn", kind=OnOff(), flag="--onednn", may_be_auto=True),
+    Setting(name="tf32", kind=OnOff(), flag="--tf32", may_be_auto=True, in_form=False),  # rarely useful
+    Setting(name="threads", kind=_counted("threads", 4_096), flag="--threads", may_be_auto=True),
+    Setting(name="cpus", kind=_counted("cpus", 4_096), flag="--cpus", may_be_auto=True),
     Setting(
         name="power_limit_w",
-        kind="int",
+        kind=_counted("power_limit_w", 10_000, "W"),
         flag="--power-limit",
-        minimum=1,
-        maximum=10_000,
-        unit="W",
         may_be_auto=True,
-        zero_is_named=True,
         comparability="ignored",  # the limit in force is recorded and compared
         in_form=False,  # only the user can change it, outside Epochmark
     ),
     Setting(
         name="data",
-        kind="choice",
+        kind=Choice(get_args(DataChoice), is_translated=True),
         flag="--data",
-        choices=lambda: get_args(DataChoice),
         in_form=False,  # has its own control there
     ),
-    Setting(name="seed", kind="int", default=0, flag="--seed", minimum=0, comparability="ignored"),
+    Setting(name="seed", kind=Whole(0, LARGEST), default=0, flag="--seed", comparability="ignored"),
 )
 # Settings with their own column in records, for the requested or the actual value.
 COLUMNS = frozenset(
@@ -340,7 +274,7 @@ def recorded_text(spec: RunSpec) -> str:
     """Return the non-default settings that have no column, as "name=value …"."""
     others = (setting for setting in all_settings() if setting.name not in COLUMNS)
     values = ((setting.name, setting.of(spec)) for setting in others if setting.of(spec) != setting.default)
-    return " ".join(f"{name}={_typed_text(value)}" for name, value in values)
+    return " ".join(f"{name}={_text_of(value)}" for name, value in values)
 
 
 def read_recorded(text: str) -> dict[str, Value]:
@@ -370,9 +304,3 @@ def _read(setting: Setting | None, text: str) -> Value:
         return text if setting is None else setting.parse(text)
     except (WorkloadError, ValueError):
         return text
-
-
-def _typed_text(value: Value) -> str:
-    if value is None:
-        return AUTO
-    return ("on" if value else "off") if isinstance(value, bool) else str(value)

@@ -3,7 +3,7 @@
 Declarations don't need an engine. Modules needed to run a workload are imported within `run`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from workloads.protocol.messages import Message, message
 from workloads.protocol.parameters import Parameter, folders_of
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, ParameterValue, Preset, RunSpec, listed_gpus
-from workloads.settings import all_settings, split_values
+from workloads.settings import Setting, Value, all_settings, split_values
 
 Kind = Literal["image", "text", "dense", "limits", "storage", "demo"]
 # Headline metrics. For their formats, see app.core.metrics.
@@ -321,6 +321,17 @@ class Workload:
             f"{parameter.name}={spec.parameters[parameter.name]}"
             for parameter in self.parameters
             if parameter.in_variant and spec.parameters.get(parameter.name, parameter.default) != parameter.default
+        )
+
+    def is_default_network(self, spec: RunSpec) -> bool:
+        """Return whether a spec's network is the default one and learns like it, as loss bands require."""
+        return self.learns_as_default(self.variant(spec), lambda setting: setting.of(spec))
+
+    def learns_as_default(self, variant: str, value_of: Callable[[Setting], Value]) -> bool:
+        """Return whether a run with this variant and these values of settings is of the default network."""
+        learning = (setting for setting in all_settings() if setting.changes == "learning")
+        return not variant and all(
+            value_of(setting) == getattr(self, setting.name, setting.default) for setting in learning
         )
 
     def values_of(self, variant: str) -> dict[str, ParameterValue]:

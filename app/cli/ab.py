@@ -3,21 +3,43 @@
 import argparse
 from typing import Any
 
+from app.cli.grammar import WORKLOAD, add_run_options, command, flag, option
 from app.cli.groups import carry_out
+from app.cli.parser import Parser
 from app.cli.specs import make_spec
-from app.cli.values import check_range, quoted, read_whole
+from app.cli.values import check_range, quoted, read_whole, whole
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plain_text import safe_text
 from app.core.plans.ab import ab_plan
+from app.core.plans.experiments import EXPERIMENTS
 from app.core.runs.plan_session import LABEL_LIMIT, PAIRS_LIMIT
 from app.core.runs.runner import known_workload
 from app.core.settings import load_settings
 from workloads.protocol.errors import WorkloadError
-from workloads.settings import AUTO, Setting, settings_by_key
+from workloads.protocol.parameters import AUTO
+from workloads.settings import Setting, settings_by_key
+
+PAIRS = EXPERIMENTS["ab"].rounds
 
 
+def _add_sides(parser: Parser, _: str) -> None:
+    parser.description = f"{parser.description} {sentence('help.ab_keys', keys=list(settings_by_key()))}"
+    add_run_options(parser)
+    for side in ("a", "b"):
+        help_text = sentence(f"help.ab_{side}")
+        parser.add_argument(f"--{side}", default="", metavar="KEY=VALUE,…", help=help_text)
+        parser.add_argument(f"--label-{side}", metavar="TEXT", help=sentence(f"help.ab_label_{side}"))
+
+
+@command(
+    "ab",
+    WORKLOAD,
+    _add_sides,
+    option("--pairs", arguments={"pairs": PAIRS}, type=whole, default=PAIRS, metavar="N"),
+    flag("--by-hand"),
+)
 def ab(options: argparse.Namespace, paths: Paths) -> int:
     check_range("--pairs", options.pairs, 1, PAIRS_LIMIT)
     asked = options.preset or options.epochs or options.steps
@@ -68,7 +90,7 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
 
 def _typed(setting: Setting, name: str, text: str) -> Any:
     """Parse a side's setting in the same way as the command-line option of the same name."""
-    if setting.kind != "int" or (setting.may_be_auto and text == AUTO):
+    if not setting.kind.is_number or (setting.may_be_auto and text == AUTO):
         setting.parse(text, name)
         return text
     try:

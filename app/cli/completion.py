@@ -6,8 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-import shtab
-
+from app.cli.grammar import command, option
 from app.cli.text import say_raw
 from app.cli.values import output
 from app.core.engines.locations import installable
@@ -25,8 +24,13 @@ _VALUES: dict[str, Callable[[], Iterable[str]]] = {
 }
 
 
+@command("completion", option("shell", choices=("bash", "zsh", "fish")), folders=False)
 def completion(options: argparse.Namespace, paths: Paths) -> int:
-    parser: argparse.ArgumentParser = options.parser
+    import shtab  # rarely needed
+
+    from app.cli.arguments import make_parser  # which imports this module
+
+    parser = make_parser()
     parser.prog = NAME
     for action in _actions(parser):
         if action.type in {Path, output} or action.metavar == "FILE":

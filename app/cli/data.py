@@ -6,7 +6,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache
+from pathlib import Path
 
+from app.cli.grammar import JSON, command, option
 from app.cli.layout import Column
 from app.cli.text import LiveLine, complain, say, say_json, say_table
 from app.core.datasets.install import (
@@ -30,6 +32,10 @@ _COLUMNS = (
 )
 
 
+DATASET = option("dataset", "help.data_name", metavar="NAME")
+
+
+@command("data list", JSON)
 def show(options: argparse.Namespace, paths: Paths) -> int:
     datasets = list_datasets(paths)
     if options.json:
@@ -64,18 +70,21 @@ def _origin(dataset: InstalledDataset) -> str:
     return url if len(dataset.files) == 1 else url.removesuffix(dataset.files[0].name)
 
 
+@command("data fetch", DATASET, option("--url"))
 def fetch(options: argparse.Namespace, paths: Paths) -> int:
     fetch_dataset(paths, options.dataset, options.url, _Percent(), _waiting(options.dataset))
     say(sentence("cli.dataset_installed", dataset=options.dataset))
     return 0
 
 
+@command("data import", DATASET, option("files", metavar="FILE", type=Path, nargs="+"))
 def import_(options: argparse.Namespace, paths: Paths) -> int:
     import_dataset(paths, options.dataset, *options.files, waits=_waiting(options.dataset))
     say(sentence("cli.dataset_installed", dataset=options.dataset))
     return 0
 
 
+@command("data remove", DATASET)
 def remove(options: argparse.Namespace, paths: Paths) -> int:
     was_there = remove_dataset(paths, options.dataset, _waiting(options.dataset))
     code = "cli.dataset_removed" if was_there else "cli.dataset_was_not_installed"

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from app.cli.grammar import JSON, command, flag, option
 from app.cli.terminal import Ink, is_terminal
 from app.cli.text import complain, in_line, say, say_command, say_json, say_raw
 from app.core.doctor.checks import Check
@@ -25,6 +26,7 @@ _MARKS = {"ok": "ok     ", "fault": "FAULT  ", "skipped": "-      "}
 _INKS = {"ok": Ink.GOOD, "fault": Ink.BAD, "skipped": Ink.MUTED}
 
 
+@command("doctor", option("--log", metavar="FILE"), flag("--report"), flag("--verbose"), JSON, folders=False)
 def doctor(options: argparse.Namespace, paths: Paths) -> int:
     """Examine this computer or explain a log. Return 1 if a fault was found."""
     log = diagnose_log(_read(options.log)) if options.log is not None else None
@@ -104,8 +106,8 @@ def _say_advice(why: str, fix: str, commands: Iterable[str], link: str | None) -
     say(f"    {why}")
     if fix:
         say("    " + sentence("doctor.what_to_do", fix=fix))
-    for command in commands:
-        say_command(as_started(command))
+    for fixing in commands:
+        say_command(as_started(fixing))
     if link:
         say("    " + sentence("doctor.more", link=link))
 

@@ -5,14 +5,16 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import msgspec
 
+from app.cli.grammar import JSON, add_watching, command, option
 from app.cli.groups import carry_out
 from app.cli.layout import Column
 from app.cli.text import LiveLine, complain, in_line, say, say_json, say_table
-from app.cli.values import check_range
+from app.cli.values import check_range, whole
 from app.core.engines.builds import BuildFit
 from app.core.engines.install import (
     Phase,
@@ -35,6 +37,7 @@ from app.core.storage.outcomes import check_engine_unused
 from workloads import STANDARD
 from workloads.engines.registry import engine_title
 from workloads.protocol.machine import Gpu
+from workloads.protocol.spec import DataChoice
 
 ROUNDS = 3
 _STEP_PCT = 10
@@ -48,6 +51,10 @@ _COLUMNS = (
 )
 
 
+ENGINE = option("engine", "help.engine_name", metavar="NAME")
+
+
+@command("engine list", JSON)
 def show(options: argparse.Namespace, paths: Paths) -> int:
     rows = list_engines(paths, detect_machine(data_folder=paths.datasets))
     if options.json:
@@ -123,6 +130,13 @@ def _as_json(row: EngineRow) -> dict[str, Any]:
     }
 
 
+@command(
+    "engine install",
+    ENGINE,
+    option("--variant", metavar="VARIANT"),
+    option("--from", dest="source", type=Path, metavar="FOLDER"),
+    JSON,
+)
 def install(options: argparse.Namespace, paths: Paths) -> int:
     check_installable(options.engine)
     variant = choose_variant(options.engine, detect_machine(data_folder=paths.datasets), options.variant)
@@ -143,6 +157,15 @@ def install(options: argparse.Namespace, paths: Paths) -> int:
     return 0
 
 
+@command(
+    "engine compare",
+    option("workloads", "help.run_workload", {"workload": STANDARD}, metavar="WORKLOAD", nargs="*"),
+    option("--rounds", arguments={"rounds": ROUNDS}, type=whole, default=ROUNDS, metavar="N"),
+    option("--preset", choices=("quick", "standard"), default="quick"),
+    option("--device", default="auto", metavar="DEVICE"),
+    option("--data", choices=get_args(DataChoice), default="auto"),
+    add_watching,
+)
 def compare(options: argparse.Namespace, paths: Paths) -> int:
     """Run workloads on all available engines, alternately. Return 0 if done, 1 if failed, 130 if cancelled."""
     check_range("--rounds", options.rounds, 1, REPEATS_LIMIT)
@@ -155,6 +178,7 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     return carry_out(plan, options, paths)
 
 
+@command("engine remove", ENGINE, JSON)
 def remove(options: argparse.Namespace, paths: Paths) -> int:
     check_installable(options.engine)
     _refuse_during_runs(paths, options.engine)
@@ -168,6 +192,7 @@ def remove(options: argparse.Namespace, paths: Paths) -> int:
     return 0
 
 
+@command("engine check", option("engine", metavar="NAME", nargs="?"), JSON)
 def check(options: argparse.Namespace, paths: Paths) -> int:
     """Check one engine or all installed engines. Return 1 if there is a problem."""
     names = [name for name in installable() if engine_folder(paths, name).look().state != "absent"]

@@ -5,10 +5,9 @@ import json
 import os
 import queue
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from app.cli.interrupts import Interrupts
 from app.cli.layout import Column, live_text
@@ -17,44 +16,25 @@ from app.cli.result_files import write_after_run
 from app.cli.terminal import Ink
 from app.cli.text import complain, in_line, say, say_json, say_table
 from app.cli.views import JsonView, TextualView, View
-from app.core.analysis.headline import result_amount
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import format_time_left, message, sentence
-from app.core.metrics import amount_text, format_value, headline_kind
+from app.core.metrics import amount_text
 from app.core.paths import Paths
-from app.core.plain_text import one_line
-from app.core.plans.engines import Cell, WorkloadRow
-from app.core.plans.registry import kind_of
-from app.core.records import Group, Plan, PlannedRun, RunSummary
+from app.core.plans.experiments import load_report, report_of_plan
+from app.core.plans.report import Report
+from app.core.records import Group, Plan, PlannedRun
+from app.core.report.card import Table
 from app.core.report.run_texts import machine_line
 from app.core.runs.plan_session import PlanCallbacks, PlanSession, Wait, resume_plan, run_plan
 from app.core.runs.runner import Runner
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
-from app.core.storage.groups import load_group
-from app.core.titles import status_title
 from workloads import CATALOGUE
-from workloads.engines.registry import engine_title
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
-_COLUMNS = (
-    Column("heading.run", is_right=True),
-    Column("column.side"),
-    Column("ab_page.pair_heading", is_right=True),
-    Column("heading.result", is_right=True),
-    Column("metric.spread_pct", is_right=True, order=1),
-    Column("results_page.status"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Conclusion:
-    """Prints the result of a finished group."""
-
-    show: Callable[[Group], None]
-    as_dict: Callable[[Group], dict[str, Any]]
+WORDS_CELLS = 16  # minimum width of text before it is wrapped
 
 
 def carry_out(
@@ -62,14 +42,13 @@ def carry_out(
     options: argparse.Namespace,
     paths: Paths,
     *,
-    conclusion: Conclusion | None = None,
     resumed: tuple[Group, Sequence[PlannedRun]] | None = None,
     result_file: Path | None = None,
 ) -> int:
     """Run a plan and print its result. Return 0 if done, 1 if failed, 130 if cancelled.
 
-    `conclusion` prints the result in another way than that of groups. `resumed` is a stored group with its
-    remaining runs. The results of all runs are written to `result_file`, if it is given.
+    `resumed` is a stored group with its remaining runs. The results of all runs are written to `result_file`, if
+    it is given.
     """
     for spec in plan.specs:
         workload = CATALOGUE[spec.workload]  # shortened epochs don't yield a comparable value
@@ -87,11 +66,15 @@ def carry_out(
         return 1
     assert session.group_id is not None
     with Database(paths.database) as database:
-        group = load_group(database, session.group_id)
-        ids = [run.id for run in group.runs]
+        report = load_report(database, session.group_id).with_details(database, paths)
+        ids = [run.id for run in report.group.runs]
         is_written = result_file is None or write_after_run(database, ids, result_file)
     if not view.is_lost:
-        _say_end(group, session.status, conclusion, as_json=options.json)
+        if options.json:
+            end = {"type": "group", "status": session.status, **report.as_dict()}
+            say_json(json.dumps(end, allow_nan=False))
+        else:
+            say_report(report, with_runs=False)
     return exit_code(session, is_written=is_written)
 
 
@@ -135,12 +118,27 @@ def check_is_over(group: Group) -> None:
         raise UsageError(message("cli.group_running", group_id=group.id, run_id=running))
 
 
-def _say_end(group: Group, status: str, conclusion: Conclusion | None, *, as_json: bool) -> None:
-    end = conclusion or Conclusion(_print_outcome, group_as_dict)
-    if as_json:
-        say_json(json.dumps({"type": "group", "status": status, **end.as_dict(group)}, allow_nan=False))
-    else:
-        end.show(group)
+def say_report(report: Report, *, with_runs: bool = True) -> None:
+    """Print the report on a plan. `with_runs` includes the runs if there is no other table."""
+    table = report.table()
+    say("\n" + in_line(report.heading))
+    if report.pairs():
+        say("\n".join(_label_lines(report.group.labels)))
+    if with_runs or table != report.run_table():
+        say()
+        say_table(_columns(table), table.rows)
+    say("\n" + "\n".join(map(in_line, report.lines())))
+    if report.can_resume:
+        say("\n" + sentence("cli.plan_resume", kind=report.experiment.stored_kind, group_id=report.group.id))
+
+
+def _columns(table: Table) -> list[Column]:
+    """Return the columns of a plan's table. If it doesn't fit, all numbers except the first can be dropped."""
+    left, last = table.left, len(table.headings) - 1
+    words = Column("", least=WORDS_CELLS)
+    others = (Column("", is_right=True, order=last - place) for place in range(left + 1, last))
+    columns = (*[words] * left, replace(words, is_right=True), *others, words)
+    return [replace(column, title=heading) for column, heading in zip(columns, table.headings, strict=True)]
 
 
 class TextPlanView(TextualView):
@@ -148,7 +146,7 @@ class TextPlanView(TextualView):
 
     def __init__(self, plan: Plan, machine: Machine, runs: Sequence[PlannedRun], *, quiet: bool) -> None:
         super().__init__(quiet=quiet)
-        self._plan, self._kind = plan, kind_of(plan)
+        self._plan, self._report = plan, report_of_plan(plan)
         self._machine = machine
         self._planned = self._first = runs[0]
         self._count = len(runs)
@@ -185,7 +183,7 @@ class TextPlanView(TextualView):
                 self._draw()
 
     def _show_head(self) -> None:
-        lines = [self._kind.heading(self._plan, self._planned.spec, self._count)]
+        lines = [self._report.start_line(self._planned.spec, self._count)]
         lines.append(sentence("cli.run_machine", machine=in_line(machine_line(self._machine))))
         if self._planned.side is not None:
             lines += _label_lines((self._plan.label_a, self._plan.label_b))
@@ -203,7 +201,7 @@ class TextPlanView(TextualView):
             outcome = _value(self._result.metric, self._result.value, self._result.spread_pct)
             outcome += "" if end.status == "completed" else f" ({end.status})"
         number = f"{self._planned.number}/{self._planned.count}"
-        place = in_line(self._kind.place(self._plan, self._planned))
+        place = in_line(self._report.place(self._planned))
         side = f"  {place}" if place else ""
         return f"{number:>7}{side}  {outcome}   " + sentence("cli.run_number", run_id=self._run_id)
 
@@ -264,92 +262,8 @@ class Hands:
                 return
 
 
-def group_as_dict(group: Group) -> dict[str, Any]:
-    kind = kind_of(group)
-    return {
-        "id": group.id,
-        "kind": group.kind,
-        "created_at": group.created_at,
-        "workload": group.workload,
-        "labels": dict(zip("AB", group.labels, strict=True)) if kind.pairs(group) else None,
-        "by_hand": group.plan.by_hand,
-        "planned_runs": group.planned,
-        "metric": group.runs[0].metric if group.runs else None,
-        "runs": [
-            {"id": run.id, "side": run.side, "pair": _pair(group, run), "status": run.status}
-            | {"value": run.value, "spread_pct": run.spread_pct}
-            for run in group.runs
-        ],
-        **kind.as_dict(group),
-        "sentence": kind.sentence(group),
-        "remarks": kind.remarks(group),
-    }
-
-
-def print_group(group: Group) -> None:
-    kind, workload, at = kind_of(group), one_line(group.workload, 80), one_line(group.created_at, 40)
-    has_pairs = bool(kind.pairs(group))
-    say(sentence("cli.group_title", group_id=group.id, kind=kind.phrase(group), workload=workload, at=at))
-    for line in _label_lines(group.labels) if has_pairs else ():
-        say(line)
-    rows = [
-        [
-            str(run.id),
-            run.side or "",
-            str(_pair(group, run) or ""),
-            result_amount(run, is_short=True),
-            "n/a" if run.spread_pct is None else f"{run.spread_pct:.1f} %",
-            status_title(run.status),
-        ]
-        for run in group.runs
-    ]
-    kept = [number for number in range(len(_COLUMNS)) if has_pairs or number not in (1, 2)]
-    say()
-    say_table([_COLUMNS[number] for number in kept], [[row[number] for number in kept] for row in rows])
-    _print_sentence(group)
-
-
-def _print_outcome(group: Group) -> None:
-    _print_sentence(group)
-    say("\n" + sentence("cli.group_stored", group_id=group.id))
-
-
-def _say_engines(rows: Sequence[WorkloadRow]) -> None:
-    """Print the medians of workloads by engine. The fastest engine and those tied with it are marked."""
-    engines = list(dict.fromkeys(cell.engine for row in rows for cell in row.cells))
-    lines = []
-    for row in rows:
-        cells = {cell.engine: cell for cell in row.cells}
-        unit = headline_kind(row.metric).short_unit
-        lines.append([row.workload, unit, *(_cell(row, cells.get(engine)) for engine in engines)])
-    titles = [Column("", title=engine_title(engine), is_right=True) for engine in engines]
-    say_table([Column("studies.axis_workload"), Column("heading.unit"), *titles], lines)
-
-
-def _cell(row: WorkloadRow, cell: Cell | None) -> str:
-    if cell is None or cell.median is None:
-        return "n/a"
-    mark = "*" if cell.is_fastest else "=" if cell.is_level else ""
-    return f"{mark}{format_value(row.metric, cell.median)}"
-
-
-def _print_sentence(group: Group) -> None:
-    kind = kind_of(group)
-    if rows := kind.engine_table(group):
-        say()
-        _say_engines(rows)
-        say(sentence("cli.engine_marks"))
-    say("\n" + "\n".join(map(in_line, (kind.sentence(group), *kind.remarks(group)))))
-
-
 def _label_lines(labels: tuple[str, str]) -> list[str]:
     return [f"{side}        {in_line(label)}" for side, label in zip("AB", labels, strict=True)]
-
-
-def _pair(group: Group, run: RunSummary) -> int | None:
-    """Return the number of a run's pair, starting at 1; None if it belongs to no pair."""
-    pairs = enumerate(kind_of(group).pairs(group), 1)
-    return next((number for number, pair in pairs if run in (pair.a, pair.b)), None)
 
 
 def _value(metric: str, value: float, spread_pct: float | None) -> str:

@@ -4,10 +4,13 @@ import argparse
 import itertools
 import json
 from dataclasses import asdict
+from pathlib import Path
 
+from app.cli.grammar import JSON, command, flag, option
 from app.cli.layout import NAME_WIDTH, Column
 from app.cli.terminal import verdict_ink
 from app.cli.text import complain, in_line, say, say_json, say_table
+from app.cli.values import whole
 from app.core.analysis.headline import result_amount
 from app.core.errors import UsageError
 from app.core.exchange.importing import Outcome, import_files, import_text
@@ -35,6 +38,14 @@ _COLUMNS = (
 _FIELD_COLUMNS = (Column("heading.field"), Column("heading.value", least=20))
 
 
+@command(
+    "import",
+    option("files", metavar="FILE", type=Path, nargs="*"),
+    flag("--list"),
+    option("--show", type=whole, metavar="ID"),
+    option("--remove", type=whole, metavar="ID"),
+    JSON,
+)
 def import_(options: argparse.Namespace, paths: Paths) -> int:
     """Import files, list imported results, or show or remove one. Return 1 if a file was rejected."""
     asked = [bool(options.files), options.list, options.show is not None, options.remove is not None]

@@ -5,8 +5,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 
-import msgspec
-
+from app.cli.grammar import JSON, command, flag, option
 from app.cli.layout import Column
 from app.cli.terminal import Ink
 from app.cli.text import in_line, say, say_bars, say_json, say_table, several_line
@@ -44,6 +43,7 @@ _WORKLOAD_COLUMNS = (
 )
 
 
+@command("workloads", JSON, folders=False)
 def workloads(options: argparse.Namespace, paths: Paths) -> int:
     if options.json:
         say_json(json.dumps([_workload(workload_id) for workload_id in CATALOGUE], indent=2))
@@ -52,7 +52,7 @@ def workloads(options: argparse.Namespace, paths: Paths) -> int:
         (
             workload.id,
             workload_title(workload.id),
-            sentence(f"workloads.{workload.kind}"),
+            sentence(f"workloads.kind_{workload.kind}"),
             workload.study_name or "-",
             str(workload.epochs),
             str(workload.batch_size),
@@ -65,6 +65,7 @@ def workloads(options: argparse.Namespace, paths: Paths) -> int:
     return 0
 
 
+@command("hardware", JSON, folders=False)
 def hardware(options: argparse.Namespace, paths: Paths) -> int:
     machine, power = detect_machine(data_folder=paths.datasets), read_power()
     parts = machine_parts(machine, power)
@@ -88,6 +89,14 @@ def reason_lines(parts: Iterable[MachinePart]) -> list[str]:
     return [f"  {', '.join(of)}: {reason}" for reason, of in names.items()]
 
 
+@command(
+    "compare",
+    option("workload", arguments={"workload": STANDARD}, nargs="?", metavar="WORKLOAD"),
+    option("--baseline", metavar="NAME"),
+    flag("--efficiency"),
+    flag("--several-gpus"),
+    JSON,
+)
 def compare(options: argparse.Namespace, paths: Paths) -> int:
     workload = known_workload(options.workload or STANDARD).id
     with Database(paths.database) as database:
@@ -158,8 +167,17 @@ def _workload(workload_id: str) -> dict[str, object]:
     needs = {name: workload.memory_need(name) for name in ENGINES}
     plain["memory_needs"] = {name: None if need is None else asdict(need) for name, need in needs.items()}
     plain["parameters"] = [
-        msgspec.to_builtins(parameter)
-        | {"description": text(parameter.description), "zero": text(parameter.zero) if parameter.zero else ""}
+        {
+            "name": parameter.name,
+            "kind": parameter.kind.name,
+            "default": parameter.default,
+            "description": text(parameter.description),
+            **{name: getattr(parameter.kind, name, None) for name in ("unit", "minimum", "maximum")},
+            "choices": getattr(parameter.kind, "choices", ()),
+            "zero": text(parameter.kind.zero) if parameter.kind.zero else "",
+            "in_variant": parameter.in_variant,
+            "required": parameter.required,
+        }
         for parameter in workload.parameters
     ]
     plain["published_rows"] = len(comparable_rows(workload_id))

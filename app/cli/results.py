@@ -8,24 +8,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from app.cli.groups import group_as_dict, print_group
+from app.cli.grammar import JSON, THEME_OPTION, command, flag, option
+from app.cli.groups import say_report
 from app.cli.imports import show_imported
 from app.cli.layout import Column, table
 from app.cli.result_files import write_result
 from app.cli.terminal import VERDICT_INKS, Ink, verdict_ink
 from app.cli.text import complain, in_line, room, say, say_json, say_json_list, say_lines, say_raw, say_table
-from app.cli.values import STANDARD_OUTPUT
+from app.cli.values import STANDARD_OUTPUT, output, whole
 from app.core.analysis.facts import fact_texts
 from app.core.analysis.headline import value_text
 from app.core.analysis.own_runs import run_name
 from app.core.analysis.position import position
 from app.core.errors import AppError, UsageError
-from app.core.exchange.sharing import shared_result
+from app.core.exchange.sharing import TEXT_FORMS, shared_result
 from app.core.files import closing
 from app.core.messages import message, sentence, text
 from app.core.metrics import format_metric, headline_kind, metric_lines
 from app.core.paths import Paths
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import load_report, report_of
 from app.core.records import Group, Run, RunSummary
 from app.core.report import run_table
 from app.core.report.export import DEFAULT_FORMAT, TERMINAL_FORMATS, write_lines
@@ -55,6 +56,9 @@ from app.core.verdict.rules import judge
 
 # For longer tables of epochs, only the beginning and the end are shown.
 EPOCHS_SHOWN, EPOCHS_AT_ENDS = 200, 20
+LISTED_RUNS = 50
+RUN_ID = option("id", "help.run_id", type=whole, metavar="ID")
+_FORMATS = [name for name in TERMINAL_FORMATS if name != csv_table.FORMAT.name]
 _RUN_COLUMNS = (
     Column("column.id", is_right=True),
     Column("column.started_utc", order=6),
@@ -80,6 +84,12 @@ _EPOCH_COLUMNS = (
 )
 
 
+@command(
+    "results list",
+    option("--limit", arguments={"limit": LISTED_RUNS}, type=whole, default=LISTED_RUNS, metavar="N"),
+    flag("--imported"),
+    JSON,
+)
 def list_(options: argparse.Namespace, paths: Paths) -> int:
     if options.limit < 1:
         raise UsageError(message("cli.limit_too_small", limit=options.limit))
@@ -161,6 +171,7 @@ def _epochs(run: RunSummary) -> str:
     return done
 
 
+@command("results show", RUN_ID, flag("--imported"), JSON)
 def show(options: argparse.Namespace, paths: Paths) -> int:
     if options.imported:
         return show_imported(options.id, paths, as_json=options.json)
@@ -174,16 +185,26 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
     return 0
 
 
+@command("results group", option("id", type=whole, metavar="ID"), JSON)
 def group(options: argparse.Namespace, paths: Paths) -> int:
     with _open(paths) as database:
-        stored = load_group(database, options.id)
+        report = load_report(database, options.id).with_details(database, paths)
     if options.json:
-        say_json(json.dumps(group_as_dict(stored), indent=2, allow_nan=False))
+        say_json(json.dumps(report.as_dict(), indent=2, allow_nan=False))
     else:
-        print_group(stored)
+        say_report(report)
     return 0
 
 
+@command(
+    "results share",
+    RUN_ID,
+    flag("--group"),
+    option("--output", type=output, metavar="FILE.png"),
+    THEME_OPTION,
+    option("--text", choices=TEXT_FORMS),
+    option("--without", metavar="FIELD,…"),
+)
 def share(options: argparse.Namespace, paths: Paths) -> int:
     if (options.output is None) == (options.text is None):
         raise UsageError(message("cli.picture_or_text"))
@@ -207,12 +228,13 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
 def _example(database: Database, group_id: int) -> tuple[Group, JudgedRun]:
     """Return a group and the run that represents it. Raises UsageError if the group has no result."""
     stored = load_group(database, group_id)
-    run = kind_of(stored).example(stored)
+    run = report_of(stored).example
     if run is None:
         raise UsageError(message("cli.no_group_result", group_id=group_id), message("result_file.choose_another"))
     return stored, JudgedRun(load_run(database, run.id))
 
 
+@command("results delete", option("ids", type=whole, nargs="+", metavar="ID"))
 def delete(options: argparse.Namespace, paths: Paths) -> int:
     with _open(paths) as database:
         delete_runs(database, options.ids)
@@ -220,6 +242,15 @@ def delete(options: argparse.Namespace, paths: Paths) -> int:
     return 0
 
 
+@command(
+    "results export",
+    option("ids", type=whole, nargs="*", metavar="ID"),
+    option("--format", arguments={"format": DEFAULT_FORMAT.name}, choices=_FORMATS, default=DEFAULT_FORMAT.name),
+    option("--output", type=output, metavar="FILE"),
+    flag("--all"),
+    flag("--bom"),
+    flag("--decimal-comma"),
+)
 def export(options: argparse.Namespace, paths: Paths) -> int:
     with _open(paths) as database:
         ids_stored = all_ids(database)

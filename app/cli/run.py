@@ -3,14 +3,16 @@
 import argparse
 import os
 
+from app.cli.grammar import WORKLOAD, add_run_options, command, option
 from app.cli.groups import carry_out, exit_code, follow
 from app.cli.interrupts import EXIT_INTERRUPTED, Interrupts
+from app.cli.parser import Parser
 from app.cli.preflight import preflight_lines
 from app.cli.result_files import check_place, write_after_run
 from app.cli.specs import make_spec
 from app.cli.terminal import VERDICT_INKS, Ink
 from app.cli.text import complain, in_line, say, say_bars, several_line
-from app.cli.values import check_range
+from app.cli.values import check_range, output, whole
 from app.cli.views import JsonView, TextView
 from app.core.analysis.bars import bars, find_baseline, one_each
 from app.core.analysis.comparability import left_out
@@ -44,6 +46,19 @@ from workloads.protocol.spec import ComputerPlace, RunSpec
 _HIDDEN = (*CLOCKS, "peak_memory_bytes", "peak_gpu_memory_bytes", "peak_gpu_reserved_bytes")
 
 
+def _add_options(parser: Parser, _: str) -> None:
+    add_run_options(parser).add_argument(
+        "--distributed", action="store_true", help=sentence("help.run_distributed")
+    )
+
+
+@command(
+    "run",
+    WORKLOAD,
+    option("--repeat", type=whole, metavar="N"),
+    option("--output", type=output, metavar="FILE"),
+    _add_options,
+)
 def run(options: argparse.Namespace, paths: Paths) -> int:
     """Run a workload one or more times. Return 0 if done, 1 if failed, 130 if cancelled."""
     spec = make_spec(options, paths)

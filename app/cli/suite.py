@@ -3,68 +3,63 @@
 import argparse
 import json
 
+from app.cli.grammar import JSON, add_watching, command, option
 from app.cli.groups import carry_out
 from app.cli.layout import Column
-from app.cli.plan_command import PlanCommand
-from app.cli.text import complain, in_line, say, say_json, say_table
-from app.core.errors import UsageError
+from app.cli.plan_command import add_plan_commands, say_refusals
+from app.cli.text import say, say_json, say_table
+from app.cli.values import whole
 from app.core.hardware.machine import detect_machine
-from app.core.messages import message, sentence, text
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.plans.suite.definition import NEWEST, suite_name
 from app.core.plans.suite.export import suite_as_dict
-from app.core.plans.suite.kind import SuitePlan
 from app.core.plans.suite.known import KnownScore, imported_scores
 from app.core.plans.suite.planning import AUTO, plan_suite
-from app.core.plans.suite.score import SuiteResult
-from app.core.plans.suite.stored import list_suites
+from app.core.plans.suite.score import SuiteResult, list_suites
 from app.core.plans.suite.texts import imported_name, points_text, suite_conditions, suite_headline, verdict_word
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
 from app.core.titles import level_title
 
-RUN_OPTIONS = ("engine", "device", "number")
+COLUMNS = (
+    Column("group.kind_suite", is_right=True),
+    Column("column.title"),
+    Column("column.score", is_right=True),
+    Column("heading.verdict"),
+    Column("provenance.conditions", order=1),
+    Column("heading.started", order=2),
+)
 
 
+@command(
+    "suite",
+    option("--engine", metavar="NAME"),
+    option("--device", metavar="auto|cpu|gpu:N"),
+    option("--number", arguments={"number": NEWEST}, type=whole, metavar="N"),
+    add_watching,
+)
 def run(options: argparse.Namespace, paths: Paths) -> int:
     runner = Runner(paths, detect_machine(data_folder=paths.datasets))
     number = NEWEST if options.number is None else options.number
     plan = plan_suite(runner, options.engine or AUTO, options.device or AUTO, number)
-    for refusal in plan.suite.refused if plan.suite else ():
-        reason = refusal.reason if isinstance(refusal.reason, str) else text(refusal.reason)
-        complain(sentence("cli.note", note=in_line(reason)))
-    return carry_out(plan, options, paths, conclusion=COMMAND.conclusion(paths))
+    say_refusals(plan)
+    return carry_out(plan, options, paths)
 
 
-class SuiteCommand(PlanCommand):
-    """The actions for stored suites."""
-
-    def check(self, options: argparse.Namespace) -> None:
-        if any(getattr(options, name) is not None for name in RUN_OPTIONS):
-            raise UsageError(message("cli.suite_options", options=[f"--{name}" for name in RUN_OPTIONS]))
-
-    def list(self, options: argparse.Namespace, paths: Paths) -> int:
-        self.check(options)
-        with Database(paths.database) as database:
-            recover_runs(database)
-            suites, imported = list_suites(database), imported_scores(database)
-        if options.json:
-            say_json(json.dumps([suite_as_dict(each) for each in suites], allow_nan=False))
-            return 0
-        if not suites and not imported:
-            say(sentence("cli.no_suites"))
-            return 0
-        columns = (
-            Column("group.kind_suite", is_right=True),
-            Column("column.title"),
-            Column("column.score", is_right=True),
-            Column("heading.verdict"),
-            Column("provenance.conditions", order=1),
-            Column("heading.started", order=2),
-        )
-        say_table(columns, [*map(_row, suites), *map(_imported_row, imported)])
-        return 0
+@command("suite list", JSON)
+def show_list(options: argparse.Namespace, paths: Paths) -> int:
+    with Database(paths.database) as database:
+        recover_runs(database)
+        suites, imported = list_suites(database), imported_scores(database)
+    if options.json:
+        say_json(json.dumps([suite_as_dict(suite) for suite in suites], allow_nan=False))
+    elif not suites and not imported:
+        say(sentence("cli.no_suites"))
+    else:
+        say_table(COLUMNS, [*map(_row, suites), *map(_imported_row, imported)])
+    return 0
 
 
 def _row(result: SuiteResult) -> list[str]:
@@ -78,4 +73,4 @@ def _imported_row(each: KnownScore) -> list[str]:
     return ["", suite_name(each.suite), score, verdict, imported_name(each), ""]
 
 
-COMMAND = SuiteCommand(SuitePlan())
+add_plan_commands("suite")

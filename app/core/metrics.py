@@ -150,12 +150,12 @@ METRICS = {
     "peak_gpu_reserved_bytes": Metric(is_memory=True),
 }
 # Of the storage test; "tfrecord" only in runs from older versions.
-_CASES = (
+STORAGE_CASES = (
     *("write", "preprocess"),
     *(f"{use}_{source}" for use in ("read", "train", "infer") for source in ("jpeg", "tfrecord", "cache")),
 )
 for _number in range(1, FOLDERS_LIMIT + 1):
-    for _case in _CASES:
+    for _case in STORAGE_CASES:
         _of = {"number": _number, "case": message(f"storage_case.{_case}")}
         METRICS[f"folder{_number}_{_case}_images_per_s"] = Metric(
             "images/s", 0, name=message("metric.folder", **_of)
@@ -165,7 +165,7 @@ for _number in range(1, FOLDERS_LIMIT + 1):
                 "MB/s", 1, 1e-6, name=message("metric.folder_data", **_of)
             )
 for _number in range(2, FOLDERS_LIMIT + 1):
-    for _case in _CASES:
+    for _case in STORAGE_CASES:
         _of = {"number": _number, "case": message(f"storage_case.{_case}")}
         METRICS[f"folder{_number}_{_case}_difference_pct"] = Metric(
             "%", 1, is_signed=True, name=message("metric.folder_difference", **_of)

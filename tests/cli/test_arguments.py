@@ -153,6 +153,7 @@ def test_every_option_says_what_it_does(command: str, capsys: pytest.CaptureFixt
     lines = help_of(command, capsys).split("\n\n", 1)[1].splitlines()
     named = [number for number, line in enumerate(lines) if re.match(r"  \S", line) and "epochmark" not in line]
     assert len(named) > 1
+    assert not re.search(r"\b(help|examples)\.\w", "\n".join(lines)), "a text without a sentence"
     for number in named:
         # Behind two spaces, or on a line of its own.
         assert re.search(r"\S  +\S", lines[number]) or lines[number + 1].startswith(" " * 8), lines[number]

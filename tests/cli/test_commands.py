@@ -130,7 +130,7 @@ def not_from(option: str, least: int, most: int, given: int) -> Saying:
         (["data", "import", "cifar10", "/no/such/file"], said("files.unreadable", path=Path("/no/such/file"))),
         (["ab", "demo", "--b", "threads"], said("cli.bad_side", option="--b", value="'threads'")),
         (["ab", "demo", "--b", "threads=two"], said("parameter.not_int", name="threads in --b", value="'two'")),
-        (["ab", "demo", "--b", "xla=yes"], said("setting.not_choice", choices="on, off", value="'yes'")),
+        (["ab", "demo", "--b", "xla=yes"], said("parameter.not_choice", choices="on, off", value="'yes'")),
         (["ab", "demo", "--b", "jit=on,xla=off"], said("cli.set_twice", option="--b", name="xla")),
         (["ab", "demo", "--b", "devices=2"], said("workload.one_device", workload="demo")),
         (["ab", "demo", "--a", "speed=9"], said("cli.unknown_key", option="--a", name="'speed'")),

@@ -21,13 +21,16 @@ from app.core.storage.runs import load_run
 from app.core.titles import differing
 from tests.core.storage.storing import set_fields, store
 from tests.saying import said
+from tests.sure import only
 from workloads import CATALOGUE, settings
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
+from workloads.protocol.parameters import OnOff, Whole
 from workloads.protocol.spec import Job, RunSpec, read_job, write_job
 from workloads.settings import Setting
+from workloads.training.training import Training
 
-ROW = Setting(name="autotune", kind="switch", flag="--autotune", may_be_auto=True, comparability="must_match")
+ROW = Setting(name="autotune", kind=OnOff(), flag="--autotune", may_be_auto=True, comparability="must_match")
 
 SENTENCES = {
     "setting.autotune": "Autotune",
@@ -72,6 +75,15 @@ def test_the_worker_receives_it(paths: Paths) -> None:
     spec = asked(paths, "--autotune", "off")
     CATALOGUE["demo"].check(spec)
     assert read_job(write_job(Job(spec=spec, datasets_folder=b""))).spec.settings == {"autotune": False}
+
+
+def test_losses_are_expected_unless_it_changes_learning(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = only(Training, CATALOGUE["mnist_mlp"])
+    plain, changed = network.default_spec(), network.default_spec(autotune=True)
+    assert network.proof_steps(changed) == network.proof_steps(plain) is not None
+    monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS[:-1], replace(ROW, changes="learning")))
+    assert network.proof_steps(plain) is not None
+    assert network.proof_steps(changed) is None
 
 
 def test_a_setting_that_has_no_row_is_refused(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,18 +135,19 @@ def test_a_record_without_it_has_a_default(paths: Paths, stored: Stored, monkeyp
 
 
 def test_values_that_it_cannot_have_are_refused(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    ahead = Setting(name="ahead", kind="int", default=2, flag="--ahead", minimum=1, maximum=16)
+    ahead = Setting(name="ahead", kind=Whole(1, 16), default=2, flag="--ahead")
     monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS, ahead))
     CATALOGUE["demo"].check(asked(paths, "--ahead", "16"))
     for value in ("0", "17", "-5"):
         with pytest.raises(UsageError) as found:
             asked(paths, "--ahead", value)
-        assert said(
-            "setting.not_in_range", name="setting.ahead", minimum="1", maximum="16", value=value
-        ).is_all_of(str(found.value))
+        limits = said("parameter.range", minimum="1", maximum="16")
+        assert said("parameter.not_int", name="setting.ahead", limits=limits, unit="", value=value).is_all_of(
+            str(found.value)
+        )
     with pytest.raises(WorkloadError) as refused:
         CATALOGUE["demo"].check(RunSpec(workload="demo", settings={"ahead": "many"}))
-    assert refused.value.message.code == "setting.not_in_range"
+    assert refused.value.message.code == "parameter.not_int"
 
 
 def test_a_result_names_it_where_its_engine_is_named(stored: Stored) -> None:

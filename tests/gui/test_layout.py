@@ -1,13 +1,13 @@
 """Layout: no gaps in large windows, editors and titles stand in line, and nothing jumps when a text changes."""
 
 import pytest
+from app.gui.pages.lab.ab.setup import SEVERAL
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QGridLayout, QLabel, QLineEdit, QWidget
 
 from app.core.records import Plan
 from app.core.storage.database import Database
-from app.gui.pages.lab.ab.setup import SEVERAL
 from app.gui.shell.pages import PAGES
 from app.gui.style.tokens import TITLE_PX
 from app.gui.widgets.form_scroll import LEAST_PX, FormScroll

@@ -17,15 +17,15 @@ from workloads import CATALOGUE, STANDARD
 from workloads.demo import Demo
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import quoted
-from workloads.protocol.parameters import Parameter, folders_of
+from workloads.protocol.parameters import Choice, Folders, Fraction, OnOff, Parameter, Whole, folders_of
 from workloads.protocol.spec import Job, ParameterValue, RunSpec, read_job, write_job
 
-COUNT = Parameter("layers", "int", 2, message("help.layers"), minimum=1, maximum=8)
-RATE = Parameter("rate", "float", 0.1, message("help.learning rate"), unit="1/step", minimum=0)
-FREE = Parameter("free", "float", 0.0, message("help.anything"))
-SWITCH = Parameter("fused", "bool", False, message("help.fused"))
-KIND = Parameter("kind", "choice", "adam", message("help.optimizer"), choices=("adam", "sgd"))
-PLACES = Parameter("places", "folders", "", message("help.folders"), required=True)
+COUNT = Parameter("layers", Whole(1, 8), 2, message("help.layers"))
+RATE = Parameter("rate", Fraction(0, unit="1/step"), 0.1, message("help.learning rate"))
+FREE = Parameter("free", Fraction(), 0.0, message("help.anything"))
+SWITCH = Parameter("fused", OnOff(), False, message("help.fused"))
+KIND = Parameter("kind", Choice(("adam", "sgd")), "adam", message("help.optimizer"))
+PLACES = Parameter("places", Folders(), "", message("help.folders"), required=True)
 DEMO = CATALOGUE["demo"]
 CNN = CATALOGUE[STANDARD]
 

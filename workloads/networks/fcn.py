@@ -7,7 +7,7 @@ from workloads.datasets import mnist
 from workloads.networks.dlbench import DlBench, gradient_descent
 from workloads.networks.images import ConstantBatch, image_feed, one_hot
 from workloads.protocol.messages import message
-from workloads.protocol.parameters import Parameter
+from workloads.protocol.parameters import Parameter, Whole
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
 from workloads.training.measured import REAL_DIGITS, first_losses, measured_memory
@@ -26,9 +26,7 @@ class FcnS(DlBench, ConstantBatch):
     kind = "dense"
     batch_size = 64
     parameters_count = 117_997_696
-    parameters = (
-        Parameter("hidden_layers", "int", 3, message("parameter_help.fcn_layers"), minimum=3, maximum=4),
-    )
+    parameters = (Parameter("hidden_layers", Whole(3, 4), 3, message("parameter_help.fcn_layers")),)
     input_shape = (26_752,)
     classes = 26_752
     operations_per_example = 598_212_608

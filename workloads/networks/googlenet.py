@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from workloads.networks.dlbench import gradient_descent
 from workloads.networks.imagenet import ImageNet, response_normalisation
 from workloads.protocol.messages import message
-from workloads.protocol.parameters import Parameter
+from workloads.protocol.parameters import OnOff, Parameter
 from workloads.protocol.spec import RunSpec
 from workloads.training.measured import first_losses, measured_memory
 
@@ -33,7 +33,7 @@ class GoogLeNet(ImageNet):
     batch_size = 32
     parameters_count = 13_378_280
     inference_parameters_count = 6_998_552
-    parameters = (Parameter("auxiliary_heads", "bool", True, message("parameter_help.auxiliary_heads")),)
+    parameters = (Parameter("auxiliary_heads", OnOff(), True, message("parameter_help.auxiliary_heads")),)
     input_shape = (224, 224, 3)
     operations_per_example = 9_310_236_672
     proof = first_losses(20, 10.4, 11.5, unlearned=11.1)

@@ -9,7 +9,7 @@ from workloads.engines.registry import engine_named
 from workloads.networks.transformer import exact_gelu, gelu, positions, self_attention, tied_scores
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
-from workloads.protocol.parameters import Parameter
+from workloads.protocol.parameters import Parameter, Whole
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
 from workloads.training.measured import OTHER_DATA, first_losses, measured_memory
@@ -58,8 +58,8 @@ class _Languini(_Language):
     source = "Languini Kitchen, Stanić et al., 2023: GPT"
     batch_size = 16
     parameters = (
-        Parameter("sequence", "int", 512, message("parameter_help.tokens"), minimum=2, maximum=8_192),
-        Parameter("vocabulary", "int", 16_384, message("parameter_help.vocabulary"), minimum=2, maximum=262_144),
+        Parameter("sequence", Whole(2, 8_192), 512, message("parameter_help.tokens")),
+        Parameter("vocabulary", Whole(2, 262_144), 16_384, message("parameter_help.vocabulary")),
     )
     # Random tokens can't be learned, so the loss stays at chance level, ln 16,384 = 9.70.
     loss_band = (9.5, 10.1)
@@ -168,10 +168,10 @@ class NanoGptChar(_Language):
     batch_size = 64
     parameters_count = 10_742_016
     parameters = (
-        Parameter("blocks", "int", 6, message("parameter_help.blocks"), minimum=1, maximum=96),
-        Parameter("heads", "int", 6, message("parameter_help.heads"), minimum=1, maximum=128),
-        Parameter("width", "int", 384, message("parameter_help.model_width"), minimum=8, maximum=8_192),
-        Parameter("sequence", "int", 256, message("parameter_help.characters"), minimum=2, maximum=8_192),
+        Parameter("blocks", Whole(1, 96), 6, message("parameter_help.blocks")),
+        Parameter("heads", Whole(1, 128), 6, message("parameter_help.heads")),
+        Parameter("width", Whole(8, 8_192), 384, message("parameter_help.model_width")),
+        Parameter("sequence", Whole(2, 8_192), 256, message("parameter_help.characters")),
     )
     # Applies to the mean of the first 100 steps. Chance level is ln 57 = 4.04.
     loss_band = (0.0, 4.1)

@@ -6,7 +6,7 @@ from workloads.networks.dlbench import gradient_descent
 from workloads.networks.images import ConstantBatch
 from workloads.networks.vision import convolution
 from workloads.protocol.messages import message
-from workloads.protocol.parameters import Parameter
+from workloads.protocol.parameters import Parameter, Whole
 from workloads.protocol.spec import RunSpec
 from workloads.training.measured import first_losses, measured_memory
 
@@ -38,8 +38,8 @@ class FcParametric(_Parametric):
     parameters_count = 18_736_104
     input_shape = (2_000,)
     parameters = (
-        Parameter("layers", "int", 4, message("parameter_help.hidden_layers"), minimum=1, maximum=128),
-        Parameter("width", "int", 2_048, message("parameter_help.units"), minimum=1, maximum=16_384),
+        Parameter("layers", Whole(1, 128), 4, message("parameter_help.hidden_layers")),
+        Parameter("width", Whole(1, 16_384), 2_048, message("parameter_help.units")),
     )
     operations_per_example = 104_169_472
     proof = first_losses(20, 2.64, 3.56, unlearned=6.94)
@@ -73,8 +73,8 @@ class CnnParametric(_Parametric):
     parameters_count = 826_568
     input_shape = (64, 64, 3)
     parameters = (
-        Parameter("layers", "int", 2, message("parameter_help.residual_blocks"), minimum=1, maximum=64),
-        Parameter("width", "int", 32, message("parameter_help.filters"), minimum=1, maximum=512),
+        Parameter("layers", Whole(1, 64), 2, message("parameter_help.residual_blocks")),
+        Parameter("width", Whole(1, 512), 32, message("parameter_help.filters")),
     )
     operations_per_example = 2_531_506_176
     proof = first_losses(20, 5.91, 6.87, unlearned=7.15)
@@ -122,9 +122,9 @@ class RnnParametric(_Parametric):
     metric = "tokens_per_s"
     parameters_count = 1_563_624
     parameters = (
-        Parameter("layers", "int", 2, message("parameter_help.lstm_layers"), minimum=1, maximum=32),
-        Parameter("width", "int", 256, message("parameter_help.units"), minimum=1, maximum=8_192),
-        Parameter("sequence", "int", 32, message("parameter_help.tokens"), minimum=1, maximum=1_024),
+        Parameter("layers", Whole(1, 32), 2, message("parameter_help.lstm_layers")),
+        Parameter("width", Whole(1, 8_192), 256, message("parameter_help.units")),
+        Parameter("sequence", Whole(1, 1_024), 32, message("parameter_help.tokens")),
     )
     classes = _VOCABULARY
     operations_per_example = 250_478_592

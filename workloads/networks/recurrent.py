@@ -5,7 +5,7 @@ from typing import Any
 from workloads.engines.registry import compiles_always, engine_title
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
-from workloads.protocol.parameters import Parameter
+from workloads.protocol.parameters import Choice, Parameter
 from workloads.protocol.spec import RunSpec
 from workloads.training.training import Training
 
@@ -13,9 +13,7 @@ from workloads.training.training import Training
 class Recurrent(Training):
     """A network whose LSTM layers can take either form. Both forms have the same parameters."""
 
-    parameters = (
-        Parameter("lstm", "choice", "non-fused", message("parameter_help.lstm"), choices=("non-fused", "fused")),
-    )
+    parameters = (Parameter("lstm", Choice(("non-fused", "fused")), "non-fused", message("parameter_help.lstm")),)
 
     def check(self, spec: RunSpec) -> None:
         """Check the spec, and reject compiled fused layers if the engine would silently fail to fuse them."""

@@ -11,7 +11,7 @@ from workloads.engines.setup import report_memory, start_engine
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
-from workloads.protocol.parameters import Parameter, folders_of
+from workloads.protocol.parameters import Choice, Folders, Parameter, Whole, folders_of
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
 from workloads.system.storage_files import (
@@ -57,9 +57,9 @@ class Storage(Workload):
     can_sustain = False
     reports_headline = True
     parameters = (
-        Parameter("folders", "folders", "", message("parameter_help.folders"), in_variant=False, required=True),
-        Parameter("images", "int", IMAGES, message("parameter_help.images"), minimum=100, maximum=50_000),
-        Parameter("network", "choice", "small", message("parameter_help.network"), choices=("small", "googlenet")),
+        Parameter("folders", Folders(), "", message("parameter_help.folders"), in_variant=False, required=True),
+        Parameter("images", Whole(100, 50_000), IMAGES, message("parameter_help.images")),
+        Parameter("network", Choice(("small", "googlenet")), "small", message("parameter_help.network")),
     )
 
     def check(self, spec: RunSpec) -> None:

@@ -87,8 +87,7 @@ class Training(Workload):
 
     def proof_steps(self, spec: RunSpec) -> int | None:
         """Return the number of steps after which the loss must be in the expected band; None if unknown."""
-        usual = spec.batch_size == self.batch_size and not self.variant(spec)
-        return self.proof.steps if self.proof is not None and usual else None
+        return self.proof.steps if self.proof is not None and self.is_default_network(spec) else None
 
     def run(self, job: Job, reporter: Reporter) -> None:
         """Load the data, build the network, and train, measure and evaluate it."""
@@ -203,9 +202,7 @@ def _load(workload: Training, file: Path | None, spec: RunSpec) -> Feed:
 def _measure_epochs(workload: Training, spec: RunSpec, trainer: Trainer, reporter: Reporter) -> None:
     whole = workload.steps_per_epoch(spec)
     steps = spec.steps or whole
-    # With another batch size, an epoch trains for a different number of steps.
-    is_usual = steps == whole and spec.batch_size == workload.batch_size and not workload.variant(spec)
-    band = workload.loss_band if is_usual else None
+    band = workload.loss_band if steps == whole and workload.is_default_network(spec) else None
     epochs, end_s = spec.epochs, math.inf
     if spec.preset == "sustained":
         duration_s = spec.duration_s or SUSTAINED_S

@@ -2,7 +2,9 @@
 
 import statistics
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
+from types import NoneType
+from typing import get_args, get_type_hints
 
 import msgspec
 
@@ -19,12 +21,15 @@ from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 POINTS_LIMIT = 2_000
 BIN_S = 1.0
 MOMENTS = 60
-_CURVES = tuple(
-    field.name for field in fields(Telemetry) if field.name not in ("on_battery", "power_plan", "gpus", "core_pct")
-)
-_GPU_CURVES = tuple(
-    field.name for field in fields(GpuTelemetry) if field.name not in ("index", "throttle_reasons")
-)
+
+
+def _numbers(record: type) -> tuple[str, ...]:
+    """Return the names of a record's optional numbers, which charts can draw."""
+    optional = {name: get_args(hint) for name, hint in get_type_hints(record).items()}
+    return tuple(name for name, kinds in optional.items() if kinds and set(kinds) <= {int, float, NoneType})
+
+
+_CURVES, _GPU_CURVES = _numbers(Telemetry), _numbers(GpuTelemetry)
 
 
 @dataclass(slots=True)

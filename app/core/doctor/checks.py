@@ -120,7 +120,7 @@ def _result(code: str, done: Sequence[Message | str], **arguments: object) -> Me
 
 
 def _named(steps: Iterable[str]) -> list[Message | str]:
-    return [message(f"doctor.step_{name}") if name in _STEPS else name for name in steps]
+    return [message(f"doctor.step_{name}") if name in STEPS else name for name in steps]
 
 
-_STEPS = ("matmul", "convolution", "xla", "gradients", "convolution_gradients")
+STEPS = ("matmul", "convolution", "xla", "gradients", "convolution_gradients")

@@ -8,8 +8,8 @@ from app.core.analysis.power import is_gpu
 from app.core.errors import UsageError
 from app.core.exchange.preview import FIELD_NAMES, Field, check_removable, preview, without
 from app.core.messages import sentence
-from app.core.plans.registry import kind_of
-from app.core.plans.report import PlanReport
+from app.core.plans.experiments import report_of
+from app.core.plans.report import Report
 from app.core.records import FIELDS, Group, Run, RunSummary
 from app.core.report.card import ShareCard
 from app.core.report.formats.result_document import PICTURE_STEPS_LIMIT, results_of
@@ -73,14 +73,14 @@ def shared_result(
     return SharedResult(
         fields=_fields(results),
         card=_card(database, shown, (group, others), hidden, result),
-        text=result_text(shown) if others is None else kind_of(others).text(shown, others),
+        text=result_text(shown) if others is None else replace(report_of(others), run=shown).text(),
         enclosed=file_bytes(left) if left else b"",
         row=_csv([shown.summary] if others is None else others.runs),
     )
 
 
 def shared_report(
-    database: Database, report: PlanReport, chart: int = 0, hidden: Collection[str] = ()
+    database: Database, report: Report, chart: int = 0, hidden: Collection[str] = ()
 ) -> SharedResult:
     """Return a study, suite or other plan in the form in which it is shared. No fields can be excluded.
 
@@ -132,8 +132,7 @@ def _card(
     group, others = groups
     if group is None or others is None:
         return share_card(shown, result=result)
-    kind = kind_of(group)
-    card, ids = kind.card(shown, others, result), kind.typical_ids(group)
+    card, ids = replace(report_of(others), run=shown).card(result=result), report_of(group).typical_ids()
     if ids == [shown.summary.id]:
         return card
     results = (_result_without(load_run(database, run_id), hidden) for run_id in ids)

@@ -113,7 +113,7 @@ def _template(said: Message) -> str:
 class _Formatter(string.Formatter):
     """Formatter for our formats, lists and messages. Never accesses attributes of the untrusted arguments."""
 
-    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:  # noqa: ARG002
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:
         if not field_name.isidentifier():
             raise KeyError(field_name)
         # Commands take precedence over arguments, which may come from a file.

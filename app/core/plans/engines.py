@@ -5,6 +5,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -13,15 +14,16 @@ from app.core.analysis.ab import PairResult, compare_pairs, is_usable
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.errors import AppError, UsageError
 from app.core.messages import Message, message, sentence, text
-from app.core.metrics import headline_kind
+from app.core.metrics import amount_text, format_value, headline_kind
 from app.core.plain_text import joined
 from app.core.plans.fair_order import fair_seed
-from app.core.plans.kind import PlanKind, typical
 from app.core.plans.repeat import standing_for
+from app.core.plans.report import Report, typical
 from app.core.records import Group, Plan, PlannedRun, RunSummary
+from app.core.report.card import Table
 from app.core.report.run_texts import runs_note
 from app.core.runs.runner import Runner, check_spec, known_workload
-from app.core.titles import preset_title
+from app.core.titles import preset_title, workload_title
 from workloads.engines.registry import ENGINES, compiles_always, engine_title
 from workloads.protocol.spec import Preset, RunSpec
 
@@ -29,25 +31,29 @@ from workloads.protocol.spec import Preset, RunSpec
 ENOUGH_ROUNDS = 2
 
 
-class EngineComparison(PlanKind):
-    """A plan of several workloads, each with several engines."""
+class EnginesReport(Report):
+    """Which engine is fastest for each workload."""
 
-    key = "engines"
-    specs_at_least = 1
-    phrase_code = "cli.kind_engines"
-    is_same_work = True
+    @property
+    def phrase(self) -> str:
+        return sentence("cli.kind_engines")
 
-    def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
-        del count
-        return sentence("cli.engines_title", preset=preset_title(spec.preset), rounds=plan.rounds)
+    def start_line(self, spec: RunSpec, count: int) -> str:
+        rounds = self.group.plan.rounds
+        return sentence("cli.engines_title", preset=preset_title(spec.preset), rounds=rounds)
 
-    def place(self, plan: Plan, planned: PlannedRun) -> str:
-        del plan
+    def place(self, planned: PlannedRun) -> str:
         return f"{planned.spec.workload} · {engine_title(planned.spec.engine)}"
 
-    def headline(self, group: Group) -> str:
-        """Return the fastest engine; for several workloads, the engine that is fastest on most of them."""
-        rows = engine_rows(group)
+    @cached_property
+    def engine_rows(self) -> "tuple[WorkloadRow, ...]":
+        """The results by workload, in the order of the plan."""
+        return engine_rows(self.group)
+
+    @property
+    def headline(self) -> str:
+        """The fastest engine; for several workloads, the engine that is fastest on most of them."""
+        rows = self.engine_rows
         if len(rows) == 1:
             return " = ".join(engine_title(cell.engine) for cell in rows[0].fastest) or "n/a"
         wins = Counter(cell.engine for row in rows for cell in row.fastest)
@@ -56,57 +62,88 @@ class EngineComparison(PlanKind):
         engine, times = wins.most_common(1)[0]
         return sentence("group.fastest_on", engine=engine_title(engine), times=times, workloads=len(rows))
 
-    def sentence(self, group: Group) -> str:
-        return " ".join(row.sentence() for row in engine_rows(group))
+    @property
+    def sentence(self) -> str:
+        return " ".join(row.sentence() for row in self.engine_rows)
 
-    def limits(self, group: Group, *, with_interval: bool) -> list[str]:
+    def limits(self, *, with_interval: bool) -> list[str]:
         """Return a note if there is only one round, and therefore no confidence interval."""
-        del with_interval
-        return [sentence("engines_table.one_round")] if group.plan.rounds < ENOUGH_ROUNDS else []
+        return [sentence("engines_table.one_round")] if self.group.plan.rounds < ENOUGH_ROUNDS else []
 
-    def summary(self, group: Group) -> RunSummary | None:
-        """Return the summary of the fastest engine; None for several workloads."""
-        rows = engine_rows(group)
+    @property
+    def summary(self) -> RunSummary | None:
+        """The summary of the fastest engine; None for several workloads."""
+        rows, engines = self.engine_rows, self._planned_engines
         fastest = [cell.engine for row in rows for cell in row.cells if cell.is_fastest]
-        engines = _planned_engines(group)
-        runs = [run for run in group.runs if is_usable(run) and len(rows) == 1 and engines.get(run.id) in fastest]
-        return standing_for(runs, self.worst_verdict(group)[0]) if runs else None
+        runs = [
+            run for run in self.group.runs if is_usable(run) and len(rows) == 1 and engines.get(run.id) in fastest
+        ]
+        return standing_for(runs, self.worst_verdict()[0]) if runs else None
 
-    def typical_ids(self, group: Group) -> list[int]:
+    def typical_ids(self) -> list[int]:
         """Return the id of each engine's representative run, the fastest engine first."""
-        summary = self.summary(group)
-        if summary is None:
+        if (summary := self.summary) is None:
             return []
-        engines, of_engines = _planned_engines(group), dict[str, list[RunSummary]]()
-        for run in filter(is_usable, group.runs):
+        engines, of_engines = self._planned_engines, dict[str, list[RunSummary]]()
+        for run in filter(is_usable, self.group.runs):
             of_engines.setdefault(engines.get(run.id, ""), []).append(run)
         slower = [runs for engine, runs in of_engines.items() if engine != engines.get(summary.id, "")]
         return [summary.id, *(typical(runs).id for runs in slower)]
 
-    def rank(self, group: Group, summary: RunSummary) -> str:
+    def rank(self, summary: RunSummary) -> str:
         """Return a sentence that names the fastest engine, or the engines that are tied."""
-        del summary
-        titles = [engine_title(cell.engine) for row in engine_rows(group) for cell in row.fastest]
+        titles = [engine_title(cell.engine) for row in self.engine_rows for cell in row.fastest]
         if len(titles) > 1:
             return sentence("engine_page.are_level", engines=titles)
-        return sentence("engine_page.is_fastest", engine=titles[0]) if titles else self.sentence(group)
+        return sentence("engine_page.is_fastest", engine=titles[0]) if titles else self.sentence
 
-    def basis(self, group: Group, summary: RunSummary) -> str:
-        runs = [run for run in group.runs if is_usable(run) and run.engine == summary.engine]
+    def basis(self, summary: RunSummary) -> str:
+        runs = [run for run in self.group.runs if is_usable(run) and run.engine == summary.engine]
         return joined((engine_title(summary.engine), runs_note(runs, summary)))
 
-    def engine_table(self, group: Group) -> "Sequence[WorkloadRow]":
-        return engine_rows(group)
+    def result_as_dict(self) -> dict[str, Any]:
+        return {"table": [_row_as_dict(row) for row in self.engine_rows], "confidence_pct": 100 * CONFIDENCE}
 
-    def as_dict(self, group: Group) -> dict[str, Any]:
-        return {"table": [_row_as_dict(row) for row in engine_rows(group)], "confidence_pct": 100 * CONFIDENCE}
+    def table(self) -> Table:
+        """Return a table of workloads and engines, the fastest engine of each workload first."""
+        rows = self.engine_rows
+        units = {headline_kind(row.metric).short_unit for row in rows}
+        unit = next(iter(units)) if len(units) == 1 else ""
+        cells = [(row, cell) for row in rows for cell in _fastest_first(row)]
+        return Table(
+            (
+                *map(sentence, ("label.workload", "setting.engine")),
+                unit or sentence("heading.median"),
+                sentence("engine_page.factor"),
+            ),
+            tuple(
+                (
+                    workload_title(row.workload) if cell is _fastest_first(row)[0] else "",
+                    engine_title(cell.engine),
+                    _median_text(row, cell, with_unit=not unit),
+                    _factor(cell),
+                )
+                for row, cell in cells
+            ),
+            left=2,
+            is_best=tuple(cell in row.fastest for row, cell in cells),
+        )
+
+    @property
+    def _planned_engines(self) -> dict[int, str]:
+        """Each run's planned engine by run id. Demo runs don't record an engine."""
+        engines = {planned.number: planned.spec.engine for planned in self.group.plan.runs()}
+        return {run.id: engines.get(number, run.engine) for number, run in self.group.numbered}
+
+    def _work_of(self, run: RunSummary) -> str:
+        return f"{workload_title(run.workload)}, {run.engine}"
 
 
 def engines_plan(specs: Sequence[RunSpec], rounds: int) -> Plan:
     """Return the plan that runs these specs, grouped by workload, in the given number of rounds."""
     engines = max(Counter(spec.workload for spec in specs).values(), default=0)
     return Plan(
-        kind=EngineComparison.key,
+        kind="engines",
         specs=tuple(specs),
         rounds=rounds,
         order="there_and_back",
@@ -265,10 +302,31 @@ def specs_with(spec: RunSpec, engines: Iterable[str]) -> tuple[RunSpec, ...]:
     return tuple(specs)
 
 
-def _planned_engines(group: Group) -> dict[int, str]:
-    """Return each run's planned engine by run id. Demo runs don't record an engine."""
-    engines = {planned.number: planned.spec.engine for planned in group.plan.runs()}
-    return {run.id: engines.get(number, run.engine) for number, run in group.numbered}
+def _fastest_first(row: WorkloadRow) -> list[Cell]:
+    sign = -1 if headline_kind(row.metric).is_rate else 1
+    return sorted(row.cells, key=lambda cell: (cell.median is None, sign * (cell.median or 0.0)))
+
+
+def _median_text(row: WorkloadRow, cell: Cell, *, with_unit: bool) -> str:
+    if cell.median is None:
+        return sentence("cli.no_result")
+    if with_unit:
+        return amount_text(row.metric, cell.median, is_short=True)
+    return format_value(row.metric, cell.median)
+
+
+def _factor(cell: Cell) -> str:
+    """Describe an engine's time as a multiple of the fastest engine's, with the interval if there is one."""
+    against = cell.against_fastest
+    if cell.is_fastest:
+        return sentence("engine_page.fastest")
+    if cell.median is None or against.ratio is None:
+        return ""
+    arguments = {"times": 1 / against.ratio}
+    if against.low is None or against.high is None:
+        return sentence("studies.times", **arguments)
+    arguments |= {"low": 1 / against.high, "high": 1 / against.low}
+    return sentence("engine_page.level" if cell.is_level else "engine_page.times_within", **arguments)
 
 
 def _row_as_dict(row: WorkloadRow) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from app.core.engines.choices import device_choices, installed_engines
 from app.core.errors import UsageError
 from app.core.messages import message
 from app.core.paths import Paths
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import experiment_of
 from app.core.plans.repeat import repeat_plan
 from app.core.records import Plan
 from app.core.runs.runner import Runner
@@ -28,7 +28,7 @@ def plan_of_run(database: Database, run_id: int) -> Plan:
 def plan_of_group(database: Database, group_id: int) -> Plan:
     """Return the plan of a stored group. Raises UsageError if this version can't run the plan."""
     plan = load_group(database, group_id).plan
-    specs_at_least = kind_of(plan).specs_at_least
+    specs_at_least = experiment_of(plan).specs_at_least
     if specs_at_least is None or len(plan.specs) < specs_at_least:
         raise UsageError(message("again.no_plan"))
     return plan

@@ -17,7 +17,7 @@ from app.core.settings import load_settings
 from app.core.storage.database import Database
 from app.core.storage.documents import json_field, read_spec
 from workloads import CATALOGUE
-from workloads.protocol.parameters import folders_of
+from workloads.protocol.parameters import Folders, folders_of
 from workloads.protocol.spec import RunSpec, spec_as_dict
 
 
@@ -69,7 +69,7 @@ def table_private_texts(database: Database) -> dict[str, str]:
     choosing = [
         workload.id
         for workload in CATALOGUE.values()
-        if any(parameter.kind == "folders" for parameter in workload.parameters)
+        if any(isinstance(parameter.kind, Folders) for parameter in workload.parameters)
     ]
     spec, error = json_field("record", "spec"), json_field("summary", "error_code")
     chosen = "workload IN (SELECT value FROM json_each(?))"
@@ -80,11 +80,10 @@ def table_private_texts(database: Database) -> dict[str, str]:
 
 
 def _folder_parameters(spec: RunSpec) -> dict[str, str]:
-    """Return the values of a spec's parameters of kind "folders", by name."""
+    """Return the values of a spec's parameters that are folders, by name."""
     workload = CATALOGUE.get(spec.workload)
-    names = (
-        [parameter.name for parameter in workload.parameters if parameter.kind == "folders"] if workload else []
-    )
+    parameters = workload.parameters if workload else ()
+    names = [parameter.name for parameter in parameters if isinstance(parameter.kind, Folders)]
     values = spec.parameters
     return {name: str(values[name]) for name in names if name in values}
 

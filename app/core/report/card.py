@@ -1,4 +1,4 @@
-"""The contents of a picture to share: its texts, and a chart with bars, two sides, or configurations."""
+"""What is shown of a result: tables, charts with bars, two sides, or configurations, and the texts of pictures."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -95,6 +95,32 @@ class Figure:
                     f"{place}: {spot.text}" for place, spot in zip(places, series.spots, strict=True) if spot
                 ]
         return sentence("studies.chart_description", title=self.value_title, parts="; ".join(parts) or "–")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Cell texts by row and column. All columns but the first `left` and the last contain numbers."""
+
+    headings: tuple[str, ...]  # heading of each column
+    rows: tuple[tuple[str, ...], ...]  # rows with one cell for each heading
+    left: int = 1  # number of text columns on the left
+    is_best: tuple[bool, ...] = ()  # whether to highlight each row; () for no rows
+    reasons: tuple[str, ...] = ()  # reason why each row has no valid result; "" if there is none
+
+    def lines(self) -> list[str]:
+        """Return the table as lines of aligned text, without its empty columns."""
+        widths = [max(map(len, column)) for column in zip(self.headings, *self.rows, strict=True)]
+        kept = [number for number in range(len(widths)) if any(row[number] for row in self.rows)]
+        last = len(widths) - 1
+        return [
+            "  ".join(
+                row[number].rjust(widths[number])
+                if self.left <= number < last
+                else row[number].ljust(widths[number])
+                for number in kept
+            )
+            for row in (self.headings, *self.rows)
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

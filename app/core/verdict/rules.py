@@ -18,7 +18,7 @@ from app.core.records import DAMAGED, Run
 from app.core.verdict.conditions import CAUTION_RULES, DISTURBANCES, INVALID_RULES
 from app.core.verdict.context import Evidence, Level, Rule, evidence_of, reason, shared_part_of
 from app.core.verdict.notes import DATA_RULES, FACT_RULES, above_peak, damaged, short_run, spread
-from app.core.verdict.training_rules import TRAINING_RULES
+from app.core.verdict.training_rules import TRAINING_RULES, applicable_proof
 from workloads import CATALOGUE
 from workloads.protocol import events
 
@@ -157,14 +157,11 @@ def _loss_out_of_band(evidence: Evidence) -> Message | None:
     for warning in evidence.run.warnings:
         if warning.code == "loss_out_of_band":
             return warning.said or message("verdict.as_stored", text=warning.message)
-    workload, loss = CATALOGUE.get(run.workload), evidence.run.metrics.get("proof_loss")
-    if workload is None or workload.proof is None or loss is None:
+    proof, loss = applicable_proof(run), evidence.run.metrics.get("proof_loss")
+    band = proof.band(run.data_source or "", run.precision) if proof is not None else None
+    if proof is None or loss is None or band is None or band[0] <= loss <= band[1]:
         return None
-    usual = (run.batch_size, run.variant, run.workload_version) == (workload.batch_size, "", workload.version)
-    band = workload.proof.band(run.data_source or "", run.precision)
-    if not usual or band is None or band[0] <= loss <= band[1]:
-        return None
-    return message("verdict.loss_out_of_band", steps=workload.proof.steps, loss=loss, low=band[0], high=band[1])
+    return message("verdict.loss_out_of_band", steps=proof.steps, loss=loss, low=band[0], high=band[1])
 
 
 def _loss_not_finite(evidence: Evidence) -> Message | None:

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from app.core.messages import Message, message, sentence
 from app.core.records import Run
-from app.core.verdict.training_rules import outside_steps
-from workloads import CATALOGUE
+from app.core.verdict.training_rules import applicable_proof, outside_steps
 
 
 def proof_lines(run: Run) -> list[tuple[str, str]]:
@@ -66,10 +65,8 @@ def _distinct_line(run: Run) -> Iterator[tuple[str, str]]:
 
 def _band(run: Run) -> Message:
     summary = run.summary
-    workload = CATALOGUE.get(summary.workload)
-    proof = workload.proof if workload is not None else None
-    usual = workload is not None and summary.batch_size == workload.batch_size and not summary.variant
-    if proof is None or not usual:
+    proof = applicable_proof(summary)
+    if proof is None:
         return message("proof.band_of_other_run")
     band = proof.band(summary.data_source or "", summary.precision)
     if band is None and summary.precision != "float32":

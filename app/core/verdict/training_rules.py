@@ -3,11 +3,15 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 
+from app.core.analysis.comparability import recorded
 from app.core.messages import Message, message
-from app.core.records import Run
+from app.core.records import Run, RunSummary
 from app.core.verdict.context import Evidence, Rule
+from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.workload import Proof
 
 # Real data contains few duplicates, such as 43 of the 60,000 pictures in Fashion-MNIST.
 DISTINCT_PCT = 90.0
@@ -20,6 +24,14 @@ CLOCK_S = 0.5
 OUTSIDE_PCT = 10.0
 OUTSIDE_EPOCH_S, OUTSIDE_EPOCH_OF_SEVERAL_S = 0.1, 5.0
 OUTSIDE_ONCE_S = 0.4
+
+
+def applicable_proof(run: RunSummary) -> Proof | None:
+    """Return the expected losses of a run's workload; None if the run learns in another way, or if unknown."""
+    workload = CATALOGUE.get(run.workload)
+    if workload is None or run.workload_version != workload.version:
+        return None
+    return workload.proof if workload.learns_as_default(run.variant, partial(recorded, run)) else None
 
 
 def _examples_missing(evidence: Evidence) -> Message | None:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +29,7 @@ from app.gui.widgets.dialogs import ask
 # Exports and pictures are imported on demand, so that pages open faster.
 if TYPE_CHECKING:
     from app.core.exchange.sharing import SharedResult
-    from app.core.plans.report import PlanReport
+    from app.core.plans.report import Report
     from app.core.report.card import ShareCard
     from app.core.report.formats.export_format import ExportFormat, PlanTable
 
@@ -56,14 +57,14 @@ class ResultActions:
         If `path` is None, ask for a file. If the run has a caution and can be repeated by calling `again`, open
         the share dialog instead.
         """
-        from app.core.plans.registry import kind_of
+        from app.core.plans.experiments import report_of
         from app.core.report.share import check_shown
 
         try:  # check first, so that a file is requested only if the picture can be drawn
             if group is None:
                 check_shown(run.summary)
             else:
-                kind_of(group).check_card(run.summary, group)
+                report_of(group).check_card()
         except AppError as error:
             self._services.complain(error)
             return
@@ -102,7 +103,7 @@ class ResultActions:
         offered = again if _may_improve(run, group) else None
         self._preview(partial(shared_result, run=run, group=group), _file_name(run, group), offered)
 
-    def share_report(self, report: "PlanReport", name: str, chart: int) -> None:
+    def share_report(self, report: "Report", name: str, chart: int) -> None:
         """Open the share dialog for a plan with this chart. `name` is a file name without a suffix."""
         from app.core.exchange.sharing import shared_report
 
@@ -144,14 +145,14 @@ class ResultActions:
         QGuiApplication.clipboard().setText(safe_text(text))
         self._services.notify(sentence("result.copied"), "", "", None)
 
-    def export_plan(self, codes: tuple[str, str], name: str, table: "Callable[[], PlanTable]") -> None:
+    def export_plan(self, name: str, table: "Callable[[], PlanTable]") -> None:
         """Ask for a file, and export a plan to it in the format indicated by its suffix.
 
-        `codes` are those of the question and of the final notification, `name` is a file name without a suffix.
+        `name` is a file name without a suffix.
         """
         from app.core.report.export import PLAN_FORMATS, format_of, plan_lines, write_lines
 
-        target = self._ask_for_file(sentence(codes[0]), name, PLAN_FORMATS)
+        target = self._ask_for_file(sentence("plan_page.export_title"), name, PLAN_FORMATS)
         if target is None:
             return
 
@@ -160,7 +161,7 @@ class ResultActions:
             write_lines(target, plan_lines(table(), format_of(target, PLAN_FORMATS).name))
 
         def done(_: None) -> None:
-            self._report_saved(sentence(codes[1], name=target.name), target)
+            self._report_saved(sentence("plan_page.exported", name=target.name), target)
 
         self._services.tasks.start(write, done, self._services.complain)
 
@@ -176,15 +177,15 @@ class ResultActions:
         self._services.query(paint, self._copies.only(self._put_picture))
 
     def copy_text(self, run: JudgedRun, group: Group | None = None) -> None:
-        from app.core.plans.registry import kind_of
+        from app.core.plans.experiments import report_of
         from app.core.report.run_texts import result_text
 
-        self.copy_plain(result_text(run) if group is None else kind_of(group).text(run, group))
+        self.copy_plain(result_text(run) if group is None else replace(report_of(group), run=run).text())
 
     def copy_group(self, group: Group) -> None:
-        from app.core.plans.registry import kind_of
+        from app.core.plans.experiments import report_of
 
-        self.copy_plain(kind_of(group).listing(group))
+        self.copy_plain(report_of(group).listing())
 
     def export(self, ids: Sequence[int], path: Path | None = None) -> None:
         """Export runs as CSV or JSON, depending on the file's suffix. If there are no `ids`, export all runs."""
@@ -256,9 +257,9 @@ def _may_improve(run: JudgedRun, group: Group | None) -> bool:
 
 def _file_name(run: JudgedRun, group: Group | None) -> str:
     """Return the name of a result's files, without a suffix, such as "Epochmark CIFAR-10 CNN, RTX 4090"."""
-    from app.core.plans.registry import kind_of
+    from app.core.plans.experiments import report_of
 
-    what = workload_title(run.summary.workload) if group is None else kind_of(group).name(group)
+    what = workload_title(run.summary.workload) if group is None else report_of(group).name
     return re.sub(r'[<>:"/\\|?*]', "-", f"Epochmark {what}, {run_name(run.summary)}")[:FILE_NAME_LIMIT]
 
 

@@ -22,7 +22,8 @@ from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
 from app.core.metrics import CLOCKS, amount_text, headline_kind, metric_lines
 from app.core.plain_text import joined
-from app.core.plans.registry import kind_of
+from app.core.plans.engines import EnginesReport
+from app.core.plans.experiments import report_of
 from app.core.records import Group, RunSummary
 from app.core.report.run_texts import rate_text, repeats_steps
 from app.gui.charts.bar_list import BarList
@@ -30,11 +31,10 @@ from app.gui.charts.plots import LOW_PX, LOWEST_PX, Plot, time_span
 from app.gui.charts.speed_charts import PASS_PCT, EstimateChart, SustainedChart
 from app.gui.charts.telemetry_chart import TelemetryChart
 from app.gui.charts.training_charts import EpochChart, Legend, LossChart, ThroughputChart
-from app.gui.run.engine_table import EngineTable
 from app.gui.style.theme import Theme, tabular_font
 from app.gui.style.tokens import GAP_PX, LABEL_PX, TEXT_PX
 from app.gui.widgets.basics import Card, ClampedLabel, Fold, column, row
-from app.gui.widgets.tables import set_up_items
+from app.gui.widgets.tables import TextTable, set_up_items
 from workloads import CATALOGUE
 
 # Total height of all cards if charts have their lowest or their usual minimum height.
@@ -143,8 +143,8 @@ class RunCharts(QWidget):
         return self._with_speed(SustainedChart(self._theme))
 
     @cached_property
-    def engines(self) -> EngineTable:
-        return self._with_speed(EngineTable())
+    def engines(self) -> TextTable:
+        return self._with_speed(TextTable(sentence("engine_page.table")))
 
     def fit_into(self, height_px: int) -> None:
         """Limit the bars to this height, and slightly reduce the height of the charts if this avoids scrolling."""
@@ -186,9 +186,10 @@ class RunCharts(QWidget):
         """Replace the speed chart with a table of engines or with a bar for each repetition of a group."""
         self.speed_legend.hide()
         self.epochs_card.show()
-        if rows := kind_of(group).engine_table(group):
+        report = report_of(group)
+        if isinstance(report, EnginesReport):
             self._speed.setCurrentWidget(self.engines)
-            self.engines.show_rows(rows)
+            self.engines.show_table(report.table())
             self.epochs_card.heading.setText(sentence("chart.engines"))
             self.epochs_card.note.show_text(sentence("chart.engines_note", count=group.plan.rounds))
             return

@@ -15,7 +15,7 @@ from app.core.formats import format_seconds
 from app.core.messages import format_time_left, sentence, text
 from app.core.metrics import headline_kind
 from app.core.plain_text import joined
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import report_of
 from app.core.records import Group, RunSummary
 from app.core.report.run_texts import (
     LONG_STEP_S,
@@ -140,8 +140,8 @@ class HeadlineCard(Card):
 
     def show_group(self, run: JudgedRun, group: Group) -> None:
         """Show the result of several runs. `run` is the last of them."""
-        kind = kind_of(group)
-        summary = kind.summary(group)
+        report = report_of(group)
+        summary = report.summary
         if summary is None:
             self.show_stored(run)
         else:
@@ -150,10 +150,10 @@ class HeadlineCard(Card):
             pill = _of_all(group) if is_last_whole else _ending(run.summary, run.verdict)
             self._show_pill(*pill)
             self._show_value(summary, None)
-            self.note.show_text(kind.basis(group, summary))
-            self.rank.show_text(kind.rank(group, summary))
+            self.note.show_text(report.basis(summary))
+            self.rank.show_text(report.rank(summary))
             self.facts.show_text(_facts(summary))
-        texts = (run.summary.error_message, *kind.remarks(group, with_interval=False))
+        texts = (run.summary.error_message, *report.remarks(with_interval=False))
         self._show_message(" ".join(filter(None, texts)))
 
     def show_lost(self, run: RunSummary, error: AppError) -> None:
@@ -273,7 +273,7 @@ def _ending(run: RunSummary, verdict: events.Judged) -> tuple[Sequence[str], Ton
 
 def _of_all(group: Group) -> tuple[Sequence[str], Tone]:
     """Return the pill's texts and tone for several runs: the worst verdict, and how many runs have it."""
-    level, count = kind_of(group).worst_verdict(group)
+    level, count = report_of(group).worst_verdict()
     short = level_title(level)
     if level == "valid":
         return (short,), level

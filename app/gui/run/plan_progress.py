@@ -1,19 +1,20 @@
-"""The progress of a plan: the current run, a progress bar, the remaining time, and a Cancel button."""
+"""The foot of a plan's page: the current run with the remaining time, or a request to change something by hand."""
 
 from PySide6.QtGui import QFont, QGuiApplication
-from PySide6.QtWidgets import QProgressBar, QWidget
+from PySide6.QtWidgets import QProgressBar, QStackedWidget
 
 from app.core.messages import format_time_left, sentence
 from app.gui.services.run_bridge import RunBridge
 from app.gui.style.theme import Theme, tabular_font
 from app.gui.style.tokens import GAP_PX, TEXT_PX
-from app.gui.widgets.basics import Button, ElidedLabel, column, label, row
+from app.gui.widgets.basics import Button, ClampedLabel, ElidedLabel, column, label, panel, row
 
 PROGRESS_STEPS, HEIGHT_PX = 1_000, 48
+BY_HAND_HEIGHT_PX = 84  # with the question
 
 
-class PlanProgress(QWidget):
-    """Displays the progress of a plan. The page connects its button."""
+class PlanProgress(QStackedWidget):
+    """Displays the progress of a plan. The page connects its buttons."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -28,17 +29,28 @@ class PlanProgress(QWidget):
         self.copy_button.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.copy_button.toolTip()))
         self.copy_button.hide()
         texts = row(self.progress_text, self.remaining, stretch=0)
-        going = row(
-            column(None, texts, self.progress_bar, None),
-            self.copy_button,
-            self.cancel_button,
-            spacing_px=2 * GAP_PX,
+        progress = column(None, texts, self.progress_bar, None)
+        self.question = ClampedLabel(lines=2, muted=False)
+        self.go_button = Button(theme, sentence("ab_page.continue"), "play", kind="primary", gives_way=True)
+        self.stop_button = Button(theme, sentence("ab_page.stop"), "circle-stop", gives_way=True)
+        self.addWidget(
+            panel(row(progress, self.copy_button, self.cancel_button, spacing_px=2 * GAP_PX, stretch=0))
         )
-        going.setStretch(0, 1)
-        self.setLayout(going)
+        self.addWidget(panel(column(self.question, row(None, self.stop_button, self.go_button))))
+        self.setFixedHeight(HEIGHT_PX)
 
     def show_plan(self, bridge: RunBridge, current: str, left_s: float | None) -> None:
         """Show the progress of a plan, with a text about the current run and the remaining time if it is known."""
+        # Keep the height during a plan, so that the layout doesn't jump when the question appears.
+        is_by_hand = bridge.plan is not None and bridge.plan.by_hand
+        self.setFixedHeight(BY_HAND_HEIGHT_PX if is_by_hand else HEIGHT_PX)
+        self.setCurrentIndex(0 if bridge.asks is None else 1)
+        if (planned := bridge.asks) is not None:
+            place = {"number": planned.number, "planned": planned.count}
+            self.question.show_text(
+                sentence("ab_page.set_up_side", **place, side=planned.side, label=planned.label)
+            )
+            return
         text = sentence("ab_page.first_run", planned=bridge.planned_runs)
         if bridge.is_cancelled:
             text = sentence("run.cancelling")

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QWidget
 from app.core.analysis.bars import Bar, bars, find_baseline, shortlist
 from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import report_of
 from app.core.records import Group, RunSummary
 from app.core.runs.progress import Progress
 from app.core.titles import preset_title, workload_title
@@ -86,7 +86,7 @@ class RunView(QWidget):
         if group is None:
             self._show_charts(run.series, run.summary, run.bars, live=False)
         else:
-            self._show_charts(run.series, kind_of(group).summary(group) or run.summary, live=False)
+            self._show_charts(run.series, report_of(group).summary or run.summary, live=False)
             self.charts.show_group(group)
         self.charts.show_limit(run.bottleneck)
 

@@ -333,9 +333,9 @@ class RunBridge(QObject):
 def page_of(plan: Plan | None) -> str:
     if plan is None:
         return RUNS_PAGE
-    from app.core.plans.registry import kind_of  # imported late, because a new window has no plan
+    from app.core.plans.experiments import experiment_of  # imported late, because a new window has no plan
 
-    return kind_of(plan).page
+    return experiment_of(plan).page
 
 
 def _stored(database: Database, run_id: int) -> RunSummary:

@@ -77,14 +77,12 @@ class Attention(QObject):
 
 
 def _plan_sentence(bridge: RunBridge, group: Group) -> str:
-    from app.core.plans.registry import kind_of
+    from app.core.plans.experiments import report_of
 
-    running = bridge.whole_group()
-    kind = kind_of(group)
-    return kind.sentence(group) if running is None else kind.sentence_so_far(*running)
+    return report_of(*(bridge.whole_group() or (group,))).sentence_so_far
 
 
 def _what(bridge: RunBridge) -> str:
-    from app.core.plans.registry import kind_of
+    from app.core.plans.experiments import report_of_plan
 
-    return kind_of(bridge.plan).subject(bridge.plan) if bridge.plan is not None else ""
+    return report_of_plan(bridge.plan).subject if bridge.plan is not None else ""

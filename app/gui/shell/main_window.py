@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QKeySequence, QResizeEvent
@@ -31,9 +31,7 @@ from workloads.protocol.spec import RunSpec
 if TYPE_CHECKING:
     from app.gui.pages.compare.page import ComparePage
     from app.gui.pages.hardware.page import HardwarePage
-    from app.gui.pages.lab.ab.page import AbPage
     from app.gui.pages.lab.page import LabPage
-    from app.gui.pages.lab.studies.page import StudiesPage
     from app.gui.pages.results.page import ResultsPage
     from app.gui.pages.settings.page import SettingsPage
     from app.gui.pages.suite.page import SuitePage
@@ -134,12 +132,8 @@ class MainWindow(QMainWindow):
         self._on_state()
 
     def show_page(self, code: str) -> None:
-        """Show a page, by its code or that of a kind of plans."""
         entry = _entry(code)
-        self.stack.setCurrentWidget(self._made(entry.code))
-        if entry.code == "lab":
-            self.lab.show_plans(code if code in entry.plans else self.lab.code)
-            code = self.lab.code
+        self.stack.setCurrentWidget(self._made(code))
         self._code = code
         self.side_bar.mark(entry.under or entry.code)
         self._on_state()
@@ -222,14 +216,6 @@ class MainWindow(QMainWindow):
         return cast("LabPage", self._made("lab"))
 
     @property
-    def ab(self) -> "AbPage":
-        return self.lab.ab
-
-    @property
-    def studies(self) -> "StudiesPage":
-        return self.lab.studies
-
-    @property
     def suite(self) -> "SuitePage":
         return cast("SuitePage", self._made("suite"))
 
@@ -257,10 +243,8 @@ class MainWindow(QMainWindow):
             self.results.change_requested.connect(self._on_change_wanted)
             self.results.page_requested.connect(self._on_page_of_group)
             self.imports.changed.connect(lambda _: self.results.refresh())
-        for kind in _entry(code).plans:
-            self._result_page(kind).state_changed.connect(self._on_state)
-        if code == "lab":
-            self.lab.shown.connect(self._on_lab_page)
+        if _entry(code).runs_plans:
+            self._result_page(code).state_changed.connect(self._on_state)
         if code == "compare":
             self.compare.run_chosen.connect(self._on_run_chosen)
             self.compare.import_wanted.connect(self.imports.choose)
@@ -342,11 +326,6 @@ class MainWindow(QMainWindow):
         elif code == "lab":
             self.lab.ask()
 
-    def _on_lab_page(self, code: str) -> None:
-        if _entry(self._code).code == "lab":
-            self._code = code
-            self._on_state()
-
     def _on_install_wanted(self, engine: str) -> None:
         """Open the settings so that the user can install an engine.
 
@@ -376,7 +355,7 @@ class MainWindow(QMainWindow):
 
     def _on_page_of_group(self, code: str, group_id: int) -> None:
         self.show_page(code)
-        cast("PlanPage[Any]", self._result_page(code)).refresh(choose=group_id)
+        cast("PlanPage", self._result_page(code)).refresh(choose=group_id)
 
     def _on_run_chosen(self, run_id: int) -> None:
         self.show_page("results")
@@ -395,8 +374,8 @@ class MainWindow(QMainWindow):
 
     def _on_change_wanted(self, spec: RunSpec) -> None:
         """Open the Lab so that the user can compare settings, starting from a run's."""
-        self.show_page("ab")
-        self.ab.setup.vary(spec)
+        self.show_page("lab")
+        self.lab.vary(spec)
 
     def _on_compare_workload(self, workload: str) -> None:
         self.show_page("compare")
@@ -450,15 +429,12 @@ class MainWindow(QMainWindow):
 
         self._services.tasks.start(partial(updates.newer_release, app.PROJECT_URL), show, self._services.complain)
 
-    def _shown(self) -> "BenchmarkPage | ResultsPage | PlanPage[Any]":
+    def _shown(self) -> "BenchmarkPage | ResultsPage | PlanPage":
         return self.results if self._code == "results" else self._result_page(self._code)
 
-    def _result_page(self, code: str) -> "BenchmarkPage | PlanPage[Any]":
+    def _result_page(self, code: str) -> "BenchmarkPage | PlanPage":
         """Return the plan page with this code; for any other code, the Benchmark page."""
-        entry = _entry(code)
-        if not entry.plans:
-            return self.benchmark
-        return self.lab.pages[code] if entry.code == "lab" else cast("PlanPage[Any]", self._made(entry.code))
+        return cast("PlanPage", self._made(code)) if _entry(code).runs_plans else self.benchmark
 
     def _on_run(self) -> None:
         self.show_page("benchmark")
@@ -501,7 +477,7 @@ class MainWindow(QMainWindow):
 
 
 def _entry(code: str) -> PageEntry:
-    return next(entry for entry in PAGES if code in (entry.code, *entry.plans))
+    return next(entry for entry in PAGES if entry.code == code)
 
 
 def _is_lost(focused: QWidget | None) -> bool:

@@ -17,8 +17,7 @@ class PageEntry:
     title: str
     icon: str
     widget: str  # Name of the class in page.py. Its only argument is `services`.
-    # Codes of the kinds of plans that the page runs and displays. For each, there is a `PlanPage`.
-    plans: tuple[str, ...] = ()
+    runs_plans: bool = False  # whether it is a `PlanPage`
     under: str = ""  # code of the page whose entry in the sidebar is marked; "" if the page has an entry itself
 
     def load(self) -> ModuleType:
@@ -34,8 +33,8 @@ PAGES = (
     PageEntry("benchmark", "page.benchmark", "gauge", "BenchmarkPage"),
     PageEntry("results", "page.results", "list", "ResultsPage"),
     PageEntry("compare", "page.compare", "chart-bar-decreasing", "ComparePage"),
-    PageEntry("lab", "page.lab", "flask-conical", "LabPage", plans=("ab", "studies")),
+    PageEntry("lab", "page.lab", "flask-conical", "LabPage", runs_plans=True),
     PageEntry("settings", "page.settings", "settings", "SettingsPage"),
-    PageEntry("suite", "group.kind_suite", "trophy", "SuitePage", plans=("suite",), under="benchmark"),
+    PageEntry("suite", "group.kind_suite", "trophy", "SuitePage", runs_plans=True, under="benchmark"),
     PageEntry("hardware", "page.hardware", "cpu", "HardwarePage", under="settings"),
 )

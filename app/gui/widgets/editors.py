@@ -20,9 +20,8 @@ from app.core.messages import sentence, text
 from app.core.titles import choice_title
 from app.gui.widgets.basics import row, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
-from workloads.protocol.parameters import Parameter
+from workloads.protocol.parameters import Choice, Folders, Fraction, OnOff, Parameter, Whole
 from workloads.protocol.spec import ParameterValue
-from workloads.settings import Value
 
 INT_LIMIT = 2**31 - 1
 FLOAT_LIMIT = 1e12
@@ -88,36 +87,38 @@ Editor = QSpinBox | QDoubleSpinBox | QCheckBox | QComboBox | FolderEdit
 
 def make_editor(parameter: Parameter, changed: SignalInstance) -> Editor:
     """Return a parameter's editor, which enforces any limits. `changed` is emitted whenever the value changes."""
-    if parameter.kind == "choice":
+    kind = parameter.kind
+    if isinstance(kind, Choice):
         combo = ChoiceBox()
-        for choice in parameter.choices:
+        for choice in kind.choices:
             combo.addItem(choice_title(choice), choice)
         combo.setCurrentIndex(combo.findData(str(parameter.default)))
         combo.currentIndexChanged.connect(changed)
         return combo
-    if parameter.kind == "bool":
+    if isinstance(kind, OnOff):
         box = Switch()
         box.setChecked(bool(parameter.default))
         box.toggled.connect(changed)
         return box
-    if parameter.kind == "folders":
+    if isinstance(kind, Folders):
         folders = FolderEdit(str(parameter.default))
         folders.changed.connect(changed)
         return folders
-    low, high = parameter.minimum, parameter.maximum
+    assert isinstance(kind, Fraction)
+    low, high = kind.minimum, kind.maximum
     spin: QSpinBox | QDoubleSpinBox
-    if parameter.kind == "int":
+    if isinstance(kind, Whole):
         spin = QSpinBox()
         spin.setRange(-INT_LIMIT if low is None else int(low), INT_LIMIT if high is None else int(high))
-        if parameter.zero and parameter.minimum == 0:  # Qt displays the special text at the minimum
-            spin.setSpecialValueText(text(parameter.zero))
+        if kind.zero and low == 0:  # Qt displays the special text at the minimum
+            spin.setSpecialValueText(text(kind.zero))
         spin.setValue(int(parameter.default))
     else:
         spin = QDoubleSpinBox(decimals=4)
         spin.setRange(-FLOAT_LIMIT if low is None else low, FLOAT_LIMIT if high is None else high)
         spin.setValue(float(parameter.default))
     spin.valueChanged.connect(changed)
-    spin.setSuffix(f" {parameter.unit}" if parameter.unit else "")
+    spin.setSuffix(f" {kind.unit}" if kind.unit else "")
     return indented(spin)
 
 
@@ -150,12 +151,3 @@ def set_edited(editor: Editor, value: ParameterValue) -> None:
         editor.line.setText(str(value))
     else:
         editor.setValue(value)  # type: ignore[arg-type]
-
-
-def in_editor(value: Value, parameter: Parameter) -> ParameterValue:
-    """Convert a setting's value for its editor: to "on" or "off", or to 0 or "auto" if the engine chooses."""
-    if value is None:
-        return 0 if parameter.kind == "int" else "auto"
-    if parameter.kind == "choice" and isinstance(value, bool):
-        return "on" if value else "off"
-    return value

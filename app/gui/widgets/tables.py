@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
 
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
+from app.core.report.card import Table
 from app.gui.style.theme import tabular_font
 from app.gui.style.tokens import TEXT_PX
 from app.gui.widgets.basics import plain_tip
@@ -139,25 +140,19 @@ class TextTable(QTableWidget):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         fit_columns(self, TEXT_ROW_PX)
 
-    def show_texts(
-        self,
-        headings: Sequence[str],
-        rows: Sequence[Sequence[str]],
-        *,
-        numbers: range,
-        bold: Sequence[bool] = (),
-        tips: Sequence[str] = (),
-    ) -> None:
-        """Replace the texts. Columns of numbers are right-aligned, and hidden if empty.
+    def show_table(self, table: Table) -> None:
+        """Show a plan's table. Columns of numbers are right-aligned, and hidden if empty.
 
-        A row may be bold and have a tooltip. Without one, each cell shows its own text.
+        A row without a reason has its texts as tooltips.
         """
+        headings, rows, tips = table.headings, table.rows, table.reasons
+        numbers = range(table.left, len(headings) - 1)
         self.setColumnCount(len(headings))
         self.setHorizontalHeaderLabels(list(headings))
         self.setRowCount(len(rows))
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         for number, texts in enumerate(rows):
-            is_bold = bool(bold) and bold[number]
+            is_bold = bool(table.is_best) and table.is_best[number]
             for place, text in enumerate(texts):
                 item = QTableWidgetItem(safe_text(text))
                 item.setFont(tabular_font(TEXT_PX, QFont.Weight.DemiBold if is_bold else QFont.Weight.Normal))

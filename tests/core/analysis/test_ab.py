@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.core.analysis.ab import PairResult, between_runs, compare_pairs, judge_pairs, judge_repeats, pairs_of
 from app.core.analysis.student_t import student_t, t_limit
 from app.core.messages import Message, message, sentence, text
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import report_of
 from app.core.records import Group, Plan, RunSummary
 from tests.core.plans.asking import ask
 from tests.saying import said
@@ -243,7 +243,7 @@ def test_pairs_stay_pairs_when_a_run_is_deleted(summary: RunSummary) -> None:
     assert [(pair.a, pair.b) for pair in pairs_of(left)] == [(a1, None), (a2, b2)]
     assert judge_pairs(left).ratios == pytest.approx((3.0,))
     alone, deleted = message("group.run_alone", run_id=1), message("group.runs_deleted", count=1)
-    assert kind_of(left).remarks(left) == [sentence("group.not_counted", runs=[deleted, alone])]
+    assert report_of(left).remarks() == [sentence("group.not_counted", runs=[deleted, alone])]
     assert said("ab.no_pair").is_all_of(ask("sentence", ab(begun=4)))
 
 
@@ -257,7 +257,7 @@ def test_only_completed_runs_with_a_value_count_and_the_others_are_named(summary
     group = repeat(*(replace(summary, id=7 + at, **each) for at, each in enumerate(changes)), times=5)
     assert judge_repeats(group).count == 2
     assert judge_repeats(group).median == pytest.approx(68.15)
-    assert kind_of(group).remarks(group) == [
+    assert report_of(group).remarks() == [
         sentence("repeat.limits", low="66.3", high="70.0", confidence_pct=50),
         sentence("group.not_counted", runs=[CANCELLED, message("group.run_without_result", run_id=10)]),
         sentence("group.not_begun", count=1, planned=5),
@@ -273,7 +273,7 @@ def test_a_pair_with_a_side_that_does_not_count_is_none(
     group = ab(replace(summary, side="A"), replace(summary, id=9, side="B", value=1.0, **changes), times=1)
     assert judge_pairs(group).pairs == 0
     alone = message("group.run_alone", run_id=7)
-    assert kind_of(group).remarks(group) == [sentence("group.not_counted", runs=[alone, left_out])]
+    assert report_of(group).remarks() == [sentence("group.not_counted", runs=[alone, left_out])]
 
 
 def test_invalid_runs_are_named_and_do_not_count(summary: RunSummary) -> None:

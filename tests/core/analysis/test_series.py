@@ -1,6 +1,6 @@
 """What charts show, from events that come and from runs that are stored."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from tests.telemetry import telemetry_of
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
+from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 
 def steps(first_index: int, *durations_s: float, t_s: float = 0.0) -> events.Steps:
@@ -21,6 +22,20 @@ def steps(first_index: int, *durations_s: float, t_s: float = 0.0) -> events.Ste
 
 def epoch(index: int, duration_s: float) -> events.Epoch:
     return events.Epoch(index=index, duration_s=duration_s, train_s=duration_s)
+
+
+# They are in the JSON that people share as well, so they must tell nothing private.
+NOT_DRAWN = {"on_battery", "power_plan", "gpus", "core_pct", "index", "throttle_reasons"}
+
+
+def test_every_number_of_telemetry_is_drawn_and_nothing_else() -> None:
+    names = [field.name for field in fields(Telemetry)], [field.name for field in fields(GpuTelemetry)]
+    own, of_gpu = ({name: 1.0 for name in each if name not in NOT_DRAWN} for each in names)
+    series = RunSeries(1)
+    gpu = GpuTelemetry(index=0, throttle_reasons=("thermal",), **of_gpu)
+    told = Telemetry(power_plan="balanced", on_battery=True, core_pct=(1.0,), gpus=(gpu,), **own)
+    series.follow(events.TelemetryEvent(t_s=0.0, telemetry=told))
+    assert set(series.telemetry) == {*own, *(f"gpu0_{name}" for name in of_gpu)}
 
 
 def test_throughput_is_counted_over_whole_seconds() -> None:

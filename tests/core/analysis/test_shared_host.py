@@ -13,7 +13,7 @@ from app.core.analysis.series import estimates
 from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT, SHARED_HOST, shared_part, with_host
 from app.core.hardware.machine import FIRMWARE_KINDS
 from app.core.hardware.part_texts import OWN_COMPUTER
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import report_of
 from app.core.records import Group, Plan, Run, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
@@ -202,7 +202,7 @@ def test_several_runs_measure_what_the_host_changes(summary: RunSummary) -> None
     def worst(kind: str, *runs: RunSummary) -> tuple[str, int]:
         plan = Plan(kind=kind, rounds=len(runs))
         group = Group(id=1, created_at="", plan=plan, runs=runs)
-        return kind_of(group).worst_verdict(group)
+        return report_of(group).worst_verdict()
 
     assert worst("repeat", shared, shared) == ("valid", 2)
     assert worst("repeat", shared, replace(shared, reasons="shared_host on_battery")) == ("caution", 1)

@@ -12,7 +12,7 @@ import pytest
 from app.core.exchange.preview import without
 from app.core.exchange.sharing import TEXT_FORMS, picture_card, run_without, shared_result
 from app.core.messages import sentence
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import report_of
 from app.core.records import Group, Plan, PlanPlace, Run, Side
 from app.core.report.card import ShareCard
 from app.core.report.forum_texts import in_form
@@ -195,7 +195,7 @@ def stored_group(database: Database, kind: str, changes: Sequence[dict[str, Any]
 
 
 def card_of_group(database: Database, group: Group) -> ShareCard:
-    return picture_card(database, JudgedRun(load_run(database, sure(kind_of(group).example(group)).id)), group)
+    return picture_card(database, JudgedRun(load_run(database, sure(report_of(group).example).id)), group)
 
 
 @pytest.mark.slow

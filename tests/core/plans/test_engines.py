@@ -8,7 +8,7 @@ from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plans.engines import engine_rows, engine_specs, specs_with
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import report_of
 from app.core.records import Group, Plan, RunSummary
 from app.core.runs.runner import Runner
 from tests.conftest import pretend_installed
@@ -56,15 +56,15 @@ def test_the_fastest_is_named_with_how_far_the_others_are(summary: RunSummary) -
         ("jax", 10.1, False, True),
     ]
     level = said("engines_table.level", engines="TensorFlow, JAX", workload="mnist_mlp")
-    assert level.is_all_of(kind_of(stored).sentence(stored))
+    assert level.is_all_of(report_of(stored).sentence)
     ratio = row.cells[1].against_fastest
     assert 0.48 < sure(ratio.low) < 0.5 < sure(ratio.high) < 0.52
-    assert kind_of(stored).remarks(stored) == []
+    assert report_of(stored).remarks() == []
 
 
 def test_a_clear_winner_is_said_with_intervals(summary: RunSummary) -> None:
     stored = group(summary, [10.0, 10.0, 10.1], [20.0, 20.1, 20.0], [5.0, 5.0, 5.05])
-    told = kind_of(stored).sentence(stored)
+    told = report_of(stored).sentence
     assert said("engines_table.fastest", workload="mnist_mlp", engine="JAX").is_all_of(told)
     interval = message("engines_table.interval", times=3.99, low=3.92, high=4.07)
     assert sentence("engines_table.times", engine="PyTorch", times=interval) in told
@@ -76,25 +76,25 @@ def test_for_rates_more_is_faster(summary: RunSummary) -> None:
     stored = group(rates, [100.0] * 3, [50.0] * 3, [25.0, 25.1, 25.0])
     (row,) = engine_rows(stored)
     assert [cell.is_fastest for cell in row.cells] == [True, False, False]
-    assert said("engines_table.times", engine="PyTorch").is_in(kind_of(stored).sentence(stored))
+    assert said("engines_table.times", engine="PyTorch").is_in(report_of(stored).sentence)
 
 
 def test_a_run_that_failed_leaves_the_others(summary: RunSummary) -> None:
     stored = group(summary, [10.0, 10.1, 10.0], [None] * 3, [20.0, None, 20.2])
     (row,) = engine_rows(stored)
     assert [cell.median for cell in row.cells] == [10.0, None, 20.1]
-    assert said("engines_table.times", engine="JAX").is_in(kind_of(stored).sentence(stored))
+    assert said("engines_table.times", engine="JAX").is_in(report_of(stored).sentence)
     failed = said("group.run_not_completed", run_id="2", status="Failed")
-    assert failed.is_in(kind_of(stored).remarks(stored)[0])
+    assert failed.is_in(report_of(stored).remarks()[0])
     nothing = group(summary, [], [], [])
-    assert kind_of(nothing).sentence(nothing) == sentence("engines_table.no_result", workload="mnist_mlp")
+    assert report_of(nothing).sentence == sentence("engines_table.no_result", workload="mnist_mlp")
 
 
 def test_one_round_tells_no_ties(summary: RunSummary) -> None:
     stored = group(summary, [10.0], [10.1], [20.0], asked=plan("mnist_mlp", times=1))
     (row,) = engine_rows(stored)
     assert not any(cell.is_level for cell in row.cells)
-    assert kind_of(stored).remarks(stored) == [sentence("engines_table.one_round")]
+    assert report_of(stored).remarks() == [sentence("engines_table.one_round")]
 
 
 def test_a_deleted_run_is_missed_in_its_round_only(summary: RunSummary) -> None:
@@ -107,7 +107,7 @@ def test_a_deleted_run_is_missed_in_its_round_only(summary: RunSummary) -> None:
 
 def test_the_fastest_engines_typical_run_stands_for_all(summary: RunSummary) -> None:
     stored = group(summary, [10.0, 11.0, 10.4], [20.1, 20.0, 20.2], [])
-    typical = sure(kind_of(stored).summary(stored))
+    typical = sure(report_of(stored).summary)
     assert (typical.engine, typical.value) == ("tensorflow", 10.4)
     assert (typical.value_low, typical.value_high) == (10.0, 11.0)
     assert (typical.confidence_pct or 0.0) < 95

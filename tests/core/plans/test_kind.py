@@ -7,9 +7,8 @@ import pytest
 
 from app.core.messages import sentence
 from app.core.paths import Paths
-from app.core.plans.kind import workloads_title
-from app.core.plans.registry import kind_of
-from app.core.plans.suite.stored import load_suite
+from app.core.plans.experiments import answer_of, report_of
+from app.core.plans.report import workloads_title
 from app.core.plans.suite.texts import suite_headline, suite_lines
 from app.core.records import Group, Plan, RunSummary
 from app.core.storage.database import Database
@@ -19,6 +18,7 @@ from app.core.titles import workload_title
 from tests.conftest import MACHINE
 from tests.core.plans.asking import ORDERS, ask
 from tests.core.storage.storing import store
+from tests.plans import load_suite
 from tests.saying import said
 from tests.study_pictures import SUITE_FACTORS, store_suite
 from workloads import CATALOGUE
@@ -72,12 +72,12 @@ def test_headlines_of_engines(run: RunSummary) -> None:
         group_of(run, "engines", *fast, specs=both),
         plan=Plan(kind="engines", order="there_and_back", survives_failures=True, specs=both),
     )
-    assert kind_of(group).headline(group) == "PyTorch"
+    assert report_of(group).headline == "PyTorch"
     others = tuple(CATALOGUE["mnist_mlp"].default_spec(engine=engine) for engine in ("tensorflow", "torch"))
     four = Plan(kind="engines", order="there_and_back", survives_failures=True, specs=(*both, *others))
     group = dataclasses.replace(group_of(run, "engines", *fast, {"value": 9.0}, {"value": 3.0}), plan=four)
     assert said("group.fastest_on", engine="PyTorch", times="2", workloads="2").is_all_of(
-        kind_of(group).headline(group)
+        report_of(group).headline
     )
     assert said("group.workloads", count="2").is_all_of(workloads_title(group))
     assert ask("headline", dataclasses.replace(group, runs=())) == "n/a"
@@ -85,17 +85,14 @@ def test_headlines_of_engines(run: RunSummary) -> None:
 
 def test_a_kind_of_another_version_is_shown_plainly(run: RunSummary) -> None:
     group = group_of(run, "sw\u202eeep" + "x" * 90, {})
-    assert kind_of(group).name(group).startswith("sw\\u202eeep")
-    assert len(kind_of(group).name(group)) <= 40
-    assert kind_of(group).listing(group).splitlines()[0].endswith(workload_title(WORKLOAD.id))
+    assert report_of(group).name.startswith("sw\\u202eeep")
+    assert len(report_of(group).name) <= 40
+    assert report_of(group).listing().splitlines()[0].endswith(workload_title(WORKLOAD.id))
 
 
 def test_a_group_as_text_names_each_run(run: RunSummary) -> None:
-    lines = (
-        kind_of(group_of(run, "repeat", {"value": 40.0}, {"value": None, "status": "failed"}))
-        .listing(group_of(run, "repeat", {"value": 40.0}, {"value": None, "status": "failed"}))
-        .splitlines()
-    )
+    group = group_of(run, "repeat", {"value": 40.0}, {"value": None, "status": "failed"})
+    lines = report_of(group).listing().splitlines()
     assert lines[0] == f"{sentence('group.kind_repeat')} · {workload_title(WORKLOAD.id)}"
     assert lines[-2:] == [
         f"{sentence('group.run', run_id=1)} · 40.0 s per epoch · Valid · Test CPU",
@@ -112,7 +109,7 @@ def test_a_suite_says_its_score_or_how_far_it_is(
 ) -> None:
     group_id = store_suite(database, paths, machine, SUITE_FACTORS[0], runs=runs)
     group, result = load_group(database, group_id), load_suite(database, group_id)
-    answer = kind_of(group).answer(database, group)
+    answer = answer_of(database, group)
     whole = said("suite.points") if runs == 16 else said("suite.parts_done", count="4", planned="8")
     assert whole.is_all_of(answer.headline)
     assert (answer.headline == suite_headline(result)) == (runs == 16)
@@ -123,4 +120,4 @@ def test_a_suite_or_study_of_another_version_says_what_its_runs_do(database: Dat
     spec = CATALOGUE["demo"].default_spec("quick")
     for kind in ("suite", "study", "tournament"):
         group = load_group(database, begin_group(database, Plan(kind=kind, specs=(spec,))))
-        assert kind_of(group).answer(database, group).headline == kind_of(group).headline(group)
+        assert answer_of(database, group).headline == report_of(group).headline

@@ -9,7 +9,7 @@ from app.core.analysis.published import reference_rows
 from app.core.exchange.sharing import picture_card
 from app.core.hardware.machine import detect_machine
 from app.core.paths import Paths
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import load_report
 from app.core.plans.repeat import repeat_plan
 from app.core.records import PlanPlace
 from app.core.report.card import Bars, Figure, ShareCard, Sides
@@ -72,7 +72,7 @@ def ab_card(database: Database, paths: Paths) -> ShareCard:
 
 def suite_card(database: Database, paths: Paths) -> ShareCard:
     group = load_group(database, store_suite(database, paths, detect_machine(), SUITE_FACTORS[0]))
-    return kind_of(group).load(database, group.id).card()
+    return load_report(database, group.id).card()
 
 
 CARDS: dict[str, Callable[[Database, Paths], ShareCard]] = {
@@ -94,8 +94,7 @@ def test_no_picture_has_anything_in_english(name: str, database: Database, paths
 @pytest.mark.slow
 def test_no_picture_of_a_study_has_anything_in_english(database: Database, paths: Paths) -> None:
     for name, group_id in store_studies(database, paths, detect_machine()):
-        group = load_group(database, group_id)
-        report = kind_of(group).load(database, group_id)
+        report = load_report(database, group_id)
         for chart in range(len(report.figures())):
             assert in_english(texts(report.card(chart))) == [], name
 

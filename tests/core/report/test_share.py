@@ -11,7 +11,7 @@ from app.core.analysis.position import chart_note
 from app.core.analysis.published import reference_rows
 from app.core.errors import UsageError
 from app.core.messages import sentence
-from app.core.plans.repeat import Repeat
+from app.core.plans.experiments import report_of
 from app.core.records import Group, Plan, Run
 from app.core.report.card import Bars
 from app.core.report.result_records import result_of
@@ -171,16 +171,16 @@ def test_a_picture_of_repetitions_shows_their_median(stored_run: Run) -> None:
     )
     group = Group(id=1, created_at="", plan=plan, runs=runs)
     last = replace(stored_run, summary=runs[2])
-    card = share_card(JudgedRun(last), Repeat().several(group))
+    card = share_card(JudgedRun(last), report_of(group).several())
     assert (card.headline, card.level) == ("66.3", "caution")
     assert card.badge == (f"Caution · {sentence('share.of_runs', count=1, planned=3)}", "Caution")
     assert next(bar.value for bar in only(Bars, card.chart).bars if bar.kind == "you") == 66.3
     quiet = replace(group, runs=tuple(replace(run, verdict="valid") for run in runs))
     assert (
-        share_card(JudgedRun(last), Repeat().several(quiet)).badge[0]
+        share_card(JudgedRun(last), report_of(quiet).several()).badge[0]
         == f"Valid · {sentence('share.runs', count=3)}"
     )
-    text = result_text(JudgedRun(last), Repeat().several(group))
+    text = result_text(JudgedRun(last), report_of(group).several())
     first, *lines = text.splitlines()
     assert first.startswith("66.3 s per epoch · ")
     assert sentence("result.text_verdict", verdict="Caution") in lines

@@ -127,7 +127,7 @@ def test_any_variables_are_a_place_or_refused(environment: dict[str, str], engin
     [
         ("mnist_mlp", 3, {"engine": "torch"}, "workload.batch_not_divisible"),
         ("matmul", 2, {"engine": "torch"}, "workload.one_device"),
-        ("mnist_mlp", 65, {"engine": "torch"}, "setting.not_in_range"),
+        ("mnist_mlp", 65, {"engine": "torch"}, "parameter.not_int"),
         ("demo", 2, {}, "workload.one_device"),
     ],
 )

@@ -12,7 +12,7 @@ from app.core.analysis.ab import judge_pairs
 from app.core.errors import AppError, UsageError
 from app.core.messages import message
 from app.core.paths import Paths
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import report_of
 from app.core.records import Group, Plan, PlannedRun, RunSummary, Study
 from app.core.runs.liveness import RunLimits
 from app.core.runs.plan_session import PlanCallbacks, PlanSession, resume_plan, run_plan
@@ -127,7 +127,7 @@ def test_a_repetition_is_stored_as_one_group(ran_plan: RanPlan) -> None:
     _, group = ran_plan(Plan(kind="repeat", specs=(demo(),), rounds=2))
     assert [(run.status, run.side) for run in group.runs] == [("completed", None)] * 2
     assert [group.numbers[run.id] for run in group.runs] == [1, 2]
-    assert said("repeat.spread", runs="2").begins(kind_of(group).sentence(group))
+    assert said("repeat.spread", runs="2").begins(report_of(group).sentence)
 
 
 @pytest.mark.slow
@@ -174,7 +174,7 @@ def test_a_failed_run_ends_the_plan_which_keeps_the_others(ran_plan: RanPlan) ->
     session, group = ran_plan(ab(demo(), demo(outcome="crash"), 3))
     assert (session.status, session.trouble) == ("failed", None)
     assert [run.status for run in group.runs] == ["completed", "failed"]
-    assert said("ab.no_pair").is_all_of(kind_of(group).sentence(group))
+    assert said("ab.no_pair").is_all_of(report_of(group).sentence)
 
 
 @pytest.mark.slow
@@ -233,7 +233,7 @@ def test_comparing_engines_goes_on_after_a_failed_run(paths: Paths, ran_plan: Ra
     usual, second = ("none", "completed"), (second_engine, "failed")
     assert [(run.engine, run.status) for run in group.runs] == [usual, second, second, usual]
     assert said("engines_table.only_one", engine="TensorFlow", workload="demo").is_all_of(
-        kind_of(group).sentence(group)
+        report_of(group).sentence
     )
 
 

@@ -15,13 +15,13 @@ from app.core.messages import message
 from app.core.paths import Paths
 from app.core.plans.repeat import repeat_plan
 from app.core.plans.study.axes import with_values
-from app.core.plans.study.planning import plan_preset
 from app.core.records import PlannedRun
 from app.core.runs.plan_session import PlanCallbacks, Wait, run_plan
 from app.core.runs.power_limit import LimitWait, PowerLimits, power_limits_for, telemetry_until
 from app.core.runs.runner import Runner
 from tests.core.hardware.made_up import write
 from tests.core.hardware.packages import package, run_command
+from tests.plans import plan_preset
 from tests.sure import only, sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine

@@ -21,9 +21,7 @@ from app.core.analysis.estimator import estimate_steps
 from app.core.analysis.series import series_of
 from app.core.paths import default_paths
 from app.core.plans.engines import engine_rows
-from app.core.plans.registry import kind_of
-from app.core.plans.study.points import study_result
-from app.core.plans.suite.stored import suite_of
+from app.core.plans.experiments import report_of
 from app.core.records import Group, Run
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
@@ -34,6 +32,7 @@ from app.core.verdict.bottleneck import explain
 from app.core.verdict.energy import energy_columns
 from app.core.verdict.rules import judge
 from tests.conftest import ROOT
+from tests.plans import load_study, load_suite
 from tests.recording import as_preset, recorded_events, store_recording
 
 DATABASES = ROOT / "tests" / "data" / "databases"
@@ -117,22 +116,22 @@ def of_run(run: Run) -> dict[str, Any]:
 
 
 def of_group(database: Database, group: Group) -> dict[str, Any]:
-    summary = kind_of(group).summary(group)
+    summary = report_of(group).summary
     figures = {
         "id": group.id,
         "kind": group.kind,
         "runs": [run.id for run in group.runs],
         "planned": group.planned,
         "labels": group.labels,
-        "verdict": kind_of(group).verdict(group),
-        "typical": kind_of(group).typical_ids(group),
+        "verdict": report_of(group).verdict,
+        "typical": report_of(group).typical_ids(),
         "summary": None if summary is None else [summary.value, summary.value_low, summary.value_high],
     }
     return figures | OF_KIND[group.kind](database, group)
 
 
 def of_suite(database: Database, group: Group) -> dict[str, Any]:
-    result = suite_of(database, group)
+    result = load_suite(database, group.id)
     return {
         "total": result.total,
         "verdict": result.verdict,
@@ -142,7 +141,7 @@ def of_suite(database: Database, group: Group) -> dict[str, Any]:
 
 
 def of_study(database: Database, group: Group) -> dict[str, Any]:
-    result = study_result(database, group)
+    result = load_study(database, group.id)
     points = [
         (each.place, each.state, [run.id for run in each.runs], each.rounds, each.value, each.low, each.high)
         for each in result.points

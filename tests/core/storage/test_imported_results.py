@@ -14,7 +14,7 @@ from app.core.errors import UsageError
 from app.core.exchange.preview import without
 from app.core.external_results import ImportedResult
 from app.core.messages import sentence
-from app.core.plans.suite.stored import list_suites
+from app.core.plans.suite.score import list_suites
 from app.core.records import RunSummary
 from app.core.report.export import FORMATS
 from app.core.report.formats.result_document import results_of

@@ -47,10 +47,12 @@ from tests.core.verdict.records import measured, quiet_run, slower, with_telemet
 from tests.saying import said
 from tests.sure import sure
 from tests.telemetry import environment_of, machine_of, telemetry_of
-from workloads import CATALOGUE
+from workloads import CATALOGUE, settings
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu
+from workloads.protocol.parameters import OnOff
 from workloads.protocol.spec import RunSpec
+from workloads.settings import Setting
 from workloads.workload import Proof
 
 BY_TIME, UNCOUNTED = summarised(preset="sustained"), metrics(updates_done=None, updates_asked=None)
@@ -328,13 +330,21 @@ def test_telemetry_counts_from_the_first_measured_step_to_the_second_after_the_l
 
 @pytest.mark.parametrize(
     "changes",
-    [{"batch_size": 50}, {"variant": "lstm=fused"}, {"data_source": "synthetic"}, {"workload_version": 9}],
+    [
+        {"batch_size": 50},
+        {"variant": "lstm=fused"},
+        {"data_source": "synthetic"},
+        {"workload_version": 9},
+        {"settings": "clipping=on"},
+    ],
 )
 def test_a_loss_is_judged_only_where_its_band_was_found(
     stored_run: Run, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
 ) -> None:
     proof = Proof(steps=100, bands={"real": (2.1, 2.3)})
     monkeypatch.setattr(type(CATALOGUE["cifar10_keras_cnn"]), "proof", proof)
+    clipping = Setting(name="clipping", kind=OnOff(), default=False, changes="learning")
+    monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS, clipping))
     run = metrics(proof_loss=0.1)(quiet_run(stored_run, 0))
     assert judge(run).level == "invalid"
     assert "loss_out_of_band" not in codes(summarised(**changes)(run))

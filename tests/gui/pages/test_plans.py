@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from app.gui.pages.lab.studies.page import StudiesPage
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication
 
@@ -13,7 +14,6 @@ from app.core.messages import sentence
 from app.core.plans.study.planning import plan_axes
 from app.core.plans.suite.definition import DEMO
 from app.core.runs.runner import Runner
-from app.gui.pages.lab.studies.page import StudiesPage
 from app.gui.pages.suite import page as suite_page
 from app.gui.pages.suite.page import SuitePage
 from app.gui.run.share_dialog import ShareDialog

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
+from app.gui.run.engine_table import EngineTable
 from pytestqt.qtbot import QtBot
 
 from app.core.messages import sentence
 from app.core.plans.engines import WorkloadRow, engine_rows
 from app.core.records import Group, Plan, Run, RunSummary
 from app.core.titles import workload_title
-from app.gui.run.engine_table import EngineTable
 from app.gui.style.theme import Theme
 from tests.gui.driving import added
 from tests.recording import recorded_run

@@ -12,10 +12,8 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice, Qt
 from PySide6.QtGui import QImage
 
 from app.core.paths import Paths
-from app.core.plans.registry import kind_of
-from app.core.plans.suite.report import SuiteReport
+from app.core.plans.experiments import report_of
 from app.core.plans.suite.short_form import read_suite_form
-from app.core.plans.suite.stored import load_suite
 from app.core.records import Plan, PlanPlace, Run
 from app.core.report.formats.result_document import results_of
 from app.core.report.share import share_card
@@ -30,6 +28,7 @@ from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens
 from tests.core.storage.storing import set_fields
 from tests.gui.run.test_share_picture import ab_example
+from tests.plans import load_suite, suite_report
 from tests.recording import as_preset, asked, recorded_events, store_recording
 from tests.study_pictures import store_suite
 from workloads.protocol.machine import Machine
@@ -95,7 +94,7 @@ def test_repetitions_have_the_code_of_the_typical_run(paths: Paths, application_
         ids = [store_recording(database, recorded, place=PlanPlace(group_id, number)) for number in (1, 2)]
         group, run = load_group(database, group_id), load_run(database, ids[0])
         (mine, _) = results_of(database, ids)
-    card = kind_of(group).card(JudgedRun(run), group)
+    card = report_of(group).card(JudgedRun(run), group)
     for picture in (paint_share_picture(card, LIGHT), smaller(paint_share_picture(card, DARK), 0.6)):
         (text,) = scanned(picture)
         assert read_short_form(text).uid == mine.uid
@@ -127,7 +126,7 @@ def test_a_suites_code_survives_the_same(
         if card_name is not None:
             software = {"settings": "tf32=off", "engine_version": "2.21.0+cu128"}
             set_fields(database, device="gpu:0", device_name=card_name, **software)
-        card = SuiteReport(load_suite(database, group_id)).card()
+        card = suite_report(load_suite(database, group_id)).card()
     assert len(read_suite_form(card.short_form)) == 16
     picture = paint_share_picture(card, tokens)
     for version in as_forums_show(picture):

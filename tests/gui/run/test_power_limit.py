@@ -5,6 +5,7 @@ from collections.abc import Generator
 from dataclasses import replace
 
 import pytest
+from app.gui.pages.lab.studies.page import StudiesPage
 from PySide6.QtGui import QGuiApplication
 
 from app.core.messages import sentence
@@ -13,7 +14,6 @@ from app.core.records import Plan
 from app.core.runs import plan_session
 from app.core.runs.power_limit import PowerLimits
 from app.core.runs.runner import Runner
-from app.gui.pages.lab.studies.page import StudiesPage
 from tests.gui.driving import Driver
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from app.gui.pages.lab.ab.setup import NOTHING
 from PySide6.QtCore import QCoreApplication, QPoint
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -12,7 +13,6 @@ from pytestqt.qtbot import QtBot
 from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT
 from app.core.hardware.telemetry.monitor import read_telemetry
 from app.core.messages import message, sentence
-from app.gui.pages.lab.ab.setup import NOTHING
 from app.gui.run import preflight as preflight_line
 from app.gui.run.preflight import PreflightLine
 from app.gui.run.verdict_dialog import CautionsDialog

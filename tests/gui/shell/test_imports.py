@@ -12,8 +12,6 @@ from app.core.exchange.file_import import read_results
 from app.core.exchange.sharing import shared_report
 from app.core.messages import sentence
 from app.core.paths import Paths, default_paths
-from app.core.plans.suite.report import SuiteReport
-from app.core.plans.suite.stored import load_suite
 from app.core.plans.suite.texts import points_text
 from app.core.report.export import FORMATS
 from app.core.report.formats.result_document import enclosed_file
@@ -27,6 +25,7 @@ from app.gui.services.picture_code import scan_file
 from app.gui.style.tokens import DARK
 from tests.core.storage.storing import in_database, set_fields
 from tests.gui.driving import Driver
+from tests.plans import load_suite, suite_report
 from tests.recording import as_preset, recorded_events, store_recording
 from tests.saying import said
 from tests.study_pictures import store_suite
@@ -179,7 +178,7 @@ def test_a_suites_jpeg_is_a_bar_among_known_scores_and_its_tests_are_in_compare(
     with Database(home.database) as database:
         group_id = store_suite(database, home, replace(machine, cpu_name="Their CPU"), [2.0] * 8)
         result = load_suite(database, group_id)
-        card = shared_report(database, SuiteReport(result)).card
+        card = shared_report(database, suite_report(result)).card
     assert paint_share_picture(card, DARK).save(str(jpeg), "JPG", 60)  # type: ignore[call-overload]
     in_database(paths.database, store_suite, paths, machine, [1.0] * 8)
     driver.window.show_page("suite")

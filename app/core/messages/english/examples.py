@@ -31,7 +31,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "examples.results_export": "examples:\n  %(prog)s --output runs.csv\n      All runs\n  %(prog)s 3 4 --format json\n      Two runs with every step, printed to standard output",
     "examples.run": 'examples:\n  %(prog)s "MNIST MLP"\n      Another network\n  %(prog)s --device cpu --repeat 5\n      Five runs on the CPU\n  %(prog)s --engine torch --precision mixed_float16 --batch 256\n      Another engine, precision and batch size',
-    "examples.share": "examples:\n  %(prog)s 1 --output result.png --theme light\n  %(prog)s 2 --group --output ab.png\n      An A/B test",
+    "examples.results_share": "examples:\n  %(prog)s 1 --output result.png --theme light\n  %(prog)s 2 --group --output ab.png\n      An A/B test",
     "examples.study_run": "examples:\n  %(prog)s batch\n      How large should batches be?\n  %(prog)s software --workload mnist_mlp\n      Every installed engine, with and without compilation\n  %(prog)s sizing --folder /mnt/nvme --folder /mnt/disk\n      How many CPUs it takes to read from each drive, and what limits the speed\n  %(prog)s --axis batch=32,128,512 --axis threads=1,2\n      A custom grid",
     "examples.suite": "examples:\n  %(prog)s\n      All tests on this computer\n  %(prog)s --engine torch --device cpu\n      The same with another engine, on the CPU\n  %(prog)s resume 3\n      Only tests without a result",
     "examples.workloads": "example:\n  %(prog)s --json\n      With the parameters that --set can change",

@@ -29,7 +29,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "part.gpu_link": "{gpu} link",
     "part.gpu_memory": "{gpu} memory",
     "part.power": "Power",
-    "part.storage": "Storage",
     "part.power_default": "default {default_w:.0f} W",
     "part.power_range": "adjustable from {least_w:.0f} to {most_w:.0f} W",
     "part.gpu_power_limit": "{gpu} power limit",

@@ -2,11 +2,7 @@
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.no_suites": "No suites yet. Run one with `{epochmark} suite`.",
-    "cli.suite_exported": "Exported suite {group_id} to {path}.",
-    "cli.suite_finished": "Suite {group_id} is complete.",
     "cli.suite_heading": "{name} · number {group_id} · {date}",
-    "cli.suite_picture_saved": "Saved a picture of suite {group_id} to {path}.",
-    "cli.suite_resume": "Resume it with `{epochmark} suite resume {group_id}`.",
     "cli.group_running": "Run {run_id} of {group_id} is still running. Wait for it to finish.",
     "cli.suite_options": "{options:, } apply only to new suites. Omit them.",
     "cli.suite_title": (
@@ -98,11 +94,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "suite.score_of": "{engine}, {device} ({group_id})",
     "suite_page.earlier": "Earlier suites",
     "suite_page.entry": "{group_id}: {points} · {engine} · {date}",
-    "suite_page.export": "Export suite",
-    "suite_page.exported": "Exported suite to {name}",
     "suite_page.nothing": "No score yet",
     "suite_page.run_of": "Run {number} of {planned} · {part}",
-    "suite_page.running": "Suite running",
     "suite_page.step_1": "Choose Full score on the Benchmark page, then don't use the computer.",
     "suite_page.step_2": "Drop a friend's suite picture here to compare.",
     "suite_page.what": "Eight tests, one score",

@@ -51,7 +51,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "preflight.swapping": "The computer is swapping memory ({rate_mb_per_s:.1f} MB/s).",
     "preflight.too_hot": "The computer is throttling because of heat.",
     "run.not_summarised": "The measurements were kept but couldn't be summarised ({kind}).",
-    "plain.cpu_pressure": "computer was busy",
     "plain.drift": "speed was uneven",
     "plain.gpu_busy": "computer was busy",
     "plain.gpu_busy_before": "computer was busy",

@@ -58,7 +58,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engine_page.is_fastest": "{engine} is fastest",
     "engine_page.are_level": "{engines:, } are tied",
     "engine_page.level": "tied ({low:.2f}–{high:.2f}×)",
-    "engine_page.rounds": "Each round: {values:, }",
     "engine_page.table": "Engines, fastest first",
     "engine_page.times_within": "{times:.2f}× ({low:.2f}–{high:.2f})",
     "export.all": "Export all runs",

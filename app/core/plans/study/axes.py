@@ -8,14 +8,14 @@ import msgspec
 
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
-from app.core.records import Study
 from app.core.runs.runner import known_workload
 from app.core.titles import workload_title
 from workloads import CATALOGUE
 from workloads.engines.registry import compiles_always, engine_title
 from workloads.protocol.errors import WorkloadError
+from workloads.protocol.parameters import AUTO
 from workloads.protocol.spec import RunSpec
-from workloads.settings import AUTO, Setting, Value, all_settings, settings_by_key
+from workloads.settings import Setting, Value, all_settings, settings_by_key
 from workloads.workload import Workload
 
 WORKLOAD, CONFIGURATION, FOLDERS = "workload", "configuration", "folders"
@@ -64,7 +64,7 @@ def _values(key: str, texts: Sequence[str], workload: Workload) -> tuple[str, tu
 
 
 def _typed(setting: Setting, key: str, text: str) -> Value:
-    if setting.kind == "int" and text != AUTO and not (text.isascii() and text.isdecimal()):
+    if setting.kind.is_number and text != AUTO and not (text.isascii() and text.isdecimal()):
         raise UsageError(message("studies.not_whole", axis=key, value=repr(text[:_SHOWN_LIMIT])))
     value = setting.parse(text[:20], key)
     setting.check(value)
@@ -125,15 +125,13 @@ def _setting(name: str) -> Setting | None:
     return next((each for each in all_settings() if each.name == name), None)
 
 
-def axis_title(name: str, study: Study) -> str:
-    """Return the title of a study's axis for charts and tables."""
-    if study.preset == "threads":  # limits the CPUs as well, which is what people ask for
-        name = "cpus"
+def axis_title(name: str) -> str:
+    """Return the title of an axis for charts and tables."""
     if name in (WORKLOAD, CONFIGURATION, FOLDERS):
         return sentence(f"studies.axis_{name}")
     setting = _setting(name)
     label = text(setting.label if setting is not None else message(f"parameter_label.{name}"))
-    unit = setting.unit if setting is not None else ""
+    unit = setting.kind.unit if setting is not None else ""
     return sentence("studies.axis_with_unit", label=label, unit=unit) if unit else label
 
 
@@ -158,8 +156,7 @@ def axis_text(name: str, spec: RunSpec, specs: Iterable[RunSpec]) -> str:
         return str(value)
     if name == "precision" and spec.settings.get("tf32"):
         return sentence("studies.with_tf32", precision=value)
-    is_word = setting.kind in ("device", "choice", "switch")
-    return text(setting.phrase(value) if is_word else setting.label_value(value))
+    return text(setting.label_value(value) if setting.kind.is_number else setting.phrase(value))
 
 
 def axis_phrase(name: str, spec: RunSpec) -> str:

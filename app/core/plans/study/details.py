@@ -14,9 +14,6 @@ from workloads import CATALOGUE
 from workloads.protocol.events import Epoch
 from workloads.system.storage import CASES
 
-CONVERGENCE, _WITH_LIMITS = "convergence", "sizing"
-_ON_SEVERAL = ("scaling", "weak_scaling")
-
 
 @dataclass(frozen=True, slots=True)
 class Details:
@@ -35,12 +32,9 @@ NO_DETAILS = Details()
 
 
 def wants_epochs(result: StudyResult) -> bool:
-    """Return whether a study shows the progress of training.
-
-    These are "convergence" and, if their runs have several epochs, studies with several devices or custom axes.
-    """
-    if result.study.preset not in ("", *_ON_SEVERAL):
-        return result.study.preset == CONVERGENCE
+    """Return whether a study shows the progress of training."""
+    if result.experiment.curves != "if_any":
+        return result.experiment.curves == "only"
     specs = [point.spec for point in result.done]
     return (
         len(result.workloads) == 1
@@ -53,13 +47,13 @@ def wants_epochs(result: StudyResult) -> bool:
 
 def load_details(database: Database, result: StudyResult) -> Details:
     """Return the details required for a study's findings and charts; empty for most studies."""
-    with_limits = result.study.preset == _WITH_LIMITS
+    with_limits = result.experiment.explains_limits
     if not with_limits and not wants_epochs(result):
         return NO_DETAILS
     names = {best.id: point.name for point in result.done if (best := point.best_run) is not None}
     epochs: dict[int, Sequence[Epoch]] = {}
     limits: dict[str, str] = {}
-    if FOLDERS in result.study.axes:
+    if FOLDERS in result.axes:
         return Details(phases={point.name: _cases(database, point) for point in result.done})
     for run in load_runs(database, names):
         if not with_limits:

@@ -8,13 +8,13 @@ from app.core.analysis.published import PublishedRow, comparable_rows, short_nam
 from app.core.messages import sentence
 from app.core.metrics import amount_text, headline_kind
 from app.core.plain_text import joined
-from app.core.plans.study.axes import DEVICES, POWER_LIMIT, axis_title, axis_value
+from app.core.plans.study.axes import DEVICES, POWER_LIMIT, axis_value
 from app.core.plans.study.costs import BASELINE, Costs, relative_rows
-from app.core.plans.study.details import CONVERGENCE, NO_DETAILS, Details, wants_epochs
+from app.core.plans.study.details import NO_DETAILS, Details, wants_epochs
 from app.core.plans.study.folder_findings import PHASES, phase_title
-from app.core.plans.study.points import Point, StudyResult, name_in_legend, power_knee
+from app.core.plans.study.points import Point, StudyResult, power_knee
 from app.core.plans.study.units import Unit, count_text, rate_text, unit_of
-from app.core.records import RunSummary, Study
+from app.core.records import RunSummary
 from app.core.report.card import Figure, Series, Spot
 from app.core.titles import workload_title
 from workloads import CATALOGUE
@@ -24,8 +24,6 @@ from workloads.protocol.events import Epoch
 PUBLISHED_POINTS = 3
 PUBLISHED_LINES = 4
 TICKS_LIMIT = 12
-# Studies whose speed would ideally grow in proportion to the first axis.
-_PROPORTIONAL = ("threads", "scaling", "weak_scaling")
 
 
 def figures(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | None = None) -> tuple[Figure, ...]:
@@ -39,23 +37,23 @@ def figures(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | N
     done = [point for point in result.done if point.rate is not None]
     if not done:
         return ()
-    curves = tuple(filter(None, convergence(result.study, done, details.epochs))) if wants_epochs(result) else ()
-    if curves and result.study.preset == CONVERGENCE:
+    curves = tuple(filter(None, convergence(result, done, details.epochs))) if wants_epochs(result) else ()
+    if curves and result.experiment.curves == "only":
         return curves
-    if result.study.preset == "cost" and costs is not None:
+    if costs is not None:
         return (*_relative(result, costs), *_speeds(result, done))
     measured = {case for rates in details.phases.values() for case in rates}
     if phases := tuple(_phase(result, done, case, details) for case in PHASES if case in measured):
         return phases
     if _is_numeric(result):
-        steps = () if result.study.axes[0] == POWER_LIMIT else (_step_times(result, done),)
+        steps = () if result.axes[0] == POWER_LIMIT else (_step_times(result, done),)
         work = (_work(result, done),) if any(point.work_per_j is not None for point in done) else ()
         return (_lines(result, done), *steps, *work, *curves)
     return (*_speeds(result, done), *curves)
 
 
 def _is_numeric(result: StudyResult) -> bool:
-    axis = result.study.axes[0] if result.study.axes else ""
+    axis = result.axes[0] if result.axes else ""
     values = [axis_value(axis, point.spec) for point in result.points]
     is_number = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     return is_number and all(value > 0 for value in values) and len(set(values)) > 1
@@ -63,7 +61,7 @@ def _is_numeric(result: StudyResult) -> bool:
 
 def _over_numbers(result: StudyResult, name: str, value_title: str, series: Sequence[Series]) -> Figure:
     """Return a chart with lines along a study's first axis."""
-    axis = result.study.axes[0]
+    axis = result.axes[0]
     planned = {float(axis_value(axis, point.spec)) for point in result.points}
     drawn = {spot.x for each in series for spot in each.spots if spot is not None}
     xs = sorted(drawn or planned)
@@ -73,7 +71,7 @@ def _over_numbers(result: StudyResult, name: str, value_title: str, series: Sequ
         kind="lines",
         value_title=value_title,
         series=tuple(series),
-        x_title=axis_title(axis, result.study),
+        x_title=result.experiment.axis_title(axis),
         is_log_x=xs[-1] / xs[0] > 4,
         ticks=tuple((x, f"{x:,g}") for x in shown),
     )
@@ -81,7 +79,7 @@ def _over_numbers(result: StudyResult, name: str, value_title: str, series: Sequ
 
 def _own_lines(result: StudyResult, done: Sequence[Point], spot: Callable[[Point], Spot | None]) -> list[Series]:
     """Return one line per value of the second axis, or a single line."""
-    axis = result.study.axes[0]
+    axis = result.axes[0]
     names = list(dict.fromkeys(point.place[1] if len(point.place) > 1 else "" for point in done))
 
     def x_of(point: Point) -> float:
@@ -97,7 +95,7 @@ def _own_lines(result: StudyResult, done: Sequence[Point], spot: Callable[[Point
 
 
 def _lines(result: StudyResult, done: Sequence[Point]) -> Figure:
-    axis, unit = result.study.axes[0], unit_of(done)
+    axis, unit = result.axes[0], unit_of(done)
     best = max(done, key=lambda point: point.rate.value if point.rate else 0.0)
 
     def spot(point: Point) -> Spot | None:
@@ -110,7 +108,7 @@ def _lines(result: StudyResult, done: Sequence[Point]) -> Figure:
     series = _own_lines(result, done, spot)
     marks: tuple[tuple[float, str], ...] = ()
     first = series[0].spots[0] if series and series[0].spots else None
-    if result.study.preset in _PROPORTIONAL and first is not None:
+    if result.experiment.is_proportional and first is not None:
         xs = sorted({float(axis_value(axis, point.spec)) for point in result.points})
         ideal = tuple(Spot(x, first.value * x / first.x, text="") for x in xs)
         series.append(Series(sentence("studies.ideal"), ideal, is_dashed=True))
@@ -119,7 +117,7 @@ def _lines(result: StudyResult, done: Sequence[Point]) -> Figure:
         marks = ((float(cores), sentence("studies.physical_cores", count=cores)),) if cores else ()
     if axis == POWER_LIMIT and (knee := power_knee(done)) is not None:
         marks = ((float(axis_value(axis, knee.spec)), sentence("studies.knee")),)
-    if result.study.preset != "scaling":  # published batches grow with the number of GPUs
+    if result.experiment.has_published_lines:
         series += published_lines(result.workloads, axis, unit)
     return replace(_over_numbers(result, sentence("studies.chart_speed"), unit.title, series), marks=marks)
 
@@ -136,7 +134,7 @@ def _phase(result: StudyResult, done: Sequence[Point], case: str, details: Detai
 
 
 def _step_times(result: StudyResult, done: Sequence[Point]) -> Figure:
-    axis = result.study.axes[0]
+    axis = result.axes[0]
 
     def spot(point: Point) -> Spot | None:
         if point.step_s is None:
@@ -149,7 +147,7 @@ def _step_times(result: StudyResult, done: Sequence[Point]) -> Figure:
 
 
 def _work(result: StudyResult, done: Sequence[Point]) -> Figure:
-    axis, metric = result.study.axes[0], done[0].work_metric
+    axis, metric = result.axes[0], done[0].work_metric
 
     def spot(point: Point) -> Spot | None:
         if point.work_per_j is None:
@@ -231,9 +229,11 @@ def _bar(point: Point, unit: Unit, *, is_best: bool) -> Spot | None:
     return Spot(0, rate.value * unit.scale, low, high, count_text(rate.value * unit.scale), is_marked=is_best)
 
 
-def convergence(study: Study, done: Sequence[Point], epochs: Mapping[int, Sequence[Epoch]]) -> list[Figure | None]:
+def convergence(
+    result: StudyResult, done: Sequence[Point], epochs: Mapping[int, Sequence[Epoch]]
+) -> list[Figure | None]:
     """Return charts of loss and accuracy over seconds and of loss over epochs, with a line per configuration."""
-    curves = {name_in_legend(study, point): _curve(point.best_run, epochs) for point in done}
+    curves = {result.name_in_legend(point): _curve(point.best_run, epochs) for point in done}
     seconds, count = sentence("studies.seconds"), sentence("setting.epochs")
     return [
         _over(curves, "loss", sentence("metric.loss"), sentence("studies.loss_title"), seconds),

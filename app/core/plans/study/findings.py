@@ -1,6 +1,6 @@
 """Describes the findings of a study as sentences with numbers. Pure functions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.core.analysis.ab import compare_pairs, is_usable
@@ -10,9 +10,9 @@ from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.plain_text import joined
 from app.core.plans.study.axes import POWER_LIMIT, axis_value
-from app.core.plans.study.details import CONVERGENCE, NO_DETAILS, Details, wants_epochs
+from app.core.plans.study.details import NO_DETAILS, Details, wants_epochs
 from app.core.plans.study.folder_findings import reading_findings
-from app.core.plans.study.points import Point, StudyResult, name_in_sentence, power_knee, titled_name
+from app.core.plans.study.points import Point, StudyResult, power_knee
 from app.core.plans.study.units import rate_text, unit_of
 from app.core.plans.verdicts import worst_verdict
 from app.core.titles import workload_title
@@ -65,19 +65,19 @@ def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: b
         return [sentence("studies.nothing_yet"), *_missing(result)]
     if len(done) == 1 and result.left:  # there is nothing to compare yet
         rate = rate_text(done[0].rate, unit_of(done))
-        point = titled_name(result.study, done[0].name)
+        point = result.experiment.titled(done[0].name, result.axes)
         return [sentence("studies.point_rate", point=point, rate=rate), *_missing(result), *_doubts(result)]
     if wants_epochs(result):
         reached = _convergence(result, done, details)
-        is_enough = reached and result.study.preset == CONVERGENCE
-        speeds = () if is_enough else _BY_PRESET.get(result.study.preset, _in_general)(result, done)
+        is_enough = reached and result.experiment.curves == "only"
+        speeds = () if is_enough else result.experiment.findings(result, done)
         lines = [*speeds, *reached]
     elif any(details.phases.values()):
         lines = [*reading_findings(done, details), *_memory(done)]
     else:
-        lines = _BY_PRESET.get(result.study.preset, _in_general)(result, done)
-    if not lines and result.study.preset == "cost" and not has_costs:
-        lines = _configurations(result, done)
+        lines = result.experiment.findings(result, done)
+    if not lines and result.experiment.is_priced and not has_costs:
+        lines = rank_configurations(result, done)
     return [*lines, *_limits(details), *_missing(result), *_doubts(result)]
 
 
@@ -96,7 +96,8 @@ def _rate_of(point: Point) -> float:
     return point.rate.value if point.rate is not None else 0.0
 
 
-def _batch(result: StudyResult, done: list[Point]) -> list[str]:
+def batch_findings(result: StudyResult, done: list[Point]) -> list[str]:
+    """Return sentences about the fastest batch size, the smallest that is close to it, and what fits in memory."""
     unit = unit_of(done)
     spilled = [point for point in done if point.has_spilled]
     held = [point for point in done if not point.has_spilled] or done
@@ -119,7 +120,7 @@ def _batch(result: StudyResult, done: list[Point]) -> list[str]:
     return lines
 
 
-def _power(_: StudyResult, done: list[Point]) -> list[str]:
+def power_findings(_: StudyResult, done: list[Point]) -> list[str]:
     """Return sentences about the fastest power limit, the best trade-off, and the most efficient limit."""
     best = fastest(done)
     rate = rate_text(best.rate, unit_of(done))
@@ -147,7 +148,8 @@ def _cpus_of(point: Point) -> int:
     return int(axis_value("threads", point.spec) or axis_value("cpus", point.spec) or 0)
 
 
-def _threads(_: StudyResult, done: list[Point]) -> list[str]:
+def cpu_findings(_: StudyResult, done: list[Point]) -> list[str]:
+    """Return sentences about the best number of CPUs, the gain over one CPU, and how many are enough."""
     ordered = sorted(done, key=_cpus_of)
     first, best = ordered[0], fastest(done)
     lines = [sentence("studies.threads_best", count=_cpus_of(best), rate=rate_text(best.rate, unit_of(done)))]
@@ -173,7 +175,7 @@ def _threads(_: StudyResult, done: list[Point]) -> list[str]:
     return lines
 
 
-def _scaling(_: StudyResult, done: list[Point]) -> list[str]:
+def scaling_findings(_: StudyResult, done: list[Point]) -> list[str]:
     """Return sentences about the speed with several devices, relative to one device."""
     first = next((point for point in done if point.spec.device_count == 1), None)
     others = sorted((point for point in done if point is not first), key=lambda point: point.spec.device_count)
@@ -189,7 +191,7 @@ def _scaling(_: StudyResult, done: list[Point]) -> list[str]:
     return lines
 
 
-def _configurations(result: StudyResult, done: list[Point]) -> list[str]:
+def rank_configurations(result: StudyResult, done: list[Point]) -> list[str]:
     """Return, for each workload, sentences about the fastest configurations and their lead over the others."""
     lines = []
     for workload in dict.fromkeys(point.spec.workload for point in done):
@@ -247,8 +249,9 @@ def _gain(best: Point, point: Point) -> _Gain:
     return _Gain(times, one.low / other.high, one.high / other.low)
 
 
-def _phases(result: StudyResult, done: list[Point]) -> list[str]:
-    lines = _configurations(result, done)
+def phase_findings(result: StudyResult, done: list[Point]) -> list[str]:
+    """Return the ranking of each workload, whether the rankings differ, and the latency for a few images."""
+    lines = rank_configurations(result, done)
     of_workloads = [
         [point for point in done if point.spec.workload == workload]
         for workload in dict.fromkeys(point.spec.workload for point in done)
@@ -276,14 +279,14 @@ def _few_images(points: list[Point]) -> list[str]:
     return lines
 
 
-def _sizing(result: StudyResult, done: list[Point]) -> list[str]:
+def sizing_findings(result: StudyResult, done: list[Point]) -> list[str]:
     best, enough = fastest(done), min(close_to_best(done), key=_cpus_of)
     lines = [sentence("studies.cpus_enough", count=_cpus_of(enough), most=max(map(_cpus_of, done)))]
     return [*lines, _fastest_rate(result, best, done), *_memory(done)]
 
 
 def _fastest_rate(result: StudyResult, best: Point, done: list[Point]) -> str:
-    name = name_in_sentence(result.study, best)
+    name = result.name_in_sentence(best)
     return sentence("studies.fastest_rate", point=name, rate=rate_text(best.rate, unit_of(done)))
 
 
@@ -308,9 +311,9 @@ def _limits(details: Details) -> list[str]:
     return [sentence("studies.limited", points=names, limit=limit) for limit, names in points.items()]
 
 
-def _precision(result: StudyResult, done: list[Point]) -> list[str]:
+def precision_findings(result: StudyResult, done: list[Point]) -> list[str]:
     """Return the ranking, and sentences that compare the losses after the first steps."""
-    lines = _configurations(result, done)
+    lines = rank_configurations(result, done)
     usual = next((point for point in done if point.spec.precision == "float32"), None)
     for point in done:
         if usual is None or point is usual:
@@ -331,7 +334,7 @@ def _convergence(result: StudyResult, done: list[Point], details: Details) -> li
             at_s += epoch.duration_s
             accuracy = epoch.val_accuracy if epoch.val_accuracy is not None else epoch.accuracy
             if accuracy is not None:
-                reached.setdefault(name_in_sentence(result.study, point), []).append((at_s, accuracy))
+                reached.setdefault(result.name_in_sentence(point), []).append((at_s, accuracy))
     if not reached:
         return []
     target = min(max(accuracy for _, accuracy in passed) for passed in reached.values())
@@ -343,14 +346,15 @@ def _convergence(result: StudyResult, done: list[Point], details: Details) -> li
     return [sentence("studies.times_to", accuracy=100 * target, times=times)]
 
 
-def _in_general(result: StudyResult, done: list[Point]) -> list[str]:
+def general_findings(result: StudyResult, done: list[Point]) -> list[str]:
+    """Return the fastest configuration and its lead over the slowest, or a ranking if units differ."""
     if len({(unit_of([point]), point.spec.workload) for point in done}) > 1:
-        return _configurations(result, done)
+        return rank_configurations(result, done)
     best, slowest = fastest(done), min(done, key=_rate_of)
     lines = [_fastest_rate(result, best, done)]
     if slowest is not best:
         times = _gain(best, slowest).words
-        name = name_in_sentence(result.study, slowest)
+        name = result.name_in_sentence(slowest)
         lines.append(sentence("studies.times_slowest", times=times, point=name))
     return lines
 
@@ -378,18 +382,3 @@ def _doubts(result: StudyResult) -> list[str]:
     level, count = worst_verdict(result.group)
     codes = {"caution": "studies.cautions", "invalid": "studies.for_testing"}
     return [] if level == "valid" else [sentence(codes[level], count=count, runs=len(counted))]
-
-
-_BY_PRESET: dict[str, Callable[[StudyResult, list[Point]], list[str]]] = {
-    "batch": _batch,
-    "threads": _threads,
-    "software": _configurations,
-    "precision": _precision,
-    "devices": _configurations,
-    "scaling": _scaling,
-    "weak_scaling": _scaling,
-    "phases": _phases,
-    "sizing": _sizing,
-    "power": _power,
-    "cost": lambda *_: [],  # see costs.cost_findings
-}

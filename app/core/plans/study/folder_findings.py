@@ -62,9 +62,9 @@ def reading_findings(done: Sequence[Point], details: Details) -> list[str]:
 
 def folder_lines(result: StudyResult) -> list[str]:
     """Return the names of the folders, for the user only, because they must not be shared."""
-    if FOLDERS not in result.study.axes:
+    if FOLDERS not in result.axes:
         return []
-    place = result.study.axes.index(FOLDERS)
+    place = result.axes.index(FOLDERS)
     names = {point.place[place]: str(axis_value(FOLDERS, point.spec)) for point in result.points}
     return [sentence("studies.folder_is", name=name, folder=names[name]) for name in sorted(names)]
 

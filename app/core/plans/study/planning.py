@@ -9,83 +9,49 @@ import msgspec
 from app.core.engines.choices import installed_engines
 from app.core.errors import AppError, UsageError
 from app.core.messages import message
+from app.core.plans.report import PlanOptions
 from app.core.plans.study.axes import FOLDERS, POWER_LIMIT, points
-from app.core.plans.study.kind import KIND
-from app.core.plans.study.presets import PRESETS, StudyContext, StudyPreset
+from app.core.plans.study.configurations import StudyContext
+from app.core.plans.study.points import StudyExperiment
 from app.core.records import Order, Plan, Refusal, Study
 from app.core.runs.runner import Runner, known_workload
 from workloads.engines.cpu_allowance import can_limit_cpus, visible_cpus
 from workloads.protocol.parameters import folders_of
-from workloads.protocol.spec import Preset, RunSpec
+from workloads.protocol.spec import RunSpec
 
 ROUNDS_LIMIT, RUNS_LIMIT = 20, 300
 READING_ROUNDS = 2  # in one round, a drive briefly used by another program would look slow
 
 
-def study_preset(key: str) -> StudyPreset:
-    """Return a preset. Raises UsageError with the names of all presets if it doesn't exist."""
-    if key not in PRESETS:
-        raise UsageError(message("studies.unknown_preset", preset=repr(key[:60]), presets=list(PRESETS)))
-    return PRESETS[key]
-
-
-def plan_preset(
-    key: str,
-    runner: Runner,
-    *,
-    workloads: Sequence[str] = (),
-    preset: Preset | None = None,
-    rounds: int | None = None,
-    choice: Mapping[str, Any] | None = None,
-    folders: Sequence[str] = (),
-) -> Plan:
+def plan_study(experiment: StudyExperiment, runner: Runner, options: PlanOptions) -> Plan:
     """Return the plan of a ready-made study.
 
-    Args:
-        key: Key of the study.
-        runner: Runner that checks the specs.
-        workloads: Workloads to run; () for the study's defaults.
-        preset: Preset of each run; None for the study's default.
-        rounds: Number of runs per configuration; None for the study's default.
-        choice: Other settings of all configurations, as for `Workload.default_spec`.
-        folders: Folders to read from, used as values of an additional axis; () if there are none.
-
     Raises:
-        UsageError: The study or a workload doesn't exist, or this computer can't run any configuration.
+        UsageError: A workload doesn't exist, or this computer can't run any configuration.
     """
-    study = study_preset(key)
-    folders = [str(each) for text in folders for each in folders_of(text)]
-    if folders and (not study.reading or any(name != study.reading for name in workloads)):
-        reading = [each.key for each in PRESETS.values() if each.reading]
-        raise UsageError(message("studies.reads_nothing", presets=reading, workload=study.reading or "storage"))
-    names = [study.reading] if folders else list(dict.fromkeys(workloads or study.workloads))
-    if len(names) > 1 and not study.takes_several:
-        raise UsageError(message("studies.one_workload", preset=key))
+    assert experiment.configurations is not None
+    folders = [str(folder) for text in options.folders for folder in folders_of(text)]
+    reading = experiment.reading
+    if folders and (not reading or any(name != reading for name in options.workloads)):
+        raise UsageError(message("studies.reads_nothing", workload=reading or "storage"))
+    names = [reading] if folders else list(dict.fromkeys(options.workloads or experiment.workloads))
+    if len(names) > 1 and not experiment.takes_several:
+        raise UsageError(message("studies.one_workload", preset=experiment.key))
     context = StudyContext(
         machine=runner.machine,
         installed=installed_engines(runner.paths),
         usable_cpus=visible_cpus() or 1,
         can_limit_cpus=can_limit_cpus(),
-        preset=preset,
-        choice=dict(choice or {}),
+        preset=options.preset or experiment.preset,
+        choice=dict(options.choice),
         folders=tuple(dict.fromkeys(folders)),
     )
-    axes = (*study.axes, FOLDERS) if folders else study.axes
+    axes = (*experiment.axes, FOLDERS) if folders else experiment.axes
+    rounds = options.rounds
     if rounds is None:
-        rounds = READING_ROUNDS if folders else study.rounds
-    specs = study.build(context, [known_workload(name) for name in names])
-    return make_plan(specs, axes, runner, key=key, rounds=rounds)
-
-
-def preset_plans(runner: Runner) -> dict[str, Plan | AppError]:
-    """Return the plans of all ready-made studies by key, or the reasons why no configuration can run."""
-    plans: dict[str, Plan | AppError] = {}
-    for key in PRESETS:
-        try:
-            plans[key] = plan_preset(key, runner)
-        except AppError as error:
-            plans[key] = error
-    return plans
+        rounds = READING_ROUNDS if folders else experiment.rounds
+    specs = experiment.configurations(context, [known_workload(name) for name in names])
+    return make_plan(specs, axes, runner, key=experiment.key, rounds=rounds)
 
 
 def plan_axes(spec: RunSpec, axes: Mapping[str, Sequence[Any]], runner: Runner, rounds: int = 1) -> Plan:
@@ -122,4 +88,4 @@ def make_plan(specs: Sequence[RunSpec], axes: Sequence[str], runner: Runner, *, 
     # The user changes power limits by hand, so each is set once.
     order: Order = "in_turn" if POWER_LIMIT in axes else "shuffled"
     study = Study(preset=key, axes=tuple(axes), seed=seed, refused=tuple(refused))
-    return Plan(kind=KIND, specs=tuple(able), rounds=rounds, order=order, survives_failures=True, study=study)
+    return Plan(kind="study", specs=tuple(able), rounds=rounds, order=order, survives_failures=True, study=study)

@@ -1,7 +1,7 @@
 """The state of a stored study: the result of each configuration, and the remaining runs."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -9,19 +9,17 @@ from app.core.analysis.ab import between_runs, is_usable
 from app.core.analysis.power import work_metric
 from app.core.analysis.shared_host import says_shared, with_host
 from app.core.analysis.student_t import CONFIDENCE
-from app.core.errors import UsageError
-from app.core.messages import message, sentence, text
+from app.core.messages import sentence, text
 from app.core.metrics import headline_kind
 from app.core.plain_text import joined
+from app.core.plans.report import LAB_PAGE, Experiment
 from app.core.plans.study.axes import POWER_LIMIT, axis_phrase, axis_text, axis_title, axis_value
-from app.core.plans.study.kind import KIND
-from app.core.plans.study.presets import PRESETS
+from app.core.plans.study.configurations import StudyContext
 from app.core.records import Group, Plan, PlannedRun, RunSummary, Study
 from app.core.runs.memory_check import filled_batch
-from app.core.storage.database import Database
-from app.core.storage.groups import list_groups, load_group, metric_values, specs_of
 from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
+from workloads.workload import Workload
 
 METRICS = ("peak_memory_bytes", "settled_memory_bytes", "proof_loss", "latency_1_median_s", "latency_16_median_s")
 # A smaller distance from a straight line could be noise.
@@ -127,21 +125,55 @@ class Point:
         return sum(there) if there else None
 
 
+@dataclass(frozen=True, kw_only=True)
+class StudyExperiment(Experiment):
+    """An experiment whose configurations differ in their values on one or two axes."""
+
+    kind: str = "study"
+    page: str = LAB_PAGE
+    axes: tuple[str, ...] = ()  # names of the axes, the axis of the chart first
+    axis_titles: Mapping[str, str] = field(default_factory=dict)  # axes whose titles are those of other settings
+    # Returns the configurations. This computer may be unable to run some of them. None for custom axes.
+    configurations: Callable[[StudyContext, Sequence[Workload]], list[RunSpec]] | None = None
+    # Returns sentences about the configurations that have a speed, most important first.
+    findings: "Callable[[StudyResult, list[Point]], list[str]]"
+    source: str = ""  # number of the published study, "000" to "004"; "" if there is none
+    takes_several: bool = False  # whether it supports several workloads
+    on_several: bool = False  # whether it compares numbers of devices
+    # Id of the workload that replaces the default one if folders are read; "" if the study never reads folders.
+    reading: str = ""
+    # Whether the progress of training is shown: never (""), if runs have several epochs, or instead of speeds.
+    curves: Literal["", "if_any", "only"] = ""
+    explains_limits: bool = False  # whether each configuration's limiting factor is stated
+    is_priced: bool = False  # whether costs are compared
+    is_proportional: bool = False  # whether the speed would ideally grow in proportion to the first axis
+    has_published_lines: bool = True  # whether published results are comparable along the first axis
+
+    @property
+    def title(self) -> str:
+        return sentence(f"studies.title_{self.key}")
+
+    def axis_title(self, name: str) -> str:
+        return axis_title(self.axis_titles.get(name, name))
+
+    def titled(self, name: str, axes: Sequence[str]) -> str:
+        """Return a configuration's name with the title of the axis if it is only a number."""
+        is_number = len(axes) == 1 and name.replace(",", "").isdecimal()
+        return sentence("studies.axis_value", axis=self.axis_title(axes[0]), value=name) if is_number else name
+
+
 @dataclass(frozen=True, slots=True)
 class StudyResult:
     """A study and its configurations, in plan order, impossible ones last."""
 
+    experiment: StudyExperiment
     group: Group
     points: tuple[Point, ...]
     left: tuple[PlannedRun, ...] = ()  # remaining runs
 
     @property
-    def study(self) -> Study:
-        return self.group.plan.study or Study()
-
-    @property
-    def title(self) -> str:
-        return study_title(self.study)
+    def axes(self) -> tuple[str, ...]:
+        return definition_of(self.group.plan).axes
 
     @property
     def workloads(self) -> tuple[str, ...]:
@@ -152,94 +184,70 @@ class StudyResult:
     def done(self) -> tuple[Point, ...]:
         return tuple(point for point in self.points if point.state == "done")
 
-    @property
-    def is_finished(self) -> bool:
-        return not self.left
+    def name_in_sentence(self, point: Point) -> str:
+        """Return a configuration's name for use in a sentence: "a batch size of 400" instead of "400"."""
+        if self.axes == ("batch_size",):
+            return sentence("studies.batch_of", batch=point.spec.batch_size)
+        return self.name_in_legend(point)
+
+    def name_in_legend(self, point: Point) -> str:
+        """Return a self-explanatory name of a configuration: "batch 400" instead of "400"."""
+        is_number = len(self.axes) == 1 and point.name.replace(",", "").isdecimal()
+        phrase = axis_phrase(self.axes[0], point.spec) if is_number else ""
+        return phrase or self.experiment.titled(point.name, self.axes)
 
 
-def study_title(study: Study) -> str:
-    preset = PRESETS.get(study.preset)
-    return preset.title if preset is not None else sentence("studies.title_own")
+def definition_of(plan: Plan) -> Study:
+    return plan.study or Study()
 
 
 def point_name(plan: Plan, spec: RunSpec) -> str:
     """Return a configuration's values on the axes of its study, on one line."""
-    study = plan.study or Study()
-    specs = [*plan.specs, *(refusal.spec for refusal in study.refused)]
-    return joined(_place(spec, specs, study.axes))
-
-
-def titled_name(study: Study, name: str) -> str:
-    """Return a configuration's name with the title of the axis if it is only a number."""
-    is_number = len(study.axes) == 1 and name.replace(",", "").isdecimal()
-    return sentence("studies.axis_value", axis=axis_title(study.axes[0], study), value=name) if is_number else name
-
-
-def name_in_sentence(study: Study, point: Point) -> str:
-    """Return a configuration's name for use in a sentence: "a batch size of 400" instead of "400"."""
-    if study.axes == ("batch_size",):
-        return sentence("studies.batch_of", batch=point.spec.batch_size)
-    return name_in_legend(study, point)
-
-
-def name_in_legend(study: Study, point: Point) -> str:
-    """Return a self-explanatory name of a configuration: "batch 400" instead of "400"."""
-    is_number = len(study.axes) == 1 and point.name.replace(",", "").isdecimal()
-    return (is_number and axis_phrase(study.axes[0], point.spec)) or titled_name(study, point.name)
-
-
-def load_study(database: Database, group_id: int) -> StudyResult:
-    """Return a stored study. Raises UsageError if it doesn't exist or can't be read."""
-    group = load_group(database, group_id)
-    if group.plan.study is None or not group.plan.specs:
-        raise UsageError(message("studies.no_study", group_id=group_id), message("studies.see_list"))
-    return study_result(database, group)
-
-
-def list_studies(database: Database, limit: int | None = None) -> list[StudyResult]:
-    """Return the readable stored studies, newest first."""
-    groups = list_groups(database, KIND, limit)
-    return [study_result(database, group) for group in groups if group.plan.study and group.plan.specs]
-
-
-def study_result(database: Database, group: Group) -> StudyResult:
-    asked = specs_of(database, [run.id for run in group.runs])
-    metrics = {key: metric_values(database, list(asked), key) for key in METRICS}
-    return make_result(group, asked, metrics)
+    definition = definition_of(plan)
+    specs = [*plan.specs, *(refusal.spec for refusal in definition.refused)]
+    return joined(_place(spec, specs, definition.axes))
 
 
 def make_result(
-    group: Group, asked: Mapping[int, RunSpec], metrics: Mapping[str, Mapping[int, float]] | None = None
+    experiment: StudyExperiment,
+    group: Group,
+    specs_of_runs: Mapping[int, RunSpec],
+    metrics: Mapping[str, Mapping[int, float]] | None = None,
 ) -> StudyResult:
     """Return the results of a group's runs, by configuration.
 
     Args:
+        experiment: The study.
         group: Group of the study. The study may still be running.
-        asked: Requested spec of each run, by run id.
+        specs_of_runs: Requested spec of each run, by run id.
         metrics: Values reported by runs, by key and run id.
     """
-    plan, study = group.plan, group.plan.study or Study()
-    specs = [*plan.specs, *(refusal.spec for refusal in study.refused)]
-    began = [(number, run) for number, run in group.numbered if run.id in asked]
-    left, rounds_of = followed(plan, [(number, asked[run.id], is_final(run)) for number, run in began])
-    done = [(asked[run.id], run) for _, run in began]
+    plan, definition = group.plan, definition_of(group.plan)
+    specs = [*plan.specs, *(refusal.spec for refusal in definition.refused)]
+    began = [(number, run) for number, run in group.numbered if run.id in specs_of_runs]
+    left, rounds_of = followed(plan, [(number, specs_of_runs[run.id], is_final(run)) for number, run in began])
+    done = [(specs_of_runs[run.id], run) for _, run in began]
     left = tuple(planned for planned in left if filled_batch(planned.spec, done) is None)
     results = []
     for spec in plan.specs:
         if spec.workload not in CATALOGUE:
             continue
-        own = [(run, number) for (_, run), number in zip(began, rounds_of, strict=True) if asked[run.id] == spec]
+        own = [
+            (run, number)
+            for (_, run), number in zip(began, rounds_of, strict=True)
+            if specs_of_runs[run.id] == spec
+        ]
         rounds: list[float | None] = [None] * plan.rounds
         for run, number in own:
             if number is not None and is_usable(run):
                 rounds[number] = run.value
-        point = _point(spec, _place(spec, specs, study.axes), [run for run, _ in own], rounds, metrics or {})
+        point = _point(spec, _place(spec, specs, definition.axes), [run for run, _ in own], rounds, metrics or {})
         if point.state == "waiting" and (full := filled_batch(spec, done)) is not None:
             point = replace(point, state="skipped", reason=sentence("studies.filled", batch=full))
         results.append(point)
-    for refusal in study.refused:
+    for refusal in definition.refused:
         if refusal.spec.workload in CATALOGUE:
-            place = _place(refusal.spec, specs, study.axes)
+            place = _place(refusal.spec, specs, definition.axes)
             results.append(
                 Point(
                     spec=refusal.spec,
@@ -248,7 +256,7 @@ def make_result(
                     reason=refusal.reason if isinstance(refusal.reason, str) else text(refusal.reason),
                 )
             )
-    return StudyResult(group, tuple(results), left)
+    return StudyResult(experiment, group, tuple(results), left)
 
 
 def is_final(run: RunSummary) -> bool:

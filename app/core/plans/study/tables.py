@@ -4,21 +4,21 @@ from typing import Any
 
 from app.core.messages import sentence
 from app.core.metrics import amount_text
-from app.core.plans.report import Table
-from app.core.plans.study.axes import CONFIGURATION, FOLDERS, axis_title, axis_value
+from app.core.plans.study.axes import CONFIGURATION, FOLDERS, axis_value
 from app.core.plans.study.costs import Costs, cost_findings, epoch_cost
 from app.core.plans.study.details import NO_DETAILS, Details
 from app.core.plans.study.findings import close_to_best, findings
-from app.core.plans.study.points import Point, StudyResult
+from app.core.plans.study.points import Point, StudyResult, definition_of
 from app.core.plans.study.units import count_text, unit_of
 from app.core.redaction.private_texts import chosen_texts, private_texts, without_folders
+from app.core.report.card import Table
 from app.core.report.formats.export_format import PlanTable
 from app.core.titles import level_title
 
 
 def study_table(result: StudyResult) -> Table:
     """Return the table shown next to a study's charts."""
-    axes = tuple(axis_title(name, result.study) for name in result.study.axes)
+    axes = tuple(result.experiment.axis_title(name) for name in result.axes)
     units = {unit_of([point]).text for point in result.done}
     speed = unit_of(result.done).title if len(units) == 1 else sentence("studies.chart_speed")
     headings = (
@@ -72,18 +72,18 @@ def study_as_dict(
     result: StudyResult, details: Details = NO_DETAILS, costs: Costs | None = None
 ) -> dict[str, Any]:
     """Return a study as plain JSON types, with the spec, rounds, interval and cost of each configuration."""
-    group, costs = result.group, costs if result.study.preset == "cost" else None
+    group = result.group
     return {
         "id": group.id,
         "kind": group.kind,
         "created_at": group.created_at,
-        "preset": result.study.preset,
-        "title": result.title,
-        "axes": list(result.study.axes),
+        "preset": definition_of(group.plan).preset,
+        "title": result.experiment.title,
+        "axes": list(result.axes),
         "workloads": list(result.workloads),
         "rounds": group.plan.rounds,
         "planned_runs": group.planned,
-        "is_finished": result.is_finished,
+        "is_finished": not result.left,
         "points": [_point_as_dict(point, result, costs) for point in result.points],
         "findings": [
             *findings(result, details, has_costs=costs is not None),
@@ -93,7 +93,7 @@ def study_as_dict(
 
 
 def study_export(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | None = None) -> PlanTable:
-    """Return the table of a study for export. `costs` are the prices, which only the cost study needs."""
+    """Return the table of a study for export. `costs` are the prices; None if costs aren't compared."""
     return PlanTable(
         format_version=1,
         plain=study_as_dict(result, details, costs),
@@ -111,7 +111,7 @@ def _point_as_dict(point: Point, result: StudyResult, costs: Costs | None) -> di
     return {
         "place": {
             name: text if name == FOLDERS else axis_value(name, point.spec)
-            for name, text in zip(result.study.axes, point.place, strict=True)
+            for name, text in zip(result.axes, point.place, strict=True)
             if name != CONFIGURATION
         },
         "name": point.name,
@@ -149,7 +149,7 @@ COLUMNS = (
 
 def study_cells(result: StudyResult, costs: Costs | None = None) -> list[list[Any]]:
     """Return the rows of a CSV file, one per configuration, with values in the order of COLUMNS."""
-    rows, costs = [], costs if result.study.preset == "cost" else None
+    rows = []
     for point in result.points:
         plain = _point_as_dict(point, result, costs)
         plain |= {"place": plain["name"], "rounds": _joined(plain["rounds"]), "run_ids": _joined(plain["run_ids"])}

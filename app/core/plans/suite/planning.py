@@ -4,7 +4,6 @@ from app.core.engines.choices import Choice, automatic_choice, device_choices, i
 from app.core.errors import UsageError
 from app.core.messages import message
 from app.core.plans.suite.definition import NEWEST, Definition, definition_of
-from app.core.plans.suite.kind import KIND
 from app.core.records import Plan, Refusal, Suite
 from app.core.runs.runner import Runner, check_engine_is_there
 from workloads import CATALOGUE
@@ -46,7 +45,7 @@ def plan_suite(runner: Runner, engine: str = AUTO, device: str = AUTO, number: i
     if not able:
         raise UsageError(message("suite.nothing_to_run", reason=refusals[0].reason))
     refused_parts = Suite(number=number, refused=tuple(refusals))
-    return Plan(kind=KIND, specs=able, rounds=definition.rounds, survives_failures=True, suite=refused_parts)
+    return Plan(kind="suite", specs=able, rounds=definition.rounds, survives_failures=True, suite=refused_parts)
 
 
 def _choice(definition: Definition, runner: Runner, engine: str, device: str) -> Choice:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from app.core.analysis.comparability import engine_name
@@ -11,13 +12,12 @@ from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plain_text import joined
-from app.core.plans.report import PlanReport, Table
-from app.core.plans.suite.definition import POINTS
+from app.core.plans.report import Answer, Hero, Report, to_post
+from app.core.plans.suite.definition import POINTS, RUN_S, suite_name
 from app.core.plans.suite.export import suite_as_dict, suite_export
 from app.core.plans.suite.known import KnownScore, imported_scores
-from app.core.plans.suite.score import SuiteResult
+from app.core.plans.suite.score import SuiteResult, list_suites, suite_result
 from app.core.plans.suite.short_form import suite_form
-from app.core.plans.suite.stored import list_suites
 from app.core.plans.suite.texts import (
     certainty_text,
     nearest_rows,
@@ -34,13 +34,16 @@ from app.core.plans.suite.texts import (
     verdict_texts,
     verdict_word,
 )
-from app.core.records import Group, PlannedRun
-from app.core.redaction.private_texts import hide, private_texts
-from app.core.report.card import Figure, ShareCard
+from app.core.records import PlannedRun, Suite
+from app.core.redaction.private_texts import private_texts
+from app.core.report.card import Figure, ShareCard, Table
 from app.core.report.formats.export_format import PlanTable
 from app.core.report.share_texts import computer_parts, device_title, version_line
+from app.core.result_file.record import Result
 from app.core.storage.database import Database
+from app.core.storage.groups import specs_of
 from app.core.titles import workload_title
+from workloads import CATALOGUE
 from workloads.engines.registry import engine_title
 from workloads.protocol.spec import RunSpec
 
@@ -50,19 +53,51 @@ OTHERS_LIMIT = 50
 PICTURE_ROWS_LIMIT = 10
 
 
-@dataclass(frozen=True)
-class SuiteReport(PlanReport):
+@dataclass(frozen=True, eq=False)
+class SuiteReport(Report):
     """The report on a suite."""
 
-    result: SuiteResult  # the suite's result
     # Other suites of this computer to compare with; None until they are loaded.
     others: Sequence[SuiteResult] | None = None
     elsewhere: Sequence[KnownScore] = ()  # scores of other computers, except for the reference computer
     current_spec: RunSpec | None = None  # spec of the test in progress
 
+    @cached_property
+    def result(self) -> SuiteResult:
+        """The results by test. Raises UsageError for a suite from another version."""
+        return suite_result(self.group, self.specs)
+
     @property
-    def group(self) -> Group:
-        return self.result.group
+    def subject(self) -> str:
+        return suite_name((self.group.plan.suite or Suite()).number)
+
+    def start_line(self, spec: RunSpec, count: int) -> str:
+        """Return the name of the suite and the expected duration."""
+        if CATALOGUE[spec.workload].is_demo:
+            return sentence("cli.suite_title_demo", name=self.subject, count=count)
+        return sentence("cli.suite_title", name=self.subject, count=count, minutes=RUN_S * count / 60)
+
+    def place(self, planned: PlannedRun) -> str:
+        return planned.spec.workload
+
+    @property
+    def answer(self) -> Answer:
+        """The score, or the progress of the suite."""
+        result, line = self.result, suite_lines(self.result)[0]
+        headline = suite_headline(result) if result.total is not None else verdict_word(result)
+        return Answer(headline, line, line, result.verdict)
+
+    @property
+    def hero(self) -> Hero:
+        result, total = self.result, self.result.total
+        if total is None:
+            return Hero(verdict_word(result), is_final=False, says_all=True)
+        unit = f"{sentence('suite.unit')} {certainty_text(total)}".strip()
+        return Hero(points_text(total.points), unit, verdict_texts(result), result.verdict or "", says_all=True)
+
+    @property
+    def sentence_so_far(self) -> str:
+        return suite_lines(self.result)[0]
 
     @property
     def left(self) -> tuple[PlannedRun, ...]:
@@ -89,19 +124,22 @@ class SuiteReport(PlanReport):
     def shared_ids(self) -> list[int]:
         return [run.id for run in self.result.runs]
 
+    def with_stored(self, database: Database) -> "SuiteReport":
+        return replace(self, specs=specs_of(database, [run.id for run in self.group.runs]))
+
     def with_details(self, database: Database, paths: Paths) -> "SuiteReport":
         """Return a copy with other scores of the same suite loaded."""
-        del paths
-        definition, others = self.result.definition, list_suites(database, OTHERS_LIMIT)
+        definition = self.result.definition
+        suites = list_suites(database, OTHERS_LIMIT)
         return replace(
             self,
-            others=[each for each in others if each.definition == definition and each.group.id != self.group.id],
-            elsewhere=[each for each in imported_scores(database) if each.suite == definition.number],
+            others=[
+                suite for suite in suites if suite.definition == definition and suite.group.id != self.group.id
+            ],
+            elsewhere=[score for score in imported_scores(database) if score.suite == definition.number],
         )
 
     def lines(self, *, with_advice: bool = True) -> list[str]:
-        """Return the sentences, the score first."""
-        del with_advice
         return suite_lines(self.result)
 
     def notes(self) -> list[str]:
@@ -128,23 +166,22 @@ class SuiteReport(PlanReport):
     def table(self) -> Table:
         return suite_table(self.result)
 
-    def card(self, chart: int = 0) -> ShareCard:
-        """Return the contents of the picture."""
-        result, figures = self.result, self.figures()
+    def card(self, chart: int = 0, result: Result | None = None) -> ShareCard:
+        suite, figures = self.result, self.figures()
         figure = figures[chart if 0 <= chart < len(figures) else 0]
-        rank = rank_text(result, self.elsewhere) if figure == places_figure(result, self.elsewhere) else ""
-        total, run, level = result.total, result.example, result.verdict
+        rank = rank_text(suite, self.elsewhere) if figure == places_figure(suite, self.elsewhere) else ""
+        total, run, level = suite.total, suite.example, suite.verdict
         if total is None or run is None or level is None:
             raise UsageError(message("share.no_suite_result", group_id=self.group.id))
         cpu = [short_name(run.cpu_name)] if is_gpu(run) and run.cpu_name else []
-        means = {purpose: result.mean(purpose) for purpose in ("training", "prediction")}
+        means = {purpose: suite.mean(purpose) for purpose in ("training", "prediction")}
         footer = (
-            sentence("suite.reference_is", points=points_text(POINTS), machine=result.definition.machine),
+            sentence("suite.reference_is", points=points_text(POINTS), machine=suite.definition.machine),
             run.started_at[:10],
             version_line(run.app_version),
         )
         return ShareCard(
-            title=joined((result.name, sentence("suite.what", count=len(result.parts)))),
+            title=joined((suite.name, sentence("suite.what", count=len(suite.parts)))),
             headline=points_text(total.points),
             unit=sentence("suite.unit"),
             place=rank,
@@ -152,34 +189,24 @@ class SuiteReport(PlanReport):
             machine=device_title(run),
             details=(
                 joined((*cpu, *computer_parts(run))),
-                joined((engine_name(run.engine, run.engine_version), precisions_text(result.definition))),
+                joined((engine_name(run.engine, run.engine_version), precisions_text(suite.definition))),
                 sentence(
                     "suite.means",
                     **{name: points_text(score.points if score else None) for name, score in means.items()},
                 ),
             ),
-            badge=verdict_texts(result),
+            badge=verdict_texts(suite),
             level=level,
             chart=nearest_rows(figure, PICTURE_ROWS_LIMIT),
             footer=joined(footer),
-            short_form=suite_form(result),
+            short_form=suite_form(suite),
         )
 
     def text(self) -> str:
         """Return the report as plain text, with the table."""
-        card, table = self.card(), self.table()
-        widths = [max(map(len, column)) for column in zip(table.headings, *table.rows, strict=True)]
-        last = len(widths) - 1
-        rows = [
-            "  ".join(
-                text.rjust(widths[place]) if 0 < place < last else text.ljust(widths[place])
-                for place, text in enumerate(row)
-            )
-            for row in (table.headings, *table.rows)
-        ]
-        lines = [*self.lines(), "", *rows, "", *card.details[:1], card.footer]
-        private = private_texts()
-        return "".join(f"{hide(line.rstrip(), private)}\n" for line in lines)
+        card = self.card()
+        lines = [*self.lines(), "", *self.table().lines(), "", *card.details[:1], card.footer]
+        return to_post(lines, private_texts())
 
     def as_dict(self) -> dict[str, Any]:
         return suite_as_dict(self.result)

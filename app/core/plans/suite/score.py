@@ -5,6 +5,7 @@ ratio of steps per second, because batch size and data are fixed. Each round run
 are the geometric mean over its runs. `uncertainty` computes the interval of the total.
 """
 
+import contextlib
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,8 @@ from app.core.plans.suite.definition import POINTS, Definition, Purpose, SuitePa
 from app.core.plans.suite.uncertainty import Score, hull, mean_of_rounds
 from app.core.records import Group, Plan, PlannedRun, Refusal, RunSummary
 from app.core.report.run_texts import plain_reason
+from app.core.storage.database import Database
+from app.core.storage.groups import list_groups, specs_of
 from app.core.verdict.rules import INTERVAL_PCT
 from workloads.protocol.spec import RunSpec
 
@@ -130,6 +133,15 @@ class SuiteResult:
     @property
     def is_finished(self) -> bool:
         return not self.left
+
+
+def list_suites(database: Database, limit: int | None = None) -> list[SuiteResult]:
+    """Return the readable stored suites, newest first."""
+    results = []
+    for group in list_groups(database, "suite", limit):
+        with contextlib.suppress(UsageError):  # from another version of Epochmark
+            results.append(suite_result(group, specs_of(database, [run.id for run in group.runs])))
+    return results
 
 
 def is_wide(score: Score) -> bool:

@@ -8,12 +8,11 @@ from app.core.analysis.published import short_name
 from app.core.messages import sentence, text
 from app.core.metrics import amount_text
 from app.core.plain_text import joined
-from app.core.plans.report import Table
 from app.core.plans.suite.definition import POINTS, Definition
 from app.core.plans.suite.known import KnownScore
 from app.core.plans.suite.score import PartScore, SuiteResult
 from app.core.plans.suite.uncertainty import Score
-from app.core.report.card import Figure, Series, Spot
+from app.core.report.card import Figure, Series, Spot, Table
 from app.core.report.share_texts import device_title
 from app.core.titles import level_title
 from workloads.engines.registry import engine_title

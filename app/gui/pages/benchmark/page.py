@@ -235,10 +235,10 @@ class BenchmarkPage(QWidget):
 
     def _load(self, run_id: int, group_id: int | None) -> None:
         def load(database: Database) -> tuple[JudgedRun, Group | None, JudgedRun | None, str]:
-            from app.core.plans.registry import kind_of
+            from app.core.plans.experiments import report_of
 
             group = load_group(database, group_id) if group_id is not None else None
-            typical = kind_of(group).summary(group) if group is not None else None
+            typical = report_of(group).summary if group is not None else None
             run = JudgedRun(load_run(database, run_id)).prepared()
             if typical is None:
                 trend = trend_of(run.summary, past_runs(database, run.summary.workload))

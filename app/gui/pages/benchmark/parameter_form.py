@@ -11,7 +11,7 @@ from app.core.runs.plan_session import REPEATS_LIMIT
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import guard_wheel, label, set_tip
 from app.gui.widgets.editors import Editor, Switch, edited_value, make_editor, set_edited
-from workloads.protocol.parameters import Parameter
+from workloads.protocol.parameters import OnOff, Parameter, Whole
 from workloads.protocol.spec import ParameterValue
 from workloads.settings import all_settings
 from workloads.workload import Workload
@@ -77,10 +77,10 @@ def run_form(workload: Workload, *, several_engines: bool) -> ParameterForm:
     rows = [
         *workload.parameters,
         *workload.setting_parameters(),
-        Parameter("repeat", "int", 1, message("setup.repeat"), minimum=1, maximum=REPEATS_LIMIT),
+        Parameter("repeat", Whole(1, REPEATS_LIMIT), 1, message("setup.repeat")),
     ]
     if several_engines:
-        rows.append(Parameter("all_engines", "bool", False, message("setup.all_engines")))
+        rows.append(Parameter("all_engines", OnOff(), False, message("setup.all_engines")))
     usual = {"epochs", "repeat", *(parameter.name for parameter in workload.parameters if parameter.required)}
     folded = {row.name for row in rows} - usual
     return ParameterForm(rows, {setting.name: text_of(setting.label) for setting in all_settings()}, folded=folded)

@@ -33,14 +33,13 @@ from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, ElidedLabel, column, give_way, guard_wheel, label, row, title
 from app.gui.widgets.choice_box import ChoiceBox
-from app.gui.widgets.editors import in_editor
 from app.gui.widgets.form_scroll import FormScroll
 from app.gui.widgets.timers import timer
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import DEFAULT_ENGINE, compiles_always, engine_title
 from workloads.protocol.machine import Machine
-from workloads.protocol.spec import Preset, RunSpec
-from workloads.settings import Value, all_settings
+from workloads.protocol.spec import ParameterValue, Preset, RunSpec
+from workloads.settings import all_settings
 from workloads.workload import Workload
 
 # Spin boxes change too quickly to start a thread for each change.
@@ -157,22 +156,16 @@ class SetupView(QWidget):
         self._choose_device(spec)
         self.dataset.choose(spec.data)
         workload = self.chosen_workload
-        values: dict[str, Value] = {
+        values: dict[str, ParameterValue] = {
             parameter.name: spec.parameters.get(parameter.name, parameter.default)
             for parameter in workload.parameters
         }
-        values |= {setting.name: setting.of(spec) for setting in all_settings()}
+        values |= {setting.name: setting.in_editor(setting.of(spec)) for setting in all_settings()}
         if spec.preset != "standard":  # the plan doesn't contain a number of epochs
-            values |= {"epochs": workload.epochs, "steps": None}
+            values |= {"epochs": workload.epochs, "steps": 0}
         values |= {"repeat": plan.rounds, "all_engines": len(plan.specs) > 1}
-        edited = self.form.values()
-        for parameter in (*workload.parameters, *workload.setting_parameters()):
-            self.form.set_value(parameter.name, in_editor(values[parameter.name], parameter))
-        for name in ("repeat", "all_engines"):
-            if name in edited:
-                value = values[name]
-                assert value is not None
-                self.form.set_value(name, value)
+        for name in self.form.values().keys() & values:
+            self.form.set_value(name, values[name])
         first = self.gpus.listed if spec.device == "auto" else gpu_index(spec.device)
         if first is not None:
             self.gpus.check(spec.gpus_from(first))

@@ -7,7 +7,6 @@ from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
-from app.core.messages import sentence
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import label, row
 
@@ -25,24 +24,25 @@ class Question:
 
 
 class QuestionList(QListWidget):
-    """Lists questions. Those that can't be answered are last, and can't be selected."""
+    """Lists questions or earlier answers. Those that aren't possible are last, and can't be selected."""
 
     chosen = Signal(str)
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
         super().__init__()
         self.setFrameShape(QListWidget.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setAccessibleName(sentence("lab.table"))
+        self.setAccessibleName(name)
         self.currentItemChanged.connect(self._on_current)
 
     @property
     def key(self) -> str:
-        return str(self.currentItem().data(Qt.ItemDataRole.UserRole))
+        item: QListWidgetItem | None = self.currentItem()
+        return "" if item is None else str(item.data(Qt.ItemDataRole.UserRole))
 
-    def show_questions(self, questions: Iterable[Question]) -> None:
-        """Replace the questions. The selection is kept if possible; otherwise, the first one is selected."""
-        before = self.key if self.count() else ""
+    def show_questions(self, questions: Iterable[Question], *, keeps_one: bool = False) -> None:
+        """Replace the questions. `keeps_one` selects the same one as before or, if impossible, the first."""
+        before = self.key
         with QSignalBlocker(self):
             self.clear()
             for question in sorted(questions, key=lambda question: not question.is_possible):
@@ -53,9 +53,12 @@ class QuestionList(QListWidget):
                 self.setItemWidget(item, _line(question))
                 if not question.is_possible:
                     item.setFlags(Qt.ItemFlag.NoItemFlags)
-            self.choose(before)
+            if keeps_one:
+                self.choose(before)
+            else:
+                self.setCurrentRow(-1)
         self._fit()
-        if self.key != before:
+        if keeps_one and self.key != before:
             self.chosen.emit(self.key)
 
     def choose(self, key: str) -> None:

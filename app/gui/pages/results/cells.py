@@ -9,8 +9,8 @@ from app.core.analysis.power import work_metric
 from app.core.clock import local_time
 from app.core.messages import sentence
 from app.core.metrics import amount_text
-from app.core.plans.kind import Answer, workloads_title
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import report_of
+from app.core.plans.report import Answer, workloads_title
 from app.core.records import Group, RunSummary
 from app.core.titles import data_title, preset_title, status_title, verdict_title, workload_title
 from workloads import CATALOGUE
@@ -62,19 +62,20 @@ class GroupRow:
 
     def tip(self, key: str) -> str:
         if key in ("value", "verdict", "status", "comment"):
-            return " ".join((self.answer.sentence, *kind_of(self.group).remarks(self.group)))
+            return " ".join((self.answer.sentence, *report_of(self.group).remarks()))
         if key == "started_at":
             return f"{self.texts['status']} · {self.texts['id']}"
         return self.texts[key]
 
 
 def group_row(group: Group, answer: Answer, shown: int) -> GroupRow:
-    runs, kind = group.runs, kind_of(group)
-    between_pct = kind.spread_pct(group)
+    """Return the row of a group. `shown` is the number of its runs in the rows below."""
+    runs, report = group.runs, report_of(group)
+    between_pct = report.spread_pct
     texts = {
         "id": sentence("results_page.runs", count=shown),
         "started_at": local_time(group.created_at),
-        "workload": f"{kind.name(group)} · {workloads_title(group)}",
+        "workload": f"{report.name} · {workloads_title(group)}",
         "value": answer.headline,
         "verdict": verdict_title(answer.verdict),
         "spread_pct": "–" if between_pct is None else f"{between_pct:.1f} %",
@@ -83,7 +84,7 @@ def group_row(group: Group, answer: Answer, shown: int) -> GroupRow:
         "device": _common(run_name(run) for run in runs),
         "data_source": _common(data_title(run.data_source) or "n/a" for run in runs),
         "work_per_j": "–",
-        "status": kind.name(group),
+        "status": report.name,
         "comment": answer.note,
     }
     return GroupRow(group, answer, texts)

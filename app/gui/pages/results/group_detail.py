@@ -2,27 +2,24 @@
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QFont, QKeySequence, QShortcut
-from PySide6.QtWidgets import QHeaderView, QStackedWidget, QTableWidget, QWidget
+from PySide6.QtWidgets import QHeaderView, QTableWidget, QWidget
 
 from app.core.clock import local_time
 from app.core.messages import sentence
-from app.core.plans.kind import Answer, workloads_title
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import report_of
+from app.core.plans.report import Answer, Report, workloads_title
 from app.core.records import Group
-from app.gui.charts.pair_plot import PairPlot
 from app.gui.pages.results.cells import cell_text
 from app.gui.pages.results.columns import COLUMNS
 from app.gui.pages.results.commands import Handlers, RunCommands
-from app.gui.run.engine_table import ROW_PX, EngineTable
 from app.gui.services.bundle import Services
 from app.gui.style.theme import tabular_font
 from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TITLE_PX
-from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, label, row, scrolled
-from app.gui.widgets.tables import fill_items, set_up_items
+from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, label, row
+from app.gui.widgets.tables import TextTable, fill_items, set_up_items
 
 _COMMANDS = ("again", "compare", "copy", "share", "picture", "copy_picture", "export", "delete")
 _COLUMNS = ("id", "workload", "engine", "value", "spread_pct", "verdict", "device", "status", "comment")
-ENGINES_MAX_PX = 280
 _HEADINGS = {"engine": "setting.engine"}
 
 
@@ -47,9 +44,7 @@ class GroupDetail(QWidget):
         self.note = ElidedLabel("", TITLE_PX, muted=True)
         self.sentence = ClampedLabel(lines=3, size_px=TITLE_PX - 2, muted=False)
         self.remarks = ClampedLabel(lines=4)
-        self.legend = ElidedLabel("", muted=True)
-        self.plot = PairPlot(services.theme)
-        self.engines = EngineTable()
+        self.table = TextTable(sentence("engine_page.table"))
         self.runs = QTableWidget(0, len(_COLUMNS))
         self.runs.activated.connect(self._on_activated)
         self._lay_out()
@@ -58,43 +53,33 @@ class GroupDetail(QWidget):
 
     def show_group(self, group: Group, answer: Answer) -> None:
         self.group = group
-        kind = kind_of(group)
-        self.place.show_text(kind.name(group))
+        report = report_of(group)
+        self.place.show_text(report.name)
         self._card.note.show_text(local_time(group.created_at))
         self._card.heading.setText(workloads_title(group))
         self._card.setAccessibleName(workloads_title(group))
         self.value.setText(answer.headline)
         self.note.show_text(answer.note if answer.note != answer.sentence else "")
         self.sentence.show_text(answer.sentence)
-        failures = [run.error_message for run in group.runs if run.error_message]
-        remarks = " ".join([*kind.remarks(group), *failures])
+        remarks = " ".join(report.notes())
         self.remarks.show_text(remarks)
         self.remarks.setVisible(bool(remarks))
-        can_share = kind.example(group) is not None
+        can_share = report.example is not None
         self.commands.allow(dict.fromkeys(("share", "picture", "copy_picture"), can_share))
-        self._show_result(group)
+        self._show_result(report)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         self.commands.open_menu(event.globalPos())
 
-    def _show_result(self, group: Group) -> None:
-        """Show the pairs of an A/B test. For other kinds, show the table of engines, if any, and the runs."""
-        kind = kind_of(group)
-        rows, has_pairs = kind.engine_table(group), bool(kind.pairs(group))
-        self.engines.setVisible(bool(rows))
-        if rows:
-            self.engines.show_rows(rows)
-            rows_px = self.engines.rowCount() * ROW_PX + self.engines.horizontalHeader().sizeHint().height()
-            self.engines.setFixedHeight(min(rows_px + 4, ENGINES_MAX_PX))
-        self.legend.show_text(kind.side_names(group))
-        self.legend.setVisible(bool(self.legend.whole_text))
-        if has_pairs:
-            self.plot.show_group(group)
-        fill_items(self.runs, [[cell_text(run, key) for key in _COLUMNS] for run in group.runs])
-        is_one_engine = len({(run.workload, run.engine) for run in group.runs}) <= 1
+    def _show_result(self, report: Report) -> None:
+        """Show the runs and, above them, the table of the answer if it is another one."""
+        table, runs = report.table(), report.group.runs
+        self.table.setVisible(table != report.run_table())
+        self.table.show_table(table)
+        fill_items(self.runs, [[cell_text(run, key) for key in _COLUMNS] for run in runs])
+        is_one_engine = len({(run.workload, run.engine) for run in runs}) <= 1
         for key in ("workload", "engine"):
             self.runs.setColumnHidden(_COLUMNS.index(key), is_one_engine)
-        self.results.setCurrentIndex(0 if has_pairs else 1)
 
     def _on_activated(self, index: QModelIndex) -> None:
         if self.group is not None and index.isValid():
@@ -103,9 +88,6 @@ class GroupDetail(QWidget):
     def _lay_out(self) -> None:
         self.value.setFont(tabular_font(HEADLINE_PX, QFont.Weight.Bold))
         self._set_up_runs()
-        self.results = QStackedWidget()
-        for page in (scrolled(self.plot), self.runs):
-            self.results.addWidget(page)
         button = self.commands.button
         self.again_button, self.compare_button = button("again"), button("compare")
         self.copy_button, self.export_button = button("copy"), button("export")
@@ -119,10 +101,9 @@ class GroupDetail(QWidget):
         number = row(self.value, below, spacing_px=2 * GAP_PX, stretch=1)
         card = self._card = Card(" ")
         card.body.addLayout(number)
-        for part in (self.sentence, self.remarks, self.legend):
+        for part in (self.sentence, self.remarks, self.table):
             card.body.addWidget(part)
-        card.body.addWidget(self.engines)
-        card.body.addWidget(self.results, stretch=1)
+        card.body.addWidget(self.runs, stretch=1)
         self.setLayout(column(head, card, spacing_px=GAP_PX + 4, stretch=1))
 
     def _set_up_runs(self) -> None:

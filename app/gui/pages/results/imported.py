@@ -14,6 +14,7 @@ from app.core.exchange.preview import leaves, preview
 from app.core.external_results import ImportedResult
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
+from app.core.report.card import Table
 from app.core.result_file.record import Result
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results, load_result
@@ -225,7 +226,7 @@ class ImportedDetail(QWidget):
         rows = [(field.label, field.text) for field in preview(whole)]
         rows += [(sentence("heading.uid"), result.uid), (sentence("heading.source"), origin)]
         headings = [sentence(code) for code in ("heading.field", "heading.value")]
-        self.words.show_texts(headings, rows, numbers=range(0))
+        self.words.show_table(Table(tuple(headings), tuple(map(tuple, rows)), left=len(headings)))
         self.leaf_rows.show_texts(leaves(whole))
 
 

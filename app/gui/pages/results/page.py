@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.errors import AppError, UsageError
 from app.core.messages import sentence
-from app.core.plans.kind import Answer
-from app.core.plans.registry import kind_of
+from app.core.plans.experiments import answer_of, experiment_of, load_report, report_of
+from app.core.plans.report import RUNS_PAGE, Answer
 from app.core.plans.rerun import check_again, plan_of_group, plan_of_run
 from app.core.records import Group, Plan, Run
 from app.core.report.formats.table_text import TABLE_FORMS
@@ -152,7 +152,7 @@ class ResultsPage(QWidget):
         if self.run is not None:
             return self.run.summary.value is not None
         if self.group is not None:
-            return kind_of(self.group).example(self.group) is not None
+            return report_of(self.group).example is not None
         return self._is_one_run_selected()
 
     @property
@@ -185,7 +185,7 @@ class ResultsPage(QWidget):
 
         def load(database: Database) -> tuple[Group, Answer | None]:
             group = load_group(database, group_id)
-            return group, None if _has_page(database, group) else kind_of(group).answer(database, group)
+            return group, None if _has_page(database, group) else answer_of(database, group)
 
         self._services.query(load, partial(self._on_group_loaded, self._wanted))
 
@@ -225,7 +225,7 @@ class ResultsPage(QWidget):
 
     def copy_text(self) -> None:
         """Copy the open run or group as text, or the selected rows as a table."""
-        has_pairs = self.group is not None and bool(kind_of(self.group).pairs(self.group))
+        has_pairs = self.group is not None and bool(report_of(self.group).pairs())
         if self.run is not None or (has_pairs and self.can_share):
             self._with_run(self.result_actions.copy_text)
         elif self.group is not None:
@@ -290,7 +290,7 @@ class ResultsPage(QWidget):
         rows, group = self._targeted(), self.group
         if self.detail is not None and self.detail.judged is not None and self.run is not None:
             do(self.detail.judged, None)
-        elif group is not None and (example := kind_of(group).example(group)) is not None:
+        elif group is not None and (example := report_of(group).example) is not None:
             self._load(example.id, lambda run: do(run, group))
         elif len(rows) == 1 and rows[0] > 0:
             self._load(rows[0], lambda run: do(run, None))
@@ -458,7 +458,7 @@ class ResultsPage(QWidget):
         if number != self._wanted:
             return
         if answer is None:
-            self.page_requested.emit(kind_of(group).page, group.id)
+            self.page_requested.emit(experiment_of(group.plan).page, group.id)
             return
         if self.group_detail is None:
             self.group_detail = GroupDetail(self._services, self._handlers)
@@ -493,8 +493,7 @@ class ResultsPage(QWidget):
 
 
 def _has_page(database: Database, group: Group) -> bool:
-    kind = kind_of(group)
     try:
-        return kind.has_own_page and bool(kind.load(database, group.id).group.runs)
+        return experiment_of(group.plan).page != RUNS_PAGE and bool(load_report(database, group.id).group.runs)
     except UsageError:
         return False

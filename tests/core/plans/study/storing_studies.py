@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 
-from app.core.plans.study.points import StudyResult, load_study
+from app.core.plans.study.points import StudyResult
 from app.core.records import Plan, PlanPlace
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.core.storage.recording import RunWriter, begin_run
 from tests.core.storage.storing import set_fields
+from tests.plans import load_study
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine

@@ -11,9 +11,8 @@ from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.plans.study.figures import figures, published_lines
-from app.core.plans.study.planning import plan_axes, plan_preset
-from app.core.plans.study.points import StudyResult, load_study
-from app.core.plans.study.report import StudyReport
+from app.core.plans.study.planning import plan_axes
+from app.core.plans.study.points import StudyResult
 from app.core.plans.study.tables import study_table
 from app.core.plans.study.units import Unit, count_text
 from app.core.report.card import Figure, Series, Spot
@@ -23,6 +22,7 @@ from app.core.storage.database import Database
 from app.gui.charts.figure_scale import value_axis, x_axis
 from tests.core.plans.study.storing_studies import Store
 from tests.core.storage.storing import set_fields
+from tests.plans import load_study, plan_preset, study_report
 from tests.saying import said
 from tests.sure import only
 from workloads import CATALOGUE
@@ -96,13 +96,13 @@ def test_table_text_card_and_files_say_the_same(threads: StudyResult) -> None:
     table = study_table(threads)
     rates = [row[1] for row in table.rows]
     assert rates == ["125", "250", "500", "1,000", "909"]
-    text = StudyReport(threads).text()
+    text = study_report(threads).text()
     assert all(rate in text for rate in rates)
-    card = StudyReport(threads).card()
+    card = study_report(threads).card()
     assert card.headline in text
     assert only(Figure, card.chart).series[0].spots[3] is not None
-    plain = json.loads("".join(plan_lines(StudyReport(threads).export(), "json")))
-    rows = list(csv.DictReader("".join(plan_lines(StudyReport(threads).export(), "csv")).splitlines()))
+    plain = json.loads("".join(plan_lines(study_report(threads).export(), "json")))
+    rows = list(csv.DictReader("".join(plan_lines(study_report(threads).export(), "csv")).splitlines()))
     assert [float(row["per_s"]) for row in rows] == [point["per_s"] for point in plain["points"]]
     assert [f"{float(row['per_s']):,.0f}" for row in rows] == rates
     assert [int(row["threads"]) for row in rows] == [1, 2, 4, 8, 16]
@@ -112,13 +112,13 @@ def test_a_study_without_a_result_has_no_picture(runner: Runner, stored: Store) 
     empty = stored(plan_preset("batch", runner), lambda _: None)
     assert figures(empty) == ()
     with pytest.raises(UsageError, match=said("share.no_study_result").pattern):
-        StudyReport(empty).card()
+        study_report(empty).card()
 
 
 def test_formulas_in_names_are_not_run(runner: Runner, stored: Store, database: Database) -> None:
     result = stored(plan_preset("batch", runner), lambda _: "crashed")
     set_fields(database, error_said={"code": "verdict.as_stored", "arguments": {"text": "=cmd()"}})
-    lines = "".join(plan_lines(StudyReport(load_study(database, result.group.id)).export(), "csv"))
+    lines = "".join(plan_lines(study_report(load_study(database, result.group.id)).export(), "csv"))
     assert "'=cmd()" in lines
     assert ",=cmd()" not in lines
 

@@ -12,14 +12,12 @@ from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence
 from app.core.metrics import headline_kind
 from app.core.paths import Paths
-from app.core.plans.study.costs import Costs
+from app.core.plans.experiments import STUDIES
 from app.core.plans.study.details import Details, load_details, wants_epochs
 from app.core.plans.study.figures import figures
 from app.core.plans.study.findings import findings
-from app.core.plans.study.planning import plan_axes, plan_preset
-from app.core.plans.study.points import StudyResult, load_study
-from app.core.plans.study.presets import PRESETS
-from app.core.plans.study.report import StudyReport
+from app.core.plans.study.planning import plan_axes
+from app.core.plans.study.points import StudyResult
 from app.core.report.card import Figure
 from app.core.report.export import PLAN_FORMATS, plan_lines
 from app.core.runs.runner import Runner
@@ -27,6 +25,7 @@ from app.core.storage.database import Database
 from tests.conftest import pretend_installed
 from tests.core.plans.study.storing_studies import Outcome, Store, store_study
 from tests.core.storage.storing import set_fields
+from tests.plans import load_study, plan_preset, study_report
 from tests.saying import said
 from tests.sure import only, sure
 from workloads import CATALOGUE
@@ -154,7 +153,7 @@ def test_power_names_the_fastest_the_knee_and_the_most_efficient_limit(
     assert [(spot.x, spot.value) for spot in line.spots if spot] == [
         (x, SPEEDS[int(x)][1]) for x in sorted(SPEEDS)
     ]
-    card = StudyReport(result).card()
+    card = study_report(result).card()
     assert card.headline == lines[0]
     assert card.machine.count("RTX 3090") == 1, "the limits are in the chart"
 
@@ -175,12 +174,12 @@ def test_a_power_study_without_energy_says_why(stored: Store, with_card: Runner)
     assert not said("studies.power_not_measured").is_in(findings(on_card)), "a GPU's energy needs no rights"
 
 
-@pytest.mark.parametrize("key", [key for key in PRESETS if key != "power"])
+@pytest.mark.parametrize("key", [key for key in STUDIES if key != "power"])
 def test_every_study_with_a_result_says_something_and_has_a_picture(study: Make, key: str) -> None:
     result = study(key, lambda spec: 40.0 + spec.batch_size / 100)
     assert findings(result)[0].endswith(".")
-    for costs in (None, Costs()):
-        card = StudyReport(result, costs=costs).card()
+    for usd_per_hour in (None, 0.5):
+        card = study_report(result, usd_per_hour=usd_per_hour).card()
         assert card.headline.endswith(".")
         assert only(Figure, card.chart).series
 
@@ -216,7 +215,7 @@ def test_a_ranking_that_turns_round_beyond_the_intervals_is_told(
 def test_the_picture_counts_runs_not_points(runner: Runner, stored: Store) -> None:
     plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100)}, runner, rounds=3)
     result = stored(plan, lambda _: 40.0, verdict="caution")
-    assert said("studies.badge_caution", runs="6", count="6").is_all_of(StudyReport(result).card().badge[0])
+    assert said("studies.badge_caution", runs="6", count="6").is_all_of(study_report(result).card().badge[0])
     assert said("studies.cautions", runs="6", count="6").is_in(findings(result))
 
 
@@ -225,7 +224,7 @@ def test_runs_on_a_divided_cpu_are_compared_and_said_to_be_for_testing(runner: R
     result = stored(plan, lambda spec: 40.0 / spec.device_count, verdict="invalid", reasons="divided_cpu spread")
     assert [point.state for point in result.points] == ["done", "done"]
     assert said("studies.for_testing", runs="2", count="2").is_in(findings(result))
-    assert said("studies.badge_invalid").is_all_of(StudyReport(result).card().badge[0])
+    assert said("studies.badge_invalid").is_all_of(study_report(result).card().badge[0])
 
 
 def test_the_gain_on_an_axis_of_ones_own_has_its_interval(runner: Runner, stored: Store) -> None:
@@ -264,7 +263,7 @@ def test_convergence_compares_the_time_to_what_all_reach(study: Make) -> None:
         for size, time_s in ways
     ]
     assert lines[0] == sentence("studies.times_to", accuracy=40.0, times=times)
-    figure = only(Figure, StudyReport(result, Details(epochs=epochs)).card().chart)
+    figure = only(Figure, study_report(result, Details(epochs=epochs)).card().chart)
     assert said("metric.loss").is_all_of(figure.name)
     assert [spot.x for spot in figure.series[0].spots if spot] == [60.0, 120.0, 180.0]
 
@@ -386,7 +385,7 @@ def measured(result: StudyResult, rates: Rates, spread: float = 1.01) -> Details
 
 
 def test_each_folder_is_a_point_with_each_number_of_cpus(result: StudyResult, folders: list[str]) -> None:
-    assert result.study.axes == ("cpus", "folders")
+    assert result.axes == ("cpus", "folders")
     assert {point.spec.workload for point in result.points} == {"storage"}
     asked = [(point.spec.settings["cpus"], point.spec.parameters["folders"]) for point in result.points]
     assert asked == [(cpus, folder) for folder in folders for cpus in (1, 2, 4, 8, 16)]
@@ -466,10 +465,10 @@ def test_each_phase_has_a_chart_with_a_line_for_each_folder(result: StudyResult)
 
 def test_the_folders_are_told_to_the_user_only(result: StudyResult, folders: list[str], tmp_path: Path) -> None:
     details = measured(result, lambda cpus, _: {"preprocess": cpus * 10.0})
-    lines = StudyReport(result, details).lines()
+    lines = study_report(result, details).lines()
     second = sentence("studies.folder", number=2)
     assert said("studies.folder_is", name=second, folder=folders[1]).is_in(lines)
-    report = StudyReport(result, details)
+    report = study_report(result, details)
     leaving = [str(report.card()), report.text(), json.dumps([figure.rows for figure in figures(result)])]
     leaving += ["".join(plan_lines(report.export(), form)) for form in PLAN_FORMATS]
     for text in leaving:
@@ -498,7 +497,7 @@ def test_folders_are_refused_where_nothing_reads_them(
     runner: Runner, folders: list[str], key: str, workloads: tuple[str, ...]
 ) -> None:
     with pytest.raises(
-        UsageError, match=said("studies.reads_nothing", workload="storage", presets="sizing").pattern
+        UsageError, match=said("studies.reads_nothing", workload="storage").pattern
     ):
         plan_preset(key, runner, workloads=workloads, folders=folders)
 

@@ -15,16 +15,18 @@ from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.paths import Paths
+from app.core.plans.experiments import list_reports
 from app.core.plans.study.axes import AXES_LIMIT, POINTS_LIMIT, axis_text, points, read_axis, with_values
 from app.core.plans.study.findings import findings
-from app.core.plans.study.planning import plan_axes, plan_preset
-from app.core.plans.study.points import followed, list_studies, load_study
+from app.core.plans.study.planning import plan_axes
+from app.core.plans.study.points import followed
 from app.core.plans.study.tables import study_table
 from app.core.records import Plan, RunSummary, Study
 from app.core.runs.runner import Runner, check_spec
 from app.core.storage.database import Database
 from app.core.storage.queries import trash_runs
 from tests.core.plans.study.storing_studies import Outcome, Store, store_point
+from tests.plans import load_study, plan_preset
 from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE
@@ -59,7 +61,7 @@ def test_a_point_has_the_median_of_its_rounds_and_its_speed(stored: Store, plan:
     assert (point.place, point.state, point.value) == (("100",), "done", 40.0)
     assert point.rounds == (40.0, 40.0)
     assert sure(point.rate).value == pytest.approx(50_000 / 40)
-    assert result.is_finished
+    assert not result.left
 
 
 def test_the_interval_of_a_single_run_is_its_own_turned_into_speed(runner: Runner, stored: Store) -> None:
@@ -144,7 +146,7 @@ def test_an_invalid_run_is_finished_but_gives_no_result(stored: Store, plan: Pla
     result = stored(plan, seconds, verdict="invalid")
     assert {point.state for point in result.points} == {"failed"}
     assert all(said("studies.invalid_run").is_in(point.reason) for point in result.points)
-    assert result.is_finished
+    assert not result.left
 
 
 def test_refused_points_come_last_with_the_reason(runner: Runner, stored: Store) -> None:
@@ -162,7 +164,7 @@ def test_other_groups_and_damaged_plans_are_no_studies(stored: Store, database: 
     bad = stored(plan_preset("batch", runner), seconds)
     with database.transaction() as connection:
         connection.execute("UPDATE plans SET plan = 'nonsense' WHERE id = ?", (bad.group.id,))
-    assert [each.group.id for each in list_studies(database)] == [good.group.id]
+    assert [report.group.id for report in list_reports(database, ["study"])] == [good.group.id]
     with pytest.raises(UsageError, match=said("studies.no_study", group_id=bad.group.id).pattern):
         load_study(database, bad.group.id)
 
@@ -259,9 +261,9 @@ def test_a_value_that_is_there_twice_runs_once_and_says_so() -> None:
         ("batch=-4", "studies.not_whole"),
         ("batch=1e3", "studies.not_whole"),
         ("batch=٣", "studies.not_whole"),
-        ("batch=0", "setting.not_in_range"),
-        ("batch=99999999999999999999", "setting.not_in_range"),
-        ("xla=maybe", "setting.not_choice"),
+        ("batch=0", "parameter.not_int"),
+        ("batch=99999999999999999999", "parameter.not_int"),
+        ("xla=maybe", "parameter.not_choice"),
         ("workload=cifar", "workload.unknown"),
         ("step_s=1", "studies.unknown_axis"),
     ],

@@ -10,13 +10,13 @@ from app.core.exchange.importing import import_files
 from app.core.paths import Paths, default_paths
 from app.core.plans.suite.definition import SUITE_1
 from app.core.plans.suite.score import SuiteResult
-from app.core.plans.suite.stored import load_suite
 from app.core.records import Plan
 from app.core.report.formats.result_document import enclosed_file
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from tests.core.plans.study.storing_studies import Outcome, store_point
+from tests.plans import load_suite
 from workloads.protocol.machine import Machine
 
 Store = Callable[..., SuiteResult]

@@ -10,7 +10,6 @@ from app.core.plans.suite.known import KnownScore, imported_scores
 from app.core.plans.suite.planning import plan_suite
 from app.core.plans.suite.score import SuiteResult
 from app.core.plans.suite.short_form import suite_form
-from app.core.plans.suite.stored import load_suite
 from app.core.records import Plan, Suite
 from app.core.report.formats.result_document import results_of
 from app.core.result_file.short_form import is_of_code, short_form
@@ -20,6 +19,7 @@ from app.core.storage.imported_results import list_results, remove_result
 from app.core.storage.runs import delete_runs
 from tests.core.plans.suite.conftest import Send, Store
 from tests.core.storage.storing import set_fields
+from tests.plans import load_suite
 from tests.saying import said
 from tests.sure import sure
 

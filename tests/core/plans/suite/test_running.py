@@ -5,12 +5,12 @@ import pytest
 
 from app.core.paths import Paths
 from app.core.plans.suite.definition import DEMO
-from app.core.plans.suite.stored import load_suite
 from app.core.plans.suite.uncertainty import Score
 from app.core.records import Plan, Suite
 from app.core.runs.plan_session import resume_plan, run_plan
 from app.core.runs.runner import Runner
 from tests.core.storage.storing import in_database
+from tests.plans import load_suite
 from tests.sure import sure
 from workloads.protocol.machine import Machine
 

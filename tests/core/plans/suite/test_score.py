@@ -14,8 +14,7 @@ from app.core.plans.suite.definition import SUITE_1, SUITES
 from app.core.plans.suite.export import suite_as_dict, suite_export
 from app.core.plans.suite.known import imported_scores
 from app.core.plans.suite.planning import plan_suite
-from app.core.plans.suite.score import suite_result
-from app.core.plans.suite.stored import list_suites, load_suite
+from app.core.plans.suite.score import list_suites, suite_result
 from app.core.plans.suite.texts import places_figure, points_text, suite_lines, suite_table, verdict_texts
 from app.core.plans.suite.uncertainty import Score, geometric_mean
 from app.core.records import Plan
@@ -27,6 +26,7 @@ from app.core.titles import workload_title
 from tests.core.plans.study.storing_studies import store_point
 from tests.core.plans.suite.conftest import Send, Store
 from tests.core.storage.storing import set_fields
+from tests.plans import load_suite
 from tests.saying import Saying, said
 from tests.sure import sure
 from workloads import CATALOGUE

@@ -32,7 +32,7 @@ from tests.sure import only, sure
 from workloads import CATALOGUE, STANDARD
 from workloads.datasets import cifar10
 from workloads.protocol.machine import Gpu, Machine
-from workloads.protocol.parameters import Parameter
+from workloads.protocol.parameters import Folders, Parameter
 from workloads.protocol.spec import ParameterValue, RunSpec
 
 NOTCH = 120
@@ -342,7 +342,7 @@ def test_a_slow_disk_neither_stops_the_window_nor_has_the_last_word(
     assert threading.main_thread() not in looks
 
 
-PLACES = Parameter("places", "folders", "", Message("Where to <measure>"), required=True)
+PLACES = Parameter("places", Folders(), "", Message("Where to <measure>"), required=True)
 
 
 def editor_of(driver: Driver) -> FolderEdit:

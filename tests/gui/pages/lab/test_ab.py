@@ -8,6 +8,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from app.gui.pages.lab.ab.page import AbPage
+from app.gui.pages.lab.ab.setup import BY_HAND, NOTHING, RARELY_ALONE, SEVERAL, AbSetup
+from app.gui.pages.lab.ab.side_form import SideForm, side_settings
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
@@ -22,9 +25,6 @@ from app.core.records import Group, Plan
 from app.core.storage.groups import list_groups
 from app.core.titles import differing
 from app.gui.charts.pair_plot import ratio_scale
-from app.gui.pages.lab.ab.page import AbPage
-from app.gui.pages.lab.ab.setup import BY_HAND, NOTHING, RARELY_ALONE, SEVERAL, AbSetup
-from app.gui.pages.lab.ab.side_form import SideForm, side_settings
 from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.editors import set_edited
 from tests.conftest import pretend_installed

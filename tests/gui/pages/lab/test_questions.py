@@ -6,7 +6,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QListWidgetItem
 
 from app.core.messages import sentence
-from app.core.plans.study.presets import PRESETS
+from app.core.plans.experiments import STUDIES
 from app.gui.pages.lab.questions import QuestionList
 from tests.gui.driving import Driver
 from tests.gui.full_pages import show_ab
@@ -35,7 +35,7 @@ def notes(questions: QuestionList) -> dict[str, str]:
 def test_all_questions_are_listed_and_impossible_ones_are_last(driver: Driver) -> None:
     questions = open_list(driver)
     listed = items(questions)
-    assert set(listed) == {"ab", *PRESETS}
+    assert set(listed) == {"ab", *STUDIES}
     assert next(iter(listed)) == "ab"
     possible = [bool(item.flags()) for item in listed.values()]
     assert possible == sorted(possible, reverse=True)
@@ -78,14 +78,14 @@ def test_a_click_on_the_last_question_moves_nothing(driver: Driver) -> None:
     assert questions.currentItem() is last
     assert (bar.value(), questions.visualItemRect(last)) == before
     assert driver.window.studies.isVisible()
-    assert driver.window.studies.setup.heading.text() == PRESETS[questions.key].question
+    assert driver.window.studies.setup.heading.text() == STUDIES[questions.key].question
 
 
 def test_keys_choose_a_question(driver: Driver) -> None:
     questions = open_list(driver)
     questions.setFocus()
     driver.qtbot.keyClick(questions, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
-    assert driver.window.studies.setup.study == questions.key == next(iter(PRESETS))
+    assert driver.window.studies.setup.study == questions.key == next(iter(STUDIES))
 
 
 def test_an_answer_takes_the_page_until_the_user_goes_back(driver: Driver) -> None:

@@ -4,23 +4,24 @@ import os
 from pathlib import Path
 
 import pytest
+from app.gui.pages.lab.studies.page import StudiesPage
 from PySide6.QtWidgets import QApplication
 
 from app.core.messages import sentence
+from app.core.plans.experiments import STUDIES
 from app.core.plans.study.axes import axis_title
-from app.core.plans.study.planning import plan_axes, plan_preset
+from app.core.plans.study.planning import plan_axes
 from app.core.plans.study.points import StudyResult
-from app.core.plans.study.presets import PRESETS
 from app.core.records import Plan, Study
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.gui.charts.figure import SMALLEST_PX
-from app.gui.pages.lab.studies.page import StudiesPage
 from app.gui.style.tokens import GAP_PX
 from tests.core.plans.study.storing_studies import Outcome, store_study
 from tests.gui.clipped import clipped
 from tests.gui.driving import Driver
 from tests.gui.pages.suite.test_page import rows
+from tests.plans import plan_preset
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -65,7 +66,7 @@ def shown_id(page: StudiesPage) -> int | None:
 @pytest.mark.slow
 def test_each_study_says_which_points_it_has(driver: Driver) -> None:
     setup = open_page(driver).setup
-    for key, preset in PRESETS.items():
+    for key, preset in STUDIES.items():
         setup.choose(key)
         if key == "power":  # no card here
             driver.until(lambda: said("run.no_power_limit").is_in(setup.problem.text()))

@@ -12,7 +12,6 @@ from app.core.exchange.importing import import_files
 from app.core.messages import sentence
 from app.core.plans.suite.definition import SUITE_1
 from app.core.plans.suite.planning import plan_suite
-from app.core.plans.suite.stored import load_suite
 from app.core.report.formats.result_document import enclosed_file
 from app.core.report.share_texts import DEVICE_CHARS
 from app.core.runs.runner import Runner
@@ -25,6 +24,7 @@ from tests.core.plans.study.storing_studies import Outcome, store_point
 from tests.core.storage.storing import set_fields
 from tests.gui.clipped import steering
 from tests.gui.driving import Driver
+from tests.plans import load_suite
 from tests.saying import said
 from tests.sure import sure
 from workloads.protocol.machine import Machine

@@ -1,6 +1,6 @@
-"""The predefined studies, and how their configurations depend on the computer."""
+"""The configurations of the predefined studies, as far as they depend on the computer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,10 +8,9 @@ import msgspec
 
 from app.core.engines.choices import Choice, Installed, device_choices
 from app.core.hardware.device_limit import device_limit
-from app.core.messages import sentence
-from app.core.plans.study.axes import CONFIGURATION, DEVICES, FOLDERS, POWER_LIMIT, WORKLOAD, with_values
+from app.core.plans.study.axes import FOLDERS, POWER_LIMIT, with_values
 from app.core.verdict.context import gpu_index
-from workloads import CATALOGUE, STANDARD
+from workloads import CATALOGUE
 from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, compiles_always
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Precision, Preset, RunSpec
@@ -43,43 +42,16 @@ class StudyContext:
     installed: Installed  # installed engines
     usable_cpus: int  # number of logical CPUs available to a run
     can_limit_cpus: bool  # whether a run can be pinned to some of the CPUs
-    preset: Preset | None  # preset of each run; None for the study's default
+    preset: Preset  # preset of each run
     choice: dict[str, Any]  # other settings of each run, as for `Workload.default_spec`
     folders: tuple[str, ...] = ()  # folders to read from; () if there are none
 
-    def spec(self, workload: Workload, preset: Preset = "quick", **changes: Any) -> RunSpec:
+    def spec(self, workload: Workload, **changes: Any) -> RunSpec:
         """Return a workload's spec for this computer, with changes."""
-        return workload.default_spec(self.preset or preset, **(self.choice | changes))
+        return workload.default_spec(self.preset, **(self.choice | changes))
 
     def choices(self, workload: Workload) -> tuple[Choice, ...]:
         return device_choices(self.installed, self.machine, workload.engines)
-
-
-Build = Callable[[StudyContext, Sequence[Workload]], list[RunSpec]]
-
-
-@dataclass(frozen=True, slots=True)
-class StudyPreset:
-    """A predefined study."""
-
-    key: str  # name for typing and storage
-    axes: tuple[str, ...]  # names of its axes, the axis of the chart first
-    build: Build  # Function that returns its configurations. This computer may be unable to run some of them.
-    workloads: tuple[str, ...] = (STANDARD,)  # ids of the default workloads
-    rounds: int = 1  # number of runs per configuration
-    source: str = ""  # number of the published study, "000" to "004"; "" if there is none
-    takes_several: bool = False  # whether it supports several workloads
-    on_several: bool = False  # whether it compares numbers of devices
-    # Id of the workload that replaces the default one if folders are read; "" if the study never reads folders.
-    reading: str = ""
-
-    @property
-    def title(self) -> str:
-        return sentence(f"studies.title_{self.key}")
-
-    @property
-    def question(self) -> str:
-        return sentence(f"studies.question_{self.key}")
 
 
 def batches(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:
@@ -215,7 +187,7 @@ def convergence(context: StudyContext, workloads: Sequence[Workload]) -> list[Ru
     (workload,) = workloads
     usual = {"epochs": CONVERGENCE_EPOCHS} if "epochs" not in context.choice else {}
     sizes_wanted = [max(1, round(workload.batch_size * factor)) for factor in CONVERGENCE_BATCHES]
-    return [context.spec(workload, "standard", batch_size=size, **usual) for size in sizes_wanted]
+    return [context.spec(workload, batch_size=size, **usual) for size in sizes_wanted]
 
 
 def costs(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:
@@ -254,22 +226,3 @@ def power_limits(context: StudyContext, workloads: Sequence[Workload]) -> list[R
             )
             return [with_values(spec, {POWER_LIMIT: limit_w}) for limit_w in limits_w]
     return [with_values(context.spec(workload), {POWER_LIMIT: 1})]
-
-
-PRESETS: dict[str, StudyPreset] = {
-    preset.key: preset
-    for preset in (
-        StudyPreset("batch", ("batch_size",), batches, source="003"),
-        StudyPreset("threads", ("threads",), threads, source="003"),
-        StudyPreset("software", (CONFIGURATION,), software, rounds=3, source="003"),
-        StudyPreset("precision", ("precision",), precisions, rounds=2),
-        StudyPreset("devices", (CONFIGURATION, WORKLOAD), devices, source="004", takes_several=True),
-        StudyPreset("scaling", (DEVICES,), scaling, source="003", on_several=True),
-        StudyPreset("weak_scaling", (DEVICES,), weak_scaling, source="003", on_several=True),
-        StudyPreset("phases", (CONFIGURATION, WORKLOAD), phases, (FLOWERS[1],), source="002", takes_several=True),
-        StudyPreset("sizing", ("cpus",), sizes, ("cifar10_cnn",), source="001", reading="storage"),
-        StudyPreset("convergence", ("batch_size",), convergence, source="003"),
-        StudyPreset("power", (POWER_LIMIT,), power_limits),
-        StudyPreset("cost", (WORKLOAD, CONFIGURATION), costs, WOOLF, source="000", takes_several=True),
-    )
-}

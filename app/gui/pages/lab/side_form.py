@@ -8,10 +8,11 @@ from app.core.messages import sentence, text
 from app.core.runs.plan_session import LABEL_LIMIT
 from app.gui.widgets.basics import give_way, guard_wheel
 from app.gui.widgets.device_list import DeviceList, EngineList
-from app.gui.widgets.editors import INT_LIMIT, Editor, Switch, edited_value, in_editor, make_editor, set_edited
+from app.gui.widgets.editors import INT_LIMIT, Editor, Switch, edited_value, make_editor, set_edited
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import ENGINES, compiles_always, engine_title
 from workloads.protocol.machine import Machine
+from workloads.protocol.parameters import Whole
 from workloads.protocol.spec import ParameterValue, RunSpec
 from workloads.settings import Setting, all_settings
 from workloads.workload import Workload
@@ -51,8 +52,8 @@ class SideForm(QObject):
     def take_workload(self, workload: Workload) -> None:
         for parameter in workload.setting_parameters():
             editor = self.editors.get(parameter.name)
-            if isinstance(editor, QSpinBox):
-                editor.setRange(int(parameter.minimum or 0), int(parameter.maximum or INT_LIMIT))
+            if isinstance(editor, QSpinBox) and isinstance(parameter.kind, Whole):
+                editor.setRange(int(parameter.kind.minimum or 0), int(parameter.kind.maximum or INT_LIMIT))
                 editor.setValue(int(parameter.default))
 
     def refill(self, spec: RunSpec) -> None:
@@ -64,7 +65,7 @@ class SideForm(QObject):
         for setting in side_settings():
             editor = self.editors[setting.name]
             if setting.name not in ("engine", "device") and editor.isEnabled():  # some allow one value only
-                set_edited(editor, in_editor(setting.of(spec), setting.parameter()))
+                set_edited(editor, setting.in_editor(setting.of(spec)))
 
     def copy(self, other: "SideForm") -> None:
         self.engine.select(other.engine.engine)

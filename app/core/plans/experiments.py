@@ -1,0 +1,255 @@
+"""The experiments. To add one, write its report and its plan, list it here, and add its sentences."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from app.core.errors import AppError, UsageError
+from app.core.messages import message
+from app.core.plans.ab import AbReport, ab_plan
+from app.core.plans.engines import EnginesReport, engines_plan
+from app.core.plans.repeat import RepeatReport, repeat_plan
+from app.core.plans.report import LAB_PAGE, SUITE_PAGE, Answer, Experiment, PlanOptions, Report
+from app.core.plans.study.axes import CONFIGURATION, DEVICES, POWER_LIMIT, WORKLOAD
+from app.core.plans.study.configurations import (
+    FLOWERS,
+    WOOLF,
+    batches,
+    convergence,
+    costs,
+    devices,
+    phases,
+    power_limits,
+    precisions,
+    scaling,
+    sizes,
+    software,
+    threads,
+    weak_scaling,
+)
+from app.core.plans.study.findings import (
+    batch_findings,
+    cpu_findings,
+    general_findings,
+    phase_findings,
+    power_findings,
+    precision_findings,
+    rank_configurations,
+    scaling_findings,
+    sizing_findings,
+)
+from app.core.plans.study.planning import plan_study
+from app.core.plans.study.points import StudyExperiment
+from app.core.plans.study.report import StudyReport
+from app.core.plans.suite.planning import AUTO, plan_suite
+from app.core.plans.suite.report import SuiteReport
+from app.core.records import Group, Plan
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.storage.groups import list_groups, load_group
+from workloads import CATALOGUE, STANDARD
+
+
+def _no_plan(*_: object) -> Plan:
+    raise UsageError(message("again.no_plan"))
+
+
+def _plan_ab(experiment: Experiment, _: Runner, options: PlanOptions) -> Plan:
+    workload = CATALOGUE[STANDARD]
+    a, b = options.specs or (workload.default_spec("quick"), workload.default_spec("quick", jit=True))
+    return ab_plan((a, b), options.rounds or experiment.rounds, options.labels, by_hand=options.by_hand)
+
+
+def _plan_suite(_: Experiment, runner: Runner, options: PlanOptions) -> Plan:
+    return plan_suite(runner, options.choice.get("engine", AUTO), options.choice.get("device", AUTO))
+
+
+_study = partial(StudyExperiment, report=StudyReport, plan=plan_study)
+_OWN_STUDY = replace(_study(key="own", findings=general_findings, curves="if_any"), plan=_no_plan)
+_UNKNOWN = Experiment(key="", report=Report, specs_at_least=None, plan=_no_plan)
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.key: experiment
+    for experiment in (
+        Experiment(
+            key="repeat",
+            report=RepeatReport,
+            plan=lambda _, __, options: repeat_plan(options.specs[0], options.rounds or 1),
+            is_same_work=True,
+        ),
+        Experiment(
+            key="ab",
+            report=AbReport,
+            plan=_plan_ab,
+            page=LAB_PAGE,
+            specs_at_least=2,
+            rounds=6,
+            has_sides=True,
+            is_same_work=True,
+        ),
+        Experiment(
+            key="engines",
+            report=EnginesReport,
+            plan=lambda _, __, options: engines_plan(options.specs, options.rounds or 1),
+            is_same_work=True,
+        ),
+        Experiment(key="suite", report=SuiteReport, plan=_plan_suite, page=SUITE_PAGE),
+        _study(key="batch", axes=("batch_size",), configurations=batches, findings=batch_findings, source="003"),
+        _study(
+            key="threads",
+            axes=("threads",),
+            axis_titles={"threads": "cpus"},  # it limits the CPUs as well, which is what people ask for
+            configurations=threads,
+            findings=cpu_findings,
+            source="003",
+            is_proportional=True,
+        ),
+        _study(
+            key="software",
+            axes=(CONFIGURATION,),
+            configurations=software,
+            findings=rank_configurations,
+            rounds=3,
+            source="003",
+        ),
+        _study(
+            key="precision", axes=("precision",), configurations=precisions, findings=precision_findings, rounds=2
+        ),
+        _study(
+            key="devices",
+            axes=(CONFIGURATION, WORKLOAD),
+            configurations=devices,
+            findings=rank_configurations,
+            source="004",
+            takes_several=True,
+        ),
+        _study(
+            key="scaling",
+            axes=(DEVICES,),
+            configurations=scaling,
+            findings=scaling_findings,
+            source="003",
+            on_several=True,
+            curves="if_any",
+            is_proportional=True,
+            has_published_lines=False,  # published batches grow with the number of GPUs
+        ),
+        _study(
+            key="weak_scaling",
+            axes=(DEVICES,),
+            configurations=weak_scaling,
+            findings=scaling_findings,
+            source="003",
+            on_several=True,
+            curves="if_any",
+            is_proportional=True,
+        ),
+        _study(
+            key="phases",
+            axes=(CONFIGURATION, WORKLOAD),
+            configurations=phases,
+            findings=phase_findings,
+            workloads=(FLOWERS[1],),
+            source="002",
+            takes_several=True,
+        ),
+        _study(
+            key="sizing",
+            axes=("cpus",),
+            configurations=sizes,
+            findings=sizing_findings,
+            workloads=("cifar10_cnn",),
+            source="001",
+            reading="storage",
+            explains_limits=True,
+        ),
+        _study(
+            key="convergence",
+            axes=("batch_size",),
+            configurations=convergence,
+            findings=general_findings,
+            preset="standard",
+            source="003",
+            curves="only",
+        ),
+        _study(key="power", axes=(POWER_LIMIT,), configurations=power_limits, findings=power_findings),
+        _study(
+            key="cost",
+            axes=(WORKLOAD, CONFIGURATION),
+            configurations=costs,
+            findings=lambda *_: [],  # see costs.cost_findings
+            workloads=WOOLF,
+            source="000",
+            takes_several=True,
+            is_priced=True,
+        ),
+    )
+}
+STUDIES = {key: row for key, row in EXPERIMENTS.items() if isinstance(row, StudyExperiment)}
+
+
+def experiment_of(plan: Plan) -> Experiment:
+    """Return the experiment of a plan; for plans from other versions, one with an empty key."""
+    if plan.kind == _OWN_STUDY.kind:
+        return STUDIES.get(plan.study.preset if plan.study is not None else "", _OWN_STUDY)
+    return EXPERIMENTS.get(plan.kind, _UNKNOWN)
+
+
+def report_of(group: Group, specs: Mapping[int, Any] | None = None) -> Report:
+    """Return the report on a plan, which may still be running.
+
+    Args:
+        group: The plan's runs so far.
+        specs: Requested spec of each run, by run id; needed for the results of studies and suites.
+    """
+    experiment = experiment_of(group.plan)
+    return experiment.report(experiment, group, specs or {})
+
+
+def report_of_plan(plan: Plan) -> Report:
+    """Return a report on a plan without runs."""
+    return report_of(Group(id=0, created_at="", plan=plan, runs=()))
+
+
+def load_report(database: Database, group_id: int) -> Report:
+    """Return the report on a stored plan. Raises UsageError if it doesn't exist or can't be read."""
+    return _readable(report_of(load_group(database, group_id)).with_stored(database))
+
+
+def list_reports(database: Database, kinds: Sequence[str], limit: int | None = None) -> list[Report]:
+    """Return the reports on the readable stored plans of these kinds, newest first."""
+    groups = [group for kind in kinds for group in list_groups(database, kind, limit)]
+    reports = []
+    for group in sorted(groups, key=lambda group: -group.id)[:limit]:
+        try:
+            reports.append(_readable(report_of(group).with_stored(database)))
+        except UsageError:  # from another version
+            continue
+    return reports
+
+
+def answer_of(database: Database, group: Group) -> Answer:
+    """Return the result of a stored plan."""
+    try:
+        return report_of(group).with_stored(database).answer
+    except UsageError:  # from another version
+        return Report(_UNKNOWN, group).answer
+
+
+def plan_all(runner: Runner) -> dict[str, Plan | AppError]:
+    """Return the plans of the Lab's experiments by key, or the reasons why this computer can't run them."""
+    plans: dict[str, Plan | AppError] = {}
+    for key, experiment in EXPERIMENTS.items():
+        if experiment.page == LAB_PAGE:
+            try:
+                plans[key] = experiment.plan(experiment, runner, PlanOptions())
+            except AppError as error:
+                plans[key] = error
+    return plans
+
+
+def _readable(report: Report) -> Report:
+    """Return the report. Raises UsageError if its result can't be read."""
+    _ = report.left
+    return report

@@ -1,1 +1,0 @@
-"""The A/B page: compares two configurations of a workload."""

@@ -1,1 +1,0 @@
-"""The Studies page: answers questions that require several runs."""
