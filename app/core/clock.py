@@ -8,11 +8,6 @@ def now_text(ago_s: float = 0.0) -> str:
     return _text(datetime.now(UTC) - timedelta(seconds=ago_s))
 
 
-def second_after(moment: str) -> str:
-    """Return the time one second later. Raises ValueError or OverflowError if there is no such time."""
-    return _text(datetime.fromisoformat(moment).astimezone(UTC) + timedelta(seconds=1))
-
-
 def local_time(text: str) -> str:
     """Convert a stored time to the user's time zone, without seconds. Any other text is returned unchanged."""
     try:

@@ -183,12 +183,6 @@ def drift_pct(steps_s: Sequence[float]) -> tuple[float, float] | None:
     return slope_s * per_slope, student_t(DRIFT_PARTS - 2) * error_s * per_slope
 
 
-def trimmed_mean(values: Sequence[float]) -> float:
-    """Return the mean without the lowest and highest 10 % of the values."""
-    cut = int(len(values) * 0.1)
-    return statistics.fmean(sorted(values)[cut : len(values) - cut])
-
-
 def headline_value(metric: str, duration_s: float, examples: int) -> float:
     """Convert a duration to a headline: a duration in seconds or a rate.
 

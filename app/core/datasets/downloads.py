@@ -227,7 +227,7 @@ def open_url(url: str, done_bytes: int = 0, method: str = "GET") -> "HTTPRespons
             raise _NoSuchPartError(said, START_OVER) from error
         raise RefusedError(said, _RESUME) from error
     except (ValueError, InvalidURL) as error:  # their messages contain the whole address
-        raise UsageError(message("dataset.unusable_address", address=shown(url))) from error
+        raise UsageError(message("dataset.not_a_web_address", address=shown(url))) from error
     except (HTTPException, OSError) as error:
         raise broken_off(url, error) from error
     return response

@@ -77,7 +77,7 @@ def _tensorflow(listing: Trial) -> Check:
         return Check("tensorflow", "ok", message("doctor.starts", version=version, build=build))
     if listing.import_error:
         reason = first_line(listing.import_error)[:200]
-        return Check("tensorflow", "fault", message("doctor.import_failed", reason=reason))
+        return Check("tensorflow", "fault", message("doctor.not_importable", reason=reason))
     if listing.status == "timed_out":
         return Check("tensorflow", "fault", message("doctor.no_answer", limit_s=listing.duration_s))
     return Check("tensorflow", "fault", message("doctor.process_ended"))

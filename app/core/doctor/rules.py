@@ -219,7 +219,7 @@ def _conclusion(devices: Sequence[DeviceDiagnosis], *, is_complete: bool) -> Ite
     elif broken:
         names = _names(broken, gpus)
         yield _with_reason("doctor.gpus_not_usable", "doctor.gpus_not_usable_because", broken, gpus=names)
-        yield message("doctor.gpus_and_cpu_usable", gpus=usable) if usable else message("doctor.cpu_usable")
+        yield message("doctor.can_use", gpus=usable) if usable else message("doctor.cpu_usable")
     elif usable:
         yield message("doctor.can_use", gpus=usable)
     else:

@@ -76,7 +76,7 @@ def fetch(
             done_bytes += fetched[file][0].stat().st_size
         except OSError as error:
             path = one_line(str(error.filename or folder), 300)
-            raise AppError(message("engines.file_unusable", path=path, reason=error.strerror)) from error
+            raise AppError(message("files.unreadable", path=path, reason=error.strerror)) from error
     progress(done_bytes, done_bytes)
     return fetched
 

@@ -23,7 +23,7 @@ def embed(picture: bytes, content: bytes) -> bytes:
     """
     packed = _HEAD + zlib.compress(content, 6)
     if len(packed) > PACKED_LIMIT_BYTES or len(content) > TEXT_LIMIT_BYTES:
-        raise UnfitError("exchange.text_too_large", limit_bytes=TEXT_LIMIT_BYTES)
+        raise UnfitError("exchange.file_too_large", limit_bytes=TEXT_LIMIT_BYTES)
     parts = [SIGNATURE]
     for kind, body in _chunks(picture):
         if kind == b"IEND":
@@ -68,7 +68,7 @@ def _chunks(picture: bytes) -> Iterator[tuple[bytes, memoryview]]:
         if kind == b"IEND":
             return
         at = end + 4
-    raise UnfitError("exchange.too_many_chunks", limit=CHUNKS_LIMIT)
+    raise UnfitError("exchange.too_many_values", limit=CHUNKS_LIMIT)
 
 
 def _chunk(kind: bytes, body: bytes | memoryview) -> bytes:
@@ -78,16 +78,16 @@ def _chunk(kind: bytes, body: bytes | memoryview) -> bytes:
 
 def _unpacked(body: memoryview) -> bytes:
     if bytes(body[: len(_HEAD)]) != _HEAD:
-        raise UnfitError("exchange.other_packing")
+        raise UnfitError("exchange.not_unpacked")
     if len(body) > PACKED_LIMIT_BYTES:
-        raise UnfitError("exchange.text_too_large", limit_bytes=TEXT_LIMIT_BYTES)
+        raise UnfitError("exchange.file_too_large", limit_bytes=TEXT_LIMIT_BYTES)
     unpacking = zlib.decompressobj()
     try:
         text = unpacking.decompress(body[len(_HEAD) :], TEXT_LIMIT_BYTES + 1)
     except zlib.error as error:
         raise UnfitError("exchange.not_unpacked") from error
     if len(text) > TEXT_LIMIT_BYTES:
-        raise UnfitError("exchange.text_too_large", limit_bytes=TEXT_LIMIT_BYTES)
+        raise UnfitError("exchange.file_too_large", limit_bytes=TEXT_LIMIT_BYTES)
     if not unpacking.eof or unpacking.unused_data:
         raise UnfitError("exchange.not_unpacked")
     return text

@@ -162,8 +162,6 @@ def diagnose_log(log: str, engine: str | None = None) -> LogDiagnosis:
 def read_log(path: Path) -> str:
     """Read the part of a log file to be diagnosed. Raises UsageError if the file can't be read."""
     try:
-        if path.is_dir():
-            raise UsageError(message("doctor.log_is_folder", path=str(path)), message("doctor.name_or_pipe_log"))
         # Opening a pipe waits for a writer. A pipe created by the shell's <(command) has one.
         if path.exists() and not path.is_file() and not str(path).startswith(("/dev/fd/", "/proc/self/fd/")):
             raise UsageError(message("doctor.log_is_no_file", path=str(path)), message("doctor.name_or_pipe_log"))

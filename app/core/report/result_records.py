@@ -42,7 +42,7 @@ def result_of(run: Run, private: Mapping[str, str] | None = None) -> Result:
         UsageError: The run has no result, or its record is damaged.
     """
     if run.summary.value is None:
-        raise UsageError(message("result_file.no_result", run_id=run.summary.id))
+        raise UsageError(message("share.no_result", run_id=run.summary.id))
     try:
         result = sealed(typed.convert(_plain(run, private_texts() if private is None else private), Result))
         check(result, with_digest=False)

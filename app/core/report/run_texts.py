@@ -47,14 +47,6 @@ class Several:
     basis: str  # text that describes the basis of the headline
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A note about a result: a fact, or a caution if the result may be misleading."""
-
-    kind: Literal["fact", "caution"]
-    text: str
-
-
 def error_advice(error_code: str | None, engine: str) -> str | None:
     """Return the advice for an error that ended a run; None for unknown codes."""
     # `start.py --repair` repairs packages in the app's own Python, but no other engines.
@@ -266,10 +258,6 @@ def _step_note(run: RunSummary) -> str:
     )
     spread = _spread(run)
     return joined((basis, interval_text(run), limits, spread))
-
-
-def result_notes(run: JudgedRun) -> list[Note]:
-    return [Note("fact" if reason.level == "fact" else "caution", reason.text) for reason in run.verdict.reasons]
 
 
 def verdict_line(judged: events.Judged) -> str:

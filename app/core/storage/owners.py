@@ -73,7 +73,7 @@ def own_group(database: Path, group_id: int) -> Ownership:
         _log.info("Plan %s can be run twice at the same time: %s", group_id, error)
         return Ownership(None, path, None)
     if hold is None:
-        raise UsageError(message("groups.under_way", group_id=group_id), message("groups.wait_for_it"))
+        raise UsageError(message("groups.under_way", group_id=group_id), message("engines.wait_for_it"))
     return Ownership(None, path, hold)
 
 

@@ -17,7 +17,6 @@ from app.core.records import Plan
 from app.gui.pages.benchmark.page import BenchmarkPage
 from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import page_of
-from app.gui.shell import placement
 from app.gui.shell.attention import Attention
 from app.gui.shell.banner import Banner
 from app.gui.shell.imports import ResultImports
@@ -37,6 +36,12 @@ if TYPE_CHECKING:
     from app.gui.pages.settings.page import SettingsPage
     from app.gui.pages.suite.page import SuitePage
     from app.gui.run.plan_page import PlanPage
+import logging
+
+from PySide6.QtCore import QByteArray
+from PySide6.QtWidgets import QStyle
+
+from app.gui.services.preferences import Preferences
 
 # A worker that doesn't respond is killed after 8 s. Don't wait much longer.
 CLOSE_PATIENCE_MS = 10_000
@@ -50,6 +55,33 @@ MENUS = {
     "menu.help": ("menu.shortcuts", "menu.method", "menu.doctor", "menu.report", "menu.updates", "menu.about"),
     "menu.quit": ("menu.quit",),
 }
+USUAL_PX = (1200, 800)
+_log = logging.getLogger(__name__)
+
+
+def _restore(window: QMainWindow, preferences: Preferences) -> None:
+    stored = preferences.settings.geometry
+    if not stored or not window.restoreGeometry(QByteArray.fromBase64(stored.encode("ascii", "replace"))):
+        window.resize(*USUAL_PX)
+    _fit_screen(window)
+
+
+def _fit_screen(window: QMainWindow) -> None:
+    screen = window.screen().availableGeometry()
+    frame_px = window.style().pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight)
+    room = QSize(screen.width(), screen.height() - frame_px)
+    window.setMinimumSize(window.minimumSize().boundedTo(room))
+    if window.width() > room.width() or window.height() > room.height():
+        window.resize(window.size().boundedTo(room))
+        window.move(screen.topLeft())
+
+
+def _save(window: QMainWindow, preferences: Preferences) -> None:
+    geometry = bytes(window.saveGeometry().toBase64().data()).decode("ascii")
+    try:
+        preferences.change(geometry=geometry)
+    except AppError as error:
+        _log.info("The window's position wasn't saved: %s", error)
 
 
 class MainWindow(QMainWindow):
@@ -96,7 +128,7 @@ class MainWindow(QMainWindow):
         self.imports.run_wanted.connect(self._on_run_chosen)
         Attention(services.bridge, self)
         self.benchmark.setup.cards["standard"].setFocus()
-        placement.restore(self, services.preferences)
+        _restore(self, services.preferences)
         self._on_state()
 
     def show_page(self, code: str) -> None:
@@ -155,7 +187,7 @@ class MainWindow(QMainWindow):
             if not self._closing and ask(self, *question, *answers):
                 self.close_soon()
             return
-        placement.save(self, self._services.preferences)
+        _save(self, self._services.preferences)
         if "results" in self._pages:
             self.results.forget_deleted()
         event.accept()

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from app.core.paths import default_paths
-from app.core.runs.flood import WARNINGS
 from app.core.runs.runner import Runner
+from app.core.runs.session import WARNINGS
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests.benchmarks.attacks.processes import complaints, ended, start

@@ -17,7 +17,6 @@ from app.core.analysis.stats import (
     estimate_epoch,
     run_statistics,
     sustained_pct,
-    trimmed_mean,
 )
 from app.core.analysis.timed_steps import StepTimes, step_times
 from app.core.records import Run
@@ -84,11 +83,6 @@ def test_headline_lies_between_minimum_and_maximum_whatever_the_first_epoch_was(
     assert found.median_s == statistics.median(values[1:])
     changed = sure(epoch_statistics([values[0] * 3, *values[1:]]))
     assert (changed.median_s, changed.spread_pct) == (found.median_s, found.spread_pct)
-
-
-def test_trimmed_mean_leaves_the_outermost_tenths_out() -> None:
-    assert trimmed_mean([2.0, 100.0, 2.0, 3.0, 3.0, 0.0, 3.0, 3.0, 4.0, 4.0]) == 3.0
-    assert trimmed_mean([1.0, 2.0]) == 1.5
 
 
 # By Conover's table: the ranks that cover a median with 95 % or a little more.

@@ -15,7 +15,7 @@ from app.core.hardware.parts.disks import macos_storage, whole_disks_of, windows
 from app.core.hardware.parts.memory_speed import speed_from_table, speed_from_udev
 from app.core.hardware.system_files import tidy_name
 from app.core.hardware.telemetry import slowdowns
-from app.core.hardware.telemetry.pressure import periods, waited_us
+from app.core.hardware.telemetry.monitor import periods, waited_us
 from tests.core.hardware.parts.test_cpu import RASPBERRY, ZEN_4
 from workloads.protocol.machine import Disk
 

@@ -311,7 +311,7 @@ def test_files_that_are_not_logs_are_refused_in_a_sentence(tmp_path: Path) -> No
     binary.write_bytes(b"\x89PNG\x00\x01")
     for path, problem in (
         (binary, "doctor.log_is_no_text"),
-        (tmp_path, "doctor.log_is_folder"),
+        (tmp_path, "doctor.log_is_no_file"),
         (tmp_path / "nothing.log", "files.unreadable"),
     ):
         with pytest.raises(UsageError, match=said(problem).pattern):

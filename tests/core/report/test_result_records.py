@@ -116,7 +116,7 @@ def test_nothing_private_is_inside(stored_run: Run, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("changes", "refusal"),
     [
-        ({"value": None}, said("result_file.no_result", run_id="7")),
+        ({"value": None}, said("share.no_result", run_id="7")),
         ({"workload": "n/a"}, said("result_file.unfit", run_id="7")),
         ({"status": "running"}, said("result_file.unfit", run_id="7")),
         ({"value_low": 99.0, "value_high": 100.0}, said("exchange.outside_range", low="99", high="66.3")),

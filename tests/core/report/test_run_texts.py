@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -22,7 +23,6 @@ from app.core.report.run_texts import (
     interval_text,
     machine_line,
     measured_text,
-    result_notes,
     result_text,
     verdict_chip,
     verdict_line,
@@ -157,6 +157,14 @@ OF_EPOCHS, REAL, NO_EPOCH = said("verdict.spread_of_epochs"), said("note.real_da
 AFTER_NONE, ALL_EPOCHS = {"epochs_done": "0", "epochs": "10"}, {"epochs_done": "10", "epochs": "10"}
 
 
+def notes_of(run: Run) -> list[SimpleNamespace]:
+    reasons = JudgedRun(run).verdict.reasons
+    return [
+        SimpleNamespace(kind="fact" if reason.level == "fact" else "caution", text=reason.text)
+        for reason in reasons
+    ]
+
+
 @pytest.mark.parametrize(
     ("changes", "cautions", "facts"),
     [
@@ -187,7 +195,7 @@ AFTER_NONE, ALL_EPOCHS = {"epochs_done": "0", "epochs": "10"}, {"epochs_done": "
 def test_notes_on_a_number_list_cautions_first(
     stored_run: Run, changes: dict[str, Any], cautions: list[Saying], facts: list[Saying]
 ) -> None:
-    notes = result_notes(JudgedRun(changed(stored_run, changes)))
+    notes = notes_of(changed(stored_run, changes))
     assert [note.kind for note in notes] == ["caution"] * len(cautions) + ["fact"] * len(facts)
     for note, saying in zip(notes, [*cautions, *facts], strict=True):
         assert saying.is_all_of(note.text)
@@ -200,7 +208,7 @@ def test_warnings_steal_and_a_virtual_machine_are_noted(stored_run: Run) -> None
     )
     warning = events.Warn(code="gpu_not_used", message="TensorFlow cannot use the GPU.")
     virtual = machine_of(stored_run, virtual_machine=True, virtualization="docker in kvm")
-    notes = result_notes(JudgedRun(replace(stored_run, telemetry=samples, warnings=(warning,), machine=virtual)))
+    notes = notes_of(replace(stored_run, telemetry=samples, warnings=(warning,), machine=virtual))
     shared, stolen, warned = (note.text for note in notes if note.kind == "caution")
     assert said("verdict.shared_at_least", half_pct="9").is_all_of(shared)
     assert said("verdict.host_steal", share_pct="7").is_all_of(stolen)
@@ -213,16 +221,16 @@ def test_little_or_unknown_stolen_time_is_not_worth_a_word(stored_run: Run, stea
     samples = tuple(
         events.TelemetryEvent(t_s=1.0, telemetry=telemetry_of({"steal_pct": value})) for value in steal_pct
     )
-    assert {note.kind for note in result_notes(JudgedRun(replace(stored_run, telemetry=samples)))} == {"fact"}
+    assert {note.kind for note in notes_of(replace(stored_run, telemetry=samples))} == {"fact"}
 
 
 def test_notes_are_the_reasons_of_the_verdict(stored_run: Run) -> None:
     samples = (events.TelemetryEvent(t_s=80.0, telemetry=telemetry_of({"suspended_s": 60.0, "on_battery": True})),)
     run = replace(stored_run, telemetry=samples)
     judged = judge(run)
-    assert [note.text for note in result_notes(JudgedRun(run))] == [reason.text for reason in judged.reasons]
+    assert [note.text for note in notes_of(run)] == [reason.text for reason in judged.reasons]
     assert [reason.level for reason in judged.reasons] == ["invalid", "caution", "fact", "fact"]
-    assert [note.kind for note in result_notes(JudgedRun(run))] == ["caution", "caution", "fact", "fact"]
+    assert [note.kind for note in notes_of(run)] == ["caution", "caution", "fact", "fact"]
 
 
 def reasons(level: Any, *codes: str, **figures: float) -> tuple[events.Reason, ...]:

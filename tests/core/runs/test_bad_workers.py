@@ -13,9 +13,9 @@ import pytest
 
 from app.core.errors import refusal
 from app.core.paths import Paths
-from app.core.runs.flood import WARNINGS, WARNINGS_OF_A_CODE
 from app.core.runs.liveness import RunLimits
 from app.core.runs.runner import Runner
+from app.core.runs.session import WARNINGS, WARNINGS_OF_A_CODE
 from app.core.runs.worker import exit_message
 from app.core.runs.worker_command import WorkerCommand
 from tests.conftest import ROOT

@@ -1,6 +1,6 @@
 """Which events of a worker are too many."""
 
-from app.core.runs.flood import WARNINGS, WARNINGS_OF_A_CODE, Flood
+from app.core.runs.session import WARNINGS, WARNINGS_OF_A_CODE, Flood
 from workloads.protocol import events
 
 STEPS = events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1,))

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from app.core.analysis.stats import trimmed_mean
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import Message, message
@@ -111,8 +110,6 @@ def test_predictions_have_a_rate_and_latencies(paths: Paths, preset: str) -> Non
     counted = steps_s[1:] if preset == "quick" else steps_s
     assert summary.value is not None
     assert 32 / max(counted) <= summary.value <= 32 / min(counted)
-    # A busy computer may well be a third slower in the steps that one of them leaves out.
-    assert 0.5 < summary.value * trimmed_mean(counted) / 32 < 2
     assert summary.basis == ("estimate" if preset == "quick" else "later_epochs")
     assert len(done.epochs) == (0 if preset == "quick" else 3)
     latencies = {key: value or 0 for key, value in done.metrics.items() if key.startswith("latency")}

@@ -159,7 +159,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare_page.rows_copied": ("Copied {count} row as a table", "Copied {count:,} rows as a table"),
     "compare_page.slot_busy": "No result yet; a benchmark is running",
     "compare_page.slot_no_engine": "No result yet; no installed engine can run this workload",
-    "compare_page.slot_only_16_bits": "can't be compared: published in 16 bits, a CPU computes in float32",
+    "compare_page.slot_only_16_bits": "published in 16 bits; a CPU computes in float32",
     "compare_page.slot_not_ready": "No result yet",
     "compare_page.remove_result": "Remove imported result",
     "compare_page.removed": "Removed {name}",

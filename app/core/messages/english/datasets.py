@@ -29,7 +29,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "dataset.try_again_from_start": "Try again. The download will start over.",
     "dataset.try_again_to_resume": "Check the connection and try again. The download will resume.",
     "dataset.unknown_dataset": "Unknown data set “{dataset}”.",
-    "dataset.unusable_address": "“{address}” isn't a usable address.",
     "dataset.use_official_file": "Use the official {file}.",
     "dataset.wrong_checksum": "{file} isn't the expected file (SHA-256 {found}… instead of {expected}…).",
     "dataset.wrong_size": "{file} isn't the expected file ({found_bytes:,} bytes instead of {expected_bytes:,}).",

@@ -3,9 +3,9 @@
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "hardware.gpus_not_responding": "A GPU driver isn't responding. Continuing without it.",
     "hardware.nvml_broken": "NVIDIA's library (NVML) couldn't be initialised: {reason}",
-    "hardware.nvml_crashes": "NVIDIA's library (NVML) crashes, so its GPUs aren't queried. Restart the computer, or reinstall the driver.",
-    "hardware.nvml_not_responding": "NVIDIA's library (NVML) isn't responding, so its GPUs aren't queried. Restart the computer.",
-    "hardware.storage_not_responding": "A disk or the system isn't responding. Continuing without its details.",
+    "hardware.nvml_crashes": "NVIDIA's library (NVML) crashes. Restart the computer, or reinstall the driver.",
+    "hardware.nvml_not_responding": "NVIDIA's library (NVML) isn't responding. Restart the computer.",
+    "hardware.storage_not_responding": "A disk isn't responding. Continuing without its details.",
     "hardware.telemetry_not_responding": "Telemetry isn't responding. Continuing without it.",
     "part.base_clock": "Base clock",
     "part.bios": "BIOS",

@@ -71,7 +71,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.estimate_without_interval": "estimate, no interval",
     "share.no_ab_result": "A/B test {group_id} has no complete pair to share.",
     "share.no_group_result": "Group {group_id} has no result to share yet.",
-    "share.no_result": "Run {run_id} has no result to share.",
+    "share.no_result": "Run {run_id} has no result.",
     "share.no_study_result": "Study {group_id} has no result to share yet.",
     "share.of_runs": "{count} of {planned} runs",
     "share.on_this_computer": "This computer: {name}",

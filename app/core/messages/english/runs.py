@@ -34,7 +34,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.gpu_not_used_by_other": "{engine} can't use your {gpu}, so the run uses the CPU.",
     "run.hung": "The training process was ended: no answer for {silent_s:.0f} s.",
     "run.line_without_end": "it's incomplete",
-    "run.not_stored_yet": "{problem} Retrying for {patience_s:.0f} s. No measurements are lost.",
+    "run.not_stored_yet": "{problem} Retrying for {patience_s:.0f} s. Nothing is lost.",
     "run.not_utf8": "A setting isn't valid UTF-8 text.",
     "run.other_protocol": "The training process uses protocol {theirs} instead of {ours}.",
     "run.problem": "{problem}",

@@ -6,7 +6,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.cpu_quota": "Raise the container's CPU limit, or run Epochmark outside it.",
     "advice.cpus_hidden": "Give Epochmark's container or terminal all CPUs.",
     "advice.damaged": "Run again. `{epochmark} results export --format json` exports what is readable.",
-    "advice.device_differs": "Choose the device that was used. For TensorFlow, `{repair}` installs GPU support.",
+    "advice.device_differs": "Choose the device that was used. `{repair}` installs TensorFlow's GPU support.",
     "advice.engine_changed": "Unset them and restart Epochmark.",
     "advice.finish_an_epoch": "Let the run finish an epoch, or use Quick.",
     "advice.uncompiled": "Turn off compilation to count them.",

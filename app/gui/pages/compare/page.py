@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QContextMenuEvent, QFont, QShowEvent
-from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.analysis.bars import Bar, bars, by_work, find_baseline, one_each, shared_remarks
 from app.core.analysis.comparability import left_out, left_out_imports, run_refusal
@@ -27,14 +27,25 @@ from app.core.storage.runs import list_runs
 from app.core.titles import workload_title
 from app.gui.charts.bar_list import BarList
 from app.gui.charts.bars import bar_key
-from app.gui.pages.compare.filters import Filters, combo, fill
-from app.gui.pages.compare.table import CompareTable
+from app.gui.pages.compare.table import CompareTable, bar_year
 from app.gui.run.workload_box import WorkloadBox
 from app.gui.services.bundle import Services
 from app.gui.services.removal import remove_imported
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX, LABEL_PX, TITLE_PX
-from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, label, row, scrolled, title
+from app.gui.widgets.basics import (
+    Button,
+    Card,
+    ClampedLabel,
+    ElidedLabel,
+    column,
+    give_way,
+    label,
+    row,
+    scrolled,
+    title,
+)
+from app.gui.widgets.choice_box import ChoiceBox
 from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES
 
@@ -43,6 +54,68 @@ SELECTED_LIMIT = 1_000  # number of runs to load, enough for all that can be sho
 ROW_PX, COMBO_MAX_PX = 64, 300
 _Answer: TypeAlias = "tuple[list[RunSummary], list[ImportedResult]]"
 LINES_LIMIT, NAMES_LIMIT = 4, 10
+
+
+class Filters(QFrame):
+    """Boxes that select the displayed bars."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setObjectName("card")
+        self.conditions = combo(
+            sentence("compare_page.bars"),
+            ((sentence("compare_page.one_each"), False), (sentence("compare_page.all_conditions"), True)),
+        )
+        self.match = combo(
+            sentence("heading.match"),
+            ((sentence("compare_page.all_matches"), ""), (sentence("compare_page.exact_only"), "exact")),
+        )
+        self.year = combo(sentence("heading.year"), ((sentence("compare_page.all_years"), None),))
+        grid = QGridLayout(self)
+        grid.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
+        grid.setSpacing(GAP_PX)
+        for number, box in enumerate((self.conditions, self.match, self.year)):
+            grid.addWidget(label(box.accessibleName(), muted=True), number, 0)
+            grid.addWidget(box, number, 1)
+            box.currentIndexChanged.connect(self.changed)
+
+    def fits(self, bar: Bar) -> bool:
+        """Return whether a bar matches the filters. The user's own bar always does."""
+        if bar.kind == "you":
+            return True
+        exact = self.match.currentData() != "exact" or bar.row is None or bar.row.match == "exact"
+        return exact and self.year.currentData() in (None, bar_year(bar))
+
+    def show_years(self, bars: Sequence[Bar]) -> None:
+        years = sorted({year for bar in bars if (year := bar_year(bar))}, reverse=True)
+        fill(self.year, [(sentence("compare_page.all_years"), None), *((str(year), year) for year in years)])
+
+    def open_below(self, button: QWidget) -> None:
+        self.adjustSize()
+        self.move(button.mapToGlobal(QPoint(button.width() - self.width(), button.height() + 4)))
+        self.show()
+
+
+def combo(name: str, items: Sequence[tuple[str, object]]) -> QComboBox:
+    result = ChoiceBox()
+    result.setAccessibleName(name)
+    result.setToolTip(name)
+    give_way(result)
+    fill(result, items)
+    return result
+
+
+def fill(box: QComboBox, items: Sequence[tuple[str, object]]) -> None:
+    """Replace the items of a box. The selected item is kept if it is still available."""
+    chosen = box.currentData()
+    box.blockSignals(True)
+    box.clear()
+    for text, value in items:
+        box.addItem(text, value)
+    box.setCurrentIndex(max(0, box.findData(chosen)))
+    box.blockSignals(False)
 
 
 class ComparePage(QWidget):

@@ -6,13 +6,14 @@ from typing import Any
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QKeySequence, QShortcut
-from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QLabel, QSizePolicy, QTableView, QWidget
 
 from app.core.analysis.comparability import engine_name
 from app.core.clock import local_time
 from app.core.exchange.preview import leaves, preview
 from app.core.external_results import ImportedResult
 from app.core.messages import sentence
+from app.core.plain_text import safe_text
 from app.core.report.card import Table
 from app.core.result_file.record import Result
 from app.core.storage.database import Database
@@ -25,9 +26,9 @@ from app.gui.pages.results.model import RunsModel
 from app.gui.services.bundle import Services
 from app.gui.services.removal import remove_imported
 from app.gui.services.tasks import Latest
+from app.gui.style.theme import font
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Button, Card, column, label, plain_tip, row, scrolled
-from app.gui.widgets.pills import Pill
+from app.gui.widgets.basics import Button, Card, Tone, column, label, plain_tip, row, scrolled
 from app.gui.widgets.tables import TEXT_ROW_PX, Column, FittingTable, Index, TableModel, TextTable, set_up_table
 
 # Maximum number of rows. Only the newest results are shown.
@@ -44,6 +45,20 @@ _COLUMNS = (
     Column("heading.file"),
 )
 _LEAF_COLUMNS = (Column("heading.field", 220), Column("heading.value"))
+PILL_PX = 24
+
+
+class Pill(QLabel):
+    """A short fact in a rounded frame."""
+
+    def __init__(self, text: str = "", tone: Tone = "") -> None:
+        super().__init__(safe_text(text))
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setFont(font(12, QFont.Weight.Medium))
+        self.setFixedHeight(PILL_PX)
+        self.setProperty("pill", True)
+        self.setProperty("tone", tone)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
 
 
 class TextModel(TableModel):

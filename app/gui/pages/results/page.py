@@ -1,13 +1,14 @@
 """The Results page: lists all runs and displays a run or a group in detail."""
 
-from collections.abc import Callable, Iterator
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.errors import UsageError
+from app.core.errors import AppError, UsageError
 from app.core.messages import sentence
 from app.core.plans.experiments import answer_of, experiment_of, load_report, report_of
 from app.core.plans.report import RUNS_PAGE, Answer
@@ -17,6 +18,7 @@ from app.core.report.formats.table_text import TABLE_FORMS
 from app.core.report.run_table import text_of
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
+from app.core.storage.queries import purge_trash, restore_runs, trash_runs
 from app.core.storage.runs import list_runs, load_run
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.pages.results.commands import RunCommands
@@ -26,13 +28,58 @@ from app.gui.pages.results.imported import ImportedCard, ImportedDetail
 from app.gui.pages.results.model import RunsModel
 from app.gui.pages.results.run_detail import RunDetail
 from app.gui.pages.results.table import RunsTable
-from app.gui.pages.results.trash import Trash
 from app.gui.run.actions import ResultActions
 from app.gui.run.view import RunView
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, label, row, title
 from app.gui.widgets.timers import in_turns
+
+
+class Trash(QObject):
+    """Deletes and restores runs in the background, and notifies the user."""
+
+    changed = Signal()
+
+    def __init__(self, services: Services, parent: QObject) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._deleted: list[Sequence[int]] = []
+
+    @property
+    def can_undo(self) -> bool:
+        return bool(self._deleted)
+
+    def delete(self, ids: Sequence[int]) -> None:
+
+        def remove(database: Database) -> Sequence[int]:
+            trash_runs(database, ids)
+            return ids
+
+        self._services.query(remove, self._on_deleted)
+
+    def undo(self) -> None:
+        if not self._deleted:
+            return
+        ids = self._deleted.pop()
+        self._services.query(lambda database: restore_runs(database, ids), self._on_restored)
+
+    def purge(self) -> None:
+        ids = [run_id for part in self._deleted for run_id in part]
+        if ids:
+            # If this fails, it is repeated at a later start.
+            with contextlib.suppress(AppError), Database(self._services.paths.database) as database:
+                purge_trash(database, ids)
+
+    def _on_deleted(self, ids: Sequence[int]) -> None:
+        self._deleted.append(ids)
+        text = sentence("results_page.deleted", count=len(ids))
+        self._services.notify(text, "", sentence("button.undo"), self.undo)
+        self.changed.emit()
+
+    def _on_restored(self, count: int) -> None:
+        self._services.notify(sentence("results_page.restored", count=count), "", "", None)
+        self.changed.emit()
 
 
 class EmptyCard(Card):

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.core.hardware.telemetry import sensors
-from app.core.hardware.telemetry.monitor import TelemetryReader
-from app.core.hardware.telemetry.pressure import Pressure, PressureReader, held_share_pct
+from app.core.hardware.telemetry.monitor import Pressure, PressureReader, TelemetryReader, held_share_pct
 from app.core.hardware.telemetry.sensors import CpuClock, CpuTemperature, find_sensors, pick_cpu_temperature_c
 from tests.core.hardware.gpu.gpu_trees import opened_files
 from tests.core.hardware.made_up import write
