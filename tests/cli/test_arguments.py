@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from app.cli.arguments import make_parser
 from app.cli.specs import make_spec
 from app.core.errors import AppError, UsageError
-from app.core.messages import Message, message, sentence
+from app.core.messages import ENGLISH, Message, message, sentence
 from app.core.paths import Paths
 from app.core.runs.runner import known_workload
 from app.core.settings import Settings, save_settings
@@ -106,6 +106,7 @@ def test_help_of_run_has_defaults(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_example_can_be_typed(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = help_of(command, capsys)
     examples = [line.strip() for line in text.splitlines() if line.startswith("  epochmark ")]
+    assert bool(examples) == (f"examples.{command.replace(' ', '_') or 'app'}" in ENGLISH)
     for example in examples:
         words = shlex.split(example.partition(" >")[0])
         assert " ".join(words).startswith(f"epochmark {command}".strip())
