@@ -56,7 +56,7 @@ def import_(options: argparse.Namespace, paths: Paths) -> int:
     if options.list:
         return _list(options, paths)
     if options.show is not None:
-        return show_imported(options.show, paths, as_json=options.json)
+        return _show(options.show, paths, as_json=options.json)
     if options.remove is not None:
         with Database(paths.database) as database:
             remove_result(database, options.remove)
@@ -104,7 +104,7 @@ def _numbers(numbers: tuple[int, ...]) -> str:
     return ", ".join(map(str, sorted(numbers)))
 
 
-def show_imported(number: int, paths: Paths, *, as_json: bool) -> int:
+def _show(number: int, paths: Paths, *, as_json: bool) -> int:
     with Database(paths.database) as database:
         result = load_result(database, number)
     if as_json:

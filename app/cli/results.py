@@ -4,13 +4,11 @@ import argparse
 import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from app.cli.grammar import JSON, THEME_OPTION, command, flag, option
 from app.cli.groups import say_report
-from app.cli.imports import show_imported
 from app.cli.layout import Column, table
 from app.cli.result_files import write_result
 from app.cli.terminal import VERDICT_INKS, Ink, verdict_ink
@@ -28,7 +26,6 @@ from app.core.metrics import format_metric, headline_kind, metric_lines
 from app.core.paths import Paths
 from app.core.plans.experiments import load_report, report_of
 from app.core.records import Group, Run, RunSummary
-from app.core.report import run_table
 from app.core.report.export import DEFAULT_FORMAT, TERMINAL_FORMATS, write_lines
 from app.core.report.formats import csv_table, result_document
 from app.core.report.formats.json_document import run_as_dict
@@ -41,10 +38,8 @@ from app.core.report.run_texts import (
     run_engine_line,
     verdict_line,
 )
-from app.core.result_file.short_form import is_of_code
 from app.core.storage.database import Database
 from app.core.storage.groups import group_places, load_group
-from app.core.storage.imported_results import list_results
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, missing_runs
 from app.core.titles import data_title, preset_title, status_title, verdict_title
@@ -87,14 +82,11 @@ _EPOCH_COLUMNS = (
 @command(
     "results list",
     option("--limit", arguments={"limit": LISTED_RUNS}, type=whole, default=LISTED_RUNS, metavar="N"),
-    flag("--imported"),
     JSON,
 )
 def list_(options: argparse.Namespace, paths: Paths) -> int:
     if options.limit < 1:
         raise UsageError(message("cli.limit_too_small", limit=options.limit))
-    if options.imported:
-        return _list_imported(options, paths)
     with _open(paths) as database:
         if options.json:
             say_json_list(run.as_dict() for run in list_runs(database, limit=options.limit))
@@ -108,35 +100,8 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
     return 0
 
 
-def _list_imported(options: argparse.Namespace, paths: Paths) -> int:
-    """List the newest imported results, with the same fields as runs. The numbers are those used by `import`."""
-    with Database(paths.database) as database:
-        imported = list_results(database, limit=options.limit)
-    runs = [replace(each.summary, id=each.id) for each in imported]
-    if options.json:
-        more = (
-            {
-                "imported_at": each.imported_at,
-                "digest": each.digest,
-                "source": each.source,
-                "plan_uid": each.plan_uid,
-            }
-            | {"provenance": sentence("compare.imported_result")}
-            for each in imported
-        )
-        rows = [run.as_dict() | each for run, each in zip(runs, more, strict=True)]
-        say_json(json.dumps(rows, indent=2))
-        return 0
-    if not runs:
-        say(sentence("imports.none"))
-        return 0
-    _say_list(runs, {})
-    say(sentence("imports.all_not_verified"))
-    return 0
-
-
 def _say_list(runs: Sequence[RunSummary], places: Mapping[int, str]) -> None:
-    """Print a table of own or imported runs, with their places in groups by number, and a legend for its marks."""
+    """Print a table of runs, with their places in groups by number, and a legend for its marks."""
     rows = [
         (
             str(run.id),
@@ -163,18 +128,14 @@ def _say_list(runs: Sequence[RunSummary], places: Mapping[int, str]) -> None:
 
 
 def _epochs(run: RunSummary) -> str:
-    if is_of_code(run.app_version):
-        return "n/a"  # not contained in QR codes
     done = f"{run.epochs_done}/{run.epochs}" if run.preset != "sustained" else str(run.epochs_done)
     if run.steps and run.steps < run.steps_per_epoch:
         return sentence("cli.short_epochs", epochs=done)
     return done
 
 
-@command("results show", RUN_ID, flag("--imported"), JSON)
+@command("results show", RUN_ID, JSON)
 def show(options: argparse.Namespace, paths: Paths) -> int:
-    if options.imported:
-        return show_imported(options.id, paths, as_json=options.json)
     with _open(paths) as database:
         run = load_run(database, options.id)
         place = group_places(database, [run.summary]).get(options.id)
@@ -248,8 +209,6 @@ def delete(options: argparse.Namespace, paths: Paths) -> int:
     option("--format", arguments={"format": DEFAULT_FORMAT.name}, choices=_FORMATS, default=DEFAULT_FORMAT.name),
     option("--output", type=output, metavar="FILE"),
     flag("--all"),
-    flag("--bom"),
-    flag("--decimal-comma"),
 )
 def export(options: argparse.Namespace, paths: Paths) -> int:
     with _open(paths) as database:
@@ -257,9 +216,7 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
         if missing := sorted(set(options.ids) - set(ids_stored)):
             raise missing_runs(missing)
         ids = sorted(set(options.ids)) or ids_stored
-        if options.format == result_document.FORMAT.name and not (
-            options.bom or options.decimal_comma or options.all
-        ):
+        if options.format == result_document.FORMAT.name and not options.all:
             write_result(database, ids, options.output)
             return 0
         with closing(_lines(database, options)) as lines:
@@ -269,13 +226,11 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
 
 def _lines(database: Database, options: argparse.Namespace) -> Iterator[str]:
     """Return the lines of an export. Raises UsageError for options that the format doesn't support."""
-    style = csv_table.CsvStyle(has_mark=options.bom, has_comma=options.decimal_comma)
-    if options.format != DEFAULT_FORMAT.name and (options.all or style != csv_table.PLAIN):
-        raise UsageError(message("cli.only_csv", options=["--all", "--bom", "--decimal-comma"]))
-    if options.format != DEFAULT_FORMAT.name:
+    if not options.all:
         return TERMINAL_FORMATS[options.format].lines(database, options.ids)
-    lines = csv_table.table_lines if options.all else run_table.people_lines
-    return lines(database, options.ids, style)
+    if options.format != DEFAULT_FORMAT.name:
+        raise UsageError(message("cli.only_csv"))
+    return csv_table.table_lines(database, options.ids)
 
 
 def put(lines: Iterable[str], path: Path | None, said: str, **arguments: Any) -> None:

@@ -14,7 +14,6 @@ import app
 from app.core.exchange.png_embed import extract
 from app.core.messages import sentence
 from app.core.paths import default_paths
-from app.core.records import RUN_FIELDS
 from app.core.result_file.canonical import decode, file_bytes, sealed
 from app.core.result_file.identity import uid_of
 from app.core.result_file.short_form import short_form
@@ -132,10 +131,7 @@ def test_what_is_refused_is_said_line_by_line_and_the_rest_comes_in(
         (("import",), said("imports.one_action")),
         (("import", "x.json", "--list"), said("imports.one_action")),
         (("import", "x.json", "--json"), said("imports.json_lists")),
-        (
-            ("results", "export", "--format", "json", "--bom"),
-            said("cli.only_csv", options="--bom, --decimal-comma"),
-        ),
+        (("results", "export", "--format", "json", "--all"), said("cli.only_csv")),
         (("run", "demo", "--output", "/no such folder/x.json"), said("cli.no_place")),
         (("run", "demo", "--output", "-"), said("cli.result_to_file")),
     ],
@@ -159,10 +155,10 @@ def test_a_run_without_a_result_writes_no_file_and_says_so(epochmark: CommandLin
 NASTY = "\x1b]0;owned\x07 \u202egnp.exe\u202c \u200b\u2066"
 
 
-def test_imported_results_are_listed_when_asked_for_and_a_strangers_names_are_harmless(
+def test_imported_results_are_listed_apart_and_a_strangers_names_are_harmless(
     epochmark: CommandLine, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    assert said("imports.none").is_all_of(epochmark("results", "list", "--imported").stdout.strip())
+    assert said("imports.none").is_all_of(epochmark("import", "--list").stdout.strip())
     usual = next(filter(short_form, golden()))
     machine = msgspec.structs.replace(usual.machine, cpu_name="Threadripper")
     theirs = tmp_path / (f"{NASTY}.json" if os.name == "posix" else "theirs.json")
@@ -172,28 +168,14 @@ def test_imported_results_are_listed_when_asked_for_and_a_strangers_names_are_ha
     shown = [done.stdout]
     assert said("cli.no_runs").is_in(epochmark("results", "list").stdout)
     assert json.loads(epochmark("results", "list", "--json").stdout) == []
-    listed = epochmark("results", "list", "--imported").stdout
-    head, whole, code, label = listed.splitlines()
-    columns = map(sentence, ("column.id", "column.started_utc", "studies.axis_workload"))
-    assert head.lower().split()[:4] == " ".join(columns).lower().split()
-    assert (code.split()[:3], whole.split()[0]) == (["1", "n/a", usual.spec.workload], "2")
-    assert "Threadripper" in whole
-    assert said("imports.all_not_verified").begins(label)
-    as_json = epochmark("results", "list", "--imported", "--json").stdout
-    ids = [(row["id"], row["provenance"]) for row in json.loads(as_json)]
-    provenance = sentence("compare.imported_result")
-    assert ids == [(2, provenance), (1, provenance)]
-    assert set(RUN_FIELDS) < set(json.loads(as_json)[0])
-    assert len(json.loads(epochmark("results", "list", "--imported", "--json", "--limit", "1").stdout)) == 1
-    one = epochmark("results", "show", "2", "--imported")
+    one = epochmark("import", "--show", "2")
     assert ("Threadripper" in one.stdout, "A friend" in one.stdout, one.returncode) == (True, True, 0)
-    assert one.stdout == epochmark("import", "--show", "2").stdout
-    assert said("imports.unknown", number="9").is_in(epochmark("results", "show", "9", "--imported").stderr)
+    assert said("imports.unknown", number="9").is_in(epochmark("import", "--show", "9").stderr)
     with Database(default_paths(environment).database) as database, database.transaction() as connection:
         # As another program may leave it.
         connection.execute("UPDATE imported SET source = :text, imported_at = :text", {"text": NASTY})
-    shown += [epochmark("results", "list", "--imported", *options).stdout for options in ((), ("--json",))]
-    shown += [listed, as_json, one.stdout, epochmark("import", "--list").stdout]
+    shown += [epochmark("import", "--list", *options).stdout for options in ((), ("--json",))]
+    shown += [one.stdout]
     for text in shown:
         assert text
         assert steering(text) == []

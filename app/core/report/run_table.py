@@ -12,7 +12,7 @@ from app.core.formats import format_installed_memory
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.records import RunSummary
-from app.core.report.formats.csv_table import PLAIN, CsvStyle, csv_rows, guarded, plan_lines
+from app.core.report.formats.csv_table import csv_rows, guarded, plan_lines
 from app.core.report.formats.export_format import ExportFormat
 from app.core.report.formats.table_text import TABLE_FORMS, table_text
 from app.core.report.run_texts import certainty_text, plain_reason, value_line
@@ -72,15 +72,15 @@ COLUMNS: Columns = (
 POSTED: Columns = (_NETWORK, ("heading.result", _result), _VERDICT, _DEVICE, _SOFTWARE, _PRECISION, _BATCH)
 
 
-def people_lines(database: Database, ids: Sequence[int], style: CsvStyle = PLAIN) -> Iterator[str]:
+def people_lines(database: Database, ids: Sequence[int]) -> Iterator[str]:
     """Yield a CSV file piece by piece, newest run first. Without ids, all runs are included."""
-    return csv_of(list_runs(database, ids=ids or None), style)
+    return csv_of(list_runs(database, ids=ids or None))
 
 
-def csv_of(runs: Iterable[RunSummary], style: CsvStyle = PLAIN) -> Iterator[str]:
+def csv_of(runs: Iterable[RunSummary]) -> Iterator[str]:
     """Yield runs as CSV piece by piece, with constant memory use for any number of runs."""
     rows = ([_guarded(cell(run)) for _, cell in COLUMNS] for run in runs)
-    return csv_rows([sentence(code) for code, _ in COLUMNS], rows, style)
+    return csv_rows([sentence(code) for code, _ in COLUMNS], rows)
 
 
 def text_of(runs: Iterable[RunSummary], form: str) -> str:

@@ -173,6 +173,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "Exported {count:,} results to {path} (skipped runs without a result: {without:,}).",
     ),
     "cli.no_place": "Can't write to {path}. It's a folder, or its folder doesn't exist.",
-    "cli.only_csv": "{options:, } work only with --format csv.",
+    "cli.only_csv": "--all works only with --format csv.",
     "cli.result_to_file": "--output needs a file name here, not -.",
 }

@@ -27,7 +27,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "groups.side": "side {side} of group {group_id}",
     "groups.under_way": "Group {group_id} is already running.",
     "groups.unknown": "Group {group_id} doesn't exist.",
-    "imports.all_not_verified": "Imported, not verified. For details, use `{epochmark} results show ID --imported`.",
     "imports.example": "For example: `{epochmark} import result.json`.",
     "imports.file": "{path}: {parts:; }",
     "imports.json_lists": "--json works only with --list and --show.",

@@ -5,7 +5,7 @@ import io
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from app.core.files import closing
@@ -26,20 +26,7 @@ _values = operator.attrgetter(*RUN_FIELDS)
 # our mark, another one is added, so that removing one mark always restores the value.
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 _MARK = "'"
-_BYTE_ORDER_MARK = "\ufeff"
 _MESSAGE = RUN_FIELDS.index("error_message")
-
-
-@dataclass(frozen=True, slots=True)
-class CsvStyle:
-    """CSV options for spreadsheet programs."""
-
-    has_mark: bool = False  # Whether the file starts with a byte order mark. Excel needs it to detect UTF-8.
-    # Whether commas are decimal separators and semicolons separate cells, as in most of Europe.
-    has_comma: bool = False
-
-
-PLAIN = CsvStyle()
 
 
 def guarded(text: str) -> str:
@@ -51,24 +38,19 @@ def guarded(text: str) -> str:
 
 
 def csv_lines(
-    rows: Iterable[tuple[RunSummary, Sequence[str | None]]],
-    private: Mapping[str, str] | None = None,
-    style: CsvStyle = PLAIN,
+    rows: Iterable[tuple[RunSummary, Sequence[str | None]]], private: Mapping[str, str] | None = None
 ) -> Iterator[str]:
     """Yield CSV text piece by piece, with constant memory use for any number of runs.
 
     Args:
         rows: Runs and the cells of EpochColumns, as returned by runs.rows_for_export.
         private: Strings to replace in messages; None for the private texts of this user and computer.
-        style: Options for spreadsheet programs.
     """
     private = private_texts() if private is None else private
-    return csv_rows(CSV_COLUMNS, (_cells(run, epochs, private, style) for run, epochs in rows), style)
+    return csv_rows(CSV_COLUMNS, (_cells(run, epochs, private) for run, epochs in rows))
 
 
-def _cells(
-    run: RunSummary, epochs: Sequence[str | None], private: Mapping[str, str], style: CsvStyle
-) -> Sequence[Any]:
+def _cells(run: RunSummary, epochs: Sequence[str | None], private: Mapping[str, str]) -> Sequence[Any]:
     values = [*_values(run)]
     for index in _TEXT_COLUMNS:
         values[index] = values[index] and guarded(values[index])
@@ -77,19 +59,16 @@ def _cells(
             values[index] = "true" if values[index] else "false"
     if run.error_said is not None:
         values[_MESSAGE] = hide(values[_MESSAGE], private)
-    if style.has_comma:
-        epochs = [cell and cell.replace(".", ",") for cell in epochs]
     return (FORMAT_VERSION, *values, *epochs)
 
 
-def csv_rows(heads: Sequence[str], rows: Iterable[Sequence[Any]], style: CsvStyle = PLAIN) -> Iterator[str]:
+def csv_rows(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """Yield a CSV file with a heading piece by piece."""
     buffer = io.StringIO()
-    buffer.write(_BYTE_ORDER_MARK if style.has_mark else "")
-    writer = csv.writer(buffer, lineterminator="\n", delimiter=";" if style.has_comma else ",")
+    writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(heads)
     for row in rows:
-        writer.writerow(map(_with_comma, row) if style.has_comma else row)
+        writer.writerow(row)
         if buffer.tell() > 65_536:
             yield buffer.getvalue()
             buffer.seek(0)
@@ -97,14 +76,10 @@ def csv_rows(heads: Sequence[str], rows: Iterable[Sequence[Any]], style: CsvStyl
     yield buffer.getvalue()
 
 
-def _with_comma(value: object) -> object:
-    return str(value).replace(".", ",") if isinstance(value, float) else value
-
-
-def table_lines(database: Database, ids: Sequence[int], style: CsvStyle = PLAIN) -> Iterator[str]:
+def table_lines(database: Database, ids: Sequence[int]) -> Iterator[str]:
     # Closed before the database, even if writing fails or is interrupted by Ctrl-C.
     with closing(rows_for_export(database, ids)) as rows:
-        yield from csv_lines(rows, table_private_texts(database), style)
+        yield from csv_lines(rows, table_private_texts(database))
 
 
 def plan_lines(table: PlanTable) -> Iterator[str]:
