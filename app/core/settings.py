@@ -36,7 +36,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     datasets_folder: Folder | None = None  # None for the default folder
     save_folder: Folder | None = None  # folder most recently used for saving
     recent_workloads: Names = ()  # newest first
-    results_columns: object = None  # keys of the columns on Results, which checks them; None for the default
     geometry: str | None = None  # geometry of the window as returned by Qt, in base64
     zoom_pct: ZoomPct = 100
     usd_per_hour: Amount | None = None  # price of an hour of training on this computer

@@ -3,10 +3,8 @@
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "results_page.all_results": "All results",
     "results_page.charts": "Charts",
-    "results_page.columns": "Columns",
     "results_page.comment": "Name or comment",
     "results_page.deleted": ("Deleted {count} run", "Deleted {count:,} runs"),
-    "results_page.epochs": "{done} of {planned}",
     "results_page.export_all": "Export all …",
     "results_page.export_some": "Export {count:,} …",
     "results_page.filter_hint": "Filter by name, workload, device, engine, verdict, date …",
@@ -20,7 +18,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "results_page.no_results": "No results yet",
     "results_page.no_results_note": "All runs are kept here, even cancelled ones.",
     "results_page.rename": "Rename",
-    "results_page.reset_columns": "Reset columns",
     "results_page.restored": ("Restored {count} run", "Restored {count:,} runs"),
     "results_page.run_at": "Run {run_id} · {at}",
     "results_page.runs": ("{count} run", "{count:,} runs"),

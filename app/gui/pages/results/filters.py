@@ -21,7 +21,7 @@ class Filters(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.search = QLineEdit(placeholderText=sentence("results_page.filter_hint"), clearButtonEnabled=True)
-        self.search.setAccessibleName(sentence("compare_page.filter"))
+        self.search.setAccessibleName(sentence("shortcuts.filter"))
         set_tip(self.search, sentence("results_page.filter_tip"))
         self._typing = timer(self, TYPING_MS, once=True)
         self._typing.timeout.connect(self.changed)

@@ -20,7 +20,12 @@ from app.gui.widgets.tables import TextTable, fill_items, set_up_items
 
 _COMMANDS = ("again", "compare", "copy", "share", "picture", "copy_picture", "export", "delete")
 _COLUMNS = ("id", "workload", "engine", "value", "spread_pct", "verdict", "device", "status", "comment")
-_HEADINGS = {"engine": "setting.engine"}
+_HEADINGS = {key: column.heading for key, column in COLUMNS.items()} | {
+    "id": "heading.run",
+    "engine": "setting.engine",
+    "spread_pct": "metric.spread_pct",
+    "status": "results_page.status",
+}
 
 
 class GroupDetail(QWidget):
@@ -108,7 +113,7 @@ class GroupDetail(QWidget):
 
     def _set_up_runs(self) -> None:
         table = self.runs
-        headings = [_HEADINGS.get(key) or COLUMNS[key].heading for key in _COLUMNS]
+        headings = [_HEADINGS[key] for key in _COLUMNS]
         set_up_items(table, sentence("results_page.runs_of_group"), headings)
         table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)

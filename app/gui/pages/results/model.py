@@ -34,12 +34,7 @@ PAGE_ROWS = 40
 PAGES_KEPT = 50
 READ_PATIENCE_S = 0.2
 READ_AGAIN_MS = 2_000
-_TONES = {
-    **{verdict: verdict for verdict in ("valid", "caution", "invalid")},
-    **dict.fromkeys(("failed", "damaged"), "invalid"),
-    **dict.fromkeys(("interrupted", "cancelled"), "caution"),
-    "running": "accent",
-}
+_TONES = ("valid", "caution", "invalid")
 
 
 class RunsModel(TableModel):
@@ -255,8 +250,7 @@ class RunsModel(TableModel):
     def _cell(self, run: RunSummary, column: int, role: int) -> Any:
         key = KEYS[column]
         if role == Qt.ItemDataRole.ForegroundRole:
-            tone = _TONES.get(getattr(run, key)) if key in ("status", "verdict") else None
-            return QColor(getattr(self._services.theme.tokens, tone)) if tone else None
+            return self._tone(key, run.verdict)
         if role == Qt.ItemDataRole.EditRole and key == "comment":
             return run.comment or ""
         if role == Qt.ItemDataRole.BackgroundRole:
@@ -266,28 +260,32 @@ class RunsModel(TableModel):
             return None
         text = cell_text(run, key)
         if role == Qt.ItemDataRole.ToolTipRole:
-            behind = {"status": run.error_message, "verdict": cautions_text(run)}.get(key)
+            behind = (cautions_text(run) or run.error_message) if key == "verdict" else None
             return plain_tip(behind or text)
         return text
 
     def _group_cell(self, group: GroupRow, index: Index, role: int) -> Any:
-        key, tokens = KEYS[index.column()], self._services.theme.tokens
+        key = KEYS[index.column()]
         match role:
             case Qt.ItemDataRole.DecorationRole if key == "started_at":
-                return self._icon("chevron-down" if self.is_opened(index.row()) else "chevron-right", tokens.muted)
+                return self._icon("chevron-down" if self.is_opened(index.row()) else "chevron-right")
             case Qt.ItemDataRole.AccessibleTextRole if key == "started_at":
                 code = "results_page.group_opened" if self.is_opened(index.row()) else "results_page.group_closed"
                 return sentence(code, at=group.texts[key], kind=group.texts["status"], runs=group.texts["id"])
             case Qt.ItemDataRole.ForegroundRole:
-                tone = _TONES.get(group.verdict or "") if key == "verdict" else None
-                return QColor(getattr(tokens, tone)) if tone else None
+                return self._tone(key, group.verdict)
             case Qt.ItemDataRole.ToolTipRole:
                 return plain_tip(group.tip(key))
             case Qt.ItemDataRole.DisplayRole:
                 return group.texts[key]
         return None
 
-    def _icon(self, name: str, colour: str) -> QIcon:
+    def _tone(self, key: str, verdict: str | None) -> QColor | None:
+        is_toned = key == "verdict" and verdict in _TONES
+        return QColor(getattr(self._services.theme.tokens, str(verdict))) if is_toned else None
+
+    def _icon(self, name: str) -> QIcon:
+        colour = self._services.theme.tokens.muted
         if (name, colour) not in self._icons:
             self._icons[name, colour] = icon(name, colour)
         return self._icons[name, colour]

@@ -118,7 +118,7 @@ class ResultsPage(QWidget):
         self.trash = Trash(services, self)
         self.result_actions = ResultActions(services, self)
         self.model = RunsModel(services)
-        self.table = RunsTable(self.model, services)
+        self.table = RunsTable(self.model)
         self.filters = Filters()
         self.count = label(muted=True)
         self._making = self._parts()
@@ -319,7 +319,6 @@ class ResultsPage(QWidget):
         copies = self.commands.menu.addMenu(sentence("compare_page.copy_table"))
         for form in TABLE_FORMS:
             copies.addAction(sentence(f"table_form.{form}"), partial(self.copy_rows, form))
-        self.commands.menu.addMenu(self.table.column_menu)
         button = self.commands.button
         self.share_button, self.delete_button = button("share"), button("delete")
         self.export_button = Button(theme, sentence("results_page.export_all"), "file-down", gives_way=True)

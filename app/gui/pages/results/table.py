@@ -15,9 +15,8 @@ from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
 from app.core.messages import sentence
-from app.gui.pages.results.columns import COMMENT, KEYS, STARTED, ColumnFitter, ColumnMenu
+from app.gui.pages.results.columns import COMMENT, STARTED, ColumnFitter
 from app.gui.pages.results.model import RunsModel
-from app.gui.services.bundle import Services
 from app.gui.widgets.tables import Index, set_up_table
 
 ROW_PX = 34
@@ -41,22 +40,18 @@ class RunsTable(QTableView):
 
     menu_wanted = Signal(QPoint)
 
-    def __init__(self, model: RunsModel, services: Services) -> None:
+    def __init__(self, model: RunsModel) -> None:
         super().__init__()
         self._model = model
         self._chosen: set[int] = set()
         self._current = (0, 0)
         set_up_table(self, model, sentence("results_page.table"), ROW_PX)
-        self._columns, self.column_menu = ColumnFitter(self), ColumnMenu(services, self)
+        self._columns = ColumnFitter(self)
         header = self.horizontalHeader()
-        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        header.customContextMenuRequested.connect(lambda at: self.column_menu.popup(header.mapToGlobal(at)))
-        services.preferences.changed.connect(self._show_columns)
         self.setItemDelegate(_Cells(self))
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
         header.setSortIndicator(STARTED, Qt.SortOrder.DescendingOrder)  # as in the model's first query
         self.setSortingEnabled(True)
-        self._show_columns()
         model.is_typed_in = lambda: self.state() == QAbstractItemView.State.EditingState
         self.itemDelegate().closeEditor.connect(model.catch_up)
         # Connected after the view's own slots, which clear the selection.
@@ -91,7 +86,7 @@ class RunsTable(QTableView):
                 model.toggle(row)
         elif (
             event.key() == Qt.Key.Key_Left
-            and index.column() == next(number for number in range(len(KEYS)) if not self.isColumnHidden(number))
+            and index.column() == 0
             and (above := model.group_row_of(row)) is not None
         ):
             self.setCurrentIndex(model.index(above, index.column()))
@@ -119,15 +114,6 @@ class RunsTable(QTableView):
     def _on_found(self, _: int) -> None:
         history = self._model.shown
         self._columns.show_contents(history.workloads, has_groups=bool(history.groups))
-
-    def _show_columns(self) -> None:
-        shown = self.column_menu.chosen
-        self._columns.show_columns(shown)
-        if KEYS[self.horizontalHeader().sortIndicatorSection()] not in shown:
-            self.sortByColumn(STARTED, Qt.SortOrder.DescendingOrder)
-        if self.isColumnHidden(self.currentIndex().column()):
-            flags = QItemSelectionModel.SelectionFlag
-            self.selectionModel().setCurrentIndex(self.currentIndex().siblingAtColumn(STARTED), flags.NoUpdate)
 
     def _on_clicked(self, index: QModelIndex) -> None:
         if index.column() == STARTED and self._model.is_group(index.row()):

@@ -115,7 +115,7 @@ def test_a_broken_run_is_shown_as_such_and_can_be_deleted(driver: Driver, page: 
     page.model.toggle(next(row for row in range(page.model.count()) if page.model.is_group(row)))
     row = page.model.rows.index(broken.BROKEN)
     cells = {key: page.model.index(row, at).data() for at, key in enumerate(COLUMNS)}
-    assert (cells["status"], cells["verdict"]) == (sentence("status.damaged"), sentence("level.invalid"))
+    assert cells["verdict"] == sentence("level.invalid")
     page.open_run(broken.BROKEN)
     driver.until(lambda: page.run is not None)
     assert page.detail is not None

@@ -21,7 +21,7 @@ from app.gui.run import share_picture
 from app.gui.style.tokens import Tokens
 from tests.core.storage.storing import in_database, set_fields, store
 from tests.gui.driving import Driver
-from tests.gui.pages.results.using import column, found, press_key, save_to
+from tests.gui.pages.results.using import found, press_key, save_to
 from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE
@@ -92,23 +92,14 @@ def test_a_group_is_one_row_with_its_headline(page: ResultsPage) -> None:
     assert page.model.rows == [15, -ENGINES, -AB, -REPEAT, 1]
     assert said("results_page.runs", count="15").is_all_of(page.count.text())
     repeat, ab, engines = (cells(page, group_id) for group_id in (REPEAT, AB, ENGINES))
-    assert (repeat["id"], repeat["value"], repeat["spread_pct"]) == (
-        sentence("results_page.runs", count=5),
-        "51.0 s/epoch",
-        "3.1 %",
-    )
-    assert (repeat["status"], repeat["verdict"]) == (sentence("group.kind_repeat"), sentence("level.caution"))
+    assert (repeat["value"], repeat["verdict"]) == ("51.0 s/epoch", sentence("level.caution"))
     assert (
         repeat["comment"] == f"{sentence('group.interval', low='49.0', high='53.0', confidence_pct=94)}, "
         f"{sentence('group.spread', between_pct=3.1)}"
     )
-    assert (ab["id"], ab["value"], ab["status"]) == (
-        sentence("results_page.runs", count=4),
-        "1.25×",
-        sentence("group.kind_ab"),
-    )
+    assert ab["value"] == "1.25×"
     assert said("ab.difference", first="A").begins(ab["comment"])
-    assert (engines["value"], engines["status"]) == ("PyTorch", sentence("group.kind_engines"))
+    assert engines["value"] == "PyTorch"
     for row, kind in ((repeat, "repeat"), (ab, "ab"), (engines, "engines")):
         assert row["workload"] == f"{sentence(f'group.kind_{kind}')} · {workload_title(WORKLOAD.id)}"
 
@@ -117,7 +108,6 @@ def test_keys_open_and_close_a_group(driver: Driver, page: ResultsPage) -> None:
     page.table.setCurrentIndex(page.model.index(3, STARTED))
     press(page, Qt.Key.Key_Right)
     assert page.model.rows == [15, -ENGINES, -AB, -REPEAT, 6, 5, 4, 3, 2, 1]
-    assert column(page, "id")[3:6] == [sentence("results_page.runs", count=5), "6", "5"]
     assert page.table.selected_rows() == [-REPEAT]
     press(page, Qt.Key.Key_Right)  # it's opened already
     assert len(page.model.rows) == 10
@@ -178,7 +168,6 @@ def test_opened_groups_stay_open_when_runs_come_or_the_order_changes(
     found(driver, page, page.filters.search.setText, "caution")
     assert page.model.rows == [-REPEAT, 4]
     assert said("results_page.runs_of_all", shown="1", count="16").is_all_of(page.count.text())
-    assert said("results_page.runs", count="1").is_all_of(cells(page, REPEAT)["id"])
 
 
 def test_a_group_in_full_goes_to_its_runs_and_back(driver: Driver, page: ResultsPage) -> None:

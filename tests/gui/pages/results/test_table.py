@@ -1,6 +1,5 @@
 """The table of runs: under the keyboard, its columns, of which what matters is never cut, and its cells."""
 
-import json
 import sys
 from dataclasses import replace
 from typing import Any
@@ -17,18 +16,15 @@ from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.records import Plan, RunSummary
-from app.core.settings import load_settings
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.core.storage.queries import set_comment
 from app.core.storage.runs import list_runs
-from app.core.titles import level_title, status_title, workload_title
+from app.core.titles import level_title, workload_title
 from app.gui.pages.results import model as runs_model
 from app.gui.pages.results.cells import cell_text
-from app.gui.pages.results.columns import ALWAYS, COLUMNS, COMMENT, DEFAULT, KEYS, NAME_PX, fitted_widths
-from app.gui.pages.results.model import RunsModel
+from app.gui.pages.results.columns import COLUMNS, COMMENT, KEYS, NAME_PX, fitted_widths
 from app.gui.pages.results.page import ResultsPage
-from app.gui.pages.results.table import RunsTable
 from tests.core.storage.storing import in_database, set_fields, store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, found, press_key, select, store_another, type_comment
@@ -106,28 +102,6 @@ def test_verdicts_are_shown_sorted_and_found(driver: Driver, machine: Machine) -
     assert page.model.rows == [1]
 
 
-def test_each_status_has_its_colour(driver: Driver, machine: Machine) -> None:
-    tones = {"completed": None, "cancelled": "caution", "interrupted": "caution", "failed": "invalid"}
-    tones |= {"running": "accent", "of another version": None}
-    with Database(driver.services.paths.database) as database:
-        for status in tones:
-            store(database, machine, 61.0, 60.0, columns={"status": status})
-        broken = store(database, machine, 61.0, 60.0, columns={"spread_pct": "much"})
-    page = driver.open_results()
-    place, tokens = list(COLUMNS).index("status"), driver.services.theme.tokens
-    found = {}
-    for row in range(page.model.rowCount()):
-        index = page.model.index(row, place)
-        colour = index.data(Qt.ItemDataRole.ForegroundRole)
-        found[index.data()] = colour and colour.name().upper()
-    expected = {
-        status_title(status): tone and getattr(tokens, tone)
-        for status, tone in (tones | {"damaged": "invalid"}).items()
-    }
-    assert found == expected
-    assert page.model.rows[0] == broken
-
-
 LONGEST = max(CATALOGUE.values(), key=lambda workload: len(workload_title(workload.id)))
 PADDING_PX = 24  # of headings, in the style sheet
 SIZES = ((1024, 700), (1200, 800), (1440, 900), (1920, 1080), (3840, 2160))
@@ -144,10 +118,10 @@ def open_with(driver: Driver, machine: Machine, *workloads: str) -> ResultsPage:
 
 
 def cut_columns(page: ResultsPage) -> list[str]:
-    """Return the visible columns, other than name and device, in which a text or the heading is cut."""
+    """Return the columns, other than name and device, in which a text or the heading is cut."""
     table, cut = page.table, []
     for number, key in enumerate(COLUMNS):
-        if table.isColumnHidden(number) or key in ("comment", "device"):
+        if key in ("comment", "device"):
             continue
         wanted_px = [
             table.sizeHintForIndex(page.model.index(row, number)).width() for row in range(page.model.count())
@@ -169,7 +143,6 @@ def test_what_matters_is_never_cut(driver: Driver, machine: Machine, workloads: 
         driver.window.resize(width, height)
         driver.until(lambda width=width: driver.window.width() == width)  # type: ignore[misc]
         assert cut_columns(page) == [], width
-        assert shown_columns(page) == DEFAULT
         assert page.table.horizontalScrollBar().maximum() == 0
 
 
@@ -177,73 +150,8 @@ def test_all_six_columns_fit_into_the_smallest_window(driver: Driver, machine: M
     page = open_with(driver, machine, LONGEST.id)
     driver.window.resize(800, 480)
     driver.until(lambda: driver.window.width() == 800)
-    assert shown_columns(page) == DEFAULT
     assert cut_columns(page) in ([], ["workload"])
     assert page.table.horizontalScrollBar().maximum() == 0
-
-
-def shown_columns(page: ResultsPage) -> tuple[str, ...]:
-    return tuple(key for number, key in enumerate(KEYS) if not page.table.isColumnHidden(number))
-
-
-def choose_column(driver: Driver, page: ResultsPage, key: str) -> None:
-    header, menu = page.table.horizontalHeader(), page.table.column_menu
-    header.customContextMenuRequested.emit(header.rect().center())
-    driver.until(menu.isVisible)
-    menu.entries[key].trigger()
-    menu.hide()
-
-
-def test_columns_are_chosen_in_the_menu_of_the_headings_and_kept(driver: Driver, page: ResultsPage) -> None:
-    assert shown_columns(page) == DEFAULT
-    choose_column(driver, page, "spread_pct")
-    choose_column(driver, page, "device")
-    assert shown_columns(page) == ("started_at", "workload", "value", "verdict", "spread_pct", "comment")
-    menu = page.table.column_menu
-    assert [key for key, entry in menu.entries.items() if not entry.isEnabled()] == list(ALWAYS)
-    again = RunsTable(RunsModel(driver.services), driver.services)  # after a restart
-    assert [again.isColumnHidden(KEYS.index(key)) for key in ("device", "spread_pct")] == [True, False]
-    stored = load_settings(driver.services.paths.settings).results_columns
-    assert stored == list(shown_columns(page))
-    menu.reset.trigger()
-    assert shown_columns(page) == DEFAULT
-    assert load_settings(driver.services.paths.settings).results_columns is None
-
-
-def test_the_keyboard_reaches_the_columns_in_the_menu_of_a_row(driver: Driver, page: ResultsPage) -> None:
-    assert page.table.column_menu in [action.menu() for action in page.commands.menu.actions()]
-
-
-def test_a_column_that_sorts_and_is_hidden_no_longer_sorts(driver: Driver, page: ResultsPage) -> None:
-    choose_column(driver, page, "batch_size")
-    place = KEYS.index("batch_size")
-    found(driver, page, page.table.sortByColumn, place, Qt.SortOrder.AscendingOrder)
-    page.table.setCurrentIndex(page.model.index(1, place))
-    found(driver, page, choose_column, driver, page, "batch_size")
-    assert (page.model.query.sort, page.model.query.descending) == ("started_at", True)
-    assert page.table.horizontalHeader().sortIndicatorSection() == KEYS.index("started_at")
-    assert not page.table.isColumnHidden(page.table.currentIndex().column())
-
-
-@pytest.mark.parametrize(
-    ("stored", "expected"),
-    [
-        ([], DEFAULT),
-        ("verdict", DEFAULT),
-        (7, DEFAULT),
-        ({"verdict": True}, DEFAULT),
-        (["of another version", None, 3.5], DEFAULT),
-        (["verdict", "id", "verdict", "of another version"], ("id", "started_at", "verdict", "comment")),
-    ],
-)
-def test_settings_with_nonsense_lose_nothing_else(
-    driver: Driver, stored: object, expected: tuple[str, ...]
-) -> None:
-    driver.services.paths.settings.write_text(json.dumps({"results_columns": stored, "theme": "dark"}))
-    driver.services.preferences.change(zoom_pct=110)
-    assert driver.services.preferences.settings.theme == "dark"
-    assert shown_columns(driver.open_results()) == expected
-    assert json.loads(driver.services.paths.settings.read_text())["results_columns"] == stored
 
 
 def test_devices_have_more_room_on_large_screens(driver: Driver, machine: Machine) -> None:
@@ -284,21 +192,13 @@ def test_the_filter_says_what_it_matches(driver: Driver, machine: Machine) -> No
     assert said("results_page.filter_tip").is_in(page.filters.search.toolTip())
 
 
-@given(
-    st.fixed_dictionaries({key: st.integers(60, 260) for key in COLUMNS}),
-    st.sets(st.sampled_from(KEYS)),
-    st.integers(0, 4_000),
-)
-def test_columns_fit_unless_they_are_as_narrow_as_can_be(
-    wanted: dict[str, int], more: set[str], room: int
-) -> None:
-    shown = [key for key in KEYS if key in more or key in ALWAYS]
-    widths = fitted_widths(shown, room, wanted)
-    assert list(widths) == shown
-    narrowest = fitted_widths(shown, 0, wanted)
+@given(st.fixed_dictionaries({key: st.integers(60, 260) for key in COLUMNS}), st.integers(0, 4_000))
+def test_columns_fit_unless_they_are_as_narrow_as_can_be(wanted: dict[str, int], room: int) -> None:
+    widths = fitted_widths(room, wanted)
+    narrowest = fitted_widths(0, wanted)
     assert sum(widths.values()) <= room or widths == narrowest
-    wider = fitted_widths(shown, room + 500, wanted)
-    assert all(wider[key] >= widths[key] for key in shown)
+    wider = fitted_widths(room + 500, wanted)
+    assert all(wider[key] >= widths[key] for key in KEYS)
 
 
 @pytest.fixture
@@ -319,9 +219,6 @@ def run(paths: Paths, machine: Machine) -> RunSummary:
         ("workload", {"workload": "of another version"}, "of another version"),
         ("spread_pct", {"spread_pct": 2.345}, "2.3 %"),
         ("spread_pct", {"spread_pct": None}, "n/a"),
-        ("epochs_done", {}, sentence("results_page.epochs", done=3, planned=10)),
-        ("epochs_done", {"preset": "quick"}, "Quick"),
-        ("epochs_done", {"workload": "matmul"}, "–"),
         ("device", {"device": "gpu:0", "device_name": "NVIDIA GeForce RTX 4090"}, "RTX 4090"),
         ("comment", {}, ""),
         ("verdict", {"verdict": None}, "n/a"),
@@ -338,7 +235,7 @@ def test_newest_first_and_sorted_on_demand(driver: Driver, page: ResultsPage) ->
     assert said("results_page.export_all").is_all_of(page.export_button.accessibleName())
     driver.until(lambda: driver.window.focusWidget() is page.table)
     assert column(page, "value") == ["30.0 s/epoch", "40.0 s/epoch", "50.0 s/epoch", "60.0 s/epoch"]
-    found(driver, page, page.table.sortByColumn, 3, Qt.SortOrder.DescendingOrder)
+    found(driver, page, page.table.sortByColumn, KEYS.index("value"), Qt.SortOrder.DescendingOrder)
     assert column(page, "value") == ["60.0 s/epoch", "50.0 s/epoch", "40.0 s/epoch", "30.0 s/epoch"]
     assert column(page, "comment") == ["", "water cooled", "", ""]
     assert column(page, "device") == ["Test CPU"] * 4
