@@ -16,9 +16,8 @@ from app.cli.text import complain, forget, in_line, is_broken_pipe, say
 from app.core.errors import AppError, refusal
 from app.core.logs import set_up_logging
 from app.core.messages import sentence
-from app.core.paths import default_paths, with_datasets_folder
+from app.core.paths import default_paths
 from app.core.report.card import ShareCard
-from app.core.settings import load_settings
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
 EXIT_CANCELLED = EXIT_INTERRUPTED
@@ -95,8 +94,6 @@ def _carry_out(arguments: list[str] | None, draw_share: DrawShare | None, scan_p
     if options.folders:
         paths.create()
     set_up_logging(paths.logs)
-    if options.folders:
-        paths = with_datasets_folder(paths, load_settings(paths.settings).datasets_folder)
     code: int = options.verb(options, paths)
     return code
 

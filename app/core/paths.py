@@ -3,7 +3,7 @@
 import errno
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import appdirs
@@ -26,7 +26,6 @@ class Paths:
     data: Path
     config: Path
     cache: Path
-    datasets_folder: Path | None = None  # the user's data set folder; None for the default folder
     engines_folder: Path | None = None  # the user's engines folder; None for the default folder
 
     @property
@@ -35,7 +34,7 @@ class Paths:
 
     @property
     def datasets(self) -> Path:
-        return self.datasets_folder or self.data / "datasets"
+        return self.data / "datasets"
 
     @property
     def settings(self) -> Path:
@@ -115,39 +114,6 @@ def _root(home: str) -> Path:
             message("folders.current_is_gone", folder=shown, reason=error.strerror),
             message("folders.set_home_or_xdg"),
         ) from error
-
-
-def with_datasets_folder(paths: Paths, folder: str | None) -> Paths:
-    """Return the paths with another data set folder; None or "" selects the default folder."""
-    return replace(paths, datasets_folder=Path(folder) if folder else None)
-
-
-def check_datasets_folder(paths: Paths) -> None:
-    """Raise UsageError if the user's data set folder is missing.
-
-    The folder is never created. Otherwise, if its drive were unplugged, the files would be written to another
-    drive.
-    """
-    folder = paths.datasets_folder
-    if folder is None:
-        return
-    if not folder.is_absolute():
-        raise UsageError(
-            message("folders.datasets_not_absolute", folder=_shown(folder)),
-            message("folders.connect_datasets_drive"),
-        )
-    reason = None
-    code = "folders.datasets_missing"
-    try:
-        if is_folder(folder):
-            return
-        if os.path.lexists(folder):
-            code = "folders.datasets_is_no_folder"
-    except OSError as error:
-        code, reason = "folders.datasets_unusable", error.strerror
-    raise UsageError(
-        message(code, folder=_shown(folder), reason=reason), message("folders.connect_datasets_drive")
-    )
 
 
 def make_folder(folder: Path) -> None:

@@ -33,7 +33,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     )
     data: Literal["auto", "real", "synthetic"] = "auto"
     theme: Literal["system", "light", "dark"] = "system"
-    datasets_folder: Folder | None = None  # None for the default folder
     save_folder: Folder | None = None  # folder most recently used for saving
     recent_workloads: Names = ()  # newest first
     geometry: str | None = None  # geometry of the window as returned by Qt, in base64

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from app.core.paths import default_paths
-from app.core.settings import Settings, save_settings
 from app.core.storage.database import Database
 from tests.cli.commands import runs, sentence_of
 from tests.conftest import HINT, CommandLine
@@ -266,26 +265,6 @@ def test_settings_that_are_not_json_are_kept_and_reported(
     assert done.returncode == 0
     assert said("settings.invalid").is_in(sentence_of(done))
     assert [path.read_text() for path in paths.config.glob("settings.damaged-*")] == ["{nonsense"]
-
-
-@pytest.mark.parametrize(
-    ("folder", "problem"),
-    [("relative", "not_absolute"), ("/no/such/drive", "missing"), ("/" + "x" * 300, "unusable")],
-)
-def test_a_missing_data_set_folder_is_reported_where_it_is_needed(
-    epochmark: CommandLine, environment: dict[str, str], folder: str, problem: str
-) -> None:
-    paths = default_paths(environment)
-    paths.create()
-    save_settings(paths.settings, Settings(datasets_folder=folder))
-    for arguments in (["data", "fetch", "cifar10"], ["run", "cifar10_keras_cnn", "--data", "real"]):
-        done = epochmark(*arguments)
-        codes = {f"folders.datasets_{each}" for each in (problem, "missing" if os.name == "nt" else problem)}
-        assert any(said(code).is_in(sentence_of(done)) for code in codes)
-        assert (done.returncode, done.stdout) == (2, "")
-    for arguments in (["data", "list"], ["run", "demo", "--epochs", "1", "--quiet"], ["results", "list"]):
-        done = epochmark(*arguments)
-        assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows always has a display, and then the window opens")

@@ -1,6 +1,5 @@
 """The verb `data` with real processes: several at once, secrets in addresses, homes and settings that are odd."""
 
-import json
 import os
 import signal
 import subprocess
@@ -112,45 +111,6 @@ def test_an_address_is_shown_without_its_secrets(
     for secret in ("cret", "hush", "user", "\x1b"):
         assert secret not in told
     assert headers == ["Basic dXNlcjpzIGNyZXQ="]  # only the server receives it
-
-
-def test_the_users_own_folders_stay_in_the_folder_that_was_chosen(
-    epochmark: CommandLine, environment: dict[str, str], text: Path, tmp_path: Path
-) -> None:
-    mine = tmp_path / "mine"
-    for name in ("nietzsche", ".nietzsche-backup", "mnist"):
-        (mine / name).mkdir(parents=True)
-        (mine / name / "thesis.tex").write_text("years")
-    paths = default_paths(environment)
-    paths.create()
-    paths.settings.write_text(json.dumps({"datasets_folder": str(mine)}))
-    for arguments, answer in (
-        (("import", "nietzsche", str(text)), INSTALLED),
-        (("remove", "nietzsche"), f"{REMOVED}\n"),
-        (("remove", "mnist"), f"{sentence('cli.dataset_was_not_installed', dataset='mnist')}\n"),
-    ):
-        assert epochmark("data", *arguments).stdout == answer
-    assert sorted(path.parent.name for path in mine.rglob("*.tex")) == [".nietzsche-backup", "mnist", "nietzsche"]
-    assert len(list(mine.iterdir())) == 3
-
-
-@posix_only
-@pytest.mark.parametrize("kind", ["pipe", "folder", "device"])
-def test_settings_that_are_not_a_file_block_nothing(
-    epochmark: CommandLine, environment: dict[str, str], kind: str
-) -> None:
-    paths = default_paths(environment)
-    paths.create()
-    if kind == "pipe":
-        os.mkfifo(paths.settings)
-    elif kind == "folder":
-        paths.settings.mkdir()
-    else:
-        paths.settings.symlink_to("/dev/zero")
-    done = epochmark("data", "list")
-    assert said("settings.unreadable", reason="it is no regular file").is_in(sentence_of(done))
-    assert done.returncode == 0
-    assert len(list(paths.config.iterdir())) == 1
 
 
 @pytest.mark.slow

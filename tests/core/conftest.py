@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.paths import Paths, with_datasets_folder
+from app.core.paths import Paths
 from app.core.records import Run, RunSummary
 from app.core.storage.database import Database
 from tests.archives import make_nietzsche
@@ -107,9 +107,9 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def mine(paths: Paths, tmp_path: Path) -> Paths:
-    (tmp_path / "mine").mkdir()
-    return with_datasets_folder(paths, str(tmp_path / "mine"))
+def mine(paths: Paths) -> Paths:
+    paths.datasets.mkdir()
+    return paths
 
 
 @pytest.fixture

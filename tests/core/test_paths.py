@@ -9,14 +9,7 @@ import pytest
 
 from app.core.errors import UsageError
 from app.core.messages import Message
-from app.core.paths import (
-    RESOURCES,
-    Paths,
-    check_datasets_folder,
-    default_paths,
-    make_folder,
-    with_datasets_folder,
-)
+from app.core.paths import Paths, default_paths, make_folder
 from tests.saying import said
 
 
@@ -80,103 +73,6 @@ def test_a_read_only_parent_is_one_sentence(tmp_path: Path) -> None:
         make_folder(tmp_path / "new")
 
 
-def test_only_data_sets_are_in_the_users_folder(paths: Paths, tmp_path: Path) -> None:
-    chosen = with_datasets_folder(paths, str(tmp_path))
-    assert chosen.datasets == tmp_path
-    assert (chosen.data, chosen.cache, chosen.config) == (paths.data, paths.cache, paths.config)
-    check_datasets_folder(chosen)
-
-
-@pytest.mark.parametrize("folder", [None, ""])
-def test_without_a_wish_data_sets_lie_among_epochmarks_own_files(paths: Paths, folder: str | None) -> None:
-    assert with_datasets_folder(paths, folder) == paths
-    assert paths.datasets == paths.data / "datasets"
-    check_datasets_folder(paths)  # made when it is needed
-
-
-@pytest.mark.parametrize(
-    ("folder", "problem"),
-    [
-        ("unplugged", "missing"),
-        ("unplugged/below", "missing"),
-        ("file", "is_no_folder"),
-        ("file/below", "missing"),
-        ("x" * 300, "unusable"),
-    ],
-)
-def test_a_missing_data_set_folder_is_one_sentence(
-    paths: Paths, tmp_path: Path, folder: str, problem: str
-) -> None:
-    (tmp_path / "file").write_text("a file")
-    chosen = str(tmp_path / folder)
-    with pytest.raises(UsageError) as refused:
-        check_datasets_folder(with_datasets_folder(paths, chosen))
-    codes = {f"folders.datasets_{each}" for each in (problem, "missing" if sys.platform == "win32" else problem)}
-    assert any(said(code).begins(refused.value.message_text) for code in codes)
-    assert said("folders.connect_datasets_drive").is_in(refused.value.advice_text or "")
-    assert not (tmp_path / "unplugged").exists()
-
-
-@pytest.mark.parametrize("folder", ["data", "./data", "~/data", "../data"])
-def test_a_relative_folder_for_data_sets_is_refused(
-    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "data").mkdir()
-    with pytest.raises(UsageError, match=said("folders.datasets_not_absolute").pattern) as refused:
-        check_datasets_folder(with_datasets_folder(paths, folder))
-    assert said("folders.connect_datasets_drive").is_all_of(refused.value.advice_text)
-
-
-def test_the_resources_are_where_the_code_looks_for_them() -> None:
-    assert (RESOURCES / "reference" / "reference_hardware.csv").is_file()
-
-
-@pytest.fixture
-def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    import pwd
-
-    def fail(number: int) -> None:
-        raise KeyError(number)
-
-    monkeypatch.setattr(pwd, "getpwuid", fail)
-    monkeypatch.delenv("HOME", raising=False)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="where Linux has its folders")
-@pytest.mark.parametrize("changes", [{}, {"HOME": "here"}, {"HOME": "/x", "XDG_CACHE_HOME": "here"}])
-def test_no_folder_named_tilde_is_made_for_who_has_no_home(
-    nobody: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, changes: dict[str, str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in changes.items():
-        monkeypatch.setenv(name, value)
-    with pytest.raises(UsageError, match=said("folders.not_absolute").pattern) as refused:
-        default_paths({}).create()
-    assert said("folders.set_home_or_xdg").is_in(refused.value.advice_text or "")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows the user's folder without HOME")
-def test_a_home_below_an_unknown_home_is_refused(nobody: None) -> None:
-    with pytest.raises(UsageError, match=said("folders.home_unknown", folder="~/here").pattern) as refused:
-        default_paths({"EPOCHMARK_HOME": "~/here"})
-    assert said("folders.set_home_or_xdg").is_all_of(refused.value.advice_text)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has its own limits")
-@pytest.mark.parametrize("name", ["x" * 500, "/".join(["x" * 100] * 5), "/".join(["x" * 200] * 30)])
-def test_a_name_that_is_too_long_is_said_to_be(tmp_path: Path, name: str) -> None:
-    too_long = said("folders.name_too_long").pattern.pattern
-    with pytest.raises(UsageError, match=f"{too_long}|{os.strerror(errno.ENAMETOOLONG)}") as refused:
-        default_paths({"EPOCHMARK_HOME": str(tmp_path / name)}).create()
-    assert said("folders.choose_shorter").is_all_of(refused.value.advice_text)
-    assert len(str(refused.value)) < 700
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes and links")
 @pytest.mark.parametrize("kind", ["pipe", "link"])
 def test_what_is_no_folder_is_named_itself(tmp_path: Path, kind: str) -> None:
@@ -185,8 +81,6 @@ def test_what_is_no_folder_is_named_itself(tmp_path: Path, kind: str) -> None:
     shown = tmp_path / "two lines"
     with pytest.raises(UsageError, match=said("folders.file_in_place", folder=shown).pattern):
         default_paths({"EPOCHMARK_HOME": str(home)}).create()
-    with pytest.raises(UsageError, match=said("folders.datasets_is_no_folder", folder=shown).pattern):
-        check_datasets_folder(with_datasets_folder(default_paths({"EPOCHMARK_HOME": str(tmp_path)}), str(home)))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links")

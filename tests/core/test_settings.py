@@ -34,7 +34,7 @@ def test_without_a_file_there_are_defaults_and_no_file_is_made(file: Path) -> No
 
 
 def test_what_was_saved_is_loaded_and_can_be_read_by_people(file: Path) -> None:
-    chosen = Settings(preset="quick", theme="dark", datasets_folder="E:\\Daten ü", geometry="AdnQyw==")
+    chosen = Settings(preset="quick", theme="dark", save_folder="E:\\Daten ü", geometry="AdnQyw==")
     save_settings(file, chosen)
     assert load_settings(file) == chosen
     assert '  "theme": "dark",' in file.read_text(encoding="utf-8").splitlines()
@@ -64,7 +64,7 @@ def test_fields_of_a_newer_version_are_ignored_and_missing_ones_have_defaults(fi
         b'{"theme": 5}',
         b'{"theme": "pink"}',
         b'{"preset": "slow"}',
-        b'{"datasets_folder": "/a\\u0000b"}',
+        b'{"save_folder": "/a\\u0000b"}',
         b'{"theme": "\xff"}',
         b'{"theme": NaN}',
         b"\x00\x01\x02",
@@ -176,5 +176,5 @@ def test_many_who_save_at_once_leave_one_whole_file(file: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
 def test_a_folder_whose_name_is_not_text_cannot_be_saved_and_is_reported(file: Path) -> None:
     with pytest.raises(AppError, match=said("settings.folder_not_utf8").pattern):
-        save_settings(file, Settings(datasets_folder=os.fsdecode(b"/caf\xe9")))
+        save_settings(file, Settings(save_folder=os.fsdecode(b"/caf\xe9")))
     assert not file.exists()

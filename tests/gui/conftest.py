@@ -59,7 +59,7 @@ def services(paths: Paths, application_theme: Theme, told: Told) -> Iterator[Ser
     tasks = Tasks()
     bridge = RunBridge(lambda: made.paths, tasks)
     made = Services(
-        home=paths,
+        paths=paths,
         theme=application_theme,
         tasks=tasks,
         preferences=Preferences(paths.settings),

@@ -19,7 +19,7 @@ from app.core.datasets.downloads import Progress, WrongFileError, check_file, do
 from app.core.errors import AppError, UsageError
 from app.core.files import NO_SPACE, patiently
 from app.core.messages import message
-from app.core.paths import Paths, check_datasets_folder, make_folder
+from app.core.paths import Paths, make_folder
 from app.core.plain_text import one_line
 from workloads.datasets import DATASETS
 from workloads.datasets.source import Dataset, DatasetSource, SourceFile, UnofficialFileError
@@ -91,7 +91,6 @@ def fetch_dataset(
             message("dataset.not_downloadable", title=source.title, licence=source.licence),
             message("dataset.import_own_copy", dataset=source.id, files=_names(source)),
         )
-    check_datasets_folder(paths)
     stored = source.stored_in(paths.datasets)
     before_ns = _written_ns(stored)
     with _alone(paths, source, waits):
@@ -120,7 +119,6 @@ def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = 
         AppError: A file is missing, unreadable or wrong, or the data set can't be installed.
     """
     module, source = _known(dataset_id)
-    check_datasets_folder(paths)
     files = _find(source, places)
     for file in source.files:
         path = files[file.name]
@@ -145,7 +143,6 @@ def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -
         AppError: The data set can't be deleted.
     """
     _, source = _known(dataset_id)
-    check_datasets_folder(paths)
     downloads = [_download_place(paths, source, file) for file in source.files]
     parts = [target.with_name(target.name + ".part") for target in downloads]
     with _alone(paths, source, waits), _explained(paths, source, "files.not_removed"):

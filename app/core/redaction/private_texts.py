@@ -13,7 +13,6 @@ import app
 from app.core.errors import UsageError
 from app.core.paths import default_paths
 from app.core.redaction.names import Pattern, private_names
-from app.core.settings import load_settings
 from app.core.storage.database import Database
 from app.core.storage.documents import json_field, read_spec
 from workloads import CATALOGUE
@@ -29,8 +28,6 @@ def private_texts() -> dict[str, str]:
     with contextlib.suppress(UsageError):
         own = default_paths()
         folders |= dict.fromkeys((own.data, own.config, own.cache), "<epochmark>")
-        chosen = load_settings(own.settings).datasets_folder
-        folders |= {Path(chosen): "<datasets>"} if chosen and Path(chosen).is_absolute() else {}
     with contextlib.suppress(RuntimeError):  # no passwd entry and no HOME
         home = Path.home()
         folders[home] = "~"

@@ -11,7 +11,7 @@ from app.core.engines.locations import engine_folder, is_busy, put_back
 from app.core.errors import UsageError
 from app.core.hardware.device_limit import limit_problem
 from app.core.messages import Message, message, text
-from app.core.paths import Paths, check_datasets_folder
+from app.core.paths import Paths
 from app.core.records import PlanPlace
 from app.core.runs.liveness import RunLimits
 from app.core.runs.memory_check import memory_problem
@@ -122,8 +122,6 @@ class Runner:
         self._check_cpus(spec)
         if problem := device_problem(spec, self.machine, variant):
             raise UsageError(problem)
-        if workload.dataset and spec.data == "real":
-            check_datasets_folder(self.paths)
         return CheckedSpec(spec, workload)
 
     def _check_cpus(self, spec: RunSpec) -> None:

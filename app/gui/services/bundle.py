@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from app.core.errors import AppError
-from app.core.paths import Paths, with_datasets_folder
+from app.core.paths import Paths
 from app.core.storage.database import Database
 from app.gui.services.downloads import Downloads
 from app.gui.services.engine_finder import EngineFinder
@@ -24,7 +24,7 @@ Notify = Callable[[str, Tone, str, Callable[[], None] | None], None]
 class Services:
     """The services shared by all parts of the GUI."""
 
-    home: Paths  # folders at startup
+    paths: Paths
     theme: Theme
     tasks: Tasks
     preferences: Preferences
@@ -58,7 +58,3 @@ class Services:
 
     def complain(self, error: AppError) -> None:
         self.notify(str(error), "invalid", "", None)
-
-    @property
-    def paths(self) -> Paths:
-        return with_datasets_folder(self.home, self.preferences.settings.datasets_folder)

@@ -146,7 +146,7 @@ def open_window(
     tasks = Tasks()
     banner = _Banner(tasks)
     services = Services(
-        home=paths,
+        paths=paths,
         theme=theme,
         tasks=tasks,
         preferences=preferences,

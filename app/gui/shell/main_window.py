@@ -256,7 +256,7 @@ class MainWindow(QMainWindow):
         if code == "hardware":
             self.closed.connect(self.hardware.cancel)  # even if another page is shown
         if code == "settings":
-            self.settings.folder_changed.connect(self.benchmark.setup.refresh)
+            self.settings.data_changed.connect(self.benchmark.setup.refresh)
             self.settings.hardware_wanted.connect(partial(self.show_page, "hardware"))
             self.settings.doctor_wanted.connect(self._on_doctor)
             self.settings.zoom_wanted.connect(lambda pct: self._zoom.choose(pct, self.screen().availableSize()))

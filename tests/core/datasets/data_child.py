@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from app.core.datasets.install import import_dataset
-from app.core.paths import default_paths, with_datasets_folder
+from app.core.paths import default_paths
 
 
-def main(home: str, datasets: str, text: str) -> None:
+def main(home: str, text: str) -> None:
     fsync = os.fsync
 
     def stop(fd: Any) -> None:
@@ -19,7 +19,7 @@ def main(home: str, datasets: str, text: str) -> None:
         sys.stdin.readline()
 
     os.fsync = stop
-    paths = with_datasets_folder(default_paths({"EPOCHMARK_HOME": home}), datasets)
+    paths = default_paths({"EPOCHMARK_HOME": home})
     paths.create()
     import_dataset(paths, "nietzsche", Path(text))
 

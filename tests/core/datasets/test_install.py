@@ -14,18 +14,12 @@ from app.core.datasets.downloads import DownloadError, WrongFileError
 from app.core.datasets.install import fetch_dataset, import_dataset, list_datasets, remove_dataset
 from app.core.errors import AppError, UsageError
 from app.core.messages import Message
-from app.core.paths import Paths, default_paths, with_datasets_folder
-from app.core.runs.runner import Runner
-from app.core.storage.database import Database
-from app.core.storage.runs import all_ids
+from app.core.paths import Paths, default_paths
 from tests.archives import CONTENT, FILE, make_archive, make_nietzsche, passing
 from tests.core.datasets.acts import acts_on
 from tests.core.datasets.server import broken_after, resumable, serving
-from tests.core.runs.running import start_run
 from tests.saying import said
-from workloads import CATALOGUE
 from workloads.datasets import DATASETS, cifar10, nietzsche
-from workloads.protocol.machine import Machine
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="links, pipes and limits of what may be written")
 
@@ -266,60 +260,18 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(paths: Paths, official:
         import_dataset(paths, "cifar10", official)
 
 
-def test_a_data_set_goes_into_the_folder_that_the_user_chose(paths: Paths, official: Path, tmp_path: Path) -> None:
-    (tmp_path / "drive").mkdir()
-    chosen = with_datasets_folder(paths, str(tmp_path / "drive"))
-    assert import_dataset(chosen, "cifar10", official) == cifar10.SOURCE.stored_in(tmp_path / "drive")
-    assert [list_datasets(place)[0].installed for place in (chosen, paths)] == [True, False]
-    assert remove_dataset(chosen, "cifar10")
-    assert not paths.datasets.exists()
-
-
-@pytest.mark.parametrize("folder", ["unplugged", "x" * 300, None])
-def test_a_folder_on_an_unplugged_drive_is_said_before_anything_is_downloaded(
-    paths: Paths, official: Path, tmp_path: Path, folder: str | None
-) -> None:
-    chosen = with_datasets_folder(paths, str(tmp_path / folder) if folder else "relative")
-    assert not list_datasets(chosen)[0].installed
-    with serving() as server:
-        server.content = official.read_bytes()
-        for act in acts_on(chosen, "cifar10", official, server.url):
-            with pytest.raises(UsageError) as refused:
-                act()
-            assert isinstance(refused.value.message, Message)
-            assert refused.value.message.code.startswith("folders.datasets_")
-    assert server.ranges == []
-    assert list(paths.downloads.iterdir()) == []
-    assert not (tmp_path / "unplugged").exists()
-
-
-@pytest.mark.slow
-def test_a_run_of_real_data_on_an_unplugged_drive_is_refused_before_it_begins(
-    paths: Paths, machine: Machine, tmp_path: Path
-) -> None:
-    runner = Runner(with_datasets_folder(paths, str(tmp_path / "unplugged")), machine)
-    with pytest.raises(UsageError, match=said("folders.datasets_missing", folder=tmp_path / "unplugged").pattern):
-        start_run(runner, CATALOGUE["cifar10_keras_cnn"].default_spec(data="real"))
-    with Database(paths.database) as database:
-        assert all_ids(database) == []
-    assert start_run(runner, CATALOGUE["demo"].default_spec(data="real", epochs=1)).wait(30)
-
-
 def test_a_drive_that_goes_while_data_is_installed_is_one_sentence(
-    paths: Paths, official: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    paths: Paths, official: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drive = tmp_path / "drive"
-    drive.mkdir()
-
     convert = cifar10.convert
 
     def unplug(files: Mapping[str, Path]) -> dict[str, Any]:
-        shutil.rmtree(drive)
+        shutil.rmtree(paths.datasets)
         return convert(files)
 
     monkeypatch.setattr(cifar10, "convert", unplug)
     with pytest.raises(AppError, match=said("files.not_installed").pattern):
-        import_dataset(with_datasets_folder(paths, str(drive)), "cifar10", official)
+        import_dataset(paths, "cifar10", official)
 
 
 def test_a_whole_download_is_not_fetched_again(paths: Paths, official: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from app.core.datasets.downloads import DownloadError
 from app.core.datasets.install import fetch_dataset, import_dataset
-from app.core.paths import Paths, default_paths, with_datasets_folder
+from app.core.paths import Paths
 from tests.conftest import ROOT
 from tests.core.datasets.acts import acts_on
 from tests.core.datasets.server import Handler, Server, broken_after, resumable, serving
@@ -20,16 +20,16 @@ from tests.saying import said
 from tests.sure import sure
 from workloads.datasets import nietzsche
 
-Child = Callable[[Path], "subprocess.Popen[str]"]
+Child = Callable[[], "subprocess.Popen[str]"]
 
 
 @pytest.fixture
 def child(mine: Paths, text: Path) -> Iterator[Child]:
-    """Start a process, for a home of its own or this one, that has written the new file but not yet renamed it."""
+    """Start a process that has written the new file but not yet renamed it."""
     started: list[subprocess.Popen[str]] = []
 
-    def start(home: Path) -> "subprocess.Popen[str]":
-        arguments = ["-m", "tests.core.datasets.data_child", str(home), str(mine.datasets), str(text)]
+    def start() -> "subprocess.Popen[str]":
+        arguments = ["-m", "tests.core.datasets.data_child", str(mine.data.parent), str(text)]
         process = subprocess.Popen(
             [sys.executable, *arguments], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -56,7 +56,7 @@ def test_a_killed_import_leaves_the_old_file_and_a_draft_that_is_deleted_later(
 ) -> None:
     file = import_dataset(mine, "nietzsche", text)
     before = file.stat()
-    killed = child(mine.data.parent)
+    killed = child()
     killed.kill()
     killed.wait()
     (draft,) = set(mine.datasets.iterdir()) - {file}
@@ -72,22 +72,8 @@ def test_a_killed_import_leaves_the_old_file_and_a_draft_that_is_deleted_later(
 
 
 @pytest.mark.slow
-def test_a_live_process_with_another_home_keeps_its_draft(
-    mine: Paths, text: Path, child: Child, tmp_path: Path
-) -> None:
-    other = child(tmp_path / "other home")
-    (draft,) = mine.datasets.iterdir()
-    file = import_dataset(mine, "nietzsche", text)
-    assert set(mine.datasets.iterdir()) == {file, draft}
-    other.communicate("go on\n")
-    assert other.returncode == 0
-    assert list(mine.datasets.iterdir()) == [file]
-    assert nietzsche.load(file).source == "real"
-
-
-@pytest.mark.slow
 def test_who_waits_goes_on_when_the_other_one_is_killed(mine: Paths, text: Path, child: Child) -> None:
-    other = child(mine.data.parent)
+    other = child()
     file = import_dataset(mine, "nietzsche", text, waits=other.kill)
     assert other.wait() != 0
     assert nietzsche.load(file).source == "real"
@@ -95,7 +81,7 @@ def test_who_waits_goes_on_when_the_other_one_is_killed(mine: Paths, text: Path,
 
 @pytest.mark.slow
 def test_waiting_can_be_given_up_at_once(mine: Paths, text: Path, child: Child) -> None:
-    child(mine.data.parent)
+    child()
 
     def give_up() -> None:
         raise KeyboardInterrupt
@@ -166,14 +152,3 @@ def test_who_waited_for_a_fetch_that_failed_goes_on_with_it(mine: Paths, text: P
             first.result()
     assert server.ranges == [None, "bytes=300000-"]
     assert nietzsche.load(file).source == "real"
-
-
-def test_several_homes_that_share_a_folder_import_at_once(mine: Paths, text: Path, tmp_path: Path) -> None:
-    homes = [default_paths({"EPOCHMARK_HOME": str(tmp_path / f"home{number}")}) for number in range(4)]
-    for home in homes:
-        home.create()
-    sharing = [with_datasets_folder(home, str(mine.datasets)) for home in homes]
-    with ThreadPoolExecutor(4) as pool:
-        files = set(pool.map(lambda paths: import_dataset(paths, "nietzsche", text), sharing * 3))
-    assert files == set(mine.datasets.iterdir())
-    assert nietzsche.load(files.pop()).source == "real"

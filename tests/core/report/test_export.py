@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 import app
 from app.core.messages import sentence
-from app.core.paths import Paths
 from app.core.records import RUN_FIELDS, EpochColumns, Run, RunSummary
 from app.core.redaction.private_texts import chosen_folders, hide, private_texts, table_private_texts
 from app.core.report.formats.csv_table import CSV_COLUMNS, csv_lines
@@ -25,7 +24,6 @@ from app.core.report.formats.export_format import FORMAT_VERSION
 from app.core.report.formats.json_document import json_lines, run_as_dict
 from app.core.report.run_table import COLUMNS, csv_of, text_of
 from app.core.report.run_texts import result_text
-from app.core.settings import Settings, save_settings
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run, rows_for_export
@@ -255,16 +253,6 @@ def test_the_programs_and_epochmarks_own_folders_are_hidden(
     hidden = "<program>/workloads/x.py <python>/bin <python>/os.py <epochmark>/runs <epochmark>/logs ~/other"
     for message in (read_back(run.summary)[0]["error_message"], run_as_dict(run)["error_message"]):
         assert message.replace("\\", "/") == hidden
-
-
-def test_the_users_own_folder_for_data_sets_is_hidden(
-    monkeypatch: pytest.MonkeyPatch, paths: Paths, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("EPOCHMARK_HOME", str(tmp_path / "home"))
-    save_settings(paths.settings, Settings(datasets_folder=str(tmp_path / "secret project")))
-    assert hide(f"{tmp_path / 'secret project'}/x is missing", private_texts()) == "<datasets>/x is missing"
-    save_settings(paths.settings, Settings(datasets_folder="data"))
-    assert hide("the data is missing", private_texts()) == "the data is missing"
 
 
 @pytest.mark.parametrize("home", ["/", None])

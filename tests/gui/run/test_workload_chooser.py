@@ -181,4 +181,4 @@ def test_the_last_item_of_the_box_opens_the_chooser(driver: Driver, search: str,
 @pytest.mark.slow
 def test_what_was_run_is_recently_used(driver: Driver) -> None:
     driver.run_demo(epochs=1)
-    assert load_settings(driver.services.home.settings).recent_workloads == ("demo",)
+    assert load_settings(driver.services.paths.settings).recent_workloads == ("demo",)

@@ -329,10 +329,10 @@ def test_damaged_settings_are_reported(driver: Driver, paths: Paths, application
 
 def test_two_windows_keep_each_others_settings(driver: Driver, paths: Paths) -> None:
     other = Preferences(paths.settings)
-    other.change(theme="dark", datasets_folder="/elsewhere")
+    other.change(theme="dark", save_folder="/elsewhere")
     driver.services.preferences.change(preset="standard")
     stored = load_settings(paths.settings)
-    assert (stored.theme, stored.datasets_folder, stored.preset) == ("dark", "/elsewhere", "standard")
+    assert (stored.theme, stored.save_folder, stored.preset) == ("dark", "/elsewhere", "standard")
 
 
 def test_errors_stay_until_they_are_closed_and_news_go_by_themselves(driver: Driver) -> None:

@@ -1,4 +1,4 @@
-"""Data set settings: the folder and the installed data sets, with actions to import and remove them."""
+"""The installed data sets, with actions to download, import and remove them."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 from app.core.datasets.install import InstalledDataset, import_dataset, list_datasets, remove_dataset
 from app.core.errors import AppError
 from app.core.messages import message, sentence
-from app.gui.pages.settings.parts import ask, choose_folder, open_dialog, open_folder, setting
+from app.gui.pages.settings.parts import ask, open_dialog, open_folder, setting
 from app.gui.services.bundle import Services
 from app.gui.services.downloads import Download
 from app.gui.services.tasks import Latest
@@ -23,7 +23,7 @@ from workloads.datasets import DATASETS
 
 
 class DataCard(Card):
-    """Lets the user change the data set folder, and download, import and remove data sets."""
+    """Lets the user download, import and remove data sets."""
 
     changed = Signal()
 
@@ -36,24 +36,17 @@ class DataCard(Card):
         self.open_button = Button(theme, sentence("button.open"), "folder-open")
         self.open_button.setAccessibleName(sentence("settings.open_data_folder"))
         self.open_button.clicked.connect(lambda: open_folder(services, services.paths.datasets))
-        self.change_button = Button(theme, sentence("settings.change_folder"), do=self._on_change)
-        self.change_button.setAccessibleName(sentence("settings.choose_data_folder"))
-        self.usual_button = Button(theme, sentence("settings.default_folder"), "undo-2")
-        self.usual_button.clicked.connect(lambda: self._take(None))
         self.rows: dict[str, DatasetLine] = {}
         services.downloads.moved.connect(self._show_download)
         services.downloads.ended.connect(self._on_download_ended)
         self._list = QVBoxLayout()
         self._list.setSpacing(GAP_PX)
-        buttons = (self.usual_button, self.change_button, self.open_button)
-        folder = setting(sentence("settings.folder"), self.folder, *buttons)
+        folder = setting(sentence("settings.folder"), self.folder, self.open_button)
         self.fold = Fold(theme, sentence("settings.data_sets_optional", count=len(DATASETS)), folder, self._list)
         self.body.addWidget(self.fold)
 
     def refresh(self) -> None:
         paths = self._services.paths
-        custom = self._services.preferences.settings.datasets_folder is not None
-        self.usual_button.setVisible(custom)
 
         def look() -> tuple[dict[str, int] | None, list[InstalledDataset]]:
             datasets = list_datasets(paths)
@@ -92,15 +85,6 @@ class DataCard(Card):
     def _on_download_ended(self, *_: object) -> None:
         self._show_download()
         self.refresh()
-
-    def _on_change(self) -> None:
-        start = str(self._services.paths.datasets)
-        choose_folder(self, sentence("settings.choose_data_folder"), self._take, start)
-
-    def _take(self, folder: str | None) -> None:
-        self._services.change(datasets_folder=folder)
-        self.refresh()
-        self.changed.emit()
 
     def _on_import(self, dataset: InstalledDataset) -> None:
         names = [file.name for file in dataset.files]

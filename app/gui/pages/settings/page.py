@@ -1,7 +1,7 @@
 """The Settings page: appearance, this computer, engines, data sets and privacy."""
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.errors import AppError
@@ -23,7 +23,7 @@ WIDTH_PX = 880
 class SettingsPage(QWidget):
     """Lets the user change the settings, which are saved immediately, and asks the window to show other pages."""
 
-    folder_changed = Signal()
+    data_changed = Signal()
     zoom_wanted = Signal(int)  # the user chose a zoom in percent, which isn't saved yet
     hardware_wanted = Signal()
     doctor_wanted = Signal()
@@ -58,13 +58,6 @@ class SettingsPage(QWidget):
         self.engines_card.refresh()
         self.data_card.refresh()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Arrange the cards in two columns if they fit."""
-        super().resizeEvent(event)
-        two_columns = self.width() - 6 * GAP_PX >= 2 * WIDTH_PX  # its contents still have their old size
-        if two_columns != self._has_two_columns:
-            self._place(two_columns=two_columns)
-
     def show_engines(self, engine: str, *, install: bool = False) -> None:
         """Scroll to an engine, now or as soon as engines are listed, and perhaps install it immediately."""
         self._wanted_engine, self._installs = engine, install
@@ -93,7 +86,7 @@ class SettingsPage(QWidget):
         self.zoom.activated.connect(lambda _: self.zoom_wanted.emit(self.zoom.currentData()))
         self.hardware_button.clicked.connect(self.hardware_wanted)
         self.doctor_button.clicked.connect(self.doctor_wanted)
-        self.data_card.changed.connect(self.folder_changed)
+        self.data_card.changed.connect(self.data_changed)
         self.engines_card.filled.connect(self._on_engines)
         self.results_button.clicked.connect(lambda: open_folder(services, services.paths.data))
         self.logs_button.clicked.connect(lambda: open_folder(services, services.paths.logs))
@@ -117,15 +110,11 @@ class SettingsPage(QWidget):
         ]
         reset = setting(sentence("settings.all"), sentence("settings.reset_note"), self.reset_button)
         self.advanced = Fold(self._services.theme, sentence("settings.advanced"), *folders, reset)
-        self._left = (appearance, computer, privacy, self.advanced)
-        self._right = (self.engines_card, self.data_card)
-        self._one = (*self._left[:2], *self._right, *self._left[2:])
-        self._columns = (column(None, spacing_px=2 * GAP_PX), column(None, spacing_px=2 * GAP_PX))
-        content = self._content = QWidget()
+        content = QWidget()
         content.setObjectName("scrolled")
-        self._both = row(*self._columns)
-        content.setLayout(self._both)
-        self._place(two_columns=False)
+        content.setMaximumWidth(WIDTH_PX)
+        cards = (appearance, computer, self.engines_card, self.data_card, privacy, self.advanced)
+        content.setLayout(column(*cards, None, spacing_px=2 * GAP_PX))
         self.view = QScrollArea(widgetResizable=True)
         self.view.setFrameShape(QFrame.Shape.NoFrame)
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -136,21 +125,6 @@ class SettingsPage(QWidget):
         layout.setSpacing(GAP_PX + 4)
         layout.addWidget(title(sentence("page.settings")))
         layout.addWidget(self.view, stretch=1)
-
-    def _place(self, *, two_columns: bool) -> None:
-        self._has_two_columns = two_columns
-        for each in self._columns:
-            for card in self._one:
-                each.removeWidget(card)
-        for each, cards in zip(
-            self._columns, (self._left, self._right) if two_columns else (self._one, ()), strict=True
-        ):
-            for number, card in enumerate(cards):
-                each.insertWidget(number, card)
-        self._both.setStretch(0, 1)
-        self._both.setStretch(1, int(two_columns))
-        self._both.setSpacing(2 * GAP_PX if two_columns else 0)
-        self._content.setMaximumWidth(2 * WIDTH_PX + 2 * GAP_PX if two_columns else WIDTH_PX)
 
     def _on_changed(self) -> None:
         settings = self._services.preferences.settings
@@ -172,4 +146,4 @@ class SettingsPage(QWidget):
             self._services.complain(error)
         self._services.theme.choose(self._services.preferences.settings.theme)
         self.data_card.refresh()
-        self.folder_changed.emit()
+        self.data_changed.emit()

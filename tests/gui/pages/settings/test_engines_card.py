@@ -211,7 +211,6 @@ def test_tab_goes_from_top_to_bottom(driver: Driver, opened: Opened) -> None:
         card.rows["torch"].variant,
         card.rows["torch"].install_button,
         card.rows["jax"].install_button,
-        settings.data_card.change_button,
         settings.data_card.rows["cifar10"].get_button,
         settings.results_button,
         settings.reset_button,

@@ -78,27 +78,6 @@ def test_settings_that_cannot_be_saved_are_used_and_reported(
     assert said("settings.not_written").is_in(told.messages[0][0])
 
 
-def test_another_data_set_folder_is_used_and_can_be_undone(
-    page: SettingsPage, services: Services, tmp_path: Path, qtbot: QtBot
-) -> None:
-    card, usual, other = page.data_card, services.paths.datasets, tmp_path / "other"
-    other.mkdir()
-    assert not card.usual_button.isVisible()
-    assert said("settings.folder_missing", folder=usual).is_all_of(card.folder.whole_text)
-    assert not card.open_button.isEnabled()
-    press(card.change_button)
-    with qtbot.waitSignal(page.folder_changed, timeout=10_000):
-        pick(page, other)
-    assert services.paths.datasets == other
-    assert saved(services).datasets_folder == str(other)
-    qtbot.waitUntil(lambda: card.folder.whole_text == f"{other} · 0 B", timeout=10_000)
-    with qtbot.waitSignal(page.folder_changed, timeout=10_000):
-        press(card.usual_button)
-    assert services.paths.datasets == usual
-    assert saved(services).datasets_folder is None
-    assert not card.usual_button.isVisible()
-
-
 def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
     page: SettingsPage, services: Services, official: Path, qtbot: QtBot, told: Told
 ) -> None:
@@ -106,7 +85,7 @@ def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
     assert said("settings.not_installed").begins(row.state.whole_text)
     assert not row.remove_button.isVisible()
     row.import_action.trigger()
-    with qtbot.waitSignal(page.folder_changed, timeout=10_000):
+    with qtbot.waitSignal(page.data_changed, timeout=10_000):
         pick(page, official)
     assert told.messages == [(sentence("settings.data_installed", title="CIFAR-10"), "")]
     qtbot.waitUntil(row.remove_button.isVisible, timeout=10_000)
@@ -120,7 +99,7 @@ def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
     assert cifar10.SOURCE.is_stored_in(services.paths.datasets)
     qtbot.waitUntil(lambda: page.findChild(QMessageBox) is None, timeout=10_000)
     press(row.remove_button)
-    with qtbot.waitSignal(page.folder_changed, timeout=10_000):
+    with qtbot.waitSignal(page.data_changed, timeout=10_000):
         answer(page, sentence("settings.remove_named", title="CIFAR-10"))
     assert not cifar10.SOURCE.is_stored_in(services.paths.datasets)
     qtbot.waitUntil(row.import_action.isEnabled, timeout=10_000)
@@ -147,7 +126,7 @@ def test_a_data_set_of_several_files_is_imported_from_files_chosen_together(
     dialog = page.findChild(QFileDialog)
     assert dialog is not None
     assert dialog.fileMode() is QFileDialog.FileMode.ExistingFiles
-    with qtbot.waitSignal(page.folder_changed, timeout=10_000):
+    with qtbot.waitSignal(page.data_changed, timeout=10_000):
         pick(page, *(tmp_path / name for name in texts))
     assert told.messages == [(sentence("settings.data_installed", title="Penn Treebank"), "")]
     assert ptb.SOURCE.is_stored_in(services.paths.datasets)
@@ -192,7 +171,7 @@ def test_a_reset_asks_first_and_then_goes_back_to_the_first_start(
     assert saved(services).theme == "dark"
     qtbot.waitUntil(lambda: page.findChild(QMessageBox) is None, timeout=10_000)
     press(page.reset_button)
-    with qtbot.waitSignal(page.folder_changed, timeout=10_000):
+    with qtbot.waitSignal(page.data_changed, timeout=10_000):
         answer(page, sentence("settings.reset"))
     assert saved(services) == Settings()
     assert page.theme.value == "system"
