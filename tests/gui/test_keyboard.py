@@ -40,12 +40,7 @@ def show_settings(driver: Driver) -> None:
     for fold in (driver.window.settings.data_card.fold, driver.window.settings.advanced):
         fold.button.setChecked(True)
     rows = driver.window.settings.data_card.rows
-    driver.until(
-        lambda: (
-            bool(rows)
-            and all(is_control(each.get_button) or is_control(each.import_button) for each in rows.values())
-        )
-    )
+    driver.until(lambda: bool(rows) and all(is_control(each.get_button) for each in rows.values()))
     # Their states just came, which take two lines: until they are laid out, rows are too near to each other.
     driver.until(lambda: all(each.height() >= each.minimumSizeHint().height() for each in rows.values()))
 

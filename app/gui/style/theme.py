@@ -40,7 +40,6 @@ QPushButton:disabled {{ color: {muted}; background: {window}; border-color: {bor
 QPushButton[kind="primary"] {{ background: {accent}; color: {on_accent}; border: 2px solid {accent}; }}
 QPushButton[kind="primary"]:hover {{ border-color: {text}; }}
 QPushButton[kind="primary"]:focus {{ border: 2px solid {text}; padding: 6px 14px; }}
-QPushButton[kind="arrow"], QPushButton[kind="arrow"]:focus {{ padding-left: 8px; padding-right: 8px; }}
 QPushButton[kind="primary"]:disabled {{ background: {neutral_bar}; color: {muted}; border-color: {neutral_bar}; }}
 QPushButton[kind="flat"] {{ background: transparent; border: 1px solid transparent; color: {accent};
     padding: 4px 8px; }}

@@ -196,8 +196,8 @@ class Button(QPushButton):
     """A button with an icon in the theme's colours. In narrow windows, its text is hidden if it doesn't fit.
 
     Args:
-        kind: "primary" (one per page), "plain", "flat" (a link), "segment" (one of several), "place" (in the
-            sidebar) or "arrow" (opens a menu).
+        kind: "primary" (one per page), "plain", "flat" (a link), "segment" (one of several) or "place" (in the
+            sidebar).
         gives_way: Whether the text may be hidden in any window, for example in a row of many buttons.
         do: Called when the button is clicked.
         name: Name for screen readers; "" for the text.
@@ -208,7 +208,7 @@ class Button(QPushButton):
         theme: Theme,
         text: str,
         icon_name: str = "",
-        kind: Literal["primary", "plain", "flat", "segment", "place", "arrow"] = "plain",
+        kind: Literal["primary", "plain", "flat", "segment", "place"] = "plain",
         *,
         gives_way: bool = False,
         do: Callable[..., object] | SignalInstance | None = None,

@@ -71,15 +71,12 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engines_card.check": "Check",
     "engines_card.check_named": "Check {title}",
     "engines_card.checked": "{title} {version} is complete and ready to use",
-    "engines_card.choose_folder": "Choose the folder with the {title} packages",
     "engines_card.cost": "{download_bytes:file_size} download",
     "engines_card.cost_with_disk": "{download_bytes:file_size} download, {disk_bytes:file_size} on disk",
     "engines_card.downloading": "Downloading: {done_bytes:file_size} of {total_bytes:file_size} ({share_pct} %)",
     "engines_card.downloading_at": (
         "Downloading: {done_bytes:file_size} of {total_bytes:file_size} ({share_pct} %), {rate_bytes:file_size}/s"
     ),
-    "engines_card.from_folder": "From a folder …",
-    "engines_card.from_folder_named": "Install {title} from a folder",
     "engines_card.included": "Included · uses {device}",
     "engines_card.install": "Install",
     "engines_card.install_again": "Install again",
@@ -169,7 +166,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "settings.appearance": "Appearance",
     "settings.ask_to_remove": "Remove {title}? Runs will use synthetic data instead.",
     "settings.ask_to_reset": "Restore all settings? Results and data sets are kept.",
-    "settings.choose_file": "Choose the {title} file",
     "settings.choose_files": "Choose all {number} {title} files",
     "settings.data_auto": "Automatic",
     "settings.data_in_use": "Another task is downloading, importing or removing {title}.",

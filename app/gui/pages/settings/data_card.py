@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from app.core.datasets.install import InstalledDataset, import_dataset, list_datasets, remove_dataset
@@ -18,7 +17,6 @@ from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, Fold, column
 from app.gui.widgets.progress_row import ProgressRow
-from app.gui.widgets.split_button import SplitButton
 from workloads.datasets import DATASETS
 
 
@@ -66,7 +64,6 @@ class DataCard(Card):
         for dataset in datasets:
             if dataset.id not in self.rows:
                 self.rows[dataset.id] = DatasetLine(self._services, dataset)
-                self.rows[dataset.id].import_action.triggered.connect(partial(self._on_import, dataset))
                 self.rows[dataset.id].remove_button.clicked.connect(partial(self._on_remove, dataset))
                 self.rows[dataset.id].get_button.clicked.connect(partial(self._on_get, dataset))
                 self._list.addWidget(self.rows[dataset.id])
@@ -74,7 +71,10 @@ class DataCard(Card):
         self._show_download()
 
     def _on_get(self, dataset: InstalledDataset) -> None:
-        self._services.downloads.start(self._services.paths, dataset)
+        if dataset.fetchable:
+            self._services.downloads.start(self._services.paths, dataset)
+        else:
+            self._choose_files(dataset)
 
     def _show_download(self) -> None:
         """Show a download's progress next to its data set, and disable other downloads."""
@@ -86,16 +86,11 @@ class DataCard(Card):
         self._show_download()
         self.refresh()
 
-    def _on_import(self, dataset: InstalledDataset) -> None:
+    def _choose_files(self, dataset: InstalledDataset) -> None:
         names = [file.name for file in dataset.files]
-        heading, mode = sentence("settings.choose_file", title=dataset.title), QFileDialog.FileMode.ExistingFile
-        kind = f"{names[0]} (*{''.join(Path(names[0]).suffixes)})"
-        if len(names) > 1:
-            heading = sentence("settings.choose_files", number=len(names), title=dataset.title)
-            mode, kind = QFileDialog.FileMode.ExistingFiles, f"{dataset.title} ({' '.join(names)})"
-        dialog = QFileDialog(self, heading)
-        dialog.setFileMode(mode)
-        dialog.setNameFilters([kind, sentence("file.all")])
+        dialog = QFileDialog(self, sentence("settings.choose_files", number=len(names), title=dataset.title))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+        dialog.setNameFilters([f"{dataset.title} ({' '.join(names)})", sentence("file.all")])
         dialog.filesSelected.connect(lambda files: self.import_files(dataset, [Path(path) for path in files]))
         open_dialog(dialog)
 
@@ -140,17 +135,12 @@ class DatasetLine(QWidget):
         self.dataset = dataset
         theme, title = services.theme, dataset.title
         self.state = ClampedLabel(2)
-        self.get_button = Button(theme, sentence("button.download"), "download")
-        self.get_button.setAccessibleName(sentence("settings.data_get_named", title=title))
-        self.import_action = QAction(sentence("button.import"), self)
-        self.import_button = Button(theme, sentence("button.import"), "file-down", do=self.import_action.trigger)
-        self.import_button.setAccessibleName(sentence("settings.import_named", title=title))
-        # Files are the only source of some data sets. For the others, the menu offers them.
-        self._get: QWidget = self.import_button
         if dataset.fetchable:
-            self._get = SplitButton(
-                theme, self.get_button, [self.import_action], self.import_button.accessibleName()
-            )
+            self.get_button = Button(theme, sentence("button.download"), "download")
+            self.get_button.setAccessibleName(sentence("settings.data_get_named", title=title))
+        else:
+            self.get_button = Button(theme, sentence("button.import"), "file-down")
+            self.get_button.setAccessibleName(sentence("settings.import_named", title=title))
         self.remove_button = Button(theme, sentence("button.remove"), "trash-2")
         self.remove_button.setAccessibleName(sentence("settings.remove_named", title=title))
         progress = sentence("settings.data_progress", title=title)
@@ -158,7 +148,7 @@ class DatasetLine(QWidget):
         self.progress.cancel_button.clicked.connect(services.downloads.cancel)
         self.progress.hide()
         self.setLayout(
-            column(setting(title, self.state, self._get, self.remove_button), self.progress, spacing_px=4)
+            column(setting(title, self.state, self.get_button, self.remove_button), self.progress, spacing_px=4)
         )
 
     def show_state(self, dataset: InstalledDataset, size_bytes: int) -> None:
@@ -173,27 +163,20 @@ class DatasetLine(QWidget):
             # The size of every downloadable data set is known.
             text = sentence("settings.not_installed", size_bytes=dataset.size_bytes or 0)
         self.state.show_text(text)
-        self._get.setVisible(not dataset.installed)
+        self.get_button.setVisible(not dataset.installed)
         self.remove_button.setVisible(dataset.installed)
-        self._allow(import_=not dataset.installed)
         self.remove_button.setEnabled(True)
-
-    def _allow(self, *, import_: bool) -> None:
-        for part in (self.import_action, self.import_button):
-            part.setEnabled(import_)
 
     def show_download(self, download: Download | None) -> None:
         self.progress.setVisible(download is not None)
         if download is not None:
             self.progress.show_progress(download.sentence(), download.share, may_cancel=not download.cancelled)
-            self._allow(import_=False)
 
     def allow_download(self, *, allowed: bool) -> None:
-        self.get_button.setEnabled(allowed and not self.dataset.installed)
+        self.get_button.setEnabled((allowed or not self.dataset.fetchable) and not self.dataset.installed)
 
     def show_busy(self, text: str) -> None:
         self.state.show_text(text)
-        self._allow(import_=False)
         for button in (self.get_button, self.remove_button):
             button.setEnabled(False)
 

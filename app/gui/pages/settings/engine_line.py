@@ -1,7 +1,7 @@
 """An engine in the settings, with its state, the devices that it could use, and the available actions."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QAction, QFont
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QProgressBar, QStackedWidget, QWidget
 
 from app.core.engines.builds import BuildFit
@@ -21,7 +21,6 @@ from app.gui.widgets.basics import (
     set_tone,
 )
 from app.gui.widgets.choice_box import ChoiceBox
-from app.gui.widgets.split_button import SplitButton
 from workloads.protocol.machine import Gpu
 
 PERMILLE = 1_000
@@ -47,9 +46,6 @@ class EngineLine(QWidget):
         guard_wheel(self.variant)
         self.variant.currentIndexChanged.connect(self.variant_changed)
         self.install_button = Button(theme, sentence("engines_card.install"), "download")
-        self.folder_action = QAction(sentence("engines_card.from_folder"), self)
-        other_ways = sentence("engines_card.from_folder_named", title=title)
-        self._install = SplitButton(theme, self.install_button, [self.folder_action], other_ways)
         self.check_button = Button(theme, sentence("engines_card.check"), "check")
         self.check_button.setAccessibleName(sentence("engines_card.check_named", title=title))
         self.remove_button = Button(theme, sentence("button.remove"), "trash-2")
@@ -112,7 +108,7 @@ class EngineLine(QWidget):
         has_choice = len(offers) > 1 and any(offered.gpus or offered.obstacle for offered in offers)
         for part, is_of_use in (
             (self.variant, has_choice),
-            (self._install, can_install),
+            (self.install_button, can_install),
             (self.check_button, state == "ready"),
             (self.remove_button, state not in ("absent", "unreachable")),
         ):
@@ -160,7 +156,7 @@ class EngineLine(QWidget):
 
     def _lay_out(self) -> None:
         buttons, working = QWidget(), QWidget()
-        buttons.setLayout(row(self.variant, self._install, None, self.check_button, self.remove_button))
+        buttons.setLayout(row(self.variant, self.install_button, None, self.check_button, self.remove_button))
         work = row(column(None, self.progress_text, self.progress, None, spacing_px=4), self.cancel_button)
         work.setStretch(0, 1)
         working.setLayout(work)

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
 from app.core.engines.install import Checkup, Phase, Progress, check_engine, install_engine, remove_engine
@@ -30,11 +29,11 @@ class EngineWork:
         self._rate = Rate(clock)
         self._now: tuple[Phase, int, int] = ("resolve", 0, 0)
 
-    def install(self, paths: Paths, variant: Variant, source: Path | None) -> Stamp | None:
+    def install(self, paths: Paths, variant: Variant) -> Stamp | None:
         """Install a variant, unless a run is using the installed files. Returns None if cancelled."""
         with Database(paths.database) as database:
             check_engine_unused(database, variant.engine)
-        return self._cancellable(lambda progress: install_engine(paths, variant, source, progress))
+        return self._cancellable(lambda progress: install_engine(paths, variant, progress=progress))
 
     def check(self, paths: Paths, engine: str) -> Checkup | None:
         self._now = ("check", 0, 0)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TypeVar
 
 from PySide6.QtCore import Signal
@@ -15,7 +14,7 @@ from app.core.errors import AppError
 from app.core.messages import sentence, text
 from app.gui.pages.settings.engine_line import EngineLine
 from app.gui.pages.settings.engine_work import EngineWork, remove_unused
-from app.gui.pages.settings.parts import ask, choose_folder
+from app.gui.pages.settings.parts import ask
 from app.gui.services.bundle import Services
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
@@ -81,8 +80,7 @@ class EnginesCard(Card):
         for engine_row in engine_rows:
             made = self.rows[engine_row.engine] = EngineLine(self._services, engine_row)
             made.variant_changed.connect(lambda made=made: self._show(made.row))
-            made.install_button.clicked.connect(lambda _=False, made=made: self.install(made.row.engine, None))
-            made.folder_action.triggered.connect(partial(self._on_from_folder, engine_row.engine))
+            made.install_button.clicked.connect(lambda _=False, made=made: self.install(made.row.engine))
             made.check_button.clicked.connect(partial(self._on_check, engine_row.engine))
             made.remove_button.clicked.connect(partial(self._on_remove, engine_row.engine))
             made.cancel_button.clicked.connect(self.cancel)
@@ -99,17 +97,13 @@ class EnginesCard(Card):
         for shown in self.rows.values():
             self._show(shown.row)
 
-    def _on_from_folder(self, engine: str) -> None:
-        heading = sentence("engines_card.choose_folder", title=engine_title(engine))
-        choose_folder(self, heading, lambda folder: self.install(engine, Path(folder)))
-
-    def install(self, engine: str, source: Path | None) -> None:
-        """Install the selected build of an engine, from a folder or from the package index, in the background."""
+    def install(self, engine: str) -> None:
+        """Install the selected build of an engine in the background."""
         offer = self.rows[engine].offer
         if offer is None:
             return
         paths, work = self._services.paths, EngineWork(engine_title(engine))
-        self._begin(engine, work, lambda: work.install(paths, offer.variant, source), self._on_installed)
+        self._begin(engine, work, lambda: work.install(paths, offer.variant), self._on_installed)
 
     def _on_check(self, engine: str) -> None:
         paths, work = self._services.paths, EngineWork(engine_title(engine))

@@ -73,7 +73,7 @@ class SettingsPage(QWidget):
             engine, self._wanted_engine = self._wanted_engine, ""
             wanted.prefer_recommended()
             if self._installs:
-                self.engines_card.install(engine, None)
+                self.engines_card.install(engine)
             QTimer.singleShot(0, self, lambda: self._reveal(wanted))  # after the layout
 
     def _reveal(self, wanted: EngineLine) -> None:

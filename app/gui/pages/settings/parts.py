@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QDir, Qt, QUrl
+from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QFont
-from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QSizePolicy, QWidget
 
 from app.core.messages import sentence
 from app.gui.services.bundle import Services
@@ -29,14 +29,6 @@ def ask(parent: QWidget, text: str, action: str, do: Callable[[], None]) -> None
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     button.clicked.connect(lambda _=False: do())
     box.open()
-
-
-def choose_folder(parent: QWidget, title: str, do: Callable[[str], None], start: str = "") -> None:
-    dialog = QFileDialog(parent, title, start)
-    dialog.setFileMode(QFileDialog.FileMode.Directory)
-    dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-    dialog.fileSelected.connect(lambda path: do(QDir.toNativeSeparators(path)))
-    open_dialog(dialog)
 
 
 def open_dialog(dialog: QDialog) -> None:

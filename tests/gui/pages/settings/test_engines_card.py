@@ -26,7 +26,7 @@ from tests.core.engines.index import Index
 from tests.core.engines.test_builds import GTX_1080, LINUX, RADEON, RTX_5070, RTX_5070_OLD_DRIVER, WINDOWS
 from tests.gui.driving import Driver
 from tests.gui.keyboard import is_control, round_trip
-from tests.gui.pages.settings.using import answer, pick, press
+from tests.gui.pages.settings.using import answer, press
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu
@@ -339,24 +339,6 @@ def test_closing_the_window_cancels(driver: Driver, opened: Opened, paths: Paths
         thread.join(20)
     assert not any(paths.engines.iterdir())
     assert not locations.is_busy(paths, "torch")
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("small")
-def test_a_folder_of_packages_is_enough(
-    driver: Driver, opened: Opened, paths: Paths, index: Index, tmp_path: Path
-) -> None:
-    folder = tmp_path / "packages"
-    folder.mkdir()
-    for name, content in index.wheels.items():
-        (folder / name).write_bytes(content)
-    torch = opened().rows["torch"]
-    torch.folder_action.trigger()
-    pick(driver.window, folder)
-    driver.until(
-        lambda: said("engines_card.now_installed", version="2.0", title="PyTorch").is_all_of(driver.message)
-    )
-    assert index.asked == []
 
 
 @pytest.mark.slow

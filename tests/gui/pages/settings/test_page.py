@@ -84,16 +84,14 @@ def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
     row = page.data_card.rows["cifar10"]
     assert said("settings.not_installed").begins(row.state.whole_text)
     assert not row.remove_button.isVisible()
-    row.import_action.trigger()
     with qtbot.waitSignal(page.data_changed, timeout=10_000):
-        pick(page, official)
+        page.data_card.import_files(row.dataset, [official])
     assert told.messages == [(sentence("settings.data_installed", title="CIFAR-10"), "")]
     qtbot.waitUntil(row.remove_button.isVisible, timeout=10_000)
     assert said("settings.data_there").begins(row.state.whole_text)
     assert row.state.whole_text.endswith(" kB")
     assert not row.get_button.isVisible()
     assert page.data_card.folder.whole_text.endswith("kB")
-    assert not row.import_action.isEnabled()
     press(row.remove_button)
     answer(page)
     assert cifar10.SOURCE.is_stored_in(services.paths.datasets)
@@ -102,7 +100,7 @@ def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
     with qtbot.waitSignal(page.data_changed, timeout=10_000):
         answer(page, sentence("settings.remove_named", title="CIFAR-10"))
     assert not cifar10.SOURCE.is_stored_in(services.paths.datasets)
-    qtbot.waitUntil(row.import_action.isEnabled, timeout=10_000)
+    qtbot.waitUntil(row.get_button.isEnabled, timeout=10_000)
 
 
 def test_a_data_set_of_several_files_is_imported_from_files_chosen_together(
@@ -121,8 +119,7 @@ def test_a_data_set_of_several_files_is_imported_from_files_chosen_together(
     row = page.data_card.rows["ptb"]
     files = "ptb.train.txt, ptb.valid.txt, ptb.test.txt"
     assert said("settings.not_installed_own", files=files).is_all_of(row.state.whole_text)
-    assert not row.get_button.isVisible()
-    row.import_action.trigger()
+    press(row.get_button)
     dialog = page.findChild(QFileDialog)
     assert dialog is not None
     assert dialog.fileMode() is QFileDialog.FileMode.ExistingFiles
@@ -137,12 +134,11 @@ def test_a_wrong_file_is_refused_with_the_reason(
 ) -> None:
     row, wrong = page.data_card.rows["cifar10"], tmp_path / "wrong.tar.gz"
     wrong.write_bytes(b"nothing of the kind")
-    row.import_action.trigger()
-    pick(page, wrong)
+    page.data_card.import_files(row.dataset, [wrong])
     qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
     assert told.messages[0][1] == "invalid"
     assert "wrong.tar.gz" in told.messages[0][0]
-    qtbot.waitUntil(row.import_action.isEnabled, timeout=10_000)
+    qtbot.waitUntil(row.get_button.isEnabled, timeout=10_000)
     assert said("settings.not_installed").begins(row.state.whole_text)
 
 
