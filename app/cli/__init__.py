@@ -11,7 +11,6 @@ from typing import TextIO, TypeAlias
 from app.cli import results
 from app.cli.arguments import make_parser
 from app.cli.interrupts import EXIT_INTERRUPTED, Ending, TerminatedError, die_by
-from app.cli.terminal import COLORS
 from app.cli.text import complain, forget, in_line, is_broken_pipe, say
 from app.core.errors import AppError, refusal
 from app.core.logs import set_up_logging
@@ -89,7 +88,6 @@ def _carry_out(arguments: list[str] | None, draw_share: DrawShare | None, scan_p
     options.draw_share, options.scan_picture = draw_share, scan_picture
     if getattr(options, "json", False) or options.verb is results.export:
         _speak(sys.stdout, encoding="utf-8")  # for other programs, regardless of the terminal's encoding
-    COLORS.choose(options.color)
     paths = default_paths()
     if options.folders:
         paths.create()

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from app.cli.layout import wrapped
-from app.cli.terminal import COLOR_CHOICES, USUAL_COLUMNS, columns
+from app.cli.terminal import USUAL_COLUMNS, columns
 from app.cli.text import complain, say_raw
 from app.cli.values import SHOWN_CHARS
 from app.core.messages import sentence
@@ -53,10 +53,6 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **how: Any) -> None:
         super().__init__(**{"formatter_class": _Help} | how)
-        # Accepted before and after the command. There is no default, because the default of a subcommand would
-        # override the value given before it.
-        choices, text = COLOR_CHOICES, sentence("help.color")
-        self.add_argument("--color", choices=choices, default=argparse.SUPPRESS, help=text)
 
     def error(self, message: str) -> NoReturn:
         # argparse puts "argument ID: " before our message; the message already starts with "must" or "is".

@@ -4,6 +4,7 @@ import errno
 import os
 import sys
 from enum import Enum
+from functools import cache
 from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias
 
 from app.core.titles import level_title
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 Line: TypeAlias = "Text"
 
 USUAL_COLUMNS, LEAST_COLUMNS = 80, 20
-COLOR_CHOICES = ("auto", "always", "never")
 _COLUMNS_DIGITS = 5
 
 
@@ -65,37 +65,23 @@ def can_print(text: str) -> bool:
     return True
 
 
-class Colors:
-    """Prints lines to standard output, in colours if there are any. Call `choose` first."""
+def print_line(line: "Line") -> None:
+    """Print a line, whose text must already be safe for terminals. Raises OSError if it can't be written.
 
-    def __init__(self) -> None:
-        self._choice = "never"
-        self._console: Console | None = None
-
-    def choose(self, choice: str) -> None:
-        """Turn colours on or off. "auto" turns them on for terminals that support them, unless NO_COLOR is set."""
-        self._choice, self._console = choice, None
-
-    def print(self, line: "Line") -> None:
-        """Print a line, whose text must already be safe for terminals. Raises OSError if it can't be written."""
-        if self._console is None:
-            self._console = _console(self._choice)
-        self._console.print(line, soft_wrap=True)
+    Colours are on for terminals that support them. A non-empty NO_COLOR turns them off; FORCE_COLOR, on.
+    """
+    _console(os.environ.get("NO_COLOR", ""), os.environ.get("FORCE_COLOR", "")).print(line, soft_wrap=True)
 
 
-COLORS = Colors()
-
-
-def _console(choice: str) -> "Console":
+@cache
+def _console(no_color: str, force_color: str) -> "Console":
     from rich.console import Console  # imported late, because help doesn't need it
 
     class Output(Console):
         def on_broken_pipe(self) -> None:  # by itself, rich would exit
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
-    system: Literal["auto", "standard"] | None = "standard" if choice == "always" else "auto"
-    if choice == "never" or (choice == "auto" and os.environ.get("NO_COLOR")):
-        system = None
+    system: Literal["auto", "standard"] | None = None if no_color else "standard" if force_color else "auto"
     # Lines fit already, and rich fails if COLUMNS is "²".
     return Output(
         width=100, height=25, color_system=system, no_color=False, highlight=False, markup=False, emoji=False

@@ -12,7 +12,7 @@ from typing import TextIO
 from rich.cells import cell_len
 
 from app.cli.layout import Column, bar_chart, elided, table, wrapped
-from app.cli.terminal import COLORS, USUAL_COLUMNS, Ink, Line, columns, is_terminal
+from app.cli.terminal import USUAL_COLUMNS, Ink, Line, columns, is_terminal, print_line
 from app.core.analysis.bars import Bar, several_count
 from app.core.messages import sentence
 from app.core.plain_text import one_line, safe_json, safe_text
@@ -68,7 +68,7 @@ def room() -> int | None:
 
 def say_lines(lines: Iterable[Line]) -> None:
     for line in lines:
-        COLORS.print(line)
+        print_line(line)
 
 
 def say_json(document: str, *, end: str = "\n", flush: bool = False) -> None:

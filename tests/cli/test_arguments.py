@@ -153,7 +153,7 @@ def test_a_percent_sign_in_the_folders_name_does_no_harm(
 def test_every_option_says_what_it_does(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     lines = help_of(command, capsys).split("\n\n", 1)[1].splitlines()
     named = [number for number, line in enumerate(lines) if re.match(r"  \S", line) and "epochmark" not in line]
-    assert len(named) > 1
+    assert named
     assert not re.search(r"\b(help|examples)\.\w", "\n".join(lines)), "a text without a sentence"
     for number in named:
         # Behind two spaces, or on a line of its own.
@@ -175,7 +175,6 @@ LINES = [
     ("epochmark data fetch mn", ["mnist"]),
     ("epochmark engine install j", ["jax"]),
     ("epochmark engine compare mnist_mlp imdb_", None),
-    ("epochmark --color never results ex", ["export"]),
     ("epochmark results export --format j", ["json"]),
     ("epochmark study run --workload mnist_ml", ["mnist_mlp"]),
     ("epochmark completion f", ["fish"]),

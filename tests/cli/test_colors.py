@@ -37,7 +37,8 @@ def shown(
     paths.create()
     shutil.copy(one_run, paths.database)
 
-    def show(*arguments: str) -> str:
+    def show(*arguments: str, force: str = "") -> str:
+        monkeypatch.setenv("FORCE_COLOR", force)
         main([*arguments])
         return capsys.readouterr().out
 
@@ -45,10 +46,10 @@ def shown(
 
 
 def test_verdicts_headings_and_the_own_result_are_coloured(shown: Shown) -> None:
-    listed = shown("--color", "always", "results", "list")
+    listed = shown("results", "list", force="1")
     assert f"{YELLOW}Caution{OFF}" in listed
     assert listed.startswith(f"{MUTED}{sentence('column.id')}{OFF}")
-    compared = shown("compare", "--color=always")
+    compared = shown("compare", force="1")
     own = [line for line in compared.splitlines() if "█" in line]
     assert [line.startswith(BOLD) and line.endswith(OFF) for line in own] == [True]
     assert compared.count(BOLD) == 1
@@ -56,7 +57,7 @@ def test_verdicts_headings_and_the_own_result_are_coloured(shown: Shown) -> None
 
 def test_the_text_is_the_same_with_colours_and_without(shown: Shown) -> None:
     for arguments in (["results", "list"], ["results", "show", "1"], ["compare"], ["workloads"]):
-        coloured = shown(*arguments, "--color", "always")
+        coloured = shown(*arguments, force="1")
         for code in (BOLD, MUTED, GREEN, YELLOW, RED, OFF):
             coloured = coloured.replace(code, "")
         assert coloured == shown(*arguments)
@@ -75,13 +76,13 @@ def test_the_text_is_the_same_with_colours_and_without(shown: Shown) -> None:
     ],
 )
 def test_what_programs_read_is_never_coloured(shown: Shown, arguments: list[str]) -> None:
-    printed = shown("--color", "always", *arguments)
+    printed = shown(*arguments, force="1")
     assert printed
     assert "\x1b" not in printed
 
 
 def test_the_log_is_never_coloured(shown: Shown) -> None:
-    shown("--color", "always", "results", "show", "999")
+    shown("results", "show", "999", force="1")
     log = default_paths().logs / "epochmark.log"
     assert not log.exists() or "\x1b" not in log.read_text(encoding="utf-8")
 
@@ -89,35 +90,27 @@ def test_the_log_is_never_coloured(shown: Shown) -> None:
 @posix_only
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("options", "changes", "is_coloured"),
-    [
-        ([], {}, True),
-        ([], {"NO_COLOR": ""}, True),
-        ([], {"NO_COLOR": "0"}, False),
-        ([], {"TERM": "dumb"}, False),
-        (["--color", "never"], {}, False),
-        (["--color", "always"], {"NO_COLOR": "1"}, True),
-    ],
-    ids=["terminal", "empty NO_COLOR", "NO_COLOR", "dumb", "never", "always"],
+    ("changes", "is_coloured"),
+    [({}, True), ({"NO_COLOR": ""}, True), ({"NO_COLOR": "0"}, False), ({"TERM": "dumb"}, False)],
+    ids=["terminal", "empty NO_COLOR", "NO_COLOR", "dumb"],
 )
 def test_a_terminal_is_coloured_unless_told_otherwise(
-    environment: dict[str, str], options: list[str], changes: dict[str, str], is_coloured: bool
+    environment: dict[str, str], changes: dict[str, str], is_coloured: bool
 ) -> None:
-    seen = on_a_terminal(environment | {"TERM": "xterm"} | changes, "workloads", *options)
+    seen = on_a_terminal(environment | {"TERM": "xterm"} | changes, "workloads")
     assert (b"\x1b[2m" in seen) == is_coloured
     assert b"cifar10_keras_cnn" in seen
 
 
 def test_a_pipe_is_not_coloured_unless_asked_for(shown: Shown) -> None:
     assert "\x1b" not in shown("results", "list")
-    assert "\x1b" not in shown("--color", "always", "results", "list", "--color", "never")
-    assert "\x1b" in shown("--color", "always", "results", "list")
+    assert "\x1b" in shown("results", "list", force="1")
 
 
 def test_outsiders_cannot_colour_their_names(shown: Shown) -> None:
     with Database(default_paths().database) as database:
         set_fields(database, workload=f"{GREEN}valid{OFF}", status=f"{RED}x")
-    listed = shown("--color", "always", "results", "list")
+    listed = shown("results", "list", force="1")
     assert GREEN not in listed
     assert RED not in listed
     assert "\\x1b[32mvalid" in listed

@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.messages import sentence
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.context import TelemetryWindow
 from app.gui.run.log_dialog import LogDialog
@@ -192,8 +191,7 @@ def shown(widget: QWidget) -> Iterator[str]:
             yield from (action.text() for action in widget.actions())
         case QHeaderView():
             return
-        # The fields of a result file, as they are called in it.
-        case QAbstractItemView() if widget.accessibleName() != sentence("imports_page.all_fields"):
+        case QAbstractItemView():
             yield from cells(widget)
 
 

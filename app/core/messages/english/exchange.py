@@ -58,7 +58,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "short_form.type_again": "Compare it with the picture, then enter it again.",
     "short_form.unknown_part": "This version can't read this QR code. Update Epochmark.",
     "short_form.wrong_letter": "A character in the QR code's text is wrong or missing.",
-    "imports_page.all_fields": "All fields",
     "imports_page.count": ("{count:,} result", "{count:,} results"),
     "imports_page.done": ("1 result imported.", "{count:,} results imported."),
     "imports_page.files": "Results ({endings: })",

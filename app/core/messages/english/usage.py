@@ -11,7 +11,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.ab_pairs": "runs per side (default: {pairs})",
     "help.app": "How fast does this computer train neural networks, and how does it compare?",
     "help.as_description": "{text}.",
-    "help.color": "use colours; auto: in terminals, unless NO_COLOR is set (default: auto)",
     "help.compare": "Rank your best run among published results",
     "help.compare_baseline": "computer to compare with, or part of its name (default: i5-8250U for the CIFAR-10 CNN, otherwise the slowest comparable one)",
     "help.compare_efficiency": "rank results with measured energy by work per joule instead of speed",

@@ -6,11 +6,11 @@ from typing import Any
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QKeySequence, QShortcut
-from PySide6.QtWidgets import QAbstractItemView, QLabel, QSizePolicy, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QLabel, QSizePolicy, QWidget
 
 from app.core.analysis.comparability import engine_name
 from app.core.clock import local_time
-from app.core.exchange.preview import leaves, preview
+from app.core.exchange.preview import preview
 from app.core.external_results import ImportedResult
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
@@ -29,7 +29,7 @@ from app.gui.services.tasks import Latest
 from app.gui.style.theme import font
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, Tone, column, label, plain_tip, row, scrolled
-from app.gui.widgets.tables import TEXT_ROW_PX, Column, FittingTable, Index, TableModel, TextTable, set_up_table
+from app.gui.widgets.tables import Column, FittingTable, Index, TableModel, TextTable, set_up_table
 
 # Maximum number of rows. Only the newest results are shown.
 ROWS_LIMIT = 1_000
@@ -44,7 +44,6 @@ _COLUMNS = (
     Column("heading.imported", 144),
     Column("heading.file"),
 )
-_LEAF_COLUMNS = (Column("heading.field", 220), Column("heading.value"))
 PILL_PX = 24
 
 
@@ -64,9 +63,10 @@ class Pill(QLabel):
 class TextModel(TableModel):
     """Rows of text. The first cell of each row may have a coloured marker."""
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    columns = _COLUMNS
+
+    def __init__(self) -> None:
         super().__init__()
-        self.columns = columns
         self.texts: Sequence[Sequence[str]] = ()
         self.colour = ""
 
@@ -103,7 +103,7 @@ class ImportedCard(Card):
         self._latest = Latest()
         self._results: list[ImportedResult] = []
         self.table = FittingTable()
-        self.rows = TextModel(_COLUMNS)
+        self.rows = TextModel()
         set_up_table(self.table, self.rows, sentence("imports_page.table"), ROW_PX)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -182,7 +182,7 @@ class ImportedCard(Card):
 
 
 class ImportedDetail(QWidget):
-    """Displays all stored details of an imported result. The contents are created on first use."""
+    """Displays an imported result. The contents are created on first use."""
 
     left = Signal()
 
@@ -202,18 +202,11 @@ class ImportedDetail(QWidget):
         self.remove_button = Button(theme, sentence("button.delete"), "trash-2", gives_way=True)
         self.remove_button.clicked.connect(lambda: self._card.remove(self._result))
         self.words = TextTable(sentence("imports_page.in_words"))
-        self.leaves = QTableView()
-        self.leaf_rows = TextModel(_LEAF_COLUMNS)
-        set_up_table(self.leaves, self.leaf_rows, sentence("imports_page.all_fields"), TEXT_ROW_PX)
-        words, fields = Card(sentence("imports_page.in_words")), Card(sentence("imports_page.all_fields"))
-        words.body.addWidget(scrolled(self.words, None))
-        fields.body.addWidget(self.leaves, stretch=1)
+        card = Card(sentence("imports_page.in_words"))
+        card.body.addWidget(scrolled(self.words, None))
         pill = Pill(sentence("imports_page.not_verified"), "caution")
         head = row(self.back_button, self.place, pill, None, self.remove_button)
-        cards = row(words, fields, spacing_px=2 * GAP_PX)
-        for number in (0, 1):
-            cards.setStretch(number, 1)
-        self.setLayout(column(head, cards, spacing_px=GAP_PX, stretch=1))
+        self.setLayout(column(head, card, spacing_px=GAP_PX, stretch=1))
         keys = QKeySequence(QKeySequence.StandardKey.Cancel)
         QShortcut(keys, self, self.left.emit, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
@@ -227,7 +220,6 @@ class ImportedDetail(QWidget):
         rows += [(sentence("heading.uid"), result.uid), (sentence("heading.source"), origin)]
         headings = [sentence(code) for code in ("heading.field", "heading.value")]
         self.words.show_table(Table(tuple(headings), tuple(map(tuple, rows)), left=len(headings)))
-        self.leaf_rows.show_texts(leaves(whole))
 
 
 def _texts(result: ImportedResult) -> tuple[str, ...]:

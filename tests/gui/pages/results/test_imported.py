@@ -84,7 +84,7 @@ def test_filters_hold_for_them_too(driver: Driver, page: ResultsPage) -> None:
     driver.until(lambda: shown(page) == ["matmul"])
 
 
-def test_one_is_shown_with_all_that_is_kept_and_removed(driver: Driver, page: ResultsPage) -> None:
+def test_one_is_shown_and_removed(driver: Driver, page: ResultsPage) -> None:
     select(page, 4)
     choose(driver, page, "all")
     driver.until(lambda: len(shown(page)) == 4)
@@ -99,12 +99,6 @@ def test_one_is_shown_with_all_that_is_kept_and_removed(driver: Driver, page: Re
     assert words["CPU"] == "AMD EPYC"
     assert words[sentence("heading.uid")] == uid_of(golden()[2])
     assert said("imports_page.origin", file="lab.json").begins(words[sentence("heading.source")])
-    fields = {texts[0]: texts[1] for texts in detail.leaf_rows.texts}
-    result = golden()[2]
-    assert fields["spec.samples_per_epoch"] == "60000"
-    assert result.epochs is not None
-    assert fields["epochs[1].duration_s"] == repr(result.epochs[1].duration_s)
-    assert fields["digest"] == result.digest
     assert not page.can_copy, "the own run that was selected is no target"
     assert not page.can_share
     driver.press(detail.remove_button)
