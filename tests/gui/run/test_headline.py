@@ -314,7 +314,7 @@ def test_images_per_second_are_the_headline_and_rounds_are_called_so(driver: Dri
 
 def test_limits_show_their_figures_and_no_empty_charts(driver: Driver, machine: Machine) -> None:
     metrics = {"matmul_1024_flop_per_s": 1.5e12, "flop_per_s": 2.5e12}
-    store_steps(driver, machine, "matmul", metrics)
+    run_id = store_steps(driver, machine, "matmul", metrics)
     view = view_of(driver)
     assert (view.headline.value.text(), view.headline.unit.text()) == ("2.50", "TFLOP/s")
     charts = view.charts
@@ -325,6 +325,7 @@ def test_limits_show_their_figures_and_no_empty_charts(driver: Driver, machine: 
     cells = [[model.index(row, column).data() for column in (0, 1)] for row in range(model.rowCount())]
     assert cells == [["Fastest matrix product", "2.500 TFLOP/s"], ["1,024 × 1,024 product", "1.500 TFLOP/s"]]
     assert said("chart.nothing_published").is_all_of(charts.bars_card.heading.text())
+    run = in_database(driver.services.paths.database, load_run, run_id)
     assert "epoch" not in share_card(JudgedRun(run)).badge[0]
     assert "batch" not in share_card(JudgedRun(run)).title
 
