@@ -322,7 +322,9 @@ def test_by_hand_asks_before_each_change_of_side(environment: dict[str, str]) ->
     questions = done.stderr.splitlines()
     sides = (("1", "A", "plugged in"), ("2", "B", "battery"), ("4", "A", "plugged in"))
     for question, (number, side, label) in zip(questions, sides, strict=True):
-        assert said("cli.set_up_side", number=number, planned="4", side=side, label=label).begins(question)
+        assert said(
+            "cli.set_up", number=number, planned="4", what=sentence("plan_page.side", side=side, label=label)
+        ).begins(question)
     known = said("ab.difference", pairs="2"), said("ab.no_difference", pairs="2")
     assert any(each.is_in(done.stdout) for each in known)
 
@@ -373,7 +375,7 @@ def test_ctrl_c_while_the_user_is_asked_ends_it(environment: dict[str, str]) -> 
         text=True,
     )
     assert process.stderr is not None
-    while not said("cli.set_up_side").is_in(process.stderr.readline()):
+    while not said("cli.set_up").is_in(process.stderr.readline()):
         pass
     process.send_signal(signal.SIGINT)
     assert process.wait(10) == 130

@@ -79,7 +79,7 @@ def test_a_storm_ends_whatever_is_measured(
 def test_a_storm_ends_a_plan_that_waits_for_hands(environment: dict[str, str]) -> None:
     process = start(environment, "ab", "demo", "--a", "seed=1", "--by-hand", *SHORT)
     assert process.stderr is not None
-    assert said("cli.set_up_side").is_in(process.stderr.readline())
+    assert said("cli.set_up").is_in(process.stderr.readline())
     reader = drain(process)
     send_storm(process, 5, 20, (signal.SIGINT, signal.SIGTERM))
     assert process.wait(15) in (130, -signal.SIGTERM)

@@ -148,6 +148,12 @@ class Report:
         """Return a run's role in its plan, such as a side, workload or configuration; "" for a repetition."""
         return planned.side or ""
 
+    def set_up(self, planned: PlannedRun) -> str:
+        """Return what the user sets up by hand before a run."""
+        if planned.side is None:
+            return self.place(planned)
+        return sentence("plan_page.side", side=planned.side, label=planned.label)
+
     def current(self, planned: PlannedRun, number: int, count: int) -> str:
         """Describe the current run, which is number `number` of `count`."""
         return sentence("cli.run_of", number=number, planned=count)

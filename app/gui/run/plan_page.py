@@ -300,7 +300,9 @@ class PlanPage(QWidget):
 
     def _show_progress(self) -> None:
         bridge, current = self._services.bridge, ""
-        if bridge.planned is not None and self._live is not None:
+        if bridge.asks is not None and self._live is not None:
+            current = self._live.set_up(bridge.asks)
+        elif bridge.planned is not None and self._live is not None:
             count = bridge.planned_runs
             current = self._live.current(bridge.planned, min(count, len(bridge.done) + 1), count)
         if bridge.waiting is not None and bridge.waiting.command is not None:  # too long for the foot

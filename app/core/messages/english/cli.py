@@ -108,7 +108,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.runs_deleted": ("Deleted run {run_ids}.", "Deleted runs {run_ids}."),
     "cli.runs_exported": ("Exported {count:,} run to {path}.", "Exported {count:,} runs to {path}."),
     "cli.set_twice": "{option} sets {name} twice.",
-    "cli.set_up_side": "Run {number} of {planned}: side {side}, {label}. Set it up, then press Enter (or q and Enter to stop).",
+    "cli.set_up": "Run {number} of {planned}: set up {what}, then press Enter (or q and Enter to stop).",
     "cli.several_not_drawn": "Hidden multi-GPU results: {count}. Show them with `{epochmark} compare {workload} --several-gpus`.",
     "cli.short_epochs": "{epochs} short",
     "cli.side": "side {side}",
