@@ -24,7 +24,8 @@ ENDLESS = ("--epochs", "500", "--set", "step_s=0.001")
 SHORT = ("--epochs", "2", "--set", "step_s=0.001", "--json")
 VERB = """
 import signal, sys, threading
-from app.cli import machine, main
+from app.cli import main
+from app.cli.grammar import command
 signal.signal(signal.SIGINT, signal.SIG_DFL)  # as app.__main__ does
 class Lost:
     def __del__(self): {lost}
@@ -35,7 +36,7 @@ def verb(options, paths):
     finally:
         {last}
     return 0
-machine.workloads = verb
+command("workloads")(verb)
 code = main(["workloads"])
 {after}
 sys.exit(code)
