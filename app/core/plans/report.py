@@ -119,11 +119,6 @@ class Report:
         return sentence(f"group.kind_{kind}") if kind else one_line(self.group.kind, _NAME_LIMIT)
 
     @property
-    def phrase(self) -> str:
-        """The experiment's name for use within a sentence."""
-        return self.name
-
-    @property
     def subject(self) -> str:
         """The title of the plan's first known workload; "" if there is none."""
         specs = self.group.plan.specs
@@ -296,7 +291,7 @@ class Report:
         """The name, number, workload and date of the plan."""
         group = self.group
         title, at = workloads_title(group), group.created_at[:10]
-        return sentence("cli.group_title", group_id=group.id, kind=self.phrase, workload=title, at=at)
+        return sentence("cli.group_title", group_id=group.id, kind=self.name, workload=title, at=at)
 
     @property
     def entry(self) -> str:

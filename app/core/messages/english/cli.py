@@ -59,7 +59,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.input_ended": "Stopped because the input ended.",
     "cli.is_folder": "{path} is a folder, not a file",
     "cli.is_out_of_range": "is out of range: {value}",
-    "cli.kind_repeat": "repeated runs",
     "cli.label_too_long": "{option} has {given} characters; the limit is {limit}.",
     "cli.leave_steps_out": "Remove --steps, or use --preset quick.",
     "cli.legend_estimate": "~ estimate",
@@ -167,7 +166,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "start.run_in_terminal": "{problem: } Use the terminal instead: `{epochmark} run`.",
     "start.wayland_not_answering": "Can't connect to the Wayland display.",
     "cli.engines_title": "Comparing engines · {preset} · {rounds} rounds",
-    "cli.kind_engines": "engines",
     "cli.results_exported": (
         "Exported {count:,} result to {path} (skipped runs without a result: {without:,}).",
         "Exported {count:,} results to {path} (skipped runs without a result: {without:,}).",
