@@ -84,7 +84,10 @@ def follow(
     """Run a plan to completion, and report problems other than failed runs. Output errors are raised."""
     with Interrupts() as interrupts:
         callbacks = PlanCallbacks(
-            on_event=view, on_run_started=view.begin, confirm_side=Hands(interrupts), on_waiting=view.wait
+            on_event=view,
+            on_run_started=view.begin,
+            confirm=Hands(report_of_plan(plan), interrupts),
+            on_waiting=view.wait,
         )
         if resumed is None:
             session = run_plan(plan, runner, callbacks)
@@ -222,10 +225,10 @@ class TextPlanView(TextualView):
 
 
 class Hands:
-    """Asks the user in the terminal to set up the next side, and waits. Ctrl-C interrupts the wait."""
+    """Asks the user in the terminal to set up the next side or configuration. Ctrl-C interrupts the wait."""
 
-    def __init__(self, interrupts: Interrupts) -> None:
-        self._interrupts = interrupts
+    def __init__(self, report: Report, interrupts: Interrupts) -> None:
+        self._report, self._interrupts = report, interrupts
         self._answers: queue.Queue[str | None] = queue.Queue()
         self._reader: threading.Thread | None = None
 
@@ -234,8 +237,8 @@ class Hands:
             # input() can't be interrupted here, and would delay the exit.
             self._reader = threading.Thread(target=self._read, daemon=True, name="hands")
             self._reader.start()
-        label, side = in_line(planned.label), planned.side or ""
-        complain(sentence("cli.set_up_side", number=planned.number, planned=planned.count, side=side, label=label))
+        what = in_line(self._report.set_up(planned))
+        complain(sentence("cli.set_up", number=planned.number, planned=planned.count, what=what))
         while not self._interrupts.is_pressed:
             try:
                 answer = self._answers.get(timeout=0.1)

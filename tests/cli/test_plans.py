@@ -48,7 +48,7 @@ def test_a_study_runs_each_point_and_says_what_it_found(epochmark: CommandLine) 
         ({"batch_size": 50}, "done", 2),
         ({"batch_size": 100}, "done", 2),
     ]
-    assert said("cli.study_finished", group_id="1").is_in(sentence_of(epochmark("study", "resume", "1")))
+    assert said("cli.plan_finished", group_id="1").is_in(sentence_of(epochmark("study", "resume", "1")))
     # A step is as long whatever the batch.
     assert 1.3 < points[1]["per_s"] / points[0]["per_s"] < 3
 
@@ -112,7 +112,7 @@ def test_a_cancelled_study_says_how_to_resume_it(epochmark: CommandLine, environ
     assert process.communicate()[0] is not None
     assert process.returncode == 130
     text = epochmark("study", "show", "1")
-    assert said("cli.study_resume", group_id="1").is_in(text.stdout)
+    assert said("cli.plan_resume", kind="study", group_id="1").is_in(text.stdout)
     assert said("studies.title_own").is_in(epochmark("study", "list").stdout)
 
 
@@ -133,9 +133,8 @@ def test_a_cancelled_study_says_how_to_resume_it(epochmark: CommandLine, environ
         ("suite --number 99", said("suite.unknown", number="99")),
         ("suite --engine caffe", said("engine.unknown", engine="'caffe'")),
         ("suite --device gpu:9", said("suite.no_device", device="'gpu:9'")),
-        *((f"suite {verb}", said("suite.no_suite", group_id="9")) for verb in ("show 9", "resume 9", SHARE)),
+        *((f"suite {verb}", said("groups.unknown", group_id="9")) for verb in ("show 9", "resume 9", SHARE)),
         ("suite --engine torch resume 9", said("cli.suite_options")),
-        ("suite --number 0 list", said("cli.suite_options")),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -190,7 +189,7 @@ def test_a_suite_runs_all_parts_and_gives_one_score(epochmark: CommandLine, tmp_
     assert points == pytest.approx(expected), "the reference by the mean of the rounds, all in seconds"
     assert not said("cli.no_suites").is_in(epochmark("suite", "list").stdout)
     assert json.loads(epochmark("suite", "--json", "show", "1").stdout) == plain
-    assert said("cli.suite_finished", group_id="1").is_in(sentence_of(epochmark("suite", "resume", "1")))
+    assert said("cli.plan_finished", group_id="1").is_in(sentence_of(epochmark("suite", "resume", "1")))
     rows = list(csv.DictReader(io.StringIO(epochmark("suite", "export", "1").stdout)))
     assert [float(row["points"]) for row in rows] == points
     path = tmp_path / "suite.json"
@@ -214,7 +213,7 @@ def test_a_cancelled_and_a_killed_suite_go_on_where_they_stopped(
     process.send_signal(2)
     assert process.communicate()[0] is not None
     assert process.returncode == 130
-    assert said("cli.suite_resume", group_id="1").is_in(epochmark("suite", "show", "1").stdout)
+    assert said("cli.plan_resume", kind="suite", group_id="1").is_in(epochmark("suite", "show", "1").stdout)
     process = start(environment, "suite", "resume", "1", "--json")
     read_until(process, "hello")
     second = sentence_of(epochmark("suite", "resume", "1"))
@@ -286,7 +285,7 @@ def test_repetitions_have_a_line_each_and_a_summary(epochmark: CommandLine) -> N
     assert done.returncode == 0, done.stderr
     for words in ("    1/3  0.0", "    3/3  0.0"):
         assert words in done.stdout
-    assert said("cli.group_stored", group_id="1").is_in(done.stdout)
+    assert said("cli.group_title", group_id="1").is_in(done.stdout)
     assert said("repeat.spreads", runs="3").is_in(done.stdout) or said("repeat.spread", runs="3").is_in(
         done.stdout
     )
@@ -322,7 +321,9 @@ def test_by_hand_asks_before_each_change_of_side(environment: dict[str, str]) ->
     questions = done.stderr.splitlines()
     sides = (("1", "A", "plugged in"), ("2", "B", "battery"), ("4", "A", "plugged in"))
     for question, (number, side, label) in zip(questions, sides, strict=True):
-        assert said("cli.set_up_side", number=number, planned="4", side=side, label=label).begins(question)
+        assert said(
+            "cli.set_up", number=number, planned="4", what=sentence("plan_page.side", side=side, label=label)
+        ).begins(question)
     known = said("ab.difference", pairs="2"), said("ab.no_difference", pairs="2")
     assert any(each.is_in(done.stdout) for each in known)
 
@@ -373,7 +374,7 @@ def test_ctrl_c_while_the_user_is_asked_ends_it(environment: dict[str, str]) -> 
         text=True,
     )
     assert process.stderr is not None
-    while not said("cli.set_up_side").is_in(process.stderr.readline()):
+    while not said("cli.set_up").is_in(process.stderr.readline()):
         pass
     process.send_signal(signal.SIGINT)
     assert process.wait(10) == 130

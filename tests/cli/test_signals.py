@@ -24,7 +24,8 @@ ENDLESS = ("--epochs", "500", "--set", "step_s=0.001")
 SHORT = ("--epochs", "2", "--set", "step_s=0.001", "--json")
 VERB = """
 import signal, sys, threading
-from app.cli import machine, main
+from app.cli import main
+from app.cli.grammar import command
 signal.signal(signal.SIGINT, signal.SIG_DFL)  # as app.__main__ does
 class Lost:
     def __del__(self): {lost}
@@ -35,7 +36,7 @@ def verb(options, paths):
     finally:
         {last}
     return 0
-machine.workloads = verb
+command("workloads")(verb)
 code = main(["workloads"])
 {after}
 sys.exit(code)
@@ -79,7 +80,7 @@ def test_a_storm_ends_whatever_is_measured(
 def test_a_storm_ends_a_plan_that_waits_for_hands(environment: dict[str, str]) -> None:
     process = start(environment, "ab", "demo", "--a", "seed=1", "--by-hand", *SHORT)
     assert process.stderr is not None
-    assert said("cli.set_up_side").is_in(process.stderr.readline())
+    assert said("cli.set_up").is_in(process.stderr.readline())
     reader = drain(process)
     send_storm(process, 5, 20, (signal.SIGINT, signal.SIGTERM))
     assert process.wait(15) in (130, -signal.SIGTERM)

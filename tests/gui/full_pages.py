@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 
+from app.core.plans.repeat import repeat_plan
+from app.core.records import PlanPlace
 from app.core.storage.database import Database
+from app.core.storage.groups import begin_group
 from app.core.storage.imported_results import add_results, load_result
 from tests.core.result_file.results import golden
 from tests.core.storage.storing import in_database
 from tests.gui.driving import Driver
-from tests.recording import recorded_events, store_recording
+from tests.recording import asked, recorded_events, store_recording
 from tests.screenshots import store_ab
 from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
 
@@ -38,8 +41,16 @@ def show_suite(driver: Driver) -> None:
     driver.until(lambda: page.report is not None)
 
 
+def store_repeats(database: Database) -> int:
+    recorded = recorded_events()
+    group_id = begin_group(database, repeat_plan(asked(recorded)[0], 2))
+    for number in (1, 2):
+        store_recording(database, recorded, place=PlanPlace(group_id, number))
+    return group_id
+
+
 def show_group(driver: Driver) -> None:
-    group_id = in_database(driver.services.paths.database, store_ab, recorded_events())
+    group_id = in_database(driver.services.paths.database, store_repeats)
     results = driver.open_results()
     results.open_group(group_id)
     driver.until(lambda: results.group is not None)

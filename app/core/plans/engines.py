@@ -34,10 +34,6 @@ ENOUGH_ROUNDS = 2
 class EnginesReport(Report):
     """Which engine is fastest for each workload."""
 
-    @property
-    def phrase(self) -> str:
-        return sentence("cli.kind_engines")
-
     def start_line(self, spec: RunSpec, count: int) -> str:
         rounds = self.group.plan.rounds
         return sentence("cli.engines_title", preset=preset_title(spec.preset), rounds=rounds)

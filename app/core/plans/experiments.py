@@ -1,6 +1,6 @@
 """The experiments. To add one, write its report and its plan, list it here, and add its sentences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -95,23 +95,17 @@ EXPERIMENTS: dict[str, Experiment] = {
             is_same_work=True,
         ),
         Experiment(key="suite", report=SuiteReport, plan=_plan_suite, page=SUITE_PAGE),
-        _study(key="batch", axes=("batch_size",), configurations=batches, findings=batch_findings, source="003"),
+        _study(key="batch", axes=("batch_size",), configurations=batches, findings=batch_findings),
         _study(
             key="threads",
             axes=("threads",),
             axis_titles={"threads": "cpus"},  # it limits the CPUs as well, which is what people ask for
             configurations=threads,
             findings=cpu_findings,
-            source="003",
             is_proportional=True,
         ),
         _study(
-            key="software",
-            axes=(CONFIGURATION,),
-            configurations=software,
-            findings=rank_configurations,
-            rounds=3,
-            source="003",
+            key="software", axes=(CONFIGURATION,), configurations=software, findings=rank_configurations, rounds=3
         ),
         _study(
             key="precision", axes=("precision",), configurations=precisions, findings=precision_findings, rounds=2
@@ -121,7 +115,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             axes=(CONFIGURATION, WORKLOAD),
             configurations=devices,
             findings=rank_configurations,
-            source="004",
             takes_several=True,
         ),
         _study(
@@ -129,7 +122,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             axes=(DEVICES,),
             configurations=scaling,
             findings=scaling_findings,
-            source="003",
             on_several=True,
             curves="if_any",
             is_proportional=True,
@@ -140,7 +132,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             axes=(DEVICES,),
             configurations=weak_scaling,
             findings=scaling_findings,
-            source="003",
             on_several=True,
             curves="if_any",
             is_proportional=True,
@@ -151,7 +142,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             configurations=phases,
             findings=phase_findings,
             workloads=(FLOWERS[1],),
-            source="002",
             takes_several=True,
         ),
         _study(
@@ -160,7 +150,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             configurations=sizes,
             findings=sizing_findings,
             workloads=("cifar10_cnn",),
-            source="001",
             reading="storage",
             explains_limits=True,
         ),
@@ -170,7 +159,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             configurations=convergence,
             findings=general_findings,
             preset="standard",
-            source="003",
             curves="only",
         ),
         _study(key="power", axes=(POWER_LIMIT,), configurations=power_limits, findings=power_findings),
@@ -180,7 +168,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             configurations=costs,
             findings=lambda *_: [],  # see costs.cost_findings
             workloads=WOOLF,
-            source="000",
             takes_several=True,
             is_priced=True,
         ),
@@ -217,7 +204,7 @@ def load_report(database: Database, group_id: int) -> Report:
     return _readable(report_of(load_group(database, group_id)).with_stored(database))
 
 
-def list_reports(database: Database, kinds: Sequence[str], limit: int | None = None) -> list[Report]:
+def list_reports(database: Database, kinds: Iterable[str], limit: int | None = None) -> list[Report]:
     """Return the reports on the readable stored plans of these kinds, newest first."""
     groups = [group for kind in kinds for group in list_groups(database, kind, limit)]
     reports = []

@@ -16,10 +16,6 @@ class RepeatReport(Report):
     """The median of repetitions, and how much they vary."""
 
     @property
-    def phrase(self) -> str:
-        return sentence("cli.kind_repeat")
-
-    @property
     def headline(self) -> str:
         """The median; "n/a" if there is none."""
         result, metric = judge_repeats(self.group), metric_of(self.group)

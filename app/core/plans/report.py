@@ -119,11 +119,6 @@ class Report:
         return sentence(f"group.kind_{kind}") if kind else one_line(self.group.kind, _NAME_LIMIT)
 
     @property
-    def phrase(self) -> str:
-        """The experiment's name for use within a sentence."""
-        return self.name
-
-    @property
     def subject(self) -> str:
         """The title of the plan's first known workload; "" if there is none."""
         specs = self.group.plan.specs
@@ -147,6 +142,12 @@ class Report:
     def place(self, planned: PlannedRun) -> str:
         """Return a run's role in its plan, such as a side, workload or configuration; "" for a repetition."""
         return planned.side or ""
+
+    def set_up(self, planned: PlannedRun) -> str:
+        """Return what the user sets up by hand before a run."""
+        if planned.side is None:
+            return self.place(planned)
+        return sentence("plan_page.side", side=planned.side, label=planned.label)
 
     def current(self, planned: PlannedRun, number: int, count: int) -> str:
         """Describe the current run, which is number `number` of `count`."""
@@ -290,7 +291,7 @@ class Report:
         """The name, number, workload and date of the plan."""
         group = self.group
         title, at = workloads_title(group), group.created_at[:10]
-        return sentence("cli.group_title", group_id=group.id, kind=self.phrase, workload=title, at=at)
+        return sentence("cli.group_title", group_id=group.id, kind=self.name, workload=title, at=at)
 
     @property
     def entry(self) -> str:

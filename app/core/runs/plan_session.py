@@ -1,16 +1,16 @@
 """Executes plans: single runs, repetitions, A/B tests and studies. Runs are sequential, each in a new process."""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from app.core.errors import AppError, UsageError, refusal
 from app.core.messages import message
-from app.core.records import Group, Plan, PlannedRun, PlanPlace, RunSummary, Side
+from app.core.records import Group, Plan, PlannedRun, PlanPlace, RunSummary
 from app.core.runs.memory_check import filled_batch
-from app.core.runs.power_limit import PowerLimits, power_limits_for
+from app.core.runs.power_limit import power_limits_for
 from app.core.runs.runner import CheckedSpec, Runner
 from app.core.runs.session import Listener, Session
 from app.core.storage.database import Database
@@ -36,8 +36,18 @@ class Wait(Protocol):
         """The command that the user must run; None if there is none."""
 
 
-# Waits until the event is set at the latest, and passes each state of the wait to the function.
-QuietWaiter: TypeAlias = Callable[[threading.Event, Callable[[Wait], None]], None]
+class StartCondition(Protocol):
+    """Something that must hold before a run starts."""
+
+    @property
+    def restore_command(self) -> str | None:
+        """The command that undoes what the user has changed for the plan; None if there is nothing to undo."""
+
+    def wait(self, planned: PlannedRun, stop: threading.Event, on_waiting: Callable[[Wait], None]) -> bool:
+        """Wait until a run may start or the event is set; return whether the plan continues.
+
+        `on_waiting` is called with each state of the wait. Raises UsageError if the condition can't be met.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +59,28 @@ class PlanCallbacks:
     on_run_started: Callable[[PlannedRun, int], None] = lambda _, __: None
     # Called with the planned run and the stored run when it has ended.
     on_run_ended: Callable[[PlannedRun, RunSummary], None] = lambda _, __: None
-    # In plans with manual changes, called before each change of side, including the first. If it returns False,
-    # the plan ends. The callback must return soon after `PlanSession.cancel`.
-    confirm_side: Callable[[PlannedRun], bool] = lambda _: True
+    # In plans with manual changes, called before each change, including the first. If it returns False, the plan
+    # ends. The callback must return soon after `PlanSession.cancel`.
+    confirm: Callable[[PlannedRun], bool] = lambda _: True
     # Called regularly with the planned run while it waits for a quiet computer or its power limit.
     on_waiting: Callable[[PlannedRun, Wait], None] = lambda _, __: None
+
+
+class ByHand:
+    """The user changes something between the sides or, in a plan without sides, between the configurations."""
+
+    restore_command = None
+
+    def __init__(self, confirm: Callable[[PlannedRun], bool]) -> None:
+        self._confirm = confirm
+        self._set_up: object = None
+
+    def wait(self, planned: PlannedRun, stop: threading.Event, on_waiting: Callable[[Wait], None]) -> bool:
+        needed = planned.side or planned.spec
+        if needed == self._set_up or stop.is_set():
+            return True
+        self._set_up = needed
+        return self._confirm(planned)
 
 
 class PlanSession:
@@ -62,7 +89,7 @@ class PlanSession:
     Attributes:
         group_id: Id of the stored group; None for a single run.
         run_id: Id of the latest run; 0 before the first one.
-        status: "running", then "completed", "cancelled" (also if `confirm_side` returned False) or "failed".
+        status: "running", then "completed", "cancelled" (also if a start condition ended it) or "failed".
         trouble: Error that ended the plan, other than a failed run; None if there was none.
         refusals: Errors of runs that can't be started, if the plan continues without them.
 
@@ -70,8 +97,7 @@ class PlanSession:
         callbacks: Callbacks of the plan; None if there are none.
         group_id: Id of the stored group; None for a single run.
         ownership: Lock of the group, released at the end; None if there is none.
-        power_limits: Makes runs wait for their power limit; None for the default, `power_limits_for`.
-        quiet_wait: Waits for a quiet computer before the first run; None to start it immediately.
+        conditions: What must hold before each run, in this order.
     """
 
     def __init__(
@@ -83,8 +109,7 @@ class PlanSession:
         runs: Iterable[tuple[PlannedRun, CheckedSpec]],
         *,
         ownership: Ownership | None,
-        power_limits: PowerLimits | None = None,
-        quiet_wait: QuietWaiter | None = None,
+        conditions: Sequence[StartCondition],
     ) -> None:
         self.plan = plan
         self.group_id = group_id
@@ -96,8 +121,7 @@ class PlanSession:
         self._runner = runner
         self._callbacks = callbacks or PlanCallbacks()
         self._ownership = ownership
-        self._power_limits = power_limits or power_limits_for(plan, runner)
-        self._quiet_wait = quiet_wait
+        self._conditions = tuple(conditions)
         self._session: Session | None = None
         self._ended: list[tuple[RunSpec, RunSummary]] = []
         self._cancel = threading.Event()
@@ -107,8 +131,8 @@ class PlanSession:
 
     @property
     def restore_command(self) -> str | None:
-        """The command that restores the GPU's default power limit; None if the limit is the default or unknown."""
-        return self._power_limits.restore_command if self._power_limits is not None else None
+        """The command that undoes what the user has changed for the plan; None if there is nothing to undo."""
+        return next(filter(None, (condition.restore_command for condition in self._conditions)), None)
 
     @property
     def is_cancelled(self) -> bool:
@@ -151,16 +175,13 @@ class PlanSession:
             self.status = status
 
     def _carry_out(self) -> str:
-        side: Side | None = None
         for planned, checked in self._runs:
-            is_asked = self.plan.by_hand and planned.side != side and not self._cancel.is_set()
-            if is_asked and not self._callbacks.confirm_side(planned):
-                return "cancelled"
-            side = planned.side
             if self.plan.study is not None and filled_batch(planned.spec, self._ended) is not None:
                 continue
             try:
-                self._wait(planned)
+                on_waiting = partial(self._callbacks.on_waiting, planned)
+                if not all(condition.wait(planned, self._cancel, on_waiting) for condition in self._conditions):
+                    return "cancelled"
                 if self._cancel.is_set():
                     return "cancelled"
                 status = self._run(planned, checked)
@@ -174,14 +195,6 @@ class PlanSession:
             if status != "completed":
                 return "cancelled" if status == "cancelled" else "failed"
         return "completed"
-
-    def _wait(self, planned: PlannedRun) -> None:
-        on_waiting = partial(self._callbacks.on_waiting, planned)
-        quiet_wait, self._quiet_wait = self._quiet_wait, None
-        if quiet_wait is not None:
-            quiet_wait(self._cancel, on_waiting)
-        if self._power_limits is not None:
-            self._power_limits.wait(planned.spec, self._cancel, on_waiting)
 
     def _run(self, planned: PlannedRun, checked: CheckedSpec) -> str:
         begun = threading.Event()
@@ -215,20 +228,24 @@ class PlanSession:
         return session.status
 
 
+def conditions_of(plan: Plan, runner: Runner, callbacks: PlanCallbacks | None) -> list[StartCondition]:
+    """Return what must hold before each run of a plan: what the user sets up by hand, and power limits."""
+    by_hand = [ByHand((callbacks or PlanCallbacks()).confirm)] if plan.by_hand else []
+    power_limits = power_limits_for(plan, runner)
+    return [*by_hand, *([power_limits] if power_limits is not None else [])]
+
+
 def run_plan(
     plan: Plan,
     runner: Runner,
     callbacks: PlanCallbacks | None = None,
-    power_limits: PowerLimits | None = None,
-    *,
-    quiet_wait: QuietWaiter | None = None,
+    conditions: Sequence[StartCondition] | None = None,
 ) -> PlanSession:
     """Check and store a plan, then start it in the background. Single runs are stored without a group.
 
     Args:
         callbacks: Callbacks of the plan; None if there are none.
-        power_limits: Makes runs wait for their power limit; None for the default, `power_limits_for`.
-        quiet_wait: Waits for a quiet computer before the first run; None to start it immediately.
+        conditions: What must hold before each run; None for `conditions_of`.
 
     Raises:
         UsageError: A run can't be started. Nothing has been stored.
@@ -240,16 +257,8 @@ def run_plan(
         with Database(runner.paths.database) as database:
             group_id = begin_group(database, plan)
         ownership = own_group(runner.paths.database, group_id)
-    session = PlanSession(
-        plan,
-        runner,
-        callbacks,
-        group_id,
-        runs,
-        ownership=ownership,
-        power_limits=power_limits,
-        quiet_wait=quiet_wait,
-    )
+    conditions = conditions_of(plan, runner, callbacks) if conditions is None else conditions
+    session = PlanSession(plan, runner, callbacks, group_id, runs, ownership=ownership, conditions=conditions)
     session.start()
     return session
 
@@ -279,7 +288,10 @@ def resume_plan(
                     if not group.plan.survives_failures:
                         raise
                     refusals.append(error)
-        session = PlanSession(group.plan, runner, callbacks, group.id, left, ownership=ownership)
+        conditions = conditions_of(group.plan, runner, callbacks)
+        session = PlanSession(
+            group.plan, runner, callbacks, group.id, left, ownership=ownership, conditions=conditions
+        )
         session.refusals += refusals
         session.start()
     except BaseException:

@@ -13,7 +13,7 @@ from app.core.errors import UsageError
 from app.core.hardware.device_limit import device_limit, limit_command, limit_in_force_w
 from app.core.hardware.telemetry.monitor import Monitor
 from app.core.messages import message, sentence
-from app.core.records import Plan
+from app.core.records import Plan, PlannedRun
 from app.core.runs.runner import Runner
 from app.core.verdict.preflight import likely_gpu
 from workloads.protocol.machine import Machine
@@ -87,9 +87,9 @@ class PowerLimits:
         self._found: dict[int | None, tuple[float, str | None]] = {}
 
     def wait(
-        self, spec: RunSpec, stop: threading.Event, on_waiting: Callable[[LimitWait], None] = lambda _: None
-    ) -> None:
-        """Wait until the power limit of a run is in force.
+        self, planned: PlannedRun, stop: threading.Event, on_waiting: Callable[[LimitWait], None] = lambda _: None
+    ) -> bool:
+        """Wait until the power limit of a run is in force; return True.
 
         A run without a limit waits for the limit found at the start of the plan, in case it has been changed.
 
@@ -100,10 +100,11 @@ class PowerLimits:
         Raises:
             UsageError: The limit can no longer be read.
         """
+        spec = planned.spec
         wanted_w, index = spec.settings.get("power_limit_w"), self._gpu_of(spec)
         device = device_limit(self._machine, index)
         if device is None:
-            return
+            return True
         with closing(self._readings(stop)) as readings:
             for telemetry in readings:
                 now_w = limit_in_force_w(telemetry, index)
@@ -111,15 +112,16 @@ class PowerLimits:
                     self._found[index] = now_w, self._command_of(self._machine, index, None)
                 limit_w = wanted_w if isinstance(wanted_w, int) else self._found.get(index, (None, None))[0]
                 if limit_w is None:
-                    return
+                    return True
                 if now_w is not None and not differs(now_w, limit_w, device.full_w):
                     found_w, command = self._found[index]
                     usual_w = device.full_w if index is not None and device.full_w else found_w
                     self.restore_command = command if differs(now_w, usual_w, device.full_w) else None
-                    return
+                    return True
                 on_waiting(LimitWait(limit_w, now_w, self._command_of(self._machine, index, limit_w)))
         if not stop.is_set():
             raise UsageError(message("run.limit_not_read"))
+        return True
 
 
 def power_limits_for(plan: Plan, runner: Runner) -> PowerLimits | None:

@@ -9,8 +9,7 @@ from typing import TypeAlias
 from app.core.hardware.telemetry.monitor import read_telemetry
 from app.core.hardware.telemetry.programs import busy_programs
 from app.core.messages import sentence
-from app.core.records import Plan
-from app.core.runs.plan_session import QuietWaiter
+from app.core.records import PlannedRun
 from app.core.verdict.preflight import has_busy_programs, passing
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -41,31 +40,30 @@ def look_around(stop: threading.Event) -> tuple[events.Reason, ...]:
     return passing(telemetry, busy_programs(stop=stop) if has_busy_programs(telemetry) else ())
 
 
-def wait_for_quiet(
-    stop: threading.Event,
-    on_waiting: Callable[[QuietWait], None],
-    look: Look = look_around,
-    clock: Callable[[], float] = time.monotonic,
-    limit_s: float = LIMIT_S,
-) -> None:
-    """Wait, for a limited time, until no temporary condition would disturb a run.
+class QuietComputer:
+    """Waits before the first run, for a limited time, until no temporary condition would disturb it.
 
     Args:
-        stop: Event that ends the wait when set.
-        on_waiting: Called after each check that found a disturbing condition.
         look: Function that returns the conditions that would disturb a run.
         clock: Function that returns monotonic time in seconds.
         limit_s: Maximum duration of the wait.
     """
-    began_s = clock()
-    while not stop.is_set() and (causes := look(stop)):
-        left_s = limit_s - (clock() - began_s)
-        if left_s <= 0:
-            return
-        on_waiting(QuietWait(causes, left_s))
 
+    restore_command = None
 
-def quiet_wait_for(plan: Plan) -> QuietWaiter | None:
-    """Return the function that waits before the first run of a plan; None for demos, which measure nothing."""
-    is_measured = any(spec.workload in CATALOGUE and not CATALOGUE[spec.workload].is_demo for spec in plan.specs)
-    return wait_for_quiet if is_measured else None
+    def __init__(
+        self, look: Look = look_around, clock: Callable[[], float] = time.monotonic, limit_s: float = LIMIT_S
+    ) -> None:
+        self._look, self._clock, self._limit_s = look, clock, limit_s
+        self._is_over = False
+
+    def wait(self, planned: PlannedRun, stop: threading.Event, on_waiting: Callable[[QuietWait], None]) -> bool:
+        """Wait unless it isn't the first run or a demo, which measures nothing; return True."""
+        began_s, workload = self._clock(), CATALOGUE[planned.spec.workload]
+        while not (self._is_over or workload.is_demo or stop.is_set()) and (causes := self._look(stop)):
+            left_s = self._limit_s - (self._clock() - began_s)
+            if left_s <= 0:
+                break
+            on_waiting(QuietWait(causes, left_s))
+        self._is_over = True
+        return True

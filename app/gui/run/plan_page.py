@@ -1,7 +1,7 @@
 """Base class of the pages that run experiments: they start, follow, show, resume and share plans."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
@@ -51,7 +51,7 @@ class PlanPage(QWidget):
 
     state_changed = Signal()  # whether there is anything to share may have changed
     code = ""  # name of the page's package in app/gui/pages
-    kinds: Sequence[str] = ()  # stored kinds of its plans
+    kinds: Iterable[str] = ()  # stored kinds of its plans
     starts_with_newest = False  # whether the newest plan is displayed until the user chooses another one
 
     def __init__(self, services: Services) -> None:
@@ -300,7 +300,9 @@ class PlanPage(QWidget):
 
     def _show_progress(self) -> None:
         bridge, current = self._services.bridge, ""
-        if bridge.planned is not None and self._live is not None:
+        if bridge.asks is not None and self._live is not None:
+            current = self._live.set_up(bridge.asks)
+        elif bridge.planned is not None and self._live is not None:
             count = bridge.planned_runs
             current = self._live.current(bridge.planned, min(count, len(bridge.done) + 1), count)
         if bridge.waiting is not None and bridge.waiting.command is not None:  # too long for the foot

@@ -40,16 +40,17 @@ class PlanProgress(QStackedWidget):
         self.setFixedHeight(HEIGHT_PX)
 
     def show_plan(self, bridge: RunBridge, current: str, left_s: float | None) -> None:
-        """Show the progress of a plan, with a text about the current run and the remaining time if it is known."""
+        """Show the progress of a plan, with the remaining time if it is known.
+
+        `current` describes the current run or, if the user must set up something by hand, what.
+        """
         # Keep the height during a plan, so that the layout doesn't jump when the question appears.
         is_by_hand = bridge.plan is not None and bridge.plan.by_hand
         self.setFixedHeight(BY_HAND_HEIGHT_PX if is_by_hand else HEIGHT_PX)
         self.setCurrentIndex(0 if bridge.asks is None else 1)
         if (planned := bridge.asks) is not None:
             place = {"number": planned.number, "planned": planned.count}
-            self.question.show_text(
-                sentence("ab_page.set_up_side", **place, side=planned.side, label=planned.label)
-            )
+            self.question.show_text(sentence("plan_page.set_up", what=current, **place))
             return
         text = sentence("ab_page.first_run", planned=bridge.planned_runs)
         if bridge.is_cancelled:

@@ -14,7 +14,16 @@ from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.runs.liveness import RunLimits
-from app.core.runs.plan_session import PlanCallbacks, PlanSession, QuietWaiter, Wait, resume_plan, run_plan
+from app.core.runs.plan_session import (
+    PlanCallbacks,
+    PlanSession,
+    StartCondition,
+    Wait,
+    conditions_of,
+    resume_plan,
+    run_plan,
+)
+from app.core.runs.quiet import QuietComputer
 from app.core.runs.runner import Runner
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
@@ -44,8 +53,6 @@ class BusyError(AppError):
 class RunBridge(QObject):
     """Starts plans, one at a time, and follows their runs.
 
-    `quiet_wait` returns the function that waits for a quiet computer before a plan is repeated, if there is one.
-
     Signals:
         advanced: Events have arrived. The argument is the set of their types; empty if only `waiting` has changed.
         ended: The plan has ended. The argument is the number of its last run, or 0 if there was none. If `trouble`
@@ -64,11 +71,8 @@ class RunBridge(QObject):
         tasks: Tasks,
         limits: RunLimits | None = None,
         parent: QObject | None = None,
-        *,
-        quiet_wait: Callable[[Plan], QuietWaiter | None] = lambda _: None,
     ) -> None:
         super().__init__(parent)
-        self._quiet_wait = quiet_wait
         self._paths = paths
         self._tasks = tasks
         self.limits = limits
@@ -189,8 +193,9 @@ class RunBridge(QObject):
                 if resumed is not None:
                     asked_of.update(specs_of(database, [run.id for run in resumed[0].runs]))
             if resumed is None:
-                quiet_wait = self._quiet_wait(plan) if when_quiet else None
-                session = run_plan(plan, runner, callbacks, quiet_wait=quiet_wait)
+                conditions: list[StartCondition] = [QuietComputer()] if when_quiet else []
+                conditions += conditions_of(plan, runner, callbacks)
+                session = run_plan(plan, runner, callbacks, conditions)
             else:
                 session = resume_plan(*resumed, runner, callbacks)
             if self.is_cancelled:  # the user may have cancelled or closed the window
@@ -218,7 +223,7 @@ class RunBridge(QObject):
             on_event=waiting.append,
             on_run_started=on_started,
             on_run_ended=lambda _, summary: waiting.append(partial(self._on_done, summary)),
-            confirm_side=confirm,
+            confirm=confirm,
             on_waiting=lambda _, wait: waiting.append(partial(self._on_waiting, wait)),
         )
 

@@ -28,7 +28,6 @@ from app.core.logs import set_up_logging
 from app.core.messages import sentence
 from app.core.paths import Paths, default_paths
 from app.core.runs.liveness import RunLimits
-from app.core.runs.quiet import quiet_wait_for
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import purge_trash
@@ -152,7 +151,7 @@ def open_window(
         preferences=preferences,
         finder=MachineFinder(tasks, lambda: services.paths.datasets, tasks),
         engines=EngineFinder(lambda: services.paths, tasks, tasks),
-        bridge=RunBridge(lambda: services.paths, tasks, limits, tasks, quiet_wait=quiet_wait_for),
+        bridge=RunBridge(lambda: services.paths, tasks, limits, tasks),
         downloads=Downloads(tasks, banner.message.emit, tasks),
         notify=banner.message.emit,
     )

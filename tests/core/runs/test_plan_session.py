@@ -185,16 +185,30 @@ def test_the_user_is_asked_before_each_change_and_can_stop(ran_plan: RanPlan) ->
         asked.append((planned.number, planned.side))
         return planned.number < 4
 
-    session, group = ran_plan(ab(demo(), demo(), 3, by_hand=True), confirm_side=ask)
+    session, group = ran_plan(ab(demo(), demo(), 3, by_hand=True), confirm=ask)
     assert asked == [(1, "A"), (2, "B"), (4, "A")]
     assert session.status == "cancelled"
     assert [run.side for run in group.runs] == ["A", "B", "B"]
 
 
 @pytest.mark.slow
+def test_a_plan_without_sides_asks_before_each_other_configuration(ran_plan: RanPlan) -> None:
+    specs = (demo(), demo(step_s=0.002))
+    asked: list[PlannedRun] = []
+
+    def ask(planned: PlannedRun) -> bool:
+        asked.append(planned)
+        return True
+
+    session, _ = ran_plan(Plan(kind="study", specs=specs, rounds=2, by_hand=True, study=Study()), confirm=ask)
+    assert [planned.number for planned in asked] == [1, 2, 3, 4]
+    assert session.status == "completed"
+
+
+@pytest.mark.slow
 def test_the_user_is_not_asked_for_what_epochmark_can_set(ran_plan: RanPlan) -> None:
     asked: list[PlannedRun] = []
-    ran_plan(ab(demo(), demo(), 1), confirm_side=asked.append)
+    ran_plan(ab(demo(), demo(), 1), confirm=asked.append)
     assert not asked
 
 

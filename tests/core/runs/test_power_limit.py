@@ -65,11 +65,15 @@ def spec_at(limit_w: int | None) -> RunSpec:
     return with_values(spec, {"power_limit_w": limit_w})
 
 
+def planned_at(limit_w: int | None) -> PlannedRun:
+    return repeat_plan(spec_at(limit_w)).runs()[0]
+
+
 def waited(script: Script, machine: Machine, *wanted_w: int | None) -> tuple[PowerLimits, list[LimitWait]]:
     told: list[LimitWait] = []
     limits = script.power_limits(machine)
     for limit_w in wanted_w:
-        limits.wait(spec_at(limit_w), threading.Event(), told.append)
+        limits.wait(planned_at(limit_w), threading.Event(), told.append)
     return limits, told
 
 
@@ -81,7 +85,7 @@ def test_it_waits_until_the_limit_is_in_force(with_card: Machine) -> None:
 
 def test_without_a_device_that_reports_limits_nothing_is_read(with_card: Machine) -> None:
     script = Script(370.0)
-    script.power_limits(with_card, gpu=None).wait(spec_at(230), threading.Event())
+    script.power_limits(with_card, gpu=None).wait(planned_at(230), threading.Event())
     assert script.left == [370.0]
 
 
@@ -131,7 +135,7 @@ def test_a_study_of_a_cpu_sets_all_packages_and_ends_with_the_way_back(
     limits_w = [spec.settings["power_limit_w"] for spec in plan.specs]
     assert (limits_w, {spec.device for spec in plan.specs}) == ([110, 100, 90, 75, 65, 55], {"cpu"})
     limits = cpu.power_limits(runner.machine)
-    session = run_plan(plan, runner, PlanCallbacks(on_waiting=cpu.on_waiting), power_limits=limits)
+    session = run_plan(plan, runner, PlanCallbacks(on_waiting=cpu.on_waiting), conditions=[limits])
     assert session.wait(120)
     assert session.status == "completed"
     assert [wait.command for wait in cpu.told] == [cpu.command_of(machine, None, float(w)) for w in limits_w[1:]]
@@ -145,7 +149,7 @@ def test_a_limit_that_something_else_changes_is_waited_for_again(machine: Machin
     limits, planned = cpu.power_limits(cpu.machine(machine)), repeat_plan(spec_at(33), 1).runs()[0]
     for drifts_to_uw in (None, None, 50_000_000):
         cpu.drifts_to_uw = drifts_to_uw
-        limits.wait(planned.spec, threading.Event(), partial(cpu.on_waiting, planned))
+        limits.wait(planned, threading.Event(), partial(cpu.on_waiting, planned))
     assert [only(LimitWait, wait).now_w for wait in cpu.told] == [65.0, 50.0]
     assert limits.restore_command == cpu.command_of(machine, None, 65.0), "the limit found first"
 
@@ -153,7 +157,7 @@ def test_a_limit_that_something_else_changes_is_waited_for_again(machine: Machin
 def test_a_limit_that_is_never_reached_is_restored_as_well(machine: Machine, tmp_path: Path) -> None:
     cpu = Cpu(tmp_path, 4_095_000_000)
     limits, planned = cpu.power_limits(cpu.machine(machine)), repeat_plan(spec_at(65), 1).runs()[0]
-    limits.wait(planned.spec, threading.Event(), partial(cpu.on_waiting, planned))
+    limits.wait(planned, threading.Event(), partial(cpu.on_waiting, planned))
     assert cpu.limits.read_w() == 65.0
     assert limits.restore_command == cpu.command_of(machine, None, 4_095.0)
 
@@ -186,7 +190,7 @@ def test_a_card_that_is_lost_ends_the_plan_and_a_cancelled_wait_does_not_raise(w
     assert error.value.message == message("run.limit_not_read")
     stopped = threading.Event()
     stopped.set()
-    Script(370.0).power_limits(with_card).wait(spec_at(230), stopped)
+    Script(370.0).power_limits(with_card).wait(planned_at(230), stopped)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +229,7 @@ def test_a_plan_says_what_to_run_and_how_to_go_back(paths: Paths, with_card: Mac
     callbacks = PlanCallbacks(on_waiting=listen)
     runner = Runner(paths, with_card)
     limits = script.power_limits(with_card)
-    session = run_plan(repeat_plan(spec_at(230), 2), runner, callbacks, power_limits=limits)
+    session = run_plan(repeat_plan(spec_at(230), 2), runner, callbacks, conditions=[limits])
     assert session.wait(60)
     assert (session.status, told) == ("completed", [(1, "set 0 230")])
     assert sure(session.restore_command) == "set 0 None"
@@ -244,7 +248,7 @@ def test_a_wait_can_be_cancelled(paths: Paths, with_card: Machine, end: str) -> 
         on_run_started=lambda planned, run_id: begun.append(run_id), on_waiting=lambda *_: waits.set()
     )
     limits = PowerLimits(with_card, lambda _: 0, readings, lambda *_: None)
-    session = run_plan(repeat_plan(spec_at(230), 2), Runner(paths, with_card), callbacks, power_limits=limits)
+    session = run_plan(repeat_plan(spec_at(230), 2), Runner(paths, with_card), callbacks, conditions=[limits])
     assert waits.wait(60)
     act: Callable[[], None] = getattr(session, end)
     act()

@@ -6,7 +6,7 @@ import pytest
 
 from app.core.messages import sentence
 from app.core.plans.repeat import repeat_plan
-from app.core.runs.quiet import QuietWait, look_around, quiet_wait_for, wait_for_quiet
+from app.core.runs.quiet import QuietComputer, QuietWait, look_around
 from app.core.verdict.preflight import passing
 from workloads import CATALOGUE
 from workloads.protocol.events import Reason
@@ -28,10 +28,10 @@ class Computer:
         self.busy_looks -= 1
         return BUSY if self.busy_looks >= 0 else ()
 
-    def wait(self, stop: threading.Event | None = None, limit_s: float = 30.0) -> None:
-        wait_for_quiet(
-            stop or threading.Event(), self.waits.append, self.look, lambda: self.now_s, limit_s=limit_s
-        )
+    def wait(self, stop: threading.Event | None = None, workload: str = "mnist_mlp", runs: int = 1) -> None:
+        condition = QuietComputer(self.look, lambda: self.now_s, limit_s=30.0)
+        for planned in repeat_plan(CATALOGUE[workload].default_spec(), runs).runs():
+            assert condition.wait(planned, stop or threading.Event(), self.waits.append)
 
 
 @pytest.mark.parametrize("busy_looks", [0, 1, 5])
@@ -65,10 +65,11 @@ def test_only_what_may_pass_is_waited_for() -> None:
     assert [cause.code for cause in passing((busy, busy))] == ["other_load", "host_steal", "swapping"]
 
 
-def test_demos_are_repeated_at_once() -> None:
-    demo, network = (CATALOGUE[name].default_spec() for name in ("demo", "cifar10_keras_cnn"))
-    assert quiet_wait_for(repeat_plan(demo, 3)) is None
-    assert quiet_wait_for(repeat_plan(network, 1)) is wait_for_quiet
+@pytest.mark.parametrize(("workload", "runs", "looks"), [("demo", 3, 0), ("mnist_mlp", 1, 1), ("mnist_mlp", 3, 1)])
+def test_only_the_first_run_waits_and_demos_never_do(workload: str, runs: int, looks: int) -> None:
+    computer = Computer(0)
+    computer.wait(workload=workload, runs=runs)
+    assert computer.busy_looks == -looks
 
 
 @pytest.mark.slow

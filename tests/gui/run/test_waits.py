@@ -6,11 +6,11 @@ from collections.abc import Callable
 import pytest
 
 from app.core.plans.repeat import repeat_plan
-from app.core.records import Plan
-from app.core.runs.plan_session import QuietWaiter, Wait
+from app.core.records import PlannedRun
+from app.core.runs.plan_session import Wait
 from app.core.runs.quiet import QuietWait
 from app.core.verdict.preflight import passing
-from app.gui.shell import application
+from app.gui.services import run_bridge
 from tests.gui.driving import Driver
 from workloads import CATALOGUE
 from workloads.protocol.telemetry import Telemetry
@@ -22,23 +22,26 @@ SPEC = CATALOGUE["demo"].default_spec(epochs=1, parameters={"step_s": 0.001})
 class Neighbours:
     """Other programs, which are busy until a test lets them rest."""
 
+    restore_command = None
+
     def __init__(self) -> None:
         self.rest = threading.Event()
         self.plans = 0
 
-    def quiet_wait_for(self, plan: Plan) -> QuietWaiter:
+    def __call__(self) -> "Neighbours":
         self.plans += 1
-        return self.wait
+        return self
 
-    def wait(self, stop: threading.Event, on_waiting: Callable[[Wait], None]) -> None:
+    def wait(self, planned: PlannedRun, stop: threading.Event, on_waiting: Callable[[Wait], None]) -> bool:
         while not (stop.is_set() or self.rest.wait(0.01)):
             on_waiting(QuietWait(BUSY, 28.0))
+        return True
 
 
 @pytest.fixture
 def neighbours(monkeypatch: pytest.MonkeyPatch) -> Neighbours:
     neighbours = Neighbours()
-    monkeypatch.setattr(application, "quiet_wait_for", neighbours.quiet_wait_for)
+    monkeypatch.setattr(run_bridge, "QuietComputer", neighbours)
     return neighbours
 
 

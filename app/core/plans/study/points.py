@@ -137,7 +137,6 @@ class StudyExperiment(Experiment):
     configurations: Callable[[StudyContext, Sequence[Workload]], list[RunSpec]] | None = None
     # Returns sentences about the configurations that have a speed, most important first.
     findings: "Callable[[StudyResult, list[Point]], list[str]]"
-    source: str = ""  # number of the published study, "000" to "004"; "" if there is none
     takes_several: bool = False  # whether it supports several workloads
     on_several: bool = False  # whether it compares numbers of devices
     # Id of the workload that replaces the default one if folders are read; "" if the study never reads folders.

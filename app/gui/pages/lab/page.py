@@ -34,10 +34,10 @@ class LabPage(PlanPage):
     """Asks questions that take several runs, and answers them."""
 
     code = LAB_PAGE
-    kinds = tuple({row.stored_kind: None for row in EXPERIMENTS.values() if row.page == LAB_PAGE})
 
     def __init__(self, services: Services) -> None:
         super().__init__(services)
+        self.kinds = {row.stored_kind: None for row in EXPERIMENTS.values() if row.page == LAB_PAGE}
         self._looks = Latest()
         self.questions = QuestionList(sentence("lab.table"))
         self.earlier = QuestionList(sentence("lab.earlier"))

@@ -261,7 +261,9 @@ class LabSetup(QWidget):
         form.setMaximumWidth(FORM_MAX_PX)
         button = row(self.run_button, None)
         form.setLayout(column(self.heading, FormScroll(panel(rows)), self.problem, self.preflight, button, None))
-        self.setLayout(row(form, None, stretch=0))
+        whole = row(form, None, spacing_px=0)
+        whole.setStretch(0, 100)  # up to its maximum width
+        self.setLayout(whole)
 
 
 def _expected_minutes(database: Database, plan: Plan, machine: Machine) -> float | None:

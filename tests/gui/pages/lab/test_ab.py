@@ -356,14 +356,14 @@ def test_by_hand_asks_before_each_change_and_can_be_stopped(driver: Driver) -> N
         side.name.setText(name)
     press_run(driver)
     driver.until(page.foot.go_button.isVisible)
-    assert said("ab_page.set_up_side", planned="4", number="1", label="plugged in", side="A").is_all_of(
-        page.foot.question.whole_text
-    )
+    assert said(
+        "plan_page.set_up", planned="4", number="1", what=sentence("plan_page.side", side="A", label="plugged in")
+    ).is_all_of(page.foot.question.whole_text)
     assert not driver.stored()
     driver.press(page.foot.go_button)
     assert page.foot.cancel_button.isVisible()
     driver.until(page.foot.go_button.isVisible)
-    assert said("ab_page.set_up_side", label="on battery", side="B").is_in(page.foot.question.whole_text)
+    assert said("plan_page.side", label="on battery", side="B").is_in(page.foot.question.whole_text)
     assert len(driver.stored()) == 1
     driver.press(page.foot.stop_button)
     driver.until(ended(driver, page))
