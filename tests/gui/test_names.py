@@ -30,7 +30,7 @@ from app.gui.pages.hardware import doctor_view
 from app.gui.pages.settings.engine_work import EngineWork
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.shell.pages import PAGES
-from app.gui.widgets.dialogs import ask_to_run_concurrently
+from app.gui.widgets.dialogs import MethodDialog, ask_to_run_concurrently
 from tests.conftest import CommandLine, pretend_installed
 from tests.core.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, work
 from tests.gui.driving import Driver
@@ -87,9 +87,9 @@ def test_pages_have_none(driver: Driver, show: Callable[[Driver], None]) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", DIALOGS)
+@pytest.mark.parametrize("name", [*DIALOGS, "method"])
 def test_dialogs_have_none(driver: Driver, name: str) -> None:
-    dialog = DIALOGS[name](driver)
+    dialog = DIALOGS[name](driver) if name in DIALOGS else MethodDialog(driver.window)
     dialog.show()
     QApplication.processEvents()
     texts = list(shown(dialog))

@@ -17,6 +17,7 @@ from app.gui.style.icons import LEVELS, pixmap
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import Button, Fold, column, label, panel, row
+from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog
 from workloads.protocol import events
 
 _SIZE, _LEAST_PX, _NAMES_PX = (640, 440), 480, 176
@@ -77,11 +78,14 @@ class VerdictDialog(QDialog):
         scroll.setAccessibleName(sentence("verdict_dialog.reasons"))
         scroll.setWidget(body)
         self.close_button = Button(theme, sentence("button.close"), do=self.reject)
-        buttons = row(None, self.close_button)
+        self.method_button = Button(theme, sentence("verdict_dialog.method"), "file-text")
+        self.method_button.clicked.connect(lambda: MethodDialog(self).open())
+        buttons = row(self.method_button, None, self.close_button)
         whole = column(row(_icon(theme, verdict.level, 24), self.head), scroll, buttons, spacing_px=GAP_PX + 4)
         whole.setStretch(1, 1)
         whole.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
+        self.method_button.setVisible(MEASUREMENT.is_file())  # if shown without a parent, it would become a window
         self.close_button.setDefault(True)
         self.close_button.setFocus()
 

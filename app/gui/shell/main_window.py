@@ -24,7 +24,7 @@ from app.gui.shell.pages import PAGES, PageEntry
 from app.gui.shell.side_bar import SideBar
 from app.gui.shell.zoom import Zoom
 from app.gui.widgets.basics import Button, column, row
-from app.gui.widgets.dialogs import about_dialog, ask
+from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog, about_dialog, ask
 from app.gui.widgets.tab_order import bring_into_view, heir_of, order_tabs
 from workloads.protocol.spec import RunSpec
 
@@ -51,7 +51,8 @@ HAS_MENU_BAR = sys.platform == "darwin"
 # The menu bar's menus where the system has one. Elsewhere, a single menu contains all entries.
 MENUS = {
     "menu.file": ("imports_page.menu", "plan_page.export", *(["menu.settings"] if HAS_MENU_BAR else [])),
-    "menu.help": ("menu.shortcuts", "menu.doctor", "menu.report", "menu.updates", "menu.about"),
+    "menu.view": ("menu.zoom_in", "menu.zoom_out", "menu.zoom_reset"),
+    "menu.help": ("menu.shortcuts", "menu.method", "menu.doctor", "menu.report", "menu.updates", "menu.about"),
     "menu.quit": ("menu.quit",),
 }
 USUAL_PX = (1200, 800)
@@ -93,7 +94,6 @@ class MainWindow(QMainWindow):
         self._services = services
         services.theme.dress(self)
         self._closing = self._awaits_engine = False
-        self._zoom = Zoom(services, QSize(*SMALLEST_PX), self._on_restart)
         self._lost_focus: QWidget | None = None  # had the focus before it was hidden or disabled
         self.wants_restart = False  # whether to restart the app after closing
         self.setWindowTitle("Epochmark")
@@ -286,8 +286,14 @@ class MainWindow(QMainWindow):
         for number, page in enumerate(PAGES, 1):
             self._add(page.title, partial(self._on_page_chosen, page.code), f"Ctrl+{number}")
         self._add("menu.settings", lambda: self.show_page("settings"), "Ctrl+,", role=roles.PreferencesRole)
+        zoom = self._zoom = Zoom(self._services, QSize(*SMALLEST_PX), self._on_restart)
+        self._add("menu.zoom_in", lambda: zoom.larger(self.screen().availableSize()), "Ctrl++", "Ctrl+=")
+        self._add("menu.zoom_out", zoom.smaller, "Ctrl+-")
+        self._add("menu.zoom_reset", zoom.reset, "Ctrl+0")
         self._add("log.title", bench.log_button.click, "Ctrl+L")
         self._add("menu.shortcuts", self._on_shortcuts, "F1", "?")
+        if MEASUREMENT.is_file():
+            self._add("menu.method", lambda: MethodDialog(self).open())
         self._add("menu.doctor", self._on_doctor)
         self._add("menu.report", self._on_report)
         if app.PROJECT_URL:

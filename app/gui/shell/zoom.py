@@ -41,10 +41,27 @@ class Zoom:
         self._restart = restart
         self._now_pct = services.preferences.settings.zoom_pct  # the zoom that is in effect
 
+    def larger(self, screen: QSize) -> None:
+        now_pct = self._services.preferences.settings.zoom_pct
+        self.choose(next((step for step in ZOOM_STEPS_PCT if step > now_pct), now_pct), screen)
+
+    def smaller(self) -> None:
+        now_pct = self._services.preferences.settings.zoom_pct
+        self._store(next((step for step in reversed(ZOOM_STEPS_PCT) if step < now_pct), now_pct))
+
+    def reset(self) -> None:
+        self._store(USUAL_PCT)
+
     def choose(self, zoom_pct: int, screen: QSize) -> None:
         """Store a zoom, or the largest one with which the window fits on the screen."""
         limit_pct = max(step for step in ZOOM_STEPS_PCT if step <= USUAL_PCT or self._fits(step, screen))
-        is_limit, zoom_pct = zoom_pct > limit_pct, min(zoom_pct, limit_pct)
+        self._store(min(zoom_pct, limit_pct), is_limit=zoom_pct > limit_pct)
+
+    def _fits(self, zoom_pct: int, screen: QSize) -> bool:
+        room = screen * (self._now_pct / zoom_pct)
+        return room.width() >= self._smallest.width() and room.height() >= self._smallest.height()
+
+    def _store(self, zoom_pct: int, *, is_limit: bool = False) -> None:
         try:
             self._services.preferences.change(zoom_pct=zoom_pct)
         except AppError as error:
@@ -54,7 +71,3 @@ class Zoom:
         code = "zoom.limit" if is_limit else "zoom.stays" if is_applied else "zoom.next_start"
         action = "" if is_applied or self._services.bridge.is_running else sentence("zoom.restart")
         self._services.notify(sentence(code, zoom_pct=zoom_pct), "", action, self._restart)
-
-    def _fits(self, zoom_pct: int, screen: QSize) -> bool:
-        room = screen * (self._now_pct / zoom_pct)
-        return room.width() >= self._smallest.width() and room.height() >= self._smallest.height()

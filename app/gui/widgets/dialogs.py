@@ -1,18 +1,30 @@
-"""Common dialogs: About, internal errors, and a question about concurrent benchmarks."""
+"""Common dialogs: About, measurement method, internal errors, and a question about concurrent benchmarks."""
 
 import platform
+import re
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 
 from PySide6 import __version__ as qt_version
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont, QGuiApplication, QIcon
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLayout, QMessageBox, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QFont, QGuiApplication, QIcon, QTextBlockFormat, QTextCursor, QTextOption
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QLayout,
+    QMessageBox,
+    QPlainTextEdit,
+    QPushButton,
+    QTextBrowser,
+    QWidget,
+)
 
 import app
 from app.core.errors import AppError
 from app.core.messages import sentence
+from app.core.paths import DOCUMENTATION
 from app.core.redaction.private_texts import hide, private_texts
 from app.gui.style.icons import application_icon
 from app.gui.style.tokens import GAP_PX, TITLE_PX
@@ -20,6 +32,7 @@ from app.gui.widgets.basics import column, label, row
 
 # Minimum size of a report dialog. If it were smaller, its text would be clipped.
 LEAST_PX = (460, 300)
+MEASUREMENT = DOCUMENTATION / "measurement.md"  # not included in an installed app
 
 
 def close_box(dialog: QDialog) -> QDialogButtonBox:
@@ -97,6 +110,43 @@ def about_dialog(parent: QWidget) -> QDialog:
     whole.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)  # a smaller dialog would truncate its text
     dialog.setLayout(whole)
     return dialog
+
+
+class MethodDialog(Dialog):
+    """Displays the documentation of the measurement method, and the pages it links to."""
+
+    def __init__(self, parent: QWidget | None) -> None:
+        self.page = QTextBrowser(openLinks=False)
+        super().__init__(parent, sentence("verdict_dialog.method"), self.page, size_px=(860, 640))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if parent is not None:
+            self.resize(self.size().boundedTo(parent.window().size()))
+        self.page.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.page.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.page.setAccessibleName(sentence("verdict_dialog.method"))
+        self.page.anchorClicked.connect(self._follow)
+        self._show(MEASUREMENT)
+
+    def _show(self, page: Path) -> None:
+        self.page.setMarkdown(page.read_text(encoding="utf-8"))
+        cursor, wraps = QTextCursor(self.page.document()), QTextBlockFormat()
+        wraps.setNonBreakableLines(False)  # otherwise, long lines of code would be cut
+        cursor.select(QTextCursor.SelectionType.Document)
+        cursor.mergeBlockFormat(wraps)
+
+    def _follow(self, link: QUrl) -> None:
+        """Open another page of the documentation, or scroll to a heading by its anchor."""
+        page = DOCUMENTATION / Path(link.path()).name
+        if link.path() and page.is_file():
+            self._show(page)
+        block = self.page.document().begin()
+        while block.isValid():
+            name = re.sub(r"[^\w -]", "", block.text().lower()).replace(" ", "-")
+            if block.blockFormat().headingLevel() and name == link.fragment():
+                self.page.moveCursor(QTextCursor.MoveOperation.End)  # so that the heading appears at the top
+                self.page.setTextCursor(QTextCursor(block))
+                return
+            block = block.next()
 
 
 def ask_to_run_concurrently(parent: QWidget, error: AppError) -> bool:

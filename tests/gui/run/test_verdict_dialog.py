@@ -1,6 +1,7 @@
 """Why a number can be trusted, or why not: the dialog, and the words on the headline's card that lead to it."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +13,11 @@ from app.core.records import Run
 from app.core.report.run_texts import headline_note
 from app.core.runs.progress import Progress
 from app.core.verdict.judged_run import JudgedRun
+from app.gui.run import verdict_dialog
 from app.gui.run.headline import HeadlineCard
 from app.gui.run.verdict_dialog import CautionsDialog, VerdictDialog
 from app.gui.style.theme import Theme
+from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog
 from tests.core.verdict.records import quiet_run, with_telemetry
 from tests.gui.driving import added
 from tests.recording import recorded_run
@@ -126,6 +129,21 @@ def test_a_quiet_run_is_valid_and_a_failed_one_is_not(run: Run, qtbot: QtBot, se
         assert dialog.head.text() == sentence(f"verdict_dialog.{level}")
 
 
+def test_it_leads_to_how_it_is_measured(
+    run: Run, qtbot: QtBot, services: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(verdict_dialog, "MEASUREMENT", tmp_path)
+    without = added(qtbot, VerdictDialog(services.theme, JudgedRun(run)))
+    without.show()
+    assert not without.method_button.isVisible()  # an installed app has no such page
+    monkeypatch.undo()
+    dialog = added(qtbot, VerdictDialog(services.theme, JudgedRun(run)))
+    dialog.show()
+    dialog.method_button.click()
+    (shown,) = dialog.findChildren(MethodDialog)
+    assert MEASUREMENT.read_text(encoding="utf-8")[2:40] in shown.page.toPlainText()
+
+
 def test_it_has_what_the_headline_leaves_out(run: Run, qtbot: QtBot, services: Any) -> None:
     dialog = added(qtbot, VerdictDialog(services.theme, JudgedRun(run)))
     texts = [child.text() for child in dialog.findChildren(QLabel)]
@@ -158,12 +176,13 @@ def test_keys_reach_everything_in_it(run: Run, qtbot: QtBot, services: Any) -> N
     dialog.show()
     qtbot.waitUntil(dialog.close_button.hasFocus)
     reached = []
-    for _ in range(3):
+    for _ in range(4):
         dialog.focusNextChild()
         reached.append(dialog.focusWidget().accessibleName())
     assert sorted(reached) == [
         sentence("button.close"),
         sentence("verdict_dialog.evidence"),
+        sentence("verdict_dialog.method"),
         sentence("verdict_dialog.reasons"),
     ]
     dialog.close_button.click()

@@ -1,15 +1,18 @@
-"""What the menu opens: every shortcut there is, and a report that names nobody."""
+"""What the menu opens: every shortcut there is, the method, and a report that names nobody."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QDialog
 
 import app
 from app.core.exchange.updates import PAGE
 from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet, UpdateDialog, problem_report
+from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog
 from tests.core.datasets.server import Server, serving
 from tests.gui.driving import Driver
 from tests.saying import said
@@ -86,3 +89,14 @@ def test_a_report_is_completed_and_copied(driver: Driver) -> None:
     dialog.report.setPlainText("It is slow.")
     driver.press(dialog.copy_button)
     assert QGuiApplication.clipboard().text() == "It is slow."
+
+
+def test_the_method_is_shown_and_its_links_work(driver: Driver) -> None:
+    dialog = only(MethodDialog, opened(driver, "menu.method", MethodDialog))
+    links = re.findall(r"\]\(([^)]*)\)", MEASUREMENT.read_text(encoding="utf-8"))
+    assert links
+    for link in links:
+        dialog.page.anchorClicked.emit(QUrl(MEASUREMENT.name))
+        dialog.page.anchorClicked.emit(QUrl(link))
+        heading = re.sub(r"[^\w -]", "", dialog.page.textCursor().block().text().lower()).replace(" ", "-")
+        assert link.endswith(f"#{heading}")

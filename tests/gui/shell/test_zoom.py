@@ -1,13 +1,13 @@
-"""Zoom: stored in the settings, within what the screen has room for, and seen after a restart."""
+"""Zoom: stored by the menu's keys, within what the screen has room for, and seen after a restart."""
 
 import os
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Qt
 
 from app.core.paths import Paths
-from app.core.settings import Settings, load_settings, save_settings
+from app.core.settings import ZOOM_STEPS_PCT, Settings, load_settings, save_settings
 from app.gui.services.bundle import Services
 from app.gui.shell.zoom import VARIABLE, Zoom, zoomed
 from tests.child import python
@@ -15,7 +15,7 @@ from tests.gui.conftest import Told
 from tests.gui.driving import Driver
 from tests.saying import said
 
-SMALLEST = QSize(800, 480)
+SMALLEST, HUGE = QSize(800, 480), QSize(8000, 5000)
 # The window's own start, up to where Qt would wait for events.
 START = """
 from PySide6.QtWidgets import QApplication
@@ -39,7 +39,7 @@ def use(application):
     window = next(each for each in application.topLevelWidgets() if hasattr(each, "banner"))
     print("ratio", window.devicePixelRatio(), flush=True)
     if window.devicePixelRatio() == 1:
-        window.settings.zoom_wanted.emit(90)
+        window._actions["menu.zoom_out"].trigger()
         window.banner.button.click()
         assert not window.isVisible()
     return 0
@@ -50,32 +50,51 @@ run_window()
 """
 
 
-def choose(driver: Driver, zoom_pct: int) -> None:
-    driver.window.settings.zoom_wanted.emit(zoom_pct)
+def press(driver: Driver, key: Qt.Key) -> int:
+    driver.qtbot.keyClick(driver.window, key, Qt.KeyboardModifier.ControlModifier)  # type: ignore[no-untyped-call]
+    return driver.services.preferences.settings.zoom_pct
 
 
-def test_a_zoom_is_stored_and_says_when_it_is_seen(driver: Driver) -> None:
-    choose(driver, 90)
+def test_the_keys_store_a_zoom_and_say_when_it_is_seen(driver: Driver) -> None:
+    assert press(driver, Qt.Key.Key_Minus) == 90
     assert said("zoom.next_start", zoom_pct="90").is_all_of(driver.message)
     assert load_settings(driver.services.paths.settings).zoom_pct == 90
-    choose(driver, 100)
+    assert press(driver, Qt.Key.Key_Plus) == 100
     assert said("zoom.stays", zoom_pct="100").is_all_of(driver.message)
+    press(driver, Qt.Key.Key_Minus)
+    assert press(driver, Qt.Key.Key_0) == 100
 
 
-def test_the_limit_keeps_the_restart(driver: Driver) -> None:
-    Zoom(driver.services, SMALLEST, lambda: None).choose(200, QSize(900, 540))
+def test_the_last_step_keeps_the_restart(driver: Driver) -> None:
+    assert press(driver, Qt.Key.Key_Minus) == 90
+    zoom = Zoom(driver.services, SMALLEST, lambda: None)
+    driver.services.preferences.change(zoom_pct=110)
+    zoom.larger(QSize(1000, 620))
     assert said("zoom.limit", zoom_pct="110").is_all_of(driver.message)
     assert driver.window.banner.button.isVisible()
 
 
+def test_there_are_a_smallest_and_a_largest_zoom(services: Services) -> None:
+    zoom, seen = Zoom(services, SMALLEST, lambda: None), []
+    for _ in ZOOM_STEPS_PCT:
+        zoom.larger(HUGE)
+        seen.append(services.preferences.settings.zoom_pct)
+    assert seen[-1] == 200
+    for _ in ZOOM_STEPS_PCT:
+        zoom.smaller()
+    assert services.preferences.settings.zoom_pct == 80
+
+
 def test_the_window_never_becomes_larger_than_the_screen(services: Services, told: Told) -> None:
-    Zoom(services, SMALLEST, lambda: None).choose(200, QSize(1100, 660))
+    zoom = Zoom(services, SMALLEST, lambda: None)
+    for _ in ZOOM_STEPS_PCT:
+        zoom.larger(QSize(1100, 660))
     assert services.preferences.settings.zoom_pct == 125
     assert said("zoom.limit", zoom_pct="125").is_all_of(told.messages[-1][0])
     zoomed_since = Zoom(services, SMALLEST, lambda: None)  # as after a restart: screens seem smaller by as much
-    zoomed_since.choose(200, QSize(1100 * 100 // 125, 660 * 100 // 125))
+    zoomed_since.larger(QSize(1100 * 100 // 125, 660 * 100 // 125))
     assert services.preferences.settings.zoom_pct == 125
-    zoomed_since.choose(150, QSize(1920 * 100 // 125, 1080 * 100 // 125))
+    zoomed_since.larger(QSize(1920 * 100 // 125, 1080 * 100 // 125))
     assert services.preferences.settings.zoom_pct == 150
 
 
@@ -127,7 +146,7 @@ def test_one_click_restarts_with_the_zoom(paths: Paths) -> None:
 def test_a_run_is_not_ended_for_a_zoom(driver: Driver) -> None:
     driver.begin_demo(epochs=50)
     driver.until(lambda: driver.services.bridge.is_running)
-    choose(driver, 90)
+    press(driver, Qt.Key.Key_Minus)
     assert said("zoom.next_start", zoom_pct="90").is_all_of(driver.message)
     assert not driver.window.banner.button.isVisible()
     driver.window.benchmark.cancel()

@@ -141,6 +141,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "verdict_dialog.comparable": "What comparable results share",
     "verdict_dialog.evidence": "Evidence",
     "verdict_dialog.invalid": "Invalid: don't compare this result.",
+    "verdict_dialog.method": "How this is measured",
     "verdict_dialog.proof": "Proof of training",
     "verdict_dialog.reasons": "Reasons for the verdict",
     "verdict_dialog.title": "Can this result be trusted?",
