@@ -136,6 +136,13 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "repeat.spreads": (
         "{runs} runs: median {value}, spread between runs {between_pct:.1f} %, within a run {within_pct:.1f} %."
     ),
+    "compare_page.all_matches": "Exact and close",
+    "compare_page.all_years": "All years",
+    "compare_page.bars": "Bars",
+    "compare_page.exact_only": "Exact only",
+    "compare_page.filter": "Filter",
+    "compare_page.nothing": "No results match these filters.",
+    "compare_page.one_each": "One per device",
     "compare_page.all_conditions": "All conditions",
     "compare_page.baseline": "Baseline",
     "compare_page.by_work": "By efficiency",

@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QContextMenuEvent, QFont, QShowEvent
-from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.analysis.bars import Bar, bars, by_work, find_baseline, one_each, shared_remarks
 from app.core.analysis.comparability import left_out, left_out_imports, run_refusal
@@ -27,7 +27,7 @@ from app.core.storage.runs import list_runs
 from app.core.titles import workload_title
 from app.gui.charts.bar_list import BarList
 from app.gui.charts.bars import bar_key
-from app.gui.pages.compare.table import CompareTable
+from app.gui.pages.compare.table import CompareTable, bar_year
 from app.gui.run.workload_box import WorkloadBox
 from app.gui.services.bundle import Services
 from app.gui.services.removal import remove_imported
@@ -56,6 +56,68 @@ _Answer: TypeAlias = "tuple[list[RunSummary], list[ImportedResult]]"
 LINES_LIMIT, NAMES_LIMIT = 4, 10
 
 
+class Filters(QFrame):
+    """Boxes that select the displayed bars."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setObjectName("card")
+        self.conditions = combo(
+            sentence("compare_page.bars"),
+            ((sentence("compare_page.one_each"), False), (sentence("compare_page.all_conditions"), True)),
+        )
+        self.match = combo(
+            sentence("heading.match"),
+            ((sentence("compare_page.all_matches"), ""), (sentence("compare_page.exact_only"), "exact")),
+        )
+        self.year = combo(sentence("heading.year"), ((sentence("compare_page.all_years"), None),))
+        grid = QGridLayout(self)
+        grid.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
+        grid.setSpacing(GAP_PX)
+        for number, box in enumerate((self.conditions, self.match, self.year)):
+            grid.addWidget(label(box.accessibleName(), muted=True), number, 0)
+            grid.addWidget(box, number, 1)
+            box.currentIndexChanged.connect(self.changed)
+
+    def fits(self, bar: Bar) -> bool:
+        """Return whether a bar matches the filters. The user's own bar always does."""
+        if bar.kind == "you":
+            return True
+        exact = self.match.currentData() != "exact" or bar.row is None or bar.row.match == "exact"
+        return exact and self.year.currentData() in (None, bar_year(bar))
+
+    def show_years(self, bars: Sequence[Bar]) -> None:
+        years = sorted({year for bar in bars if (year := bar_year(bar))}, reverse=True)
+        fill(self.year, [(sentence("compare_page.all_years"), None), *((str(year), year) for year in years)])
+
+    def open_below(self, button: QWidget) -> None:
+        self.adjustSize()
+        self.move(button.mapToGlobal(QPoint(button.width() - self.width(), button.height() + 4)))
+        self.show()
+
+
+def combo(name: str, items: Sequence[tuple[str, object]]) -> QComboBox:
+    result = ChoiceBox()
+    result.setAccessibleName(name)
+    result.setToolTip(name)
+    give_way(result)
+    fill(result, items)
+    return result
+
+
+def fill(box: QComboBox, items: Sequence[tuple[str, object]]) -> None:
+    """Replace the items of a box. The selected item is kept if it is still available."""
+    chosen = box.currentData()
+    box.blockSignals(True)
+    box.clear()
+    for text, value in items:
+        box.addItem(text, value)
+    box.setCurrentIndex(max(0, box.findData(chosen)))
+    box.blockSignals(False)
+
+
 class ComparePage(QWidget):
     """Displays the user's runs and published results, fastest first, and says in words who is faster."""
 
@@ -76,6 +138,8 @@ class ComparePage(QWidget):
         self._make_controls()
         self.bar_list = BarList(services.theme, row_max_px=ROW_PX, detailed=True)
         self.table = CompareTable()
+        self.nothing = label(sentence("compare_page.nothing"), muted=True)
+        self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.answer = ElidedLabel("", TITLE_PX, QFont.Weight.DemiBold)
         self.note = ClampedLabel(2, LABEL_PX)
         self.reasons = label(muted=True, wrap=True)
@@ -132,29 +196,29 @@ class ComparePage(QWidget):
     def _make_controls(self) -> None:
         theme = self._services.theme
         self.workload = WorkloadBox(self._services, lambda workload: not workload.is_demo)
-        self.baseline = ChoiceBox(sentence("compare_page.baseline"))
-        give_way(self.baseline)
+        self.baseline = combo(sentence("compare_page.baseline"), ())
         self.baseline.setPlaceholderText(sentence("compare_page.no_baseline"))
         self.import_button = Button(theme, sentence("button.import"), "folder-open", gives_way=True)
+        self.filters = Filters(self)
         self.more_button = Button(theme, "", "ellipsis", name=sentence("results_page.more"))
         self.more = QMenu(self)
-        self.as_table = self._entry("label.table", self.draw)
-        self.by_work = self._entry("compare_page.by_work", self.draw)
-        self.all_conditions = self._entry("compare_page.all_conditions", self.draw)
+        self.as_table = self._entry("label.table", self.draw, checkable=True)
+        self.by_work = self._entry("compare_page.by_work", self.draw, checkable=True)
+        self._entry("compare_page.filter", partial(self.filters.open_below, self.more_button))
         copies = self.more.addMenu(sentence("compare_page.copy_table"))
         for form in TABLE_FORMS:
             copies.addAction(sentence(f"table_form.{form}"), partial(self.copy, form))
         self.more_button.clicked.connect(self._open_more)
 
-    def _entry(self, code: str, do: object) -> QAction:
+    def _entry(self, code: str, do: object, *, checkable: bool = False) -> QAction:
         entry = self.more.addAction(sentence(code))
-        entry.setCheckable(True)
-        entry.toggled.connect(do)
+        entry.setCheckable(checkable)
+        (entry.toggled if checkable else entry.triggered).connect(do)
         return entry
 
     def _lay_out(self) -> None:
         self.stack = QStackedWidget()
-        for page in (scrolled(self.bar_list, None), self.table):
+        for page in (scrolled(self.bar_list, None), self.table, self.nothing):
             self.stack.addWidget(page)
         self.card = Card()
         self.card.body.addWidget(self.answer)
@@ -184,6 +248,7 @@ class ComparePage(QWidget):
     def _connect(self) -> None:
         self.workload.currentIndexChanged.connect(self._on_workload)
         self.baseline.activated.connect(self._on_baseline)
+        self.filters.changed.connect(self.draw)
         self.bar_list.slot_chosen.connect(lambda: self.run_wanted.emit(self.workload.currentData()))
         self.bar_list.chosen.connect(self._on_bar)
         self.import_button.clicked.connect(self.import_wanted)
@@ -262,6 +327,7 @@ class ComparePage(QWidget):
         if not self.by_work.isVisible():
             self.by_work.setChecked(False)
         self._fill_baselines()
+        self.filters.show_years(self.all_bars)
         reasons = _reasons(runs, left_out_imports(workload, newest, self._imported))
         self.reasons.setText("\n".join(reasons))
         self.reasons.setVisible(bool(reasons))
@@ -271,10 +337,7 @@ class ComparePage(QWidget):
         self.draw()
 
     def _fill_baselines(self) -> None:
-        self.baseline.clear()
-        for bar in self.all_bars:
-            if bar.verdict != "invalid":
-                self.baseline.addItem(bar.title, bar_key(bar))
+        fill(self.baseline, [(bar.title, bar_key(bar)) for bar in self.all_bars if bar.verdict != "invalid"])
         default = find_baseline(self.all_bars, None, self.workload.currentData())
         wanted = self._chosen_baseline or (bar_key(default) if default else "")
         at = self.baseline.findData(wanted)
@@ -284,8 +347,11 @@ class ComparePage(QWidget):
         self.baseline.setEnabled(self.baseline.count() > 0)
 
     def draw(self, *_: object) -> None:
+        """Show the bars that match the filters, and always the user's newest run."""
         all_bars = by_work(self.all_bars) if self.by_work.isChecked() else self.all_bars
-        chart = all_bars if self.all_conditions.isChecked() else one_each(all_bars)
+        chart = [bar for bar in all_bars if self.filters.fits(bar)]
+        if not self.filters.conditions.currentData():
+            chart = one_each(chart)
         wanted = self.baseline.currentData()
         baseline = next((bar for bar in all_bars if bar_key(bar) == wanted), None)
         problem = self._run_problem()
@@ -300,7 +366,7 @@ class ComparePage(QWidget):
         ]
         self.bar_list.show_bars(brief, baseline, slot=None if self._runs else slot, slot_opens=not problem)
         self.table.rows.show_bars(chart, baseline)
-        self.stack.setCurrentIndex(int(self.as_table.isChecked()))
+        self.stack.setCurrentIndex(2 if not chart else 1 if self.as_table.isChecked() else 0)
         more = (remark for remark in common if not remark.isdecimal())  # the note states the years itself
         self.note.show_text(joined((chart_note(chart, baseline), *more)) if chart else "")
 

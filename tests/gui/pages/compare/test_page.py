@@ -150,6 +150,38 @@ def test_runs_with_energy_can_be_ranked_by_efficiency(
     assert not page.by_work.isChecked()
 
 
+def test_filters_keep_what_matches_and_always_you(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
+    opened(page, qtbot, ids=(2, 3, 4))
+    years = [page.filters.year.itemText(number) for number in range(page.filters.year.count())]
+    assert years[-2:] == ["2019", "2018"]
+    choose(page.filters.year, 2018)
+    assert names(page) == [sentence("compare.you"), here("2018-11-20")]
+    assert page.baseline.currentText() == "i5-8250U"
+    choose(page.filters.match, "exact")
+    assert names(page) == [sentence("compare.you"), here("2018-11-20")]
+
+
+def test_close_rows_can_be_left_out(page: ComparePage, qtbot: QtBot) -> None:
+    row = bars(STANDARD, None)[0].row
+    assert row is not None
+    close = Bar("Nearly", "reference", 5.0, row=replace(row, id="other", match="close"))
+    page.all_bars.append(close)
+    choose(page.filters.conditions, True)
+    choose(page.filters.match, "exact")
+    assert "Nearly" not in names(page)
+    choose(page.filters.match, "")
+    assert "Nearly" in names(page)
+
+
+def test_filters_that_leave_nothing_say_so(page: ComparePage, services: Services, qtbot: QtBot) -> None:
+    opened(page, qtbot, runs=False)
+    choose(page.filters.year, 2019)
+    page.all_bars = []
+    page.draw()
+    assert page.nothing.isVisible()
+    assert page.note.whole_text == ""
+
+
 def here(date: str) -> str:
     return sentence("compare.own_here", computer=sentence("compare.you"), date=date)
 
@@ -204,7 +236,7 @@ def test_each_device_has_one_bar_unless_all_conditions_are_wanted(page: CompareP
     choose(page.workload, "resnet50_224_inference")
     assert sentence("compare.longer_is_faster_log") in page.note.whole_text.split(" · ")
     assert names(page).count("RTX 5090") == 1
-    page.all_conditions.setChecked(True)
+    choose(page.filters.conditions, True)
     assert names(page).count("RTX 5090") > 1
 
 
