@@ -242,6 +242,46 @@ def early_imports(tree: ast.Module) -> Iterator[str]:
                 yield from (f"{module}.{alias.name}" for alias in names)
 
 
+def never_used(modules: dict[str, ast.Module]) -> list[str]:
+    """Return what modules define and none of them uses, such as a rule or a network whose row was forgotten."""
+    used = {module: set(names_used(tree)) for module, tree in modules.items()}
+    anywhere = set().union(*used.values())
+    return [
+        f"{module}: {name}"
+        for module, tree in modules.items()
+        for name in names_defined(tree)
+        if name not in (used[module] if is_private(name) else anywhere) and not name.startswith("__")
+    ]
+
+
+def names_used(tree: ast.Module) -> Iterator[str]:
+    for node in nodes_of(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):
+                yield name
+
+
+def names_defined(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        match node:
+            case ast.FunctionDef(name=name, decorator_list=[]) | ast.ClassDef(name=name):
+                yield name
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                yield name
+
+
+def test_all_that_is_defined_is_used() -> None:
+    assert never_used(of_program()) == []
+
+
+def test_what_only_imports_mention_is_never_used() -> None:
+    modules = {
+        "a": ast.parse("ROWS = [_rule]\ndef _rule(): pass\ndef _forgotten(): pass\nclass Net: pass"),
+        "b": ast.parse("from a import ROWS, Net\nprint(ROWS)"),
+    }
+    assert never_used(modules) == ["a: _forgotten", "a: Net"]
+
+
 def test_no_modules_import_each_other() -> None:
     code = of_program()
     names = {name: name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in code}

@@ -88,8 +88,11 @@ class Setting:
             return None
         allowed = self.allowed()
         if allowed and text not in allowed:
-            raise self._refusal(name or self.key, text[:60])
-        return self.kind.parse(text)
+            raise self._refusal(name or self.key, text)
+        try:
+            return self.kind.parse(text)
+        except ValueError:
+            raise self._refusal(name or self.key, text) from None
 
     def check(self, value: Value) -> None:
         """Check a value. Raises WorkloadError with a message for the user if it is invalid."""

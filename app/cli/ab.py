@@ -1,13 +1,12 @@
 """The `ab` command: runs a workload in two configurations alternately and reports which one is faster."""
 
 import argparse
-from typing import Any
 
 from app.cli.grammar import WORKLOAD, add_run_options, command, flag, option
 from app.cli.groups import carry_out
 from app.cli.parser import Parser
 from app.cli.specs import make_spec
-from app.cli.values import check_range, quoted, read_whole, whole
+from app.cli.values import check_range, quoted, whole
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
@@ -18,8 +17,7 @@ from app.core.runs.plan_session import LABEL_LIMIT, PAIRS_LIMIT
 from app.core.runs.runner import known_workload
 from app.core.settings import load_settings
 from workloads.protocol.errors import WorkloadError
-from workloads.protocol.parameters import AUTO
-from workloads.settings import Setting, settings_by_key
+from workloads.settings import settings_by_key
 
 PAIRS = EXPERIMENTS["ab"].rounds
 
@@ -77,23 +75,13 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
         seen.add(sets)
         if setting is not None:
             try:
-                setattr(changed, setting.name, _typed(setting, f"{name} in --{side}", text))
+                setting.parse(text, f"{name} in --{side}")
             except WorkloadError as error:
                 raise UsageError(error.message) from error
+            setattr(changed, setting.name, text)
         elif name in parameters:
             changed.settings.append(f"{name}={text}")
         else:
             keys = [*settings_by_key(), *parameters]
             raise UsageError(message("cli.unknown_key", option=f"--{side}", name=quoted(name), known=keys))
     return changed
-
-
-def _typed(setting: Setting, name: str, text: str) -> Any:
-    """Parse a side's setting in the same way as the command-line option of the same name."""
-    if not setting.kind.is_number or (setting.may_be_auto and text == AUTO):
-        setting.parse(text, name)
-        return text
-    try:
-        return read_whole(text)
-    except UsageError as error:
-        raise UsageError(message("cli.bad_value", name=name, problem=error.message)) from None

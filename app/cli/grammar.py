@@ -10,7 +10,7 @@ from app.core.messages import ENGLISH, message, sentence
 from app.core.messages import text as text_of
 from app.core.paths import Paths
 from workloads import STANDARD
-from workloads.protocol.parameters import AUTO
+from workloads.protocol.parameters import AUTO, Whole
 from workloads.settings import Setting, all_settings
 
 THEME = "dark"
@@ -92,7 +92,7 @@ def add_setting(parser: "argparse._ActionsContainer", setting: Setting) -> None:
     elif setting.name == "devices":
         how = {"metavar": "N|all|gpu:0,gpu:1"}
     elif setting.kind.is_number:
-        how["type"] = whole
+        how["type"] = whole if isinstance(setting.kind, Whole) else fraction
     parser.add_argument(setting.flag, dest=setting.name, help=_option_help(setting), **how)
 
 

@@ -102,6 +102,7 @@ def _child(workload_id: str, steps: int, seed: int, kind: str, data: str = "synt
     try:
         losses: list[float] = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
+        sys.stderr.write(done.stderr)
         return []
     return losses
 

@@ -158,7 +158,7 @@ def not_from(option: str, least: int, most: int, given: int) -> Saying:
         (["run", "demo", "--preset", "sustained", "--duration", "nan"], said("cli.must_be_number", value="'nan'")),
         (["run", "demo", "--preset", "sustained", "--duration", "1e400"], out_of_range("'1e400'")),
         (["run", "demo", "--preset", "sustained", "--duration", "1e99"], said("cli.duration_out_of_range")),
-        (["ab", "demo", "--a", "seed=99999999999999999999"], said("cli.is_out_of_range")),
+        (["ab", "demo", "--a", "seed=99999999999999999999"], said("cli.number_out_of_range", option="--seed")),
         (["ab", "demo", "--a", "seed=1", "--pairs", LONG], said("cli.is_out_of_range")),
     ],
     ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else "",

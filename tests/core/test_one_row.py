@@ -11,7 +11,7 @@ from app.cli.specs import make_spec
 from app.core.analysis.bars import bars
 from app.core.analysis.comparability import comparison_key, differences, run_refusal
 from app.core.errors import UsageError
-from app.core.messages import ENGLISH
+from app.core.messages import ENGLISH, message
 from app.core.paths import Paths
 from app.core.records import Plan, RunSummary
 from app.core.report.run_texts import run_engine_line
@@ -23,6 +23,7 @@ from tests.core.storage.storing import set_fields, store
 from tests.saying import said
 from tests.sure import only
 from workloads import CATALOGUE, settings
+from workloads.engines.info import TENSORFLOW
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
 from workloads.protocol.parameters import OnOff, Whole
@@ -44,6 +45,7 @@ SENTENCES = {
 @pytest.fixture(autouse=True)
 def one_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS, ROW))
+    monkeypatch.setattr(TENSORFLOW, "settings", TENSORFLOW.settings | {ROW.name, "ahead"})
     for code, words in SENTENCES.items():
         monkeypatch.setitem(ENGLISH, code, words)
 
@@ -75,6 +77,12 @@ def test_the_worker_receives_it(paths: Paths) -> None:
     spec = asked(paths, "--autotune", "off")
     CATALOGUE["demo"].check(spec)
     assert read_job(write_job(Job(spec=spec, datasets_folder=b""))).spec.settings == {"autotune": False}
+
+
+def test_an_engine_that_does_not_read_it_refuses_it(paths: Paths) -> None:
+    with pytest.raises(WorkloadError) as refused:
+        CATALOGUE["mnist_mlp"].check(CATALOGUE["mnist_mlp"].default_spec(engine="torch", autotune=True))
+    assert refused.value.message == message("engine.without_setting", engine="PyTorch", setting=ROW.name)
 
 
 def test_losses_are_expected_unless_it_changes_learning(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,9 @@
 
     python -m tests.tools.declare WORKLOAD
 
-Memory is measured on every installed engine, at the usual batch size and at a quarter of it, the operations with
-PyTorch, and the losses with TensorFlow. Behind the lines stands the row for `tests.measurement_page`.
+Parameters and operations are counted with PyTorch, memory is measured on every installed engine, at the usual
+batch size and at a quarter of it, and the losses with TensorFlow. Behind the lines stands the row for
+`tests.measurement_page`.
 """
 
 import sys
@@ -31,9 +32,13 @@ def memory(workload: Training) -> str:
 
 def main(name: str) -> None:
     workload = only(Training, CATALOGUE[name])
-    print(memory(workload), flush=True)
     (counted,) = lines("", name)
-    print(f"operations_per_example = {round(counted['operations']):_}", flush=True)
+    # They decide how many steps the losses are measured for.
+    workload.parameters_count = counted["parameters"]
+    workload.operations_per_example = round(counted["operations"])
+    print(f"parameters_count = {workload.parameters_count:_}")
+    print(f"operations_per_example = {workload.operations_per_example:_}", flush=True)
+    print(memory(workload), flush=True)
     if (losses := proof.summary(name)) is None:
         print("proof = None  # no run ended")
         return

@@ -37,7 +37,12 @@ def counted(name: str) -> dict[str, Any]:
     with FlopCounterMode(display=False, custom_mapping=own) as counter:
         engine.fit(model, **data)
     operations = counter.get_total_flops() / BATCH
-    return {"workload": name, "operations": operations, "declared": workload.operations_per_example}
+    return {
+        "workload": name,
+        "parameters": model.count_params(),
+        "operations": operations,
+        "declared": workload.operations_per_example,
+    }
 
 
 def _gradients(slopes: Any, _: Any, weights: Any, *others: Any, **__: Any) -> int:

@@ -10,6 +10,8 @@ from workloads.protocol.spec import RunSpec
 # For C++, which torch.compile generates for the CPU. Triton, which it uses for GPUs, needs one too, except
 # triton-windows with NVIDIA's, which includes a small compiler.
 _COMPILERS = ("cl",) if sys.platform == "win32" else ("c++", "g++", "clang++")
+# Settings without a field in RunSpec that don't depend on the engine.
+OF_ALL_ENGINES = frozenset({"devices", "gpus", "machines", "cpus", "power_limit_w"})
 TF32_NEEDS_GPU = message("engine.tf32_needs_gpu")
 
 
@@ -53,13 +55,12 @@ class EngineInfo:
 
     def refusal(self, spec: RunSpec) -> Message | None:
         """Explain that the engine doesn't support one of a run's settings; None if it supports them all."""
-        tf32 = spec.settings.get("tf32")
-        for name, is_set in (("jit", spec.jit), ("onednn", spec.onednn is not None), ("tf32", tf32 is not None)):
-            if is_set and name not in self.settings:
+        for name in (*["jit"] * spec.jit, *["onednn"] * (spec.onednn is not None), *spec.settings):
+            if name not in self.settings | OF_ALL_ENGINES:
                 return message("engine.without_setting", engine=self.title, setting=name)
         if spec.jit and not self.compiles_always and spec.device_count > 1:
             return message("engine.devices_not_compiled", engine=self.title, compiler=self.compiler)
-        return TF32_NEEDS_GPU if tf32 is not None and spec.device == "cpu" else None
+        return TF32_NEEDS_GPU if "tf32" in spec.settings and spec.device == "cpu" else None
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
         """Explain why a network with this spec requires a GPU; None if it doesn't."""

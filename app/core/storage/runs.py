@@ -3,7 +3,6 @@
 import dataclasses
 import itertools
 import json
-import logging
 import operator
 import re
 import sqlite3
@@ -23,7 +22,6 @@ from workloads.protocol.events import Dataset, Environment, Model
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
-_log = logging.getLogger(__name__)
 NAMED_RUNS = 10
 _EPOCH_FIELDS = {
     field.name: field.name.removeprefix("epoch_").replace("durations_s", "duration_s")

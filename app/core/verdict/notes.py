@@ -113,10 +113,7 @@ def spread(run: RunSummary, *, wide: bool) -> Message | None:
     if run.spread_pct is None or (run.spread_pct > SPREAD_PCT) != wide:
         return None
     of_epochs = run.basis != "estimate" and run.metric == "seconds_per_epoch_s"
-    if wide:
-        code = "verdict.spread_of_epochs" if of_epochs else "verdict.spread_of_parts"
-    else:
-        code = "verdict.spread_of_epochs" if of_epochs else "verdict.spread_of_parts"
+    code = "verdict.spread_of_epochs" if of_epochs else "verdict.spread_of_parts"
     return message(code, spread_pct=run.spread_pct)
 
 

@@ -41,7 +41,7 @@ QUANTITIES = {
     "power_w": Quantity("part.gpu", "watts", PINK),
     "cpu_power_w": Quantity("part.cpu", "watts", ORANGE),
     "cpu_clock_mhz": Quantity("chart.clock", "clock", RED),
-    "clock_mhz": Quantity("live.gpu_clock", "clock", DEEP_BLUE),
+    "clock_mhz": Quantity("chart.gpu_clock", "clock", DEEP_BLUE),
     "memory_used_bytes": Quantity("chart.memory", "memory", ORANGE),
     "steal_pct": Quantity("telemetry.steal_pct", "percent", PINK),
 }

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -25,7 +26,10 @@ from app.core.paths import Paths, default_paths
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs
-from app.gui.charts import bar_list, figure, pair_plot, speed_charts, telemetry_chart, training_charts, trend_chart
+from app.gui.charts.bar_list import BarList
+from app.gui.charts.figure import FigureView
+from app.gui.charts.pair_plot import PairPlot
+from app.gui.charts.plots import DoublePlot, Plot
 from app.gui.shell.application import open_window
 from app.gui.shell.pages import PAGES
 from app.gui.style.theme import Theme
@@ -37,11 +41,6 @@ from workloads.protocol.spec import RunSpec
 
 _RUN_LIMIT_S, _OPEN_LIMIT_S, _PAGE_S = 600.0, 60.0, 0.2
 _STEPS = 3
-_CHARTS: tuple[Callable[[Theme], QWidget], ...] = (
-    *(bar_list.BarList, figure.FigureView, pair_plot.PairPlot, trend_chart.TrendChart),
-    *(speed_charts.EstimateChart, speed_charts.SustainedChart, telemetry_chart.TelemetryChart),
-    *(training_charts.EpochChart, training_charts.LossChart, training_charts.ThroughputChart),
-)
 
 
 class _BrokenError(Exception):
@@ -133,7 +132,7 @@ def _open_everything(paths: Paths) -> None:
         window.results.open_run(run.id)
         _wait(lambda: window.results.run is not None or bool(raised), _OPEN_LIMIT_S)
         _draw(window)
-        for make in _CHARTS:
+        for make in _charts():
             _draw(make(theme))
         window.close()
         services.tasks.close()
@@ -141,6 +140,11 @@ def _open_everything(paths: Paths) -> None:
         raise raised[0]
     if window.results.run is None:
         raise _BrokenError(sentence("page.results"))
+
+
+def _charts() -> tuple[Callable[[Theme], QWidget], ...]:
+    plots: list[Any] = [*Plot.__subclasses__(), *DoublePlot.__subclasses__()]
+    return (BarList, FigureView, PairPlot, *(plot for plot in plots if plot is not DoublePlot))
 
 
 def _draw(widget: QWidget) -> None:

@@ -8,14 +8,14 @@ from PySide6.QtCore import QDir, QStandardPaths
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QLabel
 
-from app.core.messages import message, sentence
+from app.core.messages import ENGLISH, message, sentence
 from app.core.report.share import share_card
 from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.bar_list import AXIS_PX
 from app.gui.charts.plots import Plot
-from app.gui.charts.telemetry_chart import QUANTITIES
+from app.gui.charts.telemetry_chart import QUANTITIES, Quantity
 from app.gui.run.charts import ROOMY_PX, TIGHT_PX
 from app.gui.run.share_dialog import ShareDialog
 from tests.core.storage.storing import in_database
@@ -115,6 +115,11 @@ def test_all_charts_fit_where_their_heights_are_chosen_for_it_and_are_aligned(
 def test_no_two_lines_of_a_chart_look_alike() -> None:
     looks = [(quantity.colour, quantity.is_right) for quantity in QUANTITIES.values()]
     assert len(set(looks)) == len(looks)
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES.values(), ids=QUANTITIES)
+def test_a_line_has_a_name_without_arguments(quantity: Quantity) -> None:
+    assert "{" not in ENGLISH[quantity.label]
 
 
 def test_another_run_begins_at_its_first_chart_and_the_same_one_stays_where_it_is(driver: Driver) -> None:

@@ -11,7 +11,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.no_gpus": "{engine} can't use a GPU on this computer. Specify a number of devices instead of “all”.",
     "cli.bad_setting": "--set needs NAME=VALUE, not {value}.",
     "cli.bad_side": "{option} needs KEY=VALUE pairs, separated by commas, not {value}.",
-    "cli.bad_value": "{name} {problem}.",
     "cli.best_run": "Run {run_id}, your best run that is comparable with the latest: {place}",
     "cli.bug": "Unexpected error ({kind}). Please report it and include the end of {log}.",
     "cli.cancelling": "Cancelling. Measurements so far are kept (press Ctrl-C again to quit immediately).",

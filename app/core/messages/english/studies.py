@@ -75,7 +75,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.memory_level": "Memory use hardly grew after the first 50 steps.",
     "studies.memory_peak": "Peak memory: {memory_bytes:memory}.",
     "studies.no_study": "Study {group_id} doesn't exist.",
-    "studies.not_whole": "{axis} needs whole numbers such as 16,32, not {value}.",
     "studies.nothing_to_run": "None of this study's configurations can run here. {reason}",
     "studies.nothing_yet": "No results yet.",
     "studies.on_device": "{device}: {said}",

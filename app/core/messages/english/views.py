@@ -7,6 +7,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "chart.against_known": "Known hardware",
     "chart.axes": "Left: % (of total memory, or of the highest clock). Right, dashed: °C and W. Used by the host: time that this virtual machine waited for a CPU.",
     "chart.clock": "clock",
+    "chart.gpu_clock": "GPU clock",
     "chart.epochs_done": "{done} of {planned} epochs: {durations}",
     "chart.engines": "Engines compared",
     "chart.engines_note": ("one round", "{count} rounds, alternating"),

@@ -13,7 +13,6 @@ from app.core.titles import workload_title
 from workloads import CATALOGUE
 from workloads.engines.registry import compiles_always, engine_title
 from workloads.protocol.errors import WorkloadError
-from workloads.protocol.parameters import AUTO
 from workloads.protocol.spec import RunSpec
 from workloads.settings import Setting, Value, all_settings, settings_by_key
 from workloads.workload import Workload
@@ -64,9 +63,7 @@ def _values(key: str, texts: Sequence[str], workload: Workload) -> tuple[str, tu
 
 
 def _typed(setting: Setting, key: str, text: str) -> Value:
-    if setting.kind.is_number and text != AUTO and not (text.isascii() and text.isdecimal()):
-        raise UsageError(message("studies.not_whole", axis=key, value=repr(text[:_SHOWN_LIMIT])))
-    value = setting.parse(text[:20], key)
+    value = setting.parse(text, key)
     setting.check(value)
     return value
 

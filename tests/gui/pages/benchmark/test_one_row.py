@@ -9,11 +9,13 @@ from tests.gui.driving import Driver
 from tests.saying import said
 from tests.sure import sure
 from workloads import settings
+from workloads.engines.info import TENSORFLOW
 
 
 @pytest.fixture(autouse=True)
 def one_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS, ROW))
+    monkeypatch.setattr(TENSORFLOW, "settings", TENSORFLOW.settings | {ROW.name})
     for code, words in SENTENCES.items():
         monkeypatch.setitem(ENGLISH, code, words)
 

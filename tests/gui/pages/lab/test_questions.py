@@ -6,7 +6,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QListWidgetItem
 
 from app.core.messages import sentence
-from app.core.plans.experiments import STUDIES
+from app.core.plans.experiments import EXPERIMENTS
+from app.core.plans.report import LAB_PAGE
 from app.gui.pages.lab.questions import QuestionList
 from tests.gui.driving import Driver
 from tests.gui.full_pages import show_ab
@@ -35,7 +36,7 @@ def notes(questions: QuestionList) -> dict[str, str]:
 def test_all_questions_are_listed_and_impossible_ones_are_last(driver: Driver) -> None:
     questions = open_list(driver)
     listed = items(questions)
-    assert set(listed) == {"ab", *STUDIES}
+    assert set(listed) == {key for key, experiment in EXPERIMENTS.items() if experiment.page == LAB_PAGE}
     assert next(iter(listed)) == "ab"
     possible = [bool(item.flags()) for item in listed.values()]
     assert possible == sorted(possible, reverse=True)
@@ -78,14 +79,14 @@ def test_a_click_on_the_last_question_moves_nothing(driver: Driver) -> None:
     assert questions.currentItem() is last
     assert (bar.value(), questions.visualItemRect(last)) == before
     assert driver.window.lab.isVisible()
-    assert driver.window.lab.setup.heading.text() == STUDIES[questions.key].question
+    assert driver.window.lab.setup.heading.text() == EXPERIMENTS[questions.key].question
 
 
 def test_keys_choose_a_question(driver: Driver) -> None:
     questions = open_list(driver)
     questions.setFocus()
     driver.qtbot.keyClick(questions, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
-    assert driver.window.lab.setup.experiment.key == questions.key == next(iter(STUDIES))
+    assert driver.window.lab.setup.experiment.key == questions.key == list(items(questions))[1]
 
 
 def test_an_answer_takes_the_page_until_the_user_goes_back(driver: Driver) -> None:
