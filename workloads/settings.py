@@ -30,6 +30,9 @@ class Setting:
 
     name: str  # name in specs
     kind: Kind
+    # Whether other values than the workload's change only the speed, or also the losses, which the loss bands
+    # then don't apply to. A precision has its own bands.
+    changes: Literal["speed", "learning"]
     default: Value = None  # None if the workload or the engine chooses
     flag: str = ""  # command-line option; "" for none
     may_be_auto: bool = False  # whether None is allowed, which lets the engine choose
@@ -39,9 +42,6 @@ class Setting:
     # Whether the run form and the sides of an A/B test include the setting.
     in_form: bool = True
     in_ab: bool = True
-    # Whether other values than the workload's change only the speed, or also the losses, which the loss bands
-    # then don't apply to. A precision has its own bands.
-    changes: Literal["speed", "learning"] = "speed"
     also: tuple[str, ...] = ()  # additional keys in an A/B test
 
     @property
@@ -171,13 +171,28 @@ def _counted(name: str, most: int, unit: str | None = None) -> Whole:
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting(name="epochs", kind=Whole(1, 100_000), flag="--epochs", comparability="ignored", in_ab=False),
-    Setting(name="steps", kind=_counted("steps", LARGEST), flag="--steps", comparability="ignored", in_ab=False),
+    Setting(
+        name="epochs",
+        changes="speed",
+        kind=Whole(1, 100_000),
+        flag="--epochs",
+        comparability="ignored",
+        in_ab=False,
+    ),
+    Setting(
+        name="steps",
+        changes="speed",
+        kind=_counted("steps", LARGEST),
+        flag="--steps",
+        comparability="ignored",
+        in_ab=False,
+    ),
     Setting(
         name="batch_size", kind=Whole(1, 2**20), flag="--batch", comparability="must_match", changes="learning"
     ),
     Setting(
         name="engine",
+        changes="speed",
         kind=Choice(ENGINES, engine_title),
         default=DEFAULT_ENGINE,
         flag="--engine",
@@ -185,6 +200,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         name="device",
+        changes="speed",
         kind=Device(),
         default="auto",
         flag="--device",
@@ -192,14 +208,18 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         name="devices",
+        changes="speed",
         kind=Whole(1, 64),
         default=1,
         flag="--devices",
         in_form=False,  # chosen together with the device
     ),
-    Setting(name="gpus", kind=Gpus(), in_form=False, in_ab=False),  # only if they aren't consecutive
+    Setting(
+        name="gpus", changes="speed", kind=Gpus(), in_form=False, in_ab=False
+    ),  # only if they aren't consecutive
     Setting(
         name="machines",
+        changes="speed",
         kind=Whole(1, 64),
         default=1,
         in_form=False,  # set when a run on several computers starts
@@ -207,18 +227,22 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         name="precision",
+        changes="speed",
         kind=Choice(get_args(Precision)),
         default="float32",
         flag="--precision",
         comparability="must_match",
     ),
-    Setting(name="jit", kind=OnOff(), default=False, flag="--jit", also=("xla",)),
-    Setting(name="onednn", kind=OnOff(), flag="--onednn", may_be_auto=True),
-    Setting(name="tf32", kind=OnOff(), flag="--tf32", may_be_auto=True, in_form=False),  # rarely useful
-    Setting(name="threads", kind=_counted("threads", 4_096), flag="--threads", may_be_auto=True),
-    Setting(name="cpus", kind=_counted("cpus", 4_096), flag="--cpus", may_be_auto=True),
+    Setting(name="jit", changes="speed", kind=OnOff(), default=False, flag="--jit", also=("xla",)),
+    Setting(name="onednn", changes="speed", kind=OnOff(), flag="--onednn", may_be_auto=True),
+    Setting(
+        name="tf32", changes="speed", kind=OnOff(), flag="--tf32", may_be_auto=True, in_form=False
+    ),  # rarely useful
+    Setting(name="threads", changes="speed", kind=_counted("threads", 4_096), flag="--threads", may_be_auto=True),
+    Setting(name="cpus", changes="speed", kind=_counted("cpus", 4_096), flag="--cpus", may_be_auto=True),
     Setting(
         name="power_limit_w",
+        changes="speed",
         kind=_counted("power_limit_w", 10_000, "W"),
         flag="--power-limit",
         may_be_auto=True,
@@ -227,11 +251,14 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         name="data",
+        changes="speed",
         kind=Choice(get_args(DataChoice), is_translated=True),
         flag="--data",
         in_form=False,  # has its own control there
     ),
-    Setting(name="seed", kind=Whole(0, LARGEST), default=0, flag="--seed", comparability="ignored"),
+    Setting(
+        name="seed", changes="speed", kind=Whole(0, LARGEST), default=0, flag="--seed", comparability="ignored"
+    ),
 )
 # Settings with their own column in records, for the requested or the actual value.
 COLUMNS = frozenset(

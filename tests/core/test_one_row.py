@@ -31,7 +31,9 @@ from workloads.protocol.spec import Job, RunSpec, read_job, write_job
 from workloads.settings import Setting
 from workloads.training.training import Training
 
-ROW = Setting(name="autotune", kind=OnOff(), flag="--autotune", may_be_auto=True, comparability="must_match")
+ROW = Setting(
+    name="autotune", kind=OnOff(), changes="speed", flag="--autotune", may_be_auto=True, comparability="must_match"
+)
 
 SENTENCES = {
     "setting.autotune": "Autotune",
@@ -143,7 +145,7 @@ def test_a_record_without_it_has_a_default(paths: Paths, stored: Stored, monkeyp
 
 
 def test_values_that_it_cannot_have_are_refused(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    ahead = Setting(name="ahead", kind=Whole(1, 16), default=2, flag="--ahead")
+    ahead = Setting(name="ahead", kind=Whole(1, 16), changes="speed", default=2, flag="--ahead")
     monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS, ahead))
     CATALOGUE["demo"].check(asked(paths, "--ahead", "16"))
     for value in ("0", "17", "-5"):
