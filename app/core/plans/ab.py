@@ -57,7 +57,7 @@ class AbReport(Report):
         return (
             sentence("ab_setup.equal")
             if plan.has_equal_sides
-            else sentence("lab.sides", a=self.group.labels[0], b=self.group.labels[1])
+            else f"{sentence('ab_page.sides', a=self.group.labels[0], b=self.group.labels[1])}."
         )
 
     def current(self, planned: PlannedRun, number: int, count: int) -> str:
@@ -112,18 +112,29 @@ class AbReport(Report):
     @property
     def hero(self) -> Hero:
         """The ratio, with the faster side."""
-        result, caption = self.result, ""
+        result, caption, is_check = self.result, "", self.group.plan.has_equal_sides
+        if result.low is not None and not (result.is_shown or is_check):
+            return Hero(sentence("ab_page.no_difference"))
         if result.is_shown:
             faster = self.group.labels[int(result.ratio is not None and result.ratio >= 1)]
             caption = sentence("ab_page.faster", label=faster)
         elif result.low is not None:
-            equal = self.group.plan.has_equal_sides
-            caption = sentence("ab_page.smallest" if equal else "ab_page.no_difference")
+            caption = sentence("ab_page.smallest")
         return Hero("–" if result.ratio is None else self.headline, caption)
 
     @property
     def is_preliminary(self) -> bool:
         return True
+
+    @property
+    def legend(self) -> str:
+        unit = headline_kind(self.group.runs[0].metric).unit if self.group.runs else ""
+        return joined((self.side_names, unit))
+
+    @property
+    def entry(self) -> str:
+        a, b = self.group.labels
+        return joined((sentence("ab_page.sides", a=a, b=b), self.subject, self.sentence))
 
     def result_as_dict(self) -> dict[str, Any]:
         """Return the ratio, its interval, each pair's ratio and, for equal sides, the smallest difference."""

@@ -243,6 +243,11 @@ class Report:
         return ""
 
     @property
+    def legend(self) -> str:
+        """What the columns and axes of the plan's own plot show; "" without such a plot."""
+        return ""
+
+    @property
     def verdict(self) -> str | None:
         """The worst verdict of the usable runs; None if none has a verdict."""
         is_judged = any(is_usable(run) and run.verdict for run in self.group.runs)

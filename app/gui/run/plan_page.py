@@ -273,7 +273,7 @@ class PlanPage(QWidget):
         self.sentence.setVisible(not hero.says_all)
         self.sentence.show_text(lines[0])
         more = report.notes() if hero.says_all else lines[1:]
-        self.more.show_text(joined((report.side_names, " ".join(more))))
+        self.more.show_text(joined((report.legend, " ".join(more))))
         self._show_charts(report.figures())
         has_pairs = report.experiment.has_sides
         self.plot.setVisible(has_pairs)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QFont
+from PySide6.QtGui import QFont, QShowEvent
 from PySide6.QtWidgets import QDoubleSpinBox, QSpinBox, QWidget
 
 from app.core.errors import AppError, UsageError
@@ -84,6 +84,11 @@ class LabSetup(QWidget):
     def plan(self) -> Plan | None:
         """The plan of the choices; None while it is made, or if this computer can't run it."""
         return self._plan
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._plan is None:
+            self._soon.start()
 
     def set_busy(self, reason: str) -> None:
         """Disable the Run button for a reason given by the main window, or enable it ("")."""
@@ -200,7 +205,7 @@ class LabSetup(QWidget):
     def _make_plan(self) -> None:
         """Create the plan in the background, because this checks engines and devices."""
         machine, experiment = self._services.finder.machine, self.experiment
-        if machine is None:
+        if machine is None or not self.isVisible():  # it is planned when it is shown
             return
         try:
             options = self._options()
