@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
+from app.core.paths import Paths
 from app.core.plans.study.figures import figures, published_lines
 from app.core.plans.study.planning import plan_axes
 from app.core.plans.study.points import StudyResult
@@ -145,3 +147,14 @@ def test_every_value_has_a_place_on_its_axis(values: list[float], is_log: bool, 
         ticks = axis.ticks()
         assert all(axis.low * 0.999999 <= tick <= axis.high * 1.000001 for tick in ticks)
         assert len(ticks) <= 14
+
+
+@pytest.mark.parametrize(("key", "has_published"), [("scaling", False), ("weak_scaling", True)])
+def test_only_where_batches_grow_with_the_devices_are_published_lines_comparable(
+    with_card: Runner, stored: Store, paths: Paths, key: str, has_published: bool
+) -> None:
+    four = Runner(paths, replace(with_card.machine, gpus=with_card.machine.gpus * 4))
+    plan = plan_preset(key, four, workloads=["resnet_50"], choice={"device": "gpu:0"})
+    figure = study_report(stored(plan, lambda spec: 400.0 * spec.device_count)).figures()[0]
+    assert any(series.is_dashed for series in figure.series)
+    assert any(not series.is_own for series in figure.series) == has_published
