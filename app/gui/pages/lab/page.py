@@ -10,7 +10,7 @@ from app.core.engines.choices import most_gpus
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.plain_text import joined
-from app.core.plans.experiments import EXPERIMENTS, plan_all
+from app.core.plans.experiments import EXPERIMENTS, experiment_of, plan_all
 from app.core.plans.report import LAB_PAGE, Experiment, Report, plan_minutes, workloads_title
 from app.core.plans.study.axes import POWER_LIMIT
 from app.core.plans.study.points import StudyExperiment
@@ -63,9 +63,9 @@ class LabPage(PlanPage):
         self.questions.setFocus()
 
     def run_again(self, plan: Plan, machine: Machine) -> None:
-        """Start a stored plan again. If it is an A/B test, fill the form with it."""
-        if plan.kind == AB.key:
-            self._choose(AB.key)
+        """Start a stored plan again. If it has sides, fill the form with it."""
+        if (experiment := experiment_of(plan)).has_sides:
+            self._choose(experiment.key)
             self.setup.refill(plan)
         self.begin(plan, machine)
 
