@@ -89,8 +89,10 @@ class PlanPage(QWidget):
         above = row(
             self.charts, None, self.resume_button
         )  # in a narrow window, there is no room beside the others
-        parts = scrolled(self.more, above, self.view, self.plot, self.table, None)
-        self.answer.setLayout(column(self.headline, self.sentence, parts, commands, self.foot))
+        parts = scrolled(above, self.view, self.plot, self.table, None)
+        self.answer.setLayout(
+            column(self.headline, self.sentence, self.more, parts, commands, self.foot, stretch=3)
+        )
         self.charts.activated.connect(self._show_figure)
         self.foot.cancel_button.clicked.connect(self.cancel)
         self.foot.go_button.clicked.connect(lambda: services.bridge.answer(True))

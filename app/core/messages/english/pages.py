@@ -7,7 +7,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab_page.b_faster": "B is faster",
     "ab_page.b_vs_a": "B vs A",
     "ab_page.continue": "Continue",
-    "ab_page.faster": "faster: {label}",
+    "ab_page.faster": "as fast: {label}",
     "ab_page.first_run": "Run 1 of {planned}",
     "ab_page.mean": "Mean",
     "ab_page.mean_and_interval": "Mean, 95 %",
