@@ -308,8 +308,8 @@ def test_a_silent_server_keeps_nobody_from_cancelling(paths: Paths, index: Index
     ("code", "sentence"),
     [
         ("import no_such_library", "PyTorch can't be imported .*no_such_library"),
-        ("import os; os.abort()", "PyTorch can't be used because importing it ended the process .exit code"),
-        ("raise SystemExit(0)", "PyTorch can't be used because importing it ended the process .exit code 0."),
+        ("import os; os.abort()", "PyTorch can't be used: importing it ended the process .exit code"),
+        ("raise SystemExit(0)", "PyTorch can't be used: importing it ended the process .exit code 0."),
     ],
 )
 def test_an_engine_that_crashes_at_import_is_not_installed(

@@ -103,7 +103,7 @@ def test_a_run_cancelled_before_its_first_step_leaves_nothing(driver: Driver) ->
         ("out_of_memory", "out_of_memory", "Out of memory", "smaller batch"),
         ("fail", "internal", "Failed", "told to fail"),
         ("non_finite", "non_finite_loss", "NaN", "nan"),
-        pytest.param("hang", "hung", "hung", "respond for", marks=pytest.mark.long),
+        pytest.param("hang", "hung", "hung", "no answer for", marks=pytest.mark.long),
     ],
 )
 def test_failures_are_shown_in_words(driver: Driver, outcome: str, code: str, title: str, words: str) -> None:
