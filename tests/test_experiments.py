@@ -10,7 +10,7 @@ from app.core.analysis.ab import is_usable
 from app.core.errors import UsageError
 from app.core.messages import ENGLISH, message, sentence
 from app.core.paths import Paths
-from app.core.plans.experiments import EXPERIMENTS, answer_of, report_of
+from app.core.plans.experiments import EXPERIMENTS, readable_report, report_of
 from app.core.plans.report import LAB_PAGE, Experiment, Report, typical
 from app.core.plans.rerun import plan_of_group
 from app.core.records import Plan, RunSummary
@@ -69,7 +69,7 @@ def test_a_new_experiment_takes_a_report_a_row_and_its_sentences(
     assert session.wait(60)
     with Database(paths.database) as database:
         group = load_group(database, sure(session.group_id))
-        answer = answer_of(database, group)
+        answer = readable_report(database, group).answer
         assert plan_of_group(database, group.id) == plan
     expected = sentence("hidden.count", count=2, shown=1)
     assert (answer.sentence, answer.headline) == (expected, sentence("studies_page.runs", count=2))

@@ -24,7 +24,7 @@ from app.core.files import closing
 from app.core.messages import message, sentence, text
 from app.core.metrics import format_metric, headline_kind, metric_lines
 from app.core.paths import Paths
-from app.core.plans.experiments import load_report, report_of
+from app.core.plans.experiments import readable_report, report_of
 from app.core.records import Group, Run, RunSummary
 from app.core.report.export import DEFAULT_FORMAT, TERMINAL_FORMATS, write_lines
 from app.core.report.formats import csv_table, result_document
@@ -149,7 +149,7 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
 @command("results group", option("id", type=whole, metavar="ID"), JSON)
 def group(options: argparse.Namespace, paths: Paths) -> int:
     with _open(paths) as database:
-        report = load_report(database, options.id).with_details(database, paths)
+        report = readable_report(database, load_group(database, options.id)).with_details(database, paths)
     if options.json:
         say_json(json.dumps(report.as_dict(), indent=2, allow_nan=False))
     else:

@@ -14,13 +14,17 @@ from pathlib import Path
 import pytest
 
 from app.core.messages import sentence
-from app.core.paths import Paths
+from app.core.paths import Paths, default_paths
+from app.core.records import Plan
 from app.core.settings import load_settings
+from app.core.storage.groups import begin_group
 from tests.cli.commands import ended, posix_only, read_until, runs, sentence_of, start
 from tests.conftest import CommandLine, command
+from tests.core.storage.storing import in_database
 from tests.saying import Saying, said
 from tests.sure import only
 from tests.systems import needs_qt
+from workloads import CATALOGUE
 
 SHORT = ("--workload", "demo", "--preset", "standard", "--epochs", "1")
 POINTS = ("study", "run", *SHORT, "--axis", "step_s=0.001,0.002,0.003,0.004")
@@ -299,6 +303,17 @@ def test_repetitions_have_a_line_each_and_a_summary(epochmark: CommandLine) -> N
     shown = epochmark("results", "group", "1").stdout
     assert said("repeat.spread", runs="2").is_in(shown) or said("repeat.spreads", runs="2").is_in(shown)
     assert said("group.not_counted", runs=sentence("group.runs_deleted", count=1)).is_in(shown)
+
+
+@pytest.mark.parametrize("kind", ["suite", "study", "tournament"])
+def test_what_another_version_planned_is_printed(
+    epochmark: CommandLine, environment: dict[str, str], kind: str
+) -> None:
+    plan = Plan(kind=kind, specs=(CATALOGUE["demo"].default_spec(),))
+    in_database(default_paths(environment).database, begin_group, plan)
+    done = epochmark("results", "group", "1")
+    assert done.returncode == 0, done.stderr
+    assert said("group.several_runs", count="0").is_in(done.stdout)
 
 
 def test_a_failed_run_ends_the_plan_with_exit_code_1(epochmark: CommandLine) -> None:

@@ -6,11 +6,10 @@ from functools import partial
 from typing import Any
 
 from app.core.errors import AppError, UsageError
-from app.core.messages import message
 from app.core.plans.ab import AbReport, ab_plan
-from app.core.plans.engines import EnginesReport, engines_plan
-from app.core.plans.repeat import RepeatReport, repeat_plan
-from app.core.plans.report import LAB_PAGE, SUITE_PAGE, Answer, Experiment, PlanOptions, Report
+from app.core.plans.engines import EnginesReport
+from app.core.plans.repeat import RepeatReport
+from app.core.plans.report import LAB_PAGE, RUNS_PAGE, SUITE_PAGE, Experiment, PlanOptions, Report
 from app.core.plans.study.axes import CONFIGURATION, DEVICES, POWER_LIMIT, WORKLOAD
 from app.core.plans.study.configurations import (
     FLOWERS,
@@ -42,7 +41,6 @@ from app.core.plans.study.findings import (
 from app.core.plans.study.planning import plan_study
 from app.core.plans.study.points import StudyExperiment
 from app.core.plans.study.report import StudyReport
-from app.core.plans.suite.planning import AUTO, plan_suite
 from app.core.plans.suite.report import SuiteReport
 from app.core.records import Group, Plan
 from app.core.runs.runner import Runner
@@ -51,33 +49,20 @@ from app.core.storage.groups import list_groups, load_group
 from workloads import CATALOGUE, STANDARD
 
 
-def _no_plan(*_: object) -> Plan:
-    raise UsageError(message("again.no_plan"))
-
-
 def _plan_ab(experiment: Experiment, _: Runner, options: PlanOptions) -> Plan:
     workload = CATALOGUE[STANDARD]
     a, b = options.specs or (workload.default_spec("quick"), workload.default_spec("quick", jit=True))
     return ab_plan((a, b), options.rounds or experiment.rounds, options.labels, by_hand=options.by_hand)
 
 
-def _plan_suite(_: Experiment, runner: Runner, options: PlanOptions) -> Plan:
-    return plan_suite(runner, options.choice.get("engine", AUTO), options.choice.get("device", AUTO))
-
-
 _study = partial(StudyExperiment, report=StudyReport, plan=plan_study)
-_OWN_STUDY = replace(_study(key="own", findings=general_findings, curves="if_any"), plan=_no_plan)
-_UNKNOWN = Experiment(key="", report=Report, specs_at_least=None, plan=_no_plan)
+_OWN_STUDY = replace(_study(key="own", findings=general_findings, curves="if_any"), plan=None)
+_UNKNOWN = Experiment(key="", report=Report, specs_at_least=None)
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.key: experiment
     for experiment in (
-        Experiment(
-            key="repeat",
-            report=RepeatReport,
-            plan=lambda _, __, options: repeat_plan(options.specs[0], options.rounds or 1),
-            is_same_work=True,
-        ),
+        Experiment(key="repeat", report=RepeatReport, is_same_work=True),
         Experiment(
             key="ab",
             report=AbReport,
@@ -88,13 +73,8 @@ EXPERIMENTS: dict[str, Experiment] = {
             has_sides=True,
             is_same_work=True,
         ),
-        Experiment(
-            key="engines",
-            report=EnginesReport,
-            plan=lambda _, __, options: engines_plan(options.specs, options.rounds or 1),
-            is_same_work=True,
-        ),
-        Experiment(key="suite", report=SuiteReport, plan=_plan_suite, page=SUITE_PAGE),
+        Experiment(key="engines", report=EnginesReport, is_same_work=True),
+        Experiment(key="suite", report=SuiteReport, page=SUITE_PAGE),
         _study(key="batch", axes=("batch_size",), configurations=batches, findings=batch_findings),
         _study(
             key="threads",
@@ -216,19 +196,19 @@ def list_reports(database: Database, kinds: Iterable[str], limit: int | None = N
     return reports
 
 
-def answer_of(database: Database, group: Group) -> Answer:
-    """Return the result of a stored plan."""
+def readable_report(database: Database, group: Group) -> Report:
+    """Return the report on a stored plan; one from another version is only listed with its runs."""
     try:
-        return report_of(group).with_stored(database).answer
-    except UsageError:  # from another version
-        return Report(_UNKNOWN, group).answer
+        return _readable(report_of(group).with_stored(database))
+    except UsageError:
+        return Report(replace(experiment_of(group.plan), page=RUNS_PAGE), group)
 
 
 def plan_all(runner: Runner) -> dict[str, Plan | AppError]:
     """Return the plans of the Lab's experiments by key, or the reasons why this computer can't run them."""
     plans: dict[str, Plan | AppError] = {}
     for key, experiment in EXPERIMENTS.items():
-        if experiment.page == LAB_PAGE:
+        if experiment.plan is not None:
             try:
                 plans[key] = experiment.plan(experiment, runner, PlanOptions())
             except AppError as error:

@@ -69,8 +69,8 @@ class Experiment:
     has_sides: bool = False  # whether two sides are compared, which the user chooses
     # Whether all runs do the same work, so that their spread includes variations caused by a shared host.
     is_same_work: bool = False
-    # Returns a plan with these options. Raises UsageError if this computer can't run it.
-    plan: Callable[[Any, Runner, PlanOptions], Plan]
+    # For the Lab: returns a plan with these options. Raises UsageError if this computer can't run it.
+    plan: Callable[[Any, Runner, PlanOptions], Plan] | None = None
 
     @property
     def stored_kind(self) -> str:
@@ -284,7 +284,7 @@ class Report:
     @property
     def can_resume(self) -> bool:
         """Whether remaining runs can be added later."""
-        return self.group.plan.survives_failures and not self.is_finished
+        return False
 
     @property
     def has_result(self) -> bool:

@@ -86,9 +86,8 @@ class PlanPage(QWidget):
         )
         self.answer = QWidget()
         commands = row(None, self.export_button, self.share_button)
-        above = row(
-            self.charts, None, self.resume_button
-        )  # in a narrow window, there is no room beside the others
+        # In a narrow window, there is no room for the resume button beside the others.
+        above = row(self.charts, None, self.resume_button)
         parts = scrolled(above, self.view, self.plot, self.table, None)
         self.answer.setLayout(
             column(self.headline, self.sentence, self.more, parts, commands, self.foot, stretch=3)

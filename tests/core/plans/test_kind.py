@@ -7,10 +7,10 @@ import pytest
 
 from app.core.messages import sentence
 from app.core.paths import Paths
-from app.core.plans.experiments import answer_of, report_of
+from app.core.plans.experiments import readable_report, report_of
 from app.core.plans.report import workloads_title
 from app.core.plans.suite.texts import suite_headline, suite_lines
-from app.core.records import Group, Plan, RunSummary
+from app.core.records import Group, Plan, RunSummary, Study
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
 from app.core.storage.runs import list_runs
@@ -109,15 +109,26 @@ def test_a_suite_says_its_score_or_how_far_it_is(
 ) -> None:
     group_id = store_suite(database, paths, machine, SUITE_FACTORS[0], runs=runs)
     group, result = load_group(database, group_id), load_suite(database, group_id)
-    answer = answer_of(database, group)
+    answer = readable_report(database, group).answer
     whole = said("suite.points") if runs == 16 else said("suite.parts_done", count="4", planned="8")
     assert whole.is_all_of(answer.headline)
     assert (answer.headline == suite_headline(result)) == (runs == 16)
     assert (answer.sentence, answer.verdict) == (suite_lines(result)[0], result.verdict)
 
 
-def test_a_suite_or_study_of_another_version_says_what_its_runs_do(database: Database) -> None:
-    spec = CATALOGUE["demo"].default_spec("quick")
-    for kind in ("suite", "study", "tournament"):
-        group = load_group(database, begin_group(database, Plan(kind=kind, specs=(spec,))))
-        assert answer_of(database, group).headline == report_of(group).headline
+@pytest.mark.parametrize("kind", ["suite", "study", "tournament"])
+def test_what_another_version_planned_is_listed_with_its_runs(database: Database, kind: str) -> None:
+    plan = Plan(kind=kind, specs=(CATALOGUE["demo"].default_spec("quick"),))
+    report = readable_report(database, load_group(database, begin_group(database, plan)))
+    assert report.answer.headline == sentence("studies_page.runs", count=0)
+    assert report.lines()
+    assert report.table().rows == ()
+
+
+def test_only_plans_with_a_command_to_resume_them_offer_it(run: RunSummary) -> None:
+    specs = tuple(WORKLOAD.default_spec(engine=engine) for engine in ("tensorflow", "torch"))
+    failed = group_of(run, "engines", {}, {"status": "failed"}, specs=specs)
+    plan = Plan(kind="engines", order="there_and_back", survives_failures=True, specs=specs)
+    assert not report_of(dataclasses.replace(failed, plan=plan)).can_resume
+    study = Plan(kind="study", survives_failures=True, specs=specs, study=Study(axes=("engine",)))
+    assert report_of(dataclasses.replace(failed, runs=(), plan=study)).can_resume

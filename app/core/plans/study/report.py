@@ -111,6 +111,10 @@ class StudyReport(Report):
         return self.result.left
 
     @property
+    def can_resume(self) -> bool:
+        return not self.is_finished
+
+    @property
     def has_result(self) -> bool:
         return bool(self.result.done) and bool(self.figures())
 

@@ -104,6 +104,10 @@ class SuiteReport(Report):
         return self.result.left
 
     @property
+    def can_resume(self) -> bool:
+        return not self.is_finished
+
+    @property
     def has_result(self) -> bool:
         return self.result.total is not None and self.result.verdict is not None
 

@@ -214,6 +214,7 @@ class LabSetup(QWidget):
             return
 
         def plan(database: Database) -> tuple[Plan, float | None]:
+            assert experiment.plan is not None, "only experiments of the Lab are chosen here"
             made = experiment.plan(experiment, Runner(self._services.paths, machine), options)
             minutes = plan_minutes(made)
             return made, minutes if minutes is not None else _expected_minutes(database, made, machine)

@@ -6,8 +6,7 @@ from PySide6.QtWidgets import QHeaderView, QTableWidget, QWidget
 
 from app.core.clock import local_time
 from app.core.messages import sentence
-from app.core.plans.experiments import report_of
-from app.core.plans.report import Answer, Report, workloads_title
+from app.core.plans.report import Report, workloads_title
 from app.core.records import Group
 from app.gui.pages.results.cells import cell_text
 from app.gui.pages.results.columns import COLUMNS
@@ -56,9 +55,9 @@ class GroupDetail(QWidget):
         keys = QKeySequence(QKeySequence.StandardKey.Cancel)
         QShortcut(keys, self, self.left.emit, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
-    def show_group(self, group: Group, answer: Answer) -> None:
+    def show_report(self, report: Report) -> None:
+        group, answer = report.group, report.answer
         self.group = group
-        report = report_of(group)
         self.place.show_text(report.name)
         self._card.note.show_text(local_time(group.created_at))
         self._card.heading.setText(workloads_title(group))

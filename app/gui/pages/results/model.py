@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QIcon
 
 from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.plans.experiments import answer_of
+from app.core.plans.experiments import readable_report
 from app.core.records import RunSummary
 from app.core.report.run_table import cautions_text
 from app.core.storage.database import Database
@@ -238,7 +238,7 @@ class RunsModel(TableModel):
             items |= {run.id: run for run in list_runs(self._database, ids=[row for row in rows if row > 0])}
             if group_ids := [-row for row in rows if row < 0]:
                 for group in load_groups(self._database, group_ids):
-                    answer = answer_of(self._database, group)
+                    answer = readable_report(self._database, group).answer
                     items[-group.id] = group_row(group, answer, len(self.shown.groups.get(group.id, ())))
         except AppError as error:
             self._again.start()

@@ -8,10 +8,10 @@ from PySide6.QtCore import QModelIndex, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.errors import AppError, UsageError
+from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.plans.experiments import answer_of, experiment_of, load_report, report_of
-from app.core.plans.report import RUNS_PAGE, Answer
+from app.core.plans.experiments import readable_report, report_of
+from app.core.plans.report import RUNS_PAGE, Report
 from app.core.plans.rerun import check_again, plan_of_group, plan_of_run
 from app.core.records import Group, Plan, Run
 from app.core.report.formats.table_text import TABLE_FORMS
@@ -183,9 +183,8 @@ class ResultsPage(QWidget):
         """Open a group. A study or suite is opened on its own page, unless it is from another version."""
         self._wanted += 1
 
-        def load(database: Database) -> tuple[Group, Answer | None]:
-            group = load_group(database, group_id)
-            return group, None if _has_page(database, group) else answer_of(database, group)
+        def load(database: Database) -> Report:
+            return readable_report(database, load_group(database, group_id))
 
         self._services.query(load, partial(self._on_group_loaded, self._wanted))
 
@@ -451,19 +450,18 @@ class ResultsPage(QWidget):
             self._stack.addWidget(self.detail)
         return self.detail
 
-    def _on_group_loaded(self, number: int, loaded: tuple[Group, Answer | None]) -> None:
-        group, answer = loaded
+    def _on_group_loaded(self, number: int, report: Report) -> None:
         if number != self._wanted:
             return
-        if answer is None:
-            self.page_requested.emit(experiment_of(group.plan).page, group.id)
+        if report.experiment.page != RUNS_PAGE and report.group.runs:
+            self.page_requested.emit(report.experiment.page, report.group.id)
             return
         if self.group_detail is None:
             self.group_detail = GroupDetail(self._services, self._handlers)
             self.group_detail.left.connect(self._show_table)
             self.group_detail.run_chosen.connect(self.open_run)
             self._stack.addWidget(self.group_detail)
-        self.group_detail.show_group(group, answer)
+        self.group_detail.show_report(report)
         self._show(self.group_detail, self.group_detail.back_button)
 
     def _show(self, view: QWidget, focused: QWidget) -> None:
@@ -488,10 +486,3 @@ class ResultsPage(QWidget):
         if (detail := self.detail) is not None and detail.run is not None:
             run_id = detail.run.summary.id
             self.model.comment(run_id, text, partial(detail.rename, run_id, text))
-
-
-def _has_page(database: Database, group: Group) -> bool:
-    try:
-        return experiment_of(group.plan).page != RUNS_PAGE and bool(load_report(database, group.id).group.runs)
-    except UsageError:
-        return False

@@ -276,3 +276,11 @@ def test_all_engines_show_their_table_above_their_runs(driver: Driver, page: Res
     item = sure(detail.table.item(0, 0))
     assert item.text() == "PyTorch"
     assert not show_group(driver, page, REPEAT).table.isVisible()
+
+
+@pytest.mark.parametrize("kind", ["suite", "study"])
+def test_what_another_version_planned_opens_with_its_runs(driver: Driver, machine: Machine, kind: str) -> None:
+    with Database(driver.services.paths.database) as database:
+        ids = store_group(database, machine, Plan(kind=kind, specs=(WORKLOAD.default_spec(),)), 60.0)
+    detail = show_group(driver, driver.open_results(), 1)
+    assert [sure(detail.runs.item(row, 0)).text() for row in range(detail.runs.rowCount())] == list(map(str, ids))
