@@ -14,6 +14,7 @@ from workloads.networks import (
     gpt,
     imagenet,
     imdb,
+    lora,
     mnist,
     nietzsche,
     parametric,
@@ -24,6 +25,7 @@ from workloads.networks import (
 )
 from workloads.networks.generation import GptSmallGeneration
 from workloads.networks.inference import Inference
+from workloads.system.attention import Attention
 from workloads.system.limits import AllReduce, HostToDevice, Matmul, MemoryBandwidth
 from workloads.system.storage import Storage
 from workloads.training.training import Training
@@ -69,6 +71,7 @@ _TRAINING: tuple[Training, ...] = (
     gpt.GptTiny(),
     gpt.GptSmall(),
     gpt.NanoGptChar(),
+    lora.LoraQwen3(),
     vision.VitTiny(),
     vision.ResNet50Of224(),
     vision.ConvNextTiny(),
@@ -83,7 +86,7 @@ _ONLY_TRAINED = (mnist.MnistCnnNoDropoutAdam.id, parametric.CnnParametric.id)
 _INFERENCE = tuple(
     Inference(workload) for workload in _TRAINING if workload.kind == "image" and workload.id not in _ONLY_TRAINED
 )
-_LIMITS = (Matmul(), MemoryBandwidth(), HostToDevice(), AllReduce())
+_LIMITS = (Matmul(), Attention(), MemoryBandwidth(), HostToDevice(), AllReduce())
 
 CATALOGUE: dict[str, Workload] = {
     workload.id: workload

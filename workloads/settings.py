@@ -121,7 +121,7 @@ class Setting:
             default: The workload's default, if it has one.
             most: The workload's maximum, if it differs from the setting's.
         """
-        value = self.in_editor(default if self.default is None else self.default)
+        value = self.in_editor(self.default if default is None else default)
         kind = self.kind.in_form(may_be_auto=self.may_be_auto, most=most)
         return Parameter(self.name, kind, value, self.description, own_label=self.label)
 
@@ -232,6 +232,13 @@ SETTINGS: tuple[Setting, ...] = (
         default="float32",
         flag="--precision",
         comparability="must_match",
+    ),
+    Setting(
+        name="attention",
+        changes="speed",
+        kind=Choice(("plain", "fused"), is_translated=True),
+        flag="--attention",
+        may_be_auto=True,
     ),
     Setting(name="jit", changes="speed", kind=OnOff(), default=False, flag="--jit", also=("xla",)),
     Setting(name="onednn", changes="speed", kind=OnOff(), flag="--onednn", may_be_auto=True),

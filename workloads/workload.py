@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, compiles_always, engine_title
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, compiles_always, engine_named, engine_title
 from workloads.protocol.errors import WorkloadError, bad_parameters
 from workloads.protocol.messages import Message, message
 from workloads.protocol.parameters import Parameter, folders_of
 from workloads.protocol.reporter import Reporter
-from workloads.protocol.spec import Job, ParameterValue, Preset, RunSpec, listed_gpus
+from workloads.protocol.spec import Job, ParameterValue, Precision, Preset, RunSpec, listed_gpus
 from workloads.settings import Setting, Value, all_settings, split_values
 
 Kind = Literal["image", "text", "dense", "limits", "storage", "demo"]
@@ -104,8 +104,12 @@ class Workload:
     samples_per_epoch: int
     validation_samples: int = 0
     units_per_example: int = 1  # number of units per example, such as words per sequence, for speeds
-    # Settings in which published results may differ from a run shown next to them. Each bar is then labelled with
-    # its own value.
+    precision: Precision = "float32"  # default precision
+    # Attention in the published definition of the network; None for networks without attention. The default is
+    # "plain" wherever there is no fused one.
+    attention: Literal["plain", "fused"] | None = None
+    # Settings and parameters in which published results may differ from a run shown next to them. Each bar is then
+    # labelled with its own value.
     published_differ: frozenset[str] = frozenset()
     # Parameter count of the default variant; None if it is known only after building.
     parameters_count: int | None = None
@@ -152,6 +156,7 @@ class Workload:
             "epochs": epochs,
             "steps": self.steps if preset == "standard" else None,
             "batch_size": self.batch_size,
+            "precision": self.precision,
             "workload": self.id,
             "preset": preset,
             "jit": compiles_always(chosen.get("engine", DEFAULT_ENGINE)),
@@ -179,6 +184,8 @@ class Workload:
             if name not in settings:
                 raise bad_parameters("setting.unknown", name=repr(name[:60]))
             settings[name].check(value)
+        if "attention" in spec.settings and self.attention is None:
+            raise bad_parameters("workload.no_attention", workload=self.id)
         self._check_numbers(spec)
         self._check_preset(spec)
         self._check_engine(spec)
@@ -254,8 +261,26 @@ class Workload:
         return tuple(
             setting.parameter(getattr(self, setting.name, None), most.get(setting.name))
             for setting in all_settings()
-            if setting.in_form and setting.is_choice
+            if setting.in_form and setting.is_choice and (setting.name != "attention" or self.attention)
         )
+
+    def attention_of(self, spec: RunSpec) -> Value:
+        """Return the attention that a run uses: as chosen, or as published if the engine has that."""
+        if (chosen := spec.settings.get("attention")) is not None:
+            return chosen
+        is_missing = self.attention == "fused" and ENGINES[spec.engine].fused_refusal(spec) is not None
+        return "plain" if is_missing else self.attention
+
+    def fused_attention(self, spec: RunSpec) -> Any:
+        """Return the engine's fused attention, in the worker; None if the run computes it step by step."""
+        engine = engine_named(spec.engine)
+        if self.attention_of(spec) != "fused":
+            return None
+        if engine.has_fused_attention():
+            return engine.fused_attention
+        if "attention" in spec.settings:
+            raise bad_parameters("engine.fused_attention_needs_gpu", engine=engine.info.title)
+        return None
 
     def steps_per_epoch(self, spec: RunSpec) -> int:
         """Return the number of training steps in a full epoch, including an incomplete last batch.
@@ -265,6 +290,10 @@ class Workload:
         if not self.samples_per_epoch:
             return spec.steps or self.steps or 1
         return -(-self.samples_per_epoch // spec.batch_size)
+
+    def batches_per_step(self, spec: RunSpec) -> int:
+        """Return the number of batches that `fit` trains with before it updates the weights."""
+        return 1
 
     def after_steps_s(self, example_s: float) -> float:
         """Return the approximate duration of a run after its steps, from the time per example in a large batch."""

@@ -112,6 +112,8 @@ METRICS = {
     "updates_asked": Metric("", 0),
     "updates_done": Metric("", 0),
     "weights_changed": Metric("%", 1, 100),
+    "frozen_kept": Metric("", 0),
+    "frozen_asked": Metric("", 0),
     "examples_asked": Metric("", 0),
     "examples_done": Metric("", 0),
     "examples_declared": Metric("", 0),
@@ -132,6 +134,14 @@ METRICS = {
     "matmul_4096_flop_per_s": Metric("TFLOP/s", 3, 1e-12),
     "matmul_study_003_flop_per_s": Metric("TFLOP/s", 3, 1e-12),
     "matmul_study_003_transposed_flop_per_s": Metric("TFLOP/s", 3, 1e-12),
+    **{
+        f"attention_{length}_{part}_flop_per_s": Metric("TFLOP/s", 3, 1e-12, name=name)
+        for length in (512, 1_024, 2_048, 4_096, 8_192, 16_384)
+        for part, name in (
+            ("forward", message("metric.attention_forward", length=length)),
+            ("both", message("metric.attention_both", length=length)),
+        )
+    },
     "bytes_per_s": Metric("GB/s", 1, 1e-9),
     "host_to_device_bytes_per_s": Metric("GB/s", 1, 1e-9),
     "device_to_host_bytes_per_s": Metric("GB/s", 1, 1e-9),

@@ -38,7 +38,7 @@ def test_a_number_is_written_as_the_registry_says(key: str, value: float | None,
 
 def test_keys_name_their_unit_and_labels_are_there() -> None:
     ends = {"s": ("_s",), "ms": ("_s",), "%": ("_pct", "accuracy", "_changed"), "words": ("_words",)}
-    counts = ("_asked", "_done", "_batches", "_declared", "_distinct", "_counted")
+    counts = ("_asked", "_done", "_batches", "_declared", "_distinct", "_counted", "_kept")
     ends |= {"": ("loss", "_per_s", "_memory_bytes", "_reserved_bytes", *counts)}  # or a unit that fits
     ends |= {"°C": ("_c",)}
     ends |= {"TFLOP/s": ("flop_per_s",), "GB/s": ("bytes_per_s",)}

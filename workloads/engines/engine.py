@@ -240,12 +240,38 @@ class Engine:
         strength = sum(squares[..., first : first + channels] for first in range(5))
         return x / (1 + 1e-4 / 5 * strength) ** 0.75
 
+    def has_fused_attention(self) -> bool:
+        """Return whether the run's device has fused attention, if the engine has it for the run's settings."""
+        return True
+
+    def fused_attention(
+        self, queries: Any, keys: Any, values: Any, *, is_causal: bool, dropout: float = 0.0
+    ) -> Any:
+        """Return softmax attention from one kernel, which never stores the weights.
+
+        For shapes, see `workloads.networks.transformer.attend`. With JAX, there is no dropout.
+        """
+        raise NotImplementedError
+
     def matmul_step(
         self, rows: int, inner: int, columns: int, dtype: str, *, transposed: bool
     ) -> Callable[[], object]:
         """Return a function that multiplies matrices of shapes (rows, inner) and (inner, columns).
 
         The function blocks until the result is ready. `transposed` stores the second matrix transposed.
+        """
+        raise NotImplementedError
+
+    def attention_step(
+        self, mix: Callable[..., Any], shape: tuple[int, int, int, int], dtype: str, *, is_backward: bool
+    ) -> Callable[[], object]:
+        """Return a function that computes attention and blocks until the result is ready.
+
+        Args:
+            mix: Returns the attention of queries, keys and values.
+            shape: Shape of each of them: batch, length, heads and width of a head.
+            dtype: Type of the numbers.
+            is_backward: Whether to compute the gradients as well.
         """
         raise NotImplementedError
 

@@ -11,7 +11,7 @@ from workloads.protocol.spec import RunSpec
 # triton-windows with NVIDIA's, which includes a small compiler.
 _COMPILERS = ("cl",) if sys.platform == "win32" else ("c++", "g++", "clang++")
 # Settings without a field in RunSpec that don't depend on the engine.
-OF_ALL_ENGINES = frozenset({"devices", "gpus", "machines", "cpus", "power_limit_w"})
+OF_ALL_ENGINES = frozenset({"devices", "gpus", "machines", "cpus", "power_limit_w", "attention"})
 TF32_NEEDS_GPU = message("engine.tf32_needs_gpu")
 
 
@@ -60,7 +60,13 @@ class EngineInfo:
                 return message("engine.without_setting", engine=self.title, setting=name)
         if spec.jit and not self.compiles_always and spec.device_count > 1:
             return message("engine.devices_not_compiled", engine=self.title, compiler=self.compiler)
+        if spec.settings.get("attention") == "fused" and (refusal := self.fused_refusal(spec)) is not None:
+            return refusal
         return TF32_NEEDS_GPU if "tf32" in spec.settings and spec.device == "cpu" else None
+
+    def fused_refusal(self, spec: RunSpec) -> Message | None:
+        """Explain why the engine has no fused attention for this spec; None if it has."""
+        return message("engine.no_fused_attention", engine=self.title)
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
         """Explain why a network with this spec requires a GPU; None if it doesn't."""
@@ -120,6 +126,9 @@ class _Torch(EngineInfo):
             return message("engine.float16_needs_gpu", engine=self.title)
         return None
 
+    def fused_refusal(self, spec: RunSpec) -> Message | None:
+        return None
+
     def compiler_problem(self) -> Message | None:
         """Return a message if there is no C++ compiler; None if there is one."""
         if any(map(shutil.which, _COMPILERS)):
@@ -152,6 +161,12 @@ class _Jax(EngineInfo):
         if not spec.jit:
             return message("engine.compiles_always", engine=self.title, compiler=self.compiler)
         return super().refusal(spec)
+
+    def fused_refusal(self, spec: RunSpec) -> Message | None:
+        """Require a GPU and 16 bits, for which cuDNN has a fused kernel."""
+        if spec.device == "cpu" or spec.precision == "float32":
+            return message("engine.fused_attention_needs_gpu", engine=self.title)
+        return None
 
 
 TENSORFLOW, TORCH, JAX = _TensorFlow(), _Torch(), _Jax()

@@ -141,6 +141,16 @@ class Jax(KerasFeed):
 
         return np.asarray(model.predict_on_batch(x))
 
+    def has_fused_attention(self) -> bool:
+        return self.gpus() > 0
+
+    def fused_attention(
+        self, queries: Any, keys: Any, values: Any, *, is_causal: bool, dropout: float = 0.0
+    ) -> Any:
+        import jax
+
+        return jax.nn.dot_product_attention(queries, keys, values, is_causal=is_causal, implementation="cudnn")
+
     def matmul_step(
         self, rows: int, inner: int, columns: int, dtype: str, *, transposed: bool
     ) -> Callable[[], object]:
@@ -157,6 +167,22 @@ class Jax(KerasFeed):
 
         # Return the whole product, because XLA would compute only the part that is used.
         return lambda: multiply(left, right).block_until_ready()
+
+    def attention_step(
+        self, mix: Callable[..., Any], shape: tuple[int, int, int, int], dtype: str, *, is_backward: bool
+    ) -> Callable[[], object]:
+        import jax
+
+        *parts, slopes = (jax.random.normal(key, shape, dtype) for key in jax.random.split(jax.random.key(1), 4))
+
+        @jax.jit  # type: ignore[untyped-decorator]
+        def compute(parts: Any, slopes: Any) -> Any:
+            if not is_backward:
+                return mix(*parts)
+            mixed, gradients = jax.vjp(mix, *parts)
+            return mixed, gradients(slopes)
+
+        return lambda: jax.block_until_ready(compute(parts, slopes))
 
     def add_step(self, size_bytes: int) -> Callable[[], object]:
         """Return a function that adds one array to another in place, without allocating memory."""

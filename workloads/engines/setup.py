@@ -5,7 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from workloads.engines.computers import meet
@@ -160,6 +160,11 @@ def device_speeds(engine: Engine, spec: RunSpec) -> tuple[float, ...] | None:
     own = [_speed(scope, size, duration_s) for scope in engine.device_scopes()]
     speeds = engine.of_all_devices(own)
     return tuple(speeds) if all(map(math.isfinite, speeds)) else None
+
+
+def cpu_speed() -> float:
+    """Return the speed of matrix products on the CPU in FLOP/s, at the run's precision; NaN if unknown."""
+    return _speed(nullcontext(), 4 * _CPU_SIZE, 0.2)
 
 
 def _speed(scope: AbstractContextManager[Any], size: int, duration_s: float) -> float:

@@ -207,6 +207,25 @@ class TensorFlow(Engine):
         # Reading one value blocks until the whole product is computed.
         return lambda: multiply(left, right).numpy()
 
+    def attention_step(
+        self, mix: Callable[..., Any], shape: tuple[int, int, int, int], dtype: str, *, is_backward: bool
+    ) -> Callable[[], object]:
+        import tensorflow as tf
+
+        *parts, slopes = (tf.cast(tf.random.stateless_normal(shape, (1, part)), dtype) for part in range(4))
+
+        @tf.function  # type: ignore[untyped-decorator]
+        def compute(parts: Any, slopes: Any) -> Any:
+            if not is_backward:
+                return tf.cast(mix(*parts)[0, 0, 0, 0], "float32")
+            with tf.GradientTape() as tape:
+                tape.watch(parts)
+                mixed = mix(*parts)
+            gradients = tape.gradient(mixed, parts, slopes)
+            return [tf.cast(gradient[0, 0, 0, 0], "float32") for gradient in gradients]
+
+        return lambda: tf.nest.map_structure(lambda value: value.numpy(), compute(parts, slopes))
+
     def add_step(self, size_bytes: int) -> Callable[[], object]:
         """Return a function that adds one array to another in place, without allocating memory."""
         import tensorflow as tf

@@ -189,6 +189,22 @@ class Torch(KerasFeed):
         for variable, value in zip(variables, before, strict=True):
             variable.assign(value)
 
+    def fused_attention(
+        self, queries: Any, keys: Any, values: Any, *, is_causal: bool, dropout: float = 0.0
+    ) -> Any:
+        import torch
+
+        queries, keys, values = (x.transpose(1, 2) for x in (queries, keys, values))
+        mixed = torch.nn.functional.scaled_dot_product_attention(
+            queries,
+            keys,
+            values,
+            dropout_p=dropout,
+            is_causal=is_causal,
+            enable_gqa=keys.shape[1] != queries.shape[1],
+        )
+        return mixed.transpose(1, 2)
+
     def matmul_step(
         self, rows: int, inner: int, columns: int, dtype: str, *, transposed: bool
     ) -> Callable[[], object]:
@@ -200,6 +216,24 @@ class Torch(KerasFeed):
         right = torch.rand((columns, inner) if transposed else (inner, columns), device=self._device).to(kind)
         right = right.T if transposed else right
         return lambda: _waited(left @ right)
+
+    def attention_step(
+        self, mix: Callable[..., Any], shape: tuple[int, int, int, int], dtype: str, *, is_backward: bool
+    ) -> Callable[[], object]:
+        import torch
+
+        options: dict[str, Any] = {"dtype": getattr(torch, dtype), "device": self._device}
+        parts = [torch.randn(shape, requires_grad=is_backward, **options) for _ in range(3)]
+        slopes = torch.randn(shape, **options)
+
+        def call() -> float:
+            mixed = mix(*parts)
+            if not is_backward:
+                return float(mixed[-1, -1, -1, -1])
+            gradients = torch.autograd.grad(mixed, parts, slopes)
+            return float(gradients[0][-1, -1, -1, -1])
+
+        return call
 
     def add_step(self, size_bytes: int) -> Callable[[], object]:
         """Return a function that adds one array to another in place, without allocating memory."""

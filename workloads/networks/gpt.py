@@ -56,6 +56,7 @@ class _Languini(_Language):
     """A GPT trained on random tokens. The data doesn't affect its speed."""
 
     source = "Languini Kitchen, Stanić et al., 2023: GPT"
+    attention = "plain"
     batch_size = 16
     parameters = (
         Parameter("sequence", Whole(2, 8_192), 512, message("parameter_help.tokens")),
@@ -84,7 +85,7 @@ class _Languini(_Language):
         """Return the model, which maps token ids to scores for each next token."""
         from keras import Input, Model, initializers, layers
 
-        vocabulary = int(spec.parameters["vocabulary"])
+        vocabulary, fused = int(spec.parameters["vocabulary"]), self.fused_attention(spec)
 
         def start(deviation: float = _DEVIATION) -> Any:
             return initializers.RandomNormal(stddev=deviation)
@@ -97,7 +98,7 @@ class _Languini(_Language):
         x = positions(_DEVIATION)(layers.Rescaling(self.width**0.5)(x))
         for _ in range(self.blocks):
             seen = layers.LayerNormalization(epsilon=1e-5)(x)
-            mixed = self_attention(self.heads, is_causal=True)(
+            mixed = self_attention(self.heads, is_causal=True, fused=fused)(
                 *(dense(self.heads * self.size)(seen) for _ in range(3))
             )
             x = layers.Add()([x, dense(self.width)(mixed)])
@@ -163,7 +164,9 @@ class NanoGptChar(_Language):
     """nanoGPT's character-level network. On a GPU, it learns to imitate one author within minutes."""
 
     id = "nanogpt_char"
+    version = 2  # fused attention, as published, where the engine has it
     source = "nanoGPT, Karpathy, 2022: train_shakespeare_char"
+    attention = "fused"
     dataset = "nietzsche"
     batch_size = 64
     parameters_count = 10_742_016
@@ -200,6 +203,7 @@ class NanoGptChar(_Language):
         from keras import Input, Model, initializers, layers
 
         blocks, heads, width = (int(spec.parameters[name]) for name in ("blocks", "heads", "width"))
+        fused = self.fused_attention(spec)
 
         def dense(units: int, deviation: float = _DEVIATION, **options: Any) -> Any:
             start = initializers.RandomNormal(stddev=deviation)
@@ -215,7 +219,8 @@ class NanoGptChar(_Language):
         x = layers.Dropout(0.2)(positions(_DEVIATION)(table(inputs)))
         for _ in range(blocks):
             seen = normalised(x)
-            mixed = self_attention(heads, is_causal=True, dropout=0.2)(*(dense(width)(seen) for _ in range(3)))
+            mix = self_attention(heads, is_causal=True, dropout=0.2, fused=fused)
+            mixed = mix(*(dense(width)(seen) for _ in range(3)))
             x = layers.Add()([x, layers.Dropout(0.2)(dense(width, last)(mixed))])
             inner = dense(4 * width, activation=exact_gelu)(normalised(x))
             x = layers.Add()([x, layers.Dropout(0.2)(dense(width, last)(inner))])

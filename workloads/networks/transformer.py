@@ -1,51 +1,70 @@
 """Layers shared by transformers: softmax attention, learned positions and GELU."""
 
+from functools import partial
 from typing import Any
 
 # Score of a masked token. Its weight becomes 0 in float32.
 _UNSEEN = -1e9
 
 
-def self_attention(heads: int, *, is_causal: bool, dropout: float = 0.0) -> Any:
+def self_attention(heads: int, *, is_causal: bool, dropout: float = 0.0, fused: Any = None) -> Any:
     """Return a multi-head attention layer without weights.
 
-    The layer's inputs are queries, keys and values of shape (batch, length, width). As with autocast, the softmax
-    is computed in float32.
+    The layer's inputs are queries, keys and values of shape (batch, length, width).
 
     Args:
         heads: Number of attention heads. The width is divided among them.
         is_causal: Whether each token attends only to itself and earlier tokens.
         dropout: Dropout rate of the attention weights during training.
+        fused: The engine's fused attention, as of `Engine.fused_attention`; None for `attend`.
     """
     from keras import layers, ops
 
     class SelfAttention(layers.Layer):  # type: ignore[misc] # Keras ships no types
         def __init__(self) -> None:
             super().__init__()
-            self.drop = layers.Dropout(dropout) if dropout else None
+            self.drop = layers.Dropout(dropout) if dropout and not fused else None
 
         def call(self, queries: Any, keys: Any, values: Any, training: bool | None = None) -> Any:
             _, length, width = queries.shape
-            size = width // heads
-
-            def split(x: Any, order: tuple[int, ...]) -> Any:
-                return ops.transpose(ops.reshape(x, (-1, length, heads, size)), order)
-
-            scores = ops.matmul(split(queries, (0, 2, 1, 3)), split(keys, (0, 2, 3, 1)))
-            scores = ops.cast(scores, "float32") * size**-0.5
-            if is_causal:
-                places = ops.arange(length)
-                scores = ops.where(places[:, None] >= places, scores, _UNSEEN)
-            weights = ops.cast(ops.softmax(scores), values.dtype)
-            if self.drop is not None:
-                weights = self.drop(weights, training=training)
-            mixed = ops.matmul(weights, split(values, (0, 2, 1, 3)))
-            return ops.reshape(ops.transpose(mixed, (0, 2, 1, 3)), (-1, length, width))
+            parts = [ops.reshape(x, (-1, length, heads, width // heads)) for x in (queries, keys, values)]
+            if fused is not None:
+                mixed = fused(*parts, is_causal=is_causal, dropout=dropout if training else 0.0)
+            else:
+                drop = self.drop and partial(self.drop, training=training)
+                mixed = attend(*parts, is_causal=is_causal, drop=drop)
+            return ops.reshape(mixed, (-1, length, width))
 
         def compute_output_shape(self, queries: Any, *_: Any) -> Any:
             return queries
 
     return SelfAttention()
+
+
+def attend(queries: Any, keys: Any, values: Any, *, is_causal: bool, drop: Any = None) -> Any:
+    """Return softmax attention, computed step by step. As with autocast, the softmax is computed in float32.
+
+    Args:
+        queries: Shape (batch, length, heads, width of a head), as the result.
+        keys: The same shape, or fewer heads, which the queries share.
+        values: Shape of the keys.
+        is_causal: Whether each token attends only to itself and earlier tokens.
+        drop: Applied to the weights; None for nothing.
+    """
+    from keras import ops
+
+    length, heads, size = queries.shape[1:]
+    shared = heads // keys.shape[2]
+    if shared > 1:
+        keys, values = ops.repeat(keys, shared, axis=2), ops.repeat(values, shared, axis=2)
+    scores = ops.matmul(ops.transpose(queries, (0, 2, 1, 3)), ops.transpose(keys, (0, 2, 3, 1)))
+    scores = ops.cast(scores, "float32") * size**-0.5
+    if is_causal:
+        places = ops.arange(length)
+        scores = ops.where(places[:, None] >= places, scores, _UNSEEN)
+    weights = ops.cast(ops.softmax(scores), values.dtype)
+    weights = drop(weights) if drop else weights
+    return ops.transpose(ops.matmul(weights, ops.transpose(values, (0, 2, 1, 3))), (0, 2, 1, 3))
 
 
 def positions(deviation: float = 0.02) -> Any:

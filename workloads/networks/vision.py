@@ -27,6 +27,7 @@ class VitTiny(Timm):
     """Dosovitskiy et al.'s vision transformer with the width of DeiT-Ti."""
 
     id = "vit_tiny_224"
+    attention = "plain"
     batch_size = 64
     parameters_count = 5_717_416
     blocks, width, heads, patch = 12, 192, 3, 16
@@ -44,12 +45,13 @@ class VitTiny(Timm):
         def normalised(x: Any) -> Any:
             return layers.LayerNormalization(epsilon=1e-6)(x)
 
+        fused = self.fused_attention(spec)
         inputs = Input(self.input_shape)
         x = layers.Conv2D(self.width, self.patch, strides=self.patch)(inputs)
         x = positions()(_class_token()(layers.Reshape((-1, self.width))(x)))
         for _ in range(self.blocks):
             parts = ops.split(dense(3 * self.width)(normalised(x)), 3, axis=-1)
-            mixed = self_attention(self.heads, is_causal=False)(*parts)
+            mixed = self_attention(self.heads, is_causal=False, fused=fused)(*parts)
             x = layers.Add()([x, dense(self.width)(mixed)])
             inner = dense(4 * self.width, activation=exact_gelu)(normalised(x))
             x = layers.Add()([x, dense(self.width)(inner)])

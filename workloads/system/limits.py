@@ -98,9 +98,9 @@ class Matmul(Limit):
         rates = []
         for index, (key, rows, inner, columns, transposed) in enumerate(cases):
             call = engine.matmul_step(rows, inner, columns, dtype, transposed=transposed)
-            rates.append(_rate(2 * rows * inner * columns, _typical(reporter, call, index, steps)))
+            rates.append(rate_of(2 * rows * inner * columns, typical_duration(reporter, call, index, steps)))
             reporter.send(events.Metric(key=key, value=rates[-1].value))
-        _send(reporter, self.metric, max(rates, key=lambda rate: rate.value))
+        send_headline(reporter, self.metric, max(rates, key=lambda rate: rate.value))
 
 
 class MemoryBandwidth(Limit):
@@ -118,8 +118,10 @@ class MemoryBandwidth(Limit):
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
         steps = job.spec.steps or self.steps
         reporter.phase("measure", epochs=1, total_steps=steps)
-        typical = _typical(reporter, engine.add_step(BANDWIDTH_BYTES), 0, steps)  # in place, without allocating
-        _send(reporter, self.metric, _rate(3 * BANDWIDTH_BYTES, typical))
+        typical = typical_duration(
+            reporter, engine.add_step(BANDWIDTH_BYTES), 0, steps
+        )  # in place, without allocating
+        send_headline(reporter, self.metric, rate_of(3 * BANDWIDTH_BYTES, typical))
 
 
 class HostToDevice(Limit):
@@ -140,15 +142,15 @@ class HostToDevice(Limit):
         to_gpu, from_gpu = engine.transfer_steps(BANDWIDTH_BYTES)
         steps = job.spec.steps or self.steps
         reporter.phase("measure", epochs=2, total_steps=2 * steps)
-        sent = _rate(BANDWIDTH_BYTES, _typical(reporter, to_gpu, 0, steps))
-        back = _rate(BANDWIDTH_BYTES, _typical(reporter, from_gpu, 1, steps))
+        sent = rate_of(BANDWIDTH_BYTES, typical_duration(reporter, to_gpu, 0, steps))
+        back = rate_of(BANDWIDTH_BYTES, typical_duration(reporter, from_gpu, 1, steps))
         for key, value in (
             ("host_to_device_bytes_per_s", sent.value),
             ("device_to_host_bytes_per_s", back.value),
             ("fcn_r_gradients_s", FCN_R_BYTES / back.value),
         ):
             reporter.send(events.Metric(key=key, value=value))
-        _send(reporter, self.metric, sent)
+        send_headline(reporter, self.metric, sent)
 
 
 class AllReduce(Limit):
@@ -179,9 +181,9 @@ class AllReduce(Limit):
             call = partial(_checked, step, count)
 
             def lead(key: str = key, size_bytes: int = size_bytes, index: int = index, call: Any = call) -> None:
-                typical = _typical(reporter, call, index, steps, engine.agreed)
+                typical = typical_duration(reporter, call, index, steps, engine.agreed)
                 if key == self.metric:
-                    _send(reporter, key, _rate(2 * (count - 1) / count * size_bytes, typical))
+                    send_headline(reporter, key, rate_of(2 * (count - 1) / count * size_bytes, typical))
                 else:
                     reporter.send(events.Metric(key=key, value=typical.value))
 
@@ -195,7 +197,7 @@ def _checked(step: Callable[[], float], count: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
+class Measured:
     """A median duration in seconds, or work per second, with its 95 % interval; None after too few calls."""
 
     value: float
@@ -203,9 +205,10 @@ class _Measured:
     high: float | None
 
 
-def _typical(
+def typical_duration(
     reporter: Reporter, call: Callable[[], object], index: int, steps: int, agreed: Callable[[bool], bool] = bool
-) -> _Measured:
+) -> Measured:
+    """Return the typical duration of a call in seconds, after one that isn't timed."""
     call()
     durations_s = repeat(
         reporter,
@@ -219,15 +222,15 @@ def _typical(
     reporter.flush()
     low_s, high_s, confidence_pct = related_interval(durations_s)
     is_certain = confidence_pct is not None and confidence_pct >= CONFIDENCE_PCT
-    return _Measured(statistics.median(durations_s), *((low_s, high_s) if is_certain else (None, None)))
+    return Measured(statistics.median(durations_s), *((low_s, high_s) if is_certain else (None, None)))
 
 
-def _rate(work: float, typical: _Measured) -> _Measured:
+def rate_of(work: float, typical: Measured) -> Measured:
     low, high = (None if end_s is None else work / end_s for end_s in (typical.high, typical.low))
-    return _Measured(work / typical.value, low, high)
+    return Measured(work / typical.value, low, high)
 
 
-def _send(reporter: Reporter, metric: str, rate: _Measured) -> None:
+def send_headline(reporter: Reporter, metric: str, rate: Measured) -> None:
     for key, value in ((metric, rate.value), (f"{metric}_low", rate.low), (f"{metric}_high", rate.high)):
         if value is not None:
             reporter.send(events.Metric(key=key, value=value))

@@ -1,5 +1,7 @@
 """Evidence that training really happened, based on the changes it makes to a network."""
 
+import operator
+import zlib
 from typing import Any
 
 from workloads.protocol import events
@@ -13,13 +15,16 @@ class TrainingEvidence:
     def __init__(self, model: Any) -> None:
         self._steps = _updates(model)
         self._weights = _weights(model)
+        self._frozen = _frozen(model)
 
     def report(self, model: Any, spec: RunSpec, reporter: Reporter) -> None:
-        """Report the number of weight updates by the optimizer, and the change in the output layer's weights.
+        """Report the number of weight updates by the optimizer, the change in the last layer, and frozen weights.
 
         `updates_done` must equal `updates_asked`, the number of timed steps. Both metrics are omitted for float16,
         because updates whose gradients overflow are skipped. `weights_changed` is the norm of the change divided
-        by the norm of the original weights; it is 0 for a learning rate of zero.
+        by the norm of the original weights; it is 0 for a learning rate of zero. `frozen_kept`, the number of
+        frozen matrices that didn't change, must equal `frozen_asked`, the number of all; without any, both are
+        omitted.
         """
         import numpy as np
 
@@ -30,6 +35,10 @@ class TrainingEvidence:
             change = np.linalg.norm(_weights(model) - self._weights)
             changed = float(change / max(float(np.linalg.norm(self._weights)), 1e-30))
             reporter.send(events.Metric(key="weights_changed", value=changed))
+        if self._frozen:
+            kept = sum(map(operator.eq, self._frozen, _frozen(model)))
+            reporter.send(events.Metric(key="frozen_kept", value=float(kept)))
+            reporter.send(events.Metric(key="frozen_asked", value=float(len(self._frozen))))
 
 
 def report_steps(examples_done: int | None, steps: int, examples_asked: int, reporter: Reporter) -> None:
@@ -71,10 +80,20 @@ def _updates(model: Any) -> int:
 
 
 def _weights(model: Any) -> Any:
-    """Return the weights of the output layer, the network's last matrix."""
+    """Return the trained matrices of the network's last layer as one row; None if there are none."""
     import numpy as np
 
-    for variable in reversed(model.trainable_variables):
-        if len(variable.shape) > 1:
-            return np.array(variable, dtype=np.float64)
-    return None
+    matrices = [variable for variable in model.trainable_variables if len(variable.shape) > 1]
+    if not matrices:
+        return None
+    layer = matrices[-1].path.rpartition("/")[0]
+    rows = [np.array(matrix, dtype=np.float64) for matrix in matrices if matrix.path.startswith(f"{layer}/")]
+    return np.concatenate([row.ravel() for row in rows])
+
+
+def _frozen(model: Any) -> list[int]:
+    """Return a checksum of every sixteenth row of each matrix that isn't trained."""
+    from keras import ops
+
+    matrices = [variable for variable in model.non_trainable_variables if len(variable.shape) > 1]
+    return [zlib.crc32(ops.convert_to_numpy(matrix[::16]).tobytes()) for matrix in matrices]

@@ -5,7 +5,9 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from workloads.engines.setup import cpu_speed
 from workloads.protocol import events
+from workloads.protocol.errors import bad_parameters
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import RunSpec
 from workloads.training.stopwatch import stopwatch
@@ -24,6 +26,10 @@ SHORT_EPOCHS = 3
 BATCHES_LIMIT = 20
 # If steps are this slow, another step exceeds the budget, and setting up an epoch's input takes a negligible time.
 SLOW_STEP_S = 1.0
+# A Quick run that needs more than this for its fewest steps isn't started.
+LONGEST_S = 300.0
+# Networks with fewer operations per step end in time on any CPU, so its speed needn't be measured.
+MANY_OPERATIONS = 10**12
 # Validating an example takes only the forward pass.
 VALIDATION_SHARE = 1 / 3
 
@@ -71,6 +77,20 @@ class Quick:
     trainer: Trainer
     reporter: Reporter
 
+    def check_time(self, operations: int | None) -> None:
+        """Raise WorkloadError if the fewest steps take too long on a CPU.
+
+        Args:
+            operations: Operations of a step per example; None if unknown.
+        """
+        step_operations = self.spec.batch_size * (operations or 0)
+        if step_operations < MANY_OPERATIONS or self.trainer.engine.gpus():
+            return
+        step_s = step_operations / cpu_speed()  # no step is faster than matrix products
+        if STEPS_AT_LEAST * step_s > LONGEST_S:  # False for NaN
+            code = "training.too_slow_for_quick"
+            raise bad_parameters(code, step_s=step_s, steps=STEPS_AT_LEAST, limit_s=LONGEST_S)
+
     def measure(self, proof_steps: int | None) -> None:
         """Time steps of epochs without validation, then the other parts of an epoch.
 
@@ -106,9 +126,12 @@ class Quick:
         self.reporter.epoch_steps = 0  # no epoch has a validation pass
         self.reporter.phase("measure", budget_s=max(1.0, budget_s))
         agreed = self.trainer.engine.agreed
-        watch = stopwatch(self.reporter, is_over=lambda: agreed(is_over()), proof_steps=proof_steps)
+        batches = self.workload.batches_per_step(self.spec)
+        watch = stopwatch(
+            self.reporter, is_over=lambda: agreed(is_over()), proof_steps=proof_steps, batches_per_step=batches
+        )
         # Arrays have a known length, but batches may not.
-        steps = None if self.trainer.feed.y is not None else whole
+        steps = None if self.trainer.feed.y is not None else whole * batches
         feed = replace(self.trainer.feed, validation=None)
         self.trainer.fit(feed, watch, epochs=EPOCHS_LIMIT, steps_per_epoch=steps)
 

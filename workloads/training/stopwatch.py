@@ -20,6 +20,7 @@ def stopwatch(
     is_over: Callable[[], bool] = lambda: False,
     proof_steps: int | None = None,
     loss_band: tuple[float, float] | None = None,
+    batches_per_step: int = 1,
 ) -> Any:
     """Return the callback that times training.
 
@@ -28,6 +29,7 @@ def stopwatch(
         is_over: Called after each training step. Returns whether to stop training.
         proof_steps: Number of steps in the first epoch after which the mean loss is reported; None to skip this.
         loss_band: Expected range of the first epoch's loss. Any other loss triggers a warning. None for no range.
+        batches_per_step: Number of batches that Keras trains with before it updates the weights.
     """
     from keras.callbacks import Callback
 
@@ -42,13 +44,14 @@ def stopwatch(
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
             loss = logs["loss"]
             if not math.isfinite(loss):
-                said = message("training.diverged", loss=str(loss), step=batch + 1)
+                said = message("training.diverged", loss=str(loss), step=batch // batches_per_step + 1)
                 raise WorkloadError("non_finite_loss", said)
+            if (batch + 1) % batches_per_step:
+                return
             reporter.step_end(loss)
             if self.epoch == 0:
-                _report_mark(batch + 1, proof_steps, loss, reporter)
-            if is_over():
-                self.model.stop_training = True
+                _report_mark((batch + 1) // batches_per_step, proof_steps, loss, reporter)
+            self.model.stop_training |= is_over()
 
         def on_test_begin(self, logs: Any = None) -> None:
             _wait(self.model)
@@ -72,15 +75,20 @@ def stopwatch(
                 val_loss=logs.get("val_loss"),
                 val_accuracy=logs.get("val_accuracy"),
             )
-            if epoch == 0 and loss_band is not None and not loss_band[0] <= loss <= loss_band[1]:
-                said = message("warning.loss_out_of_band", loss=loss, low=loss_band[0], high=loss_band[1])
-                reporter.send(events.Warn(code="loss_out_of_band", said=said))
+            _check_loss(loss, loss_band if epoch == 0 else None, reporter)
 
         def finish(self) -> None:
             """Report the work that followed the last epoch. Call this after `fit`."""
             reporter.training_end()
 
     return Stopwatch()
+
+
+def _check_loss(loss: float, band: tuple[float, float] | None, reporter: Reporter) -> None:
+    low, high = band or (loss, loss)
+    if not low <= loss <= high:
+        said = message("warning.loss_out_of_band", loss=loss, low=low, high=high)
+        reporter.send(events.Warn(code="loss_out_of_band", said=said))
 
 
 def _pass_of_loss(model: Any) -> tuple[int, int]:

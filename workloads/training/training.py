@@ -81,6 +81,11 @@ class Training(Workload):
         """Explain why the network requires a GPU with this engine; None if it doesn't."""
         return ENGINES[spec.engine].gpu_need(spec)
 
+    def operations(self, spec: RunSpec, model: Any) -> int | None:
+        """Return the operations of a training step per example; None if they can't be counted."""
+        declared = None if self.variant(spec) else self.operations_per_example
+        return training_flops(model) if declared is None else declared
+
     def callbacks(self, spec: RunSpec) -> list[Any]:
         """Return the network's own Keras callbacks, for example to set learning rates or reset states."""
         return []
@@ -101,7 +106,9 @@ class Training(Workload):
         if spec.measure_s is not None:
             Quick(self, spec, trainer, reporter).probe()
         elif spec.preset == "quick":
-            Quick(self, spec, trainer, reporter).measure(self.proof_steps(spec))
+            quick = Quick(self, spec, trainer, reporter)
+            quick.check_time(self.operations(spec, model))
+            quick.measure(self.proof_steps(spec))
         else:
             _measure_epochs(self, spec, trainer, reporter)
         devices = engine.devices_used(model)
@@ -163,8 +170,7 @@ def build(workload: Training, spec: RunSpec, reporter: Reporter) -> Any:
     with engine_named(spec.engine).scope():
         model = workload.build(spec)
     _check_count("parameters", model.count_params(), workload.expected_parameters(spec))
-    operations = None if workload.variant(spec) else workload.operations_per_example
-    operations = training_flops(model) if operations is None else operations
+    operations = workload.operations(spec, model)
     reporter.send(events.Model(parameters_count=model.count_params(), flops_per_example=operations))
     return model
 
@@ -216,6 +222,7 @@ def _measure_epochs(workload: Training, spec: RunSpec, trainer: Trainer, reporte
         is_over=lambda: end_s < math.inf and trainer.engine.agreed(time.perf_counter() > end_s),
         proof_steps=workload.proof_steps(spec),
         loss_band=band,
+        batches_per_step=workload.batches_per_step(spec),
     )
     feed = trainer.feed if steps == whole else trainer.feed.cut(steps * spec.batch_size)
     trainer.fit(
@@ -223,7 +230,7 @@ def _measure_epochs(workload: Training, spec: RunSpec, trainer: Trainer, reporte
         watch,
         epochs=epochs,
         # Arrays have a known length, but batches may not, and some studies drop the incomplete last batch.
-        steps_per_epoch=None if feed.y is not None else steps,
+        steps_per_epoch=None if feed.y is not None else steps * workload.batches_per_step(spec),
     )
     if spec.preset == "standard" and trainer.engine.leads:
         _check_count("steps", reporter.steps_done, steps * epochs)

@@ -19,6 +19,9 @@ def proof_lines(run: Run) -> list[tuple[str, str]]:
         lines.append((sentence("proof.updates"), sentence("proof.updates_of_steps", done=done, asked=asked)))
     if (changed := metrics.get("weights_changed")) is not None:
         lines.append((sentence("proof.output_layer"), sentence("proof.moved", share_pct=100 * changed)))
+    if (kept := metrics.get("frozen_kept")) is not None:
+        text = sentence("proof.frozen_kept", kept=kept, all=metrics.get("frozen_asked") or 0.0)
+        lines.append((sentence("proof.frozen"), text))
     lines += _step_lines(run)
     accuracy = metrics.get("test_accuracy")
     if accuracy is not None:

@@ -48,6 +48,11 @@ def _validation_missing(evidence: Evidence) -> Message | None:
     return None if done is None or done == asked else message("verdict.validation_missing", done=done, asked=asked)
 
 
+def _frozen_changed(evidence: Evidence) -> Message | None:
+    kept, asked = (evidence.run.metrics.get(f"frozen_{kind}") for kind in ("kept", "asked"))
+    return None if kept == asked else message("verdict.frozen_changed", kept=kept or 0.0, all=asked or 0.0)
+
+
 def _examples_repeated(evidence: Evidence) -> Message | None:
     metrics = evidence.run.metrics
     distinct, declared = metrics.get("examples_distinct"), metrics.get("examples_declared")
@@ -146,6 +151,7 @@ TRAINING_RULES = (
     Rule("examples_missing", "invalid", _examples_missing, "advice.internal", at_end=True),
     Rule("validation_missing", "invalid", _validation_missing, "advice.internal", at_end=True),
     Rule("examples_repeated", "invalid", _examples_repeated, "advice.internal", at_end=True),
+    Rule("frozen_changed", "invalid", _frozen_changed, "advice.internal", at_end=True),
     Rule("not_counted", "caution", _not_counted, "advice.uncompiled", at_end=True),
     Rule("steps_incomplete", "invalid", _steps_incomplete, "advice.internal", at_end=True),
     Rule("clock_slow", "invalid", _clock_slow, "advice.internal", at_end=True),

@@ -81,6 +81,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "proof.loss_text": "{loss:.4g} on average; {band}",
     "proof.lookups": "{operations:,.0f} operations per example, without looking up words.",
     "proof.operations": "{millions:.3g} million operations per example",
+    "proof.frozen": "Frozen weights",
+    "proof.frozen_kept": "{kept:,.0f} of {all:,.0f} matrices unchanged",
     "proof.moved": "weights changed by {share_pct:.3g} %",
     "proof.not_counted": "not counted",
     "proof.output_layer": "Output layer",

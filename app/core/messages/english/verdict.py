@@ -87,6 +87,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "short.interval_wide": "uncertain",
     "short.leftovers": "files left over",
     "short.loss_not_finite": "training diverged",
+    "short.frozen_changed": "frozen weights changed",
     "short.loss_out_of_band": "unexpected loss",
     "short.low_memory": "low memory",
     "short.memory_full": "memory full",
@@ -149,6 +150,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "verdict.ended_after": "Ended after {epochs_done} of {epochs} epochs.",
     "verdict.ended_early": "Ended early.",
     "verdict.engine_changed": "Environment variables changed the engine: {names:, }.",
+    "verdict.frozen_changed": "Only {kept:,.0f} of {all:,.0f} frozen matrices stayed the same.",
     "verdict.examples_missing": "The weight updates used {done:,.0f} examples instead of {asked:,.0f}.",
     "verdict.examples_repeated": (
         "Training repeated {distinct:,.0f} examples instead of using {declared:,.0f} different ones."
