@@ -18,6 +18,7 @@ from app.core.plans.study.configurations import (
     convergence,
     costs,
     devices,
+    fits,
     phases,
     power_limits,
     precisions,
@@ -30,6 +31,7 @@ from app.core.plans.study.configurations import (
 from app.core.plans.study.findings import (
     batch_findings,
     cpu_findings,
+    fits_findings,
     general_findings,
     phase_findings,
     power_findings,
@@ -140,6 +142,15 @@ EXPERIMENTS: dict[str, Experiment] = {
             findings=general_findings,
             preset="standard",
             curves="only",
+        ),
+        _study(
+            key="fits",
+            axes=("sequence", "batch_size"),
+            configurations=fits,
+            findings=fits_findings,
+            workloads=("lora_qwen3",),
+            preset="standard",
+            shows_memory=True,
         ),
         _study(key="power", axes=(POWER_LIMIT,), configurations=power_limits, findings=power_findings),
         _study(

@@ -16,6 +16,7 @@ from workloads.workload import BYTES_PER_PARAMETER
 
 # Measured needs are extrapolated to other batch sizes and computers, so only a clear excess is certain.
 CERTAIN = 1.2
+_OF_BATCHES = {"sequence", "micro_batch"}  # parameters that only determine what a batch consists of
 
 
 def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) -> Message | None:
@@ -52,15 +53,20 @@ def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) 
     return message("memory.gpu_too_small", **arguments, gpu=gpu.name)
 
 
-def filled_batch(spec: RunSpec, runs: Iterable[tuple[RunSpec, RunSummary]]) -> int | None:
-    """Return the smallest batch size that filled the memory; None if the run's batch isn't larger.
+def filled_by(spec: RunSpec, runs: Iterable[tuple[RunSpec, RunSummary]]) -> RunSpec | None:
+    """Return the smallest spec that filled the memory; None if it isn't smaller than the run's.
 
     Args:
         spec: Spec of the run.
-        runs: Earlier runs with their specs. Only runs whose spec differs at most in the batch size are used.
+        runs: Earlier runs with their specs. Only those are used that differ at most in what a batch consists of.
     """
-    sizes = [other.batch_size for other, run in runs if _has_filled(run) and _is_smaller(other, spec)]
-    return min(sizes, default=None)
+    full = [other for other, run in runs if _has_filled(run) and _is_smaller(other, spec)]
+    return min(full, key=tokens_at_a_time, default=None)
+
+
+def tokens_at_a_time(spec: RunSpec) -> int:
+    """Return the number of tokens in a batch; the number of examples if their length isn't a parameter."""
+    return spec.batch_size * int(spec.parameters.get("sequence", 1))
 
 
 def _has_filled(run: RunSummary) -> bool:
@@ -68,9 +74,12 @@ def _has_filled(run: RunSummary) -> bool:
 
 
 def _is_smaller(spec: RunSpec, other: RunSpec) -> bool:
-    """Return whether two specs differ only in the batch size, and the first spec has the smaller batches."""
-    is_alike = msgspec.structs.replace(spec, batch_size=other.batch_size) == other
-    return is_alike and spec.batch_size < other.batch_size
+    """Return whether two specs differ only in their batches, and the first has fewer or shorter examples."""
+    parameters = spec.parameters | {name: other.parameters[name] for name in _OF_BATCHES & other.parameters.keys()}
+    is_alike = msgspec.structs.replace(spec, batch_size=other.batch_size, parameters=parameters) == other
+    lengths = [int(each.parameters.get("sequence", 1)) for each in (spec, other)]
+    is_within = spec.batch_size <= other.batch_size and lengths[0] <= lengths[1]
+    return is_alike and is_within and spec != other
 
 
 def _memory(spec: RunSpec, machine: Machine, variant: str | None) -> tuple[int | None, Gpu | None]:

@@ -9,7 +9,7 @@ from typing import Protocol
 from app.core.errors import AppError, UsageError, refusal
 from app.core.messages import message
 from app.core.records import Group, Plan, PlannedRun, PlanPlace, RunSummary
-from app.core.runs.memory_check import filled_batch
+from app.core.runs.memory_check import filled_by
 from app.core.runs.power_limit import power_limits_for
 from app.core.runs.runner import CheckedSpec, Runner
 from app.core.runs.session import Listener, Session
@@ -176,7 +176,7 @@ class PlanSession:
 
     def _carry_out(self) -> str:
         for planned, checked in self._runs:
-            if self.plan.study is not None and filled_batch(planned.spec, self._ended) is not None:
+            if self.plan.study is not None and filled_by(planned.spec, self._ended) is not None:
                 continue
             try:
                 on_waiting = partial(self._callbacks.on_waiting, planned)

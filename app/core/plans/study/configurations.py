@@ -30,6 +30,11 @@ TF32_CAPABILITY = 8.0
 # rounded. Many cards accept no limit below half.
 POWER_SHARES, POWER_STEP_W, COARSE_FROM_W = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5), 5, 100
 CONVERGENCE_EPOCHS = 3
+# Steps of each run that only shows whether it fits. The first one may need less memory than the others.
+FITS_STEPS = 3
+# Lengths of sequences, and the length and sizes of larger batches. On a CPU, longer ones would take hours.
+FITS_ON_GPU = ([2**power for power in range(9, 18)], 2_048, [2**power for power in range(1, 8)])
+FITS_ON_CPU = ([128, 256, 512, 1_024], 256, [2, 4])
 # Batch sizes relative to the default.
 CONVERGENCE_BATCHES = (0.5, 1, 4)
 
@@ -61,6 +66,30 @@ def batches(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpe
     most = workload.samples_per_epoch // 8 or LARGEST_BATCH
     sizes_wanted = [2**power for power in range(max(0, usual - BATCHES_BELOW), usual + BATCHES_ABOVE + 1)]
     return [context.spec(workload, batch_size=size) for size in sizes_wanted if size <= most]
+
+
+def fits(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:
+    """Return specs with longer and longer sequences, and with larger and larger batches, of a language model.
+
+    The model is the largest one whose weights leave half of the device's memory free. Each run has a few steps.
+    """
+    (workload,) = workloads
+    wanted = context.choice.get("engine")
+    choices = [each for each in context.choices(workload) if wanted in (None, each.engine)]
+    choice = max(choices, key=lambda each: each.gpu is not None)
+    there_bytes = context.machine.memory_bytes if choice.gpu is None else choice.gpu.memory_bytes
+    base: dict[str, Any] = {"engine": choice.engine, "device": choice.device, "epochs": 1, "steps": FITS_STEPS}
+    base |= {"jit": compiles_always(choice.engine)}
+    sizes = next(each.kind.allowed() for each in workload.parameters if each.name == "size")
+    models = [context.spec(workload, **base, parameters={"size": size}) for size in sizes]
+    wide = [spec for spec in models if 2 * (workload.expected_parameters(spec) or 0) <= (there_bytes or 0) / 2]
+    model = models[0] if choice.gpu is None else [models[0], *wide][-1]
+    lengths, length, batch_sizes = FITS_ON_CPU if choice.gpu is None else FITS_ON_GPU
+    pairs = [*((1, each) for each in lengths), *((size, length) for size in batch_sizes)]
+    return [
+        msgspec.structs.replace(with_values(model, {"sequence": sequence, "micro_batch": size}), batch_size=size)
+        for size, sequence in pairs
+    ]
 
 
 def threads(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:

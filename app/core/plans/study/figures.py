@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.core.analysis.published import PublishedRow, comparable_rows, short_name
+from app.core.formats import format_memory
 from app.core.messages import sentence
 from app.core.metrics import amount_text, headline_kind
 from app.core.plain_text import joined
@@ -16,6 +17,7 @@ from app.core.plans.study.points import Point, StudyResult, power_knee
 from app.core.plans.study.units import Unit, count_text, rate_text, unit_of
 from app.core.records import RunSummary
 from app.core.report.card import Figure, Series, Spot
+from app.core.runs.memory_check import tokens_at_a_time
 from app.core.titles import workload_title
 from workloads import CATALOGUE
 from workloads.protocol.events import Epoch
@@ -38,8 +40,9 @@ def figures(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | N
     if not done:
         return ()
     curves = tuple(filter(None, convergence(result, done, details.epochs))) if wants_epochs(result) else ()
-    if curves and result.experiment.curves == "only":
-        return curves
+    only = curves if result.experiment.curves == "only" else ()
+    if only or result.experiment.shows_memory:
+        return only or (_memory(done),)
     if costs is not None:
         return (*_relative(result, costs), *_speeds(result, done))
     measured = {case for rates in details.phases.values() for case in rates}
@@ -74,6 +77,33 @@ def _over_numbers(result: StudyResult, name: str, value_title: str, series: Sequ
         x_title=result.experiment.axis_title(axis),
         is_log_x=xs[-1] / xs[0] > 4,
         ticks=tuple((x, f"{x:,g}") for x in shown),
+    )
+
+
+def _memory(done: Sequence[Point]) -> Figure:
+    """Return a chart of memory over the number of tokens at a time: longer sequences, and larger batches."""
+    batches = {point.spec.parameters["sequence"] for point in done if point.spec.batch_size > 1}
+    of_lines = {
+        "studies.line_sequences": [point for point in done if point.spec.batch_size == 1],
+        "studies.line_batches": [point for point in done if point.spec.parameters["sequence"] in batches],
+    }
+    series = []
+    for code, points in of_lines.items():
+        spots = [
+            Spot(float(tokens_at_a_time(point.spec)), bytes_ / 2**30, text=format_memory(bytes_))
+            for point in sorted(points, key=lambda each: tokens_at_a_time(each.spec))
+            if (bytes_ := point.memory_bytes) is not None
+        ]
+        series += [Series(sentence(code), tuple(spots))] if spots else []
+    xs = sorted({spot.x for line in series for spot in line.spots if spot is not None}) or [1.0]
+    return Figure(
+        name=sentence("part.memory"),
+        kind="lines",
+        value_title=sentence("studies.memory_gib"),
+        series=tuple(series),
+        x_title=sentence("studies.tokens_at_a_time"),
+        is_log_x=xs[-1] / xs[0] > 4,
+        ticks=tuple((x, f"{x:,g}") for x in xs[:: -(-len(xs) // TICKS_LIMIT)]),
     )
 
 

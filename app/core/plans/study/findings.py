@@ -10,12 +10,13 @@ from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.plain_text import joined
 from app.core.plans.study.axes import POWER_LIMIT, axis_value
+from app.core.plans.study.configurations import FITS_STEPS
 from app.core.plans.study.details import NO_DETAILS, Details, wants_epochs
 from app.core.plans.study.folder_findings import reading_findings
 from app.core.plans.study.points import Point, StudyResult, power_knee
 from app.core.plans.study.units import rate_text, unit_of
 from app.core.plans.verdicts import worst_verdict
-from app.core.titles import workload_title
+from app.core.titles import precision_title, workload_title
 from workloads import CATALOGUE
 
 # Configurations with at least this share of the best speed count as equally fast.
@@ -118,6 +119,36 @@ def batch_findings(result: StudyResult, done: list[Point]) -> list[str]:
     if spilled:
         lines.append(sentence("studies.batch_spilled", batch=min(point.spec.batch_size for point in spilled)))
     return lines
+
+
+def fits_findings(result: StudyResult, done: list[Point]) -> list[str]:
+    """Return sentences about the longest sequence and the largest batch that fit, and how this was found."""
+    spec, precision = done[0].spec, precision_title(done[0].spec.precision)
+    lines = [sentence("studies.fits_model", size=spec.parameters["size"], precision=precision)]
+    held = [point for point in done if not point.has_spilled]
+    full = [point for point in result.points if point.state in ("out_of_memory", "skipped") or point.has_spilled]
+    length = _length_of(result)
+    longest, too_long = (
+        [int(point.spec.parameters["sequence"]) for point in points if point.spec.batch_size == 1]
+        for points in (held, full)
+    )
+    largest, too_large = (
+        [point.spec.batch_size for point in points if point.spec.parameters["sequence"] == length]
+        for points in (held, full)
+    )
+    if longest:
+        code = "studies.fits_sequence" if too_long else "studies.fits_sequence_all"
+        lines.append(sentence(code, most=max(longest), least=min(too_long, default=0)))
+    if largest:
+        code = "studies.fits_batch" if too_large else "studies.fits_batch_all"
+        lines.append(sentence(code, tokens=length, most=max(largest), least=min(too_large, default=0)))
+    return [*lines, sentence("studies.fits_method", steps=FITS_STEPS)]
+
+
+def _length_of(result: StudyResult) -> int:
+    """Return the length of the sequences in larger batches; 0 without any."""
+    lengths = (point.spec.parameters["sequence"] for point in result.points if point.spec.batch_size > 1)
+    return int(next(lengths, 0))
 
 
 def power_findings(_: StudyResult, done: list[Point]) -> list[str]:

@@ -85,7 +85,7 @@ def make_plan(specs: Sequence[RunSpec], axes: Sequence[str], runner: Runner, *, 
         said = message("studies.too_many_runs", rounds=ROUNDS_LIMIT, runs=RUNS_LIMIT, asked=rounds * len(able))
         raise UsageError(said)
     seed = random.randrange(2**31)  # noqa: S311 - it shuffles runs
-    # The user changes power limits by hand, so each is set once.
-    order: Order = "in_turn" if POWER_LIMIT in axes else "shuffled"
+    # The user changes power limits by hand, so each is set once. The first sequence that is too long is the last.
+    order: Order = "in_turn" if {POWER_LIMIT, "sequence"} & {*axes} else "shuffled"
     study = Study(preset=key, axes=tuple(axes), seed=seed, refused=tuple(refused))
     return Plan(kind="study", specs=tuple(able), rounds=rounds, order=order, survives_failures=True, study=study)

@@ -16,12 +16,15 @@ from app.core.plans.report import LAB_PAGE, Experiment
 from app.core.plans.study.axes import POWER_LIMIT, axis_phrase, axis_text, axis_title, axis_value
 from app.core.plans.study.configurations import StudyContext
 from app.core.records import Group, Plan, PlannedRun, RunSummary, Study
-from app.core.runs.memory_check import filled_batch
+from app.core.runs.memory_check import filled_by
 from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
 from workloads.workload import Workload
 
-METRICS = ("peak_memory_bytes", "settled_memory_bytes", "proof_loss", "latency_1_median_s", "latency_16_median_s")
+METRICS = (
+    *("peak_memory_bytes", "peak_gpu_memory_bytes", "settled_memory_bytes"),
+    *("proof_loss", "latency_1_median_s", "latency_16_median_s"),
+)
 # A smaller distance from a straight line could be noise.
 KNEE_AT_LEAST = 0.1
 State = Literal["done", "waiting", "out_of_memory", "failed", "refused", "skipped"]
@@ -98,6 +101,11 @@ class Point:
         return run.step_median_s if run is not None else None
 
     @property
+    def memory_bytes(self) -> float | None:
+        """Peak memory of the GPU or, on the CPU, of the process; None if unknown."""
+        return self.metrics.get("peak_gpu_memory_bytes", self.metrics.get("peak_memory_bytes"))
+
+    @property
     def memory_growth_bytes(self) -> float | None:
         """Increase in peak memory after the first steps; None if unknown or if no run was long enough."""
         peak, settled = (self.metrics.get(key) for key in ("peak_memory_bytes", "settled_memory_bytes"))
@@ -144,6 +152,7 @@ class StudyExperiment(Experiment):
     # Whether the progress of training is shown: never (""), if runs have several epochs, or instead of speeds.
     curves: Literal["", "if_any", "only"] = ""
     explains_limits: bool = False  # whether each configuration's limiting factor is stated
+    shows_memory: bool = False  # whether memory is the question, so that its chart replaces those of speeds
     is_priced: bool = False  # whether costs are compared
     is_proportional: bool = False  # whether the speed would ideally grow in proportion to the first axis
     has_published_lines: bool = True  # whether published results are comparable along the first axis
@@ -226,7 +235,7 @@ def make_result(
     began = [(number, run) for number, run in group.numbered if run.id in specs_of_runs]
     left, rounds_of = followed(plan, [(number, specs_of_runs[run.id], is_final(run)) for number, run in began])
     done = [(specs_of_runs[run.id], run) for _, run in began]
-    left = tuple(planned for planned in left if filled_batch(planned.spec, done) is None)
+    left = tuple(planned for planned in left if filled_by(planned.spec, done) is None)
     results = []
     for spec in plan.specs:
         if spec.workload not in CATALOGUE:
@@ -241,8 +250,8 @@ def make_result(
             if number is not None and is_usable(run):
                 rounds[number] = run.value
         point = _point(spec, _place(spec, specs, definition.axes), [run for run, _ in own], rounds, metrics or {})
-        if point.state == "waiting" and (full := filled_batch(spec, done)) is not None:
-            point = replace(point, state="skipped", reason=sentence("studies.filled", batch=full))
+        if point.state == "waiting" and (full := filled_by(spec, done)) is not None:
+            point = replace(point, state="skipped", reason=_filled_text(full, spec))
         results.append(point)
     for refusal in definition.refused:
         if refusal.spec.workload in CATALOGUE:
@@ -256,6 +265,12 @@ def make_result(
                 )
             )
     return StudyResult(experiment, group, tuple(results), left)
+
+
+def _filled_text(full: RunSpec, spec: RunSpec) -> str:
+    if (length := full.parameters.get("sequence")) == spec.parameters.get("sequence"):
+        return sentence("studies.filled", batch=full.batch_size)
+    return sentence("studies.filled_by_sequence", batch=full.batch_size, tokens=length)
 
 
 def is_final(run: RunSummary) -> bool:

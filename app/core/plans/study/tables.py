@@ -52,8 +52,8 @@ def _row(point: Point, *, several_units: bool) -> tuple[str, ...]:
         headline = amount_text(point.metric, point.value, is_short=True)
     if point.step_s is not None:
         step = sentence("studies.step_ms", step_ms=1e3 * point.step_s)
-    if "peak_memory_bytes" in point.metrics:
-        memory = sentence("studies.memory", memory_bytes=point.metrics["peak_memory_bytes"])
+    if point.memory_bytes is not None:
+        memory = sentence("studies.memory", memory_bytes=point.memory_bytes)
     if point.work_per_j is not None:
         work = amount_text(point.work_metric, point.work_per_j, is_short=True)
     return (*point.place, speed, interval, headline, step, memory, work, state_text(point))
