@@ -153,7 +153,7 @@ class LoraQwen3(Training):
 
         shape, length = self.shape(spec), int(self.value_of(spec, "sequence"))
         fused, is_checkpointed = self.fused_attention(spec), bool(self.value_of(spec, "checkpointing"))
-        inputs = Input((length + 1,), dtype="int32")
+        inputs = Input((length + 1,), batch_size=self.micro_batch(spec), dtype="int32")
         tokens = layers.Reshape((length + 1,))(inputs)  # TensorFlow's batches have no known shape
         table = _table(shape)
         x, rotation = table(tokens[:, :-1]), _rotation(shape.size)(tokens)
@@ -203,6 +203,7 @@ def _table(shape: Shape) -> Any:
         def __init__(self) -> None:
             super().__init__()
             self.weight = _frozen(self, (shape.vocabulary, shape.width), 0.2 / shape.width**0.5)
+            self.built = True  # an output layer is never called
 
         def call(self, tokens: Any) -> Any:
             return ops.take(self.weight, tokens, axis=0)
@@ -330,15 +331,32 @@ def chunked_losses(states: Any, labels: Any, weight: Any, micro_batch: int) -> t
     """
     from keras import ops
 
-    places = max(1, SCORES_AT_A_TIME // (weight.shape[0] * micro_batch))
+    _, length, width = states.shape
+    parts = -(-length * micro_batch * weight.shape[0] // SCORES_AT_A_TIME)
+    places = -(-length // parts)
+    parts = -(-length // places)
+    states = ops.pad(states, ((0, 0), (0, parts * places - length), (0, 0)))
+    labels = ops.pad(labels, ((0, 0), (0, parts * places - length)))
 
-    def part(first: int) -> tuple[Any, Any]:
-        x, right = states[:, first : first + places], labels[:, first : first + places]
+    def part(number: Any, kept: Any) -> Any:
+        first = number * places
+        x = ops.slice(states, (0, first, 0), (micro_batch, places, width))
+        right = ops.slice(labels, (0, first), (micro_batch, places))
         scores = ops.cast(ops.matmul(x, ops.transpose(weight)), "float32")
         total = ops.logsumexp(scores, axis=-1, keepdims=True)
         loss = total - ops.take_along_axis(scores, right[:, :, None], axis=-1)
         shares = ops.cast(ops.exp(scores - total), weight.dtype)
-        return loss[:, :, 0], ops.matmul(shares, weight) - ops.take(weight, right, axis=0)
+        slopes = ops.matmul(shares, weight) - ops.take(weight, right, axis=0)
+        losses, gradients = kept
+        return (
+            ops.slice_update(losses, (0, first), loss[:, :, 0]),
+            ops.slice_update(gradients, (0, first, 0), slopes),
+        )
 
-    losses, gradients = zip(*map(part, range(0, states.shape[1], places)), strict=True)
-    return ops.concatenate(losses, axis=1), ops.concatenate(gradients, axis=1)
+    # A loop, because otherwise a compiler may compute all parts at a time.
+    kept = (
+        ops.zeros((micro_batch, parts * places), "float32"),
+        ops.zeros((micro_batch, parts * places, width), weight.dtype),
+    )
+    losses, gradients = ops.fori_loop(0, parts, part, kept)
+    return losses[:, :length], gradients[:, :length]

@@ -12,7 +12,7 @@ from workloads.protocol.spec import Job
 from workloads.system.limits import CASE_BUDGET_S, Limit, rate_of, send_headline, typical_duration
 
 WIDTH, TOKENS = 2_048, 16_384  # of all heads, and of all sequences in a batch
-LENGTHS = (512, 1_024, 2_048, 4_096, 8_192, 16_384)
+LENGTHS: tuple[int, ...] = (512, 1_024, 2_048, 4_096, 8_192, 16_384)
 # Without a fused kernel, longer sequences need more memory than most computers have.
 LONGEST_PLAIN = 1_024
 _BACKWARD = 2.5  # operations of the gradients, relative to the forward pass, which they compute in part again

@@ -29,7 +29,7 @@ from workloads.engines.registry import engine_named
 from workloads.protocol import events
 from workloads.protocol.reporter import Emitter, Reporter
 from workloads.protocol.spec import Job, RunSpec
-from workloads.system import limits
+from workloads.system import attention, limits
 from workloads.training.feed import Feed
 from workloads.training.training import Training
 from workloads.workload import Workload
@@ -41,7 +41,14 @@ COMPARED = (
     *("fcn_r", "alexnet_r", "lstm_ptb_32", "fashion_mnist_cnn_412k"),
 )
 # What measures hardware and predicts.
-MEASURED = ("matmul", "memory_bandwidth", "fashion_mnist_cnn_412k_inference", "gpt_small_generation", "storage")
+MEASURED = (
+    "matmul",
+    "attention",
+    "memory_bandwidth",
+    "fashion_mnist_cnn_412k_inference",
+    "gpt_small_generation",
+    "storage",
+)
 BATCH, STEPS = 8, 4
 WARMED_UP = {"nanogpt_char"}  # its learning rate begins at 0
 # Of the layers of another one, in other sizes, which show the same again: making the weights of one of the large
@@ -132,6 +139,7 @@ def run_all(engine: str, folder: str, *names: str) -> Iterator[Answer]:
     yield from train_all(engine, names)
     # Products of any size show the same.
     limits.SQUARE_SIZES, limits.INNER = (64, 128, 256), 512
+    attention.TOKENS, attention.WIDTH, attention.LENGTHS = 256, 128, (32, 64)
     for name in MEASURED:
         if name in (names or MEASURED):
             seen = carried_out(CATALOGUE[name], spec_to_measure(engine, name, folder))

@@ -71,25 +71,28 @@ def batches(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpe
 def fits(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:
     """Return specs with longer and longer sequences, and with larger and larger batches, of a language model.
 
-    The model is the largest one whose weights leave half of the device's memory free. Each run has a few steps.
+    The model is the largest one whose weights leave half of the GPU's memory free. An engine with fused attention
+    is preferred.
     """
     (workload,) = workloads
     wanted = context.choice.get("engine")
-    choices = [each for each in context.choices(workload) if wanted in (None, each.engine)]
-    choice = max(choices, key=lambda each: each.gpu is not None)
+
+    def standing(choice: Choice) -> tuple[bool, bool]:
+        spec = context.spec(workload, engine=choice.engine, device=choice.device)
+        return choice.gpu is not None, workload.attention_of(spec) == workload.attention
+
+    choice = max((each for each in context.choices(workload) if wanted in (None, each.engine)), key=standing)
     there_bytes = context.machine.memory_bytes if choice.gpu is None else choice.gpu.memory_bytes
     base: dict[str, Any] = {"engine": choice.engine, "device": choice.device, "epochs": 1, "steps": FITS_STEPS}
     base |= {"jit": compiles_always(choice.engine)}
     sizes = next(each.kind.allowed() for each in workload.parameters if each.name == "size")
-    models = [context.spec(workload, **base, parameters={"size": size}) for size in sizes]
+    models = [context.spec(workload, **base, parameters={"size": size, "checkpointing": True}) for size in sizes]
     wide = [spec for spec in models if 2 * (workload.expected_parameters(spec) or 0) <= (there_bytes or 0) / 2]
     model = models[0] if choice.gpu is None else [models[0], *wide][-1]
     lengths, length, batch_sizes = FITS_ON_CPU if choice.gpu is None else FITS_ON_GPU
     pairs = [*((1, each) for each in lengths), *((size, length) for size in batch_sizes)]
-    return [
-        msgspec.structs.replace(with_values(model, {"sequence": sequence, "micro_batch": size}), batch_size=size)
-        for size, sequence in pairs
-    ]
+    specs = [(with_values(model, {"sequence": sequence, "micro_batch": size}), size) for size, sequence in pairs]
+    return [msgspec.structs.replace(spec, batch_size=size) for spec, size in specs]
 
 
 def threads(context: StudyContext, workloads: Sequence[Workload]) -> list[RunSpec]:

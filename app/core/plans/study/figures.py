@@ -41,8 +41,9 @@ def figures(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | N
         return ()
     curves = tuple(filter(None, convergence(result, done, details.epochs))) if wants_epochs(result) else ()
     only = curves if result.experiment.curves == "only" else ()
-    if only or result.experiment.shows_memory:
-        return only or (_memory(done),)
+    only = _memory(done) if result.experiment.shows_memory else only
+    if only:
+        return only
     if costs is not None:
         return (*_relative(result, costs), *_speeds(result, done))
     measured = {case for rates in details.phases.values() for case in rates}
@@ -80,7 +81,7 @@ def _over_numbers(result: StudyResult, name: str, value_title: str, series: Sequ
     )
 
 
-def _memory(done: Sequence[Point]) -> Figure:
+def _memory(done: Sequence[Point]) -> tuple[Figure, ...]:
     """Return a chart of memory over the number of tokens at a time: longer sequences, and larger batches."""
     batches = {point.spec.parameters["sequence"] for point in done if point.spec.batch_size > 1}
     of_lines = {
@@ -95,8 +96,10 @@ def _memory(done: Sequence[Point]) -> Figure:
             if (bytes_ := point.memory_bytes) is not None
         ]
         series += [Series(sentence(code), tuple(spots))] if spots else []
-    xs = sorted({spot.x for line in series for spot in line.spots if spot is not None}) or [1.0]
-    return Figure(
+    if not series:
+        return ()
+    xs = sorted({spot.x for line in series for spot in line.spots if spot is not None})
+    chart = Figure(
         name=sentence("part.memory"),
         kind="lines",
         value_title=sentence("studies.memory_gib"),
@@ -105,6 +108,7 @@ def _memory(done: Sequence[Point]) -> Figure:
         is_log_x=xs[-1] / xs[0] > 4,
         ticks=tuple((x, f"{x:,g}") for x in xs[:: -(-len(xs) // TICKS_LIMIT)]),
     )
+    return (chart,)
 
 
 def _own_lines(result: StudyResult, done: Sequence[Point], spot: Callable[[Point], Spot | None]) -> list[Series]:

@@ -124,7 +124,7 @@ def batch_findings(result: StudyResult, done: list[Point]) -> list[str]:
 def fits_findings(result: StudyResult, done: list[Point]) -> list[str]:
     """Return sentences about the longest sequence and the largest batch that fit, and how this was found."""
     spec, precision = done[0].spec, precision_title(done[0].spec.precision)
-    lines = [sentence("studies.fits_model", size=spec.parameters["size"], precision=precision)]
+    lines = []
     held = [point for point in done if not point.has_spilled]
     full = [point for point in result.points if point.state in ("out_of_memory", "skipped") or point.has_spilled]
     length = _length_of(result)
@@ -142,7 +142,8 @@ def fits_findings(result: StudyResult, done: list[Point]) -> list[str]:
     if largest:
         code = "studies.fits_batch" if too_large else "studies.fits_batch_all"
         lines.append(sentence(code, tokens=length, most=max(largest), least=min(too_large, default=0)))
-    return [*lines, sentence("studies.fits_method", steps=FITS_STEPS)]
+    size = spec.parameters["size"]
+    return [*lines, sentence("studies.fits_method", steps=FITS_STEPS, size=size, precision=precision)]
 
 
 def _length_of(result: StudyResult) -> int:

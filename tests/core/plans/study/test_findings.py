@@ -20,6 +20,7 @@ from app.core.plans.study.planning import plan_axes
 from app.core.plans.study.points import StudyResult
 from app.core.report.card import Figure
 from app.core.report.export import PLAN_FORMATS, plan_lines
+from app.core.runs.memory_check import tokens_at_a_time
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from tests.conftest import pretend_installed
@@ -38,8 +39,10 @@ CIFAR = CATALOGUE["cifar10_keras_cnn"]
 
 @pytest.fixture
 def study(runner: Runner, stored: Store) -> Callable[..., StudyResult]:
-    def make(key: str, outcome: Callable[[RunSpec], Outcome], **how: object) -> StudyResult:
-        return stored(plan_preset(key, runner, **how), outcome)  # type: ignore[arg-type]
+    def make(
+        key: str, outcome: Callable[[RunSpec], Outcome], runs: int | None = None, **how: object
+    ) -> StudyResult:
+        return stored(plan_preset(key, runner, **how), outcome, runs=runs)  # type: ignore[arg-type]
 
     return make
 
@@ -92,6 +95,45 @@ def test_a_batch_that_spills_does_not_fit(database: Database, machine: Machine, 
     assert said("studies.batch_best", batch="256").is_in(lines[0])
     assert said("studies.batch_fits", fits="256", full="512").is_in(lines)
     assert said("studies.batch_spilled", batch="512").is_in(lines)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "sequence", "batch"),
+    [
+        (512, ("studies.fits_sequence", 512, 1_024), ("studies.fits_batch", 2, 4)),
+        (256, ("studies.fits_sequence", 256, 512), ("studies.fits_batch", 1, 2)),
+        (9_999, ("studies.fits_sequence_all", 1_024, 0), ("studies.fits_batch_all", 4, 0)),
+    ],
+)
+def test_what_fits_was_tried(
+    study: Make, tokens: int, sequence: tuple[str, int, int], batch: tuple[str, int, int]
+) -> None:
+    result = study("fits", lambda spec: "out_of_memory" if tokens_at_a_time(spec) > tokens else 1_000.0)
+    lines = findings(result)
+    wanted = [sentence(code, most=most, least=least, tokens=256) for code, most, least in (sequence, batch)]
+    assert lines[:2] == wanted
+    assert said("studies.fits_method", size="0.6B").is_in(lines[2])
+
+
+def test_memory_is_drawn_over_tokens(study: Make) -> None:
+    result = study("fits", lambda _: 1_000.0)
+    points = tuple(
+        replace(point, metrics={"peak_gpu_memory_bytes": 2.0**20 * tokens_at_a_time(point.spec)})
+        for point in result.points
+    )
+    (chart,) = figures(replace(result, points=points))
+    sequences, batches = ([sure(spot) for spot in line.spots] for line in chart.series)
+    assert [spot.x for spot in sequences] == [128, 256, 512, 1_024]
+    assert [spot.x for spot in batches] == [256, 512, 1_024]  # one, two and four sequences of 256 tokens
+    assert all(spot.value == spot.x / 1_024 for spot in (*sequences, *batches))
+
+
+def test_a_longer_sequence_than_one_that_filled_the_memory_is_skipped(study: Make) -> None:
+    result = study("fits", lambda spec: "out_of_memory" if spec.parameters["sequence"] == 512 else 1_000.0, runs=3)
+    states = {(point.spec.parameters["sequence"], point.spec.batch_size): point for point in result.points}
+    assert {place for place, point in states.items() if point.state == "skipped"} == {(1_024, 1)}
+    assert states[1_024, 1].reason == sentence("studies.filled_by_sequence", batch=1, tokens=512)
+    assert [planned.spec.batch_size for planned in result.left] == [2, 4]
 
 
 @pytest.mark.parametrize(("of_16", "is_slower"), [(1.10, True), (1.01, False)])

@@ -31,7 +31,8 @@ def test_every_preset_makes_points_that_a_database_gives_back(with_card: Runner,
         assert plan.study is not None
         assert len(plan.specs) == len(set(map(msgspec.json.encode, plan.specs))) > 0
         stored = load_group(database, begin_group(database, plan)).plan
-        assert stored == plan, key
+        # A message within a message is read as a dictionary.
+        assert msgspec.json.encode(stored) == msgspec.json.encode(plan), key
 
 
 def test_batches_are_powers_of_two_around_the_usual_one(runner: Runner) -> None:
