@@ -97,7 +97,8 @@ def loss_and_slopes() -> Answer:
     states = random.normal(size=(2, SEQUENCE, 8)).astype(np.float32)
     weight = random.normal(size=(SHAPE.vocabulary, 8)).astype(np.float32)
     labels = random.integers(SHAPE.vocabulary, size=(2, SEQUENCE)).astype(np.int32)
-    made = lora.chunked_losses(*map(ops.convert_to_tensor, (states, labels, weight)), 2)
+    arrays: list[Any] = [ops.convert_to_tensor(array) for array in (states, labels, weight)]
+    made = lora.chunked_losses(arrays[0], arrays[1], arrays[2], micro_batch=2)
     scores = states @ weight.T
     shares = np.exp(scores - scores.max(-1, keepdims=True))
     shares /= shares.sum(-1, keepdims=True)
