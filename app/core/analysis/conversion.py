@@ -11,6 +11,7 @@ ROW_METRICS = {
     "s_per_minibatch": "seconds_per_batch_s",
     "images_per_s": "images_per_s",
     "tokens_per_s": "tokens_per_s",
+    "flop_per_s": "flop_per_s",
 }
 
 

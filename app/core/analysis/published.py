@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -9,7 +10,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from app.core.analysis.credibility import PUBLISHED_PCT, claimed_flop_per_s, limit_pct, published_peak
+from app.core.analysis.claims import PUBLISHED_PCT, claimed_flop_per_s, limit_pct
 from app.core.messages import sentence
 from app.core.paths import RESOURCES
 from workloads import CATALOGUE
@@ -18,20 +19,28 @@ from workloads import CATALOGUE
 FIRST_SOURCE_IDS = "s004-"
 # Largest plausible speed ratio between single cores of CPUs from the same years.
 CORE_FACTOR_MOST = 3.0
-FILES = ("reference_hardware.csv", "reference_2026.csv")
+FILES = ("reference_hardware.csv", "reference_2026.csv", "reference_2026b.csv")
 # Readable names of precisions that aren't self-explanatory.
 _PRECISIONS = {
     "amp_fp16": "float16 autocast",
     "amp_bf16": "bfloat16 autocast",
     "bf16": "bfloat16",
     "bf16/fp16": "bfloat16 or float16",
+    "bf16, nf4 base": "bfloat16, NF4 base",
+    "fp16": "float16",
     "fp32": "float32",
+    "tf32": "float32, TF32",
 }
+# Formats of matrix products in `peaks.csv` and in the rows; all others are 16-bit formats.
+_FORMATS = {"tf32": "tf32", "fp32": "float32", "float32": "float32"}
+# Speed of other arithmetic relative to 16-bit arithmetic, on cards that support it.
+_TIMES_16_BIT = (("fp4", 4.0), ("fp8", 2.0))
 _COMPILED = {"yes": True, "no": False}
 # TensorFlow uses TF32 unless told otherwise, as do NVIDIA's builds of version 1.15, both with CUDA 11 or newer.
 _TF32 = re.compile(r"TF32|TensorFlow .*\bCUDA 1[1-9]")
 # GPUs before Ampere compute in float32 even where the setting allows TF32 (NVIDIA, A100 white paper, 2020).
 _WITHOUT_TF32 = re.compile(r"\b(?:GTX|MX|Titan|Quadro|RTX 20\d0|[KMPTV]\d+)\b", re.IGNORECASE)
+_VENDOR = re.compile(r"\A(?:NVIDIA |AMD |Intel |Apple )?(?:GeForce )?")
 _PREFIXES = ("Intel Core ", "NVIDIA GeForce ", "NVIDIA ", "Google ", "Apple ", "AMD ", "Intel ")
 
 
@@ -62,6 +71,7 @@ class PublishedRow:
     price_usd_per_hour: float | None
     engine: str = ""  # name of the engine, such as "torch"; "" if only `software` contains it
     compiled: bool | None = None  # whether the step was compiled; None if the source doesn't state it
+    variant: str = ""  # as in workloads.workload.Workload.variant
 
     @property
     def gpus(self) -> int | None:
@@ -82,7 +92,9 @@ class PublishedRow:
     @property
     def is_credible(self) -> bool:
         """Whether the device can compute that fast. True if its peak or the network's operations are unknown."""
-        claimed = claimed_flop_per_s(self.workload, self.metric, self.value, self.batch_size)
+        size = self.variant.removeprefix("size=").lower().replace(".", "_")
+        workload = f"{self.workload}_{size}" if size else self.workload
+        claimed = claimed_flop_per_s(workload, self.metric, self.value, self.batch_size)
         peak = published_peak(self.device, self.precision) if self.hardware_kind == "gpu" else None
         if claimed is None or peak is None:
             return True
@@ -140,6 +152,39 @@ def short_name(device: str) -> str:
 def reference_rows() -> tuple[PublishedRow, ...]:
     """Return all rows, in the order of the files."""
     return tuple(row for name in FILES for row in read_rows(RESOURCES / "reference" / name))
+
+
+def published_peak(device: str | None, precision: str) -> float | None:
+    """Return the fastest matrix product published for a device, in FLOP/s; None if there is none.
+
+    Args:
+        device: Name of a GPU, with or without its vendor; None for a CPU.
+        precision: Precision of a run or of a published result. For float32, TensorFloat-32 counts too, or 16-bit
+            arithmetic, which is faster, if no product with TensorFloat-32 was published.
+    """
+    speeds = _peaks().get(plain_device(device or ""), {})
+    kinds = ("float32", "tf32" if "tf32" in speeds else "16") if "32" in precision else ("16",)
+    peak = max((speeds[kind] for kind in kinds if kind in speeds), default=None)
+    times = next((times for word, times in _TIMES_16_BIT if word in precision and "base" not in precision), 1.0)
+    return None if peak is None else times * peak
+
+
+def plain_device(device: str) -> str:
+    """Return the name of a device as an engine, a system or a source writes it, for comparing it with others."""
+    return _VENDOR.sub("", device).removesuffix(" GPU").casefold()
+
+
+@cache
+def _peaks() -> dict[str, dict[str, float]]:
+    """Return the fastest products by device and format: those of the rows, and faster ones of other shapes."""
+    rows = [(row.device, row.precision, row.value) for row in reference_rows() if row.workload == "matmul"]
+    with (RESOURCES / "reference" / "peaks.csv").open(encoding="utf-8", newline="") as file:
+        rows += [(row["device"], row["precision"], float(row["flop_per_s"])) for row in csv.DictReader(file)]
+    peaks: dict[str, dict[str, float]] = defaultdict(dict)
+    for device, precision, flop_per_s in rows:
+        of_device, kind = peaks[plain_device(device)], _FORMATS.get(precision, "16")
+        of_device[kind] = max(flop_per_s, of_device.get(kind, 0.0))
+    return dict(peaks)
 
 
 def comparable_rows(workload: str) -> list[PublishedRow]:
@@ -201,7 +246,7 @@ def row_variant(row: PublishedRow) -> str:
 
     Study 000's scripts were also run with cuDNN's LSTM, the fused variant.
     """
-    return "lstm=fused" if "CuDNNLSTM" in row.notes else ""
+    return row.variant or ("lstm=fused" if "CuDNNLSTM" in row.notes else "")
 
 
 def row_remarks(row: PublishedRow, conversion: str = "") -> tuple[str, ...]:
@@ -209,7 +254,8 @@ def row_remarks(row: PublishedRow, conversion: str = "") -> tuple[str, ...]:
     remarks = [str(row.year) if row.year else sentence("compare.year_not_stated")]
     remarks += [sentence("compare.close")] if row.match == "close" else []
     remarks += [row_variant(row)] if row_variant(row) else []
-    remarks += [] if row.batch_size else [sentence("compare.batch_not_stated")]
+    has_batches = row.workload not in CATALOGUE or not CATALOGUE[row.workload].reports_headline
+    remarks += [] if row.batch_size or not has_batches else [sentence("compare.batch_not_stated")]
     remarks += [sentence("compare.likely_cpu")] if row.is_doubtful else []
     is_plain = row.precision in ("", "fp32") and row.precision_words in ("", "float32")
     remarks += [row.precision_words] if not is_plain or says_precision(row.workload) else []
@@ -218,15 +264,27 @@ def row_remarks(row: PublishedRow, conversion: str = "") -> tuple[str, ...]:
 
 
 def distinguishing_remarks(rows: Sequence[PublishedRow]) -> dict[str, tuple[str, ...]]:
-    """Return, by row id, the fewest remarks that distinguish a row from other rows of the same device."""
+    """Return, by row id, the fewest remarks that distinguish a row from other rows of the same device.
+
+    Computers that were described in the same way are numbered.
+    """
+    of_devices: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
+    for row in rows:
+        of_devices[row.short_name][row.id] = _said(row)
     telling: dict[str, tuple[str, ...]] = {}
-    for name in {row.short_name for row in rows}:
-        said = {row.id: _said(row) for row in rows if row.short_name == name}
+    for said in of_devices.values():
         kinds: list[int] = []
-        for kind in range(len(_said(rows[0]))):
+        for kind in range(len(next(iter(said.values())))):
             if _distinct(said, [*kinds, kind]) > _distinct(said, kinds):
                 kinds.append(kind)
-        telling |= {row_id: tuple(parts[kind] for kind in kinds) for row_id, parts in said.items()}
+        chosen = {row_id: tuple(parts[kind] for kind in kinds) for row_id, parts in said.items()}
+        alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        for row_id, parts in chosen.items():
+            alike[parts].append(row_id)
+        for parts, ids in alike.items():
+            for number, row_id in enumerate(ids, start=1):
+                several = (sentence("compare.computer", number=number),) if len(ids) > 1 else ()
+                telling[row_id] = (*parts, *several)
     return telling
 
 

@@ -9,8 +9,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from app.core.analysis.credibility import published_peak
 from app.core.analysis.headline import half_interval_pct, headline_step_s
+from app.core.analysis.published import published_peak
 from app.core.errors import UsageError
 from app.core.messages import message
 from app.core.records import EpochColumns, Exchange, PeakShare, Run, RunSummary

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Iterable, Sequence
 
-from app.core.analysis.credibility import limit_pct
+from app.core.analysis.claims import limit_pct
 from app.core.analysis.headline import uncertainty
 from app.core.analysis.power import changed_limit
 from app.core.formats import rounded

@@ -3,6 +3,7 @@
 import csv
 import math
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -30,9 +31,9 @@ from tests.sure import sure
 from workloads import CATALOGUE
 
 FOLDER = RESOURCES / "reference"
+SIXTEEN_BITS = {"fp16", "bf16"}
 
-
-TODAY = "reference_2026.csv"
+TODAY = ("reference_2026.csv", "reference_2026b.csv")
 
 
 def raw_rows(*names: str) -> list[dict[str, str]]:
@@ -43,16 +44,15 @@ def raw_rows(*names: str) -> list[dict[str, str]]:
     return rows
 
 
-def rows_of_today() -> list[PublishedRow]:
-    ids = {raw["id"] for raw in raw_rows(TODAY)}
-    return [row for row in reference_rows() if row.id in ids]
+def rows_of(name: str) -> list[PublishedRow]:
+    return reference.read_rows(FOLDER / name)
 
 
 def test_all_rows_are_there_and_say_what_the_file_says() -> None:
-    raw = raw_rows("reference_hardware.csv", TODAY)
+    raw = raw_rows("reference_hardware.csv", *TODAY)
     assert len(reference_rows()) == len(raw)
     assert set(raw[-1]) == set(PublishedRow.__dataclass_fields__)
-    assert set(raw[0]) == set(raw[-1]) - {"engine", "compiled"}
+    assert set(raw[0]) == set(raw[-1]) - {"engine", "compiled", "variant"}
     for row, cells in zip(reference_rows(), raw, strict=True):
         for name, cell in cells.items():
             value = getattr(row, name)
@@ -81,11 +81,13 @@ def test_every_row_has_its_own_id_a_finite_value_and_a_known_kind() -> None:
         "tokens_per_s",
         "sequences_per_s",
         "ms_per_step",
+        "flop_per_s",
     }
 
 
 # From the slowest to the fastest of them; a misplaced point shows.
 RANGES = {
+    "flop_per_s": (1e11, 2e15),
     "tokens_per_s": (100, 600_000),
     "images_per_s": (1, 60_000),
     "sequences_per_s": (1, 2_000),
@@ -96,24 +98,49 @@ RANGES = {
 
 
 def test_every_row_of_today_says_what_it_is_of() -> None:
-    rows = rows_of_today()
-    assert rows
+    for row in rows_of(TODAY[0]):
+        check_row(row)
+        assert row.engine in ("torch", "tensorflow", "mlx")
+        assert (row.compiled is True) == ("torch.compile" in row.software)
+        assert row.precision_words.partition(",")[0] in (
+            *("float32", "float16 autocast", "bfloat16 autocast", "bfloat16", "bfloat16 or float16"),
+        )
+        check_network(row)
+
+
+def test_the_newest_rows_are_of_workloads_of_ours() -> None:
+    rows = rows_of(TODAY[1])
+    assert Counter(row.workload for row in rows) == {"matmul": 599, "lora_qwen3": 96, "attention": 8}
     for row in rows:
         check_row(row)
+        assert (row.batch_size, row.metric) == {"lora_qwen3": (2, "tokens_per_s")}.get(
+            row.workload, (None, "flop_per_s")
+        )
+        assert row.match in ("exact", "close")
+        assert row.engine in ("torch", "surogate")
+        assert row.precision in SIXTEEN_BITS | {"fp32", "tf32"} or row.workload == "lora_qwen3"
+        if row.variant:
+            assert f"Qwen3-{row.variant.removeprefix('size=')};" in row.notes
+        elif row.workload == "lora_qwen3":
+            assert "Qwen3-0.6B;" in row.notes
+
+
+def test_of_attention_each_software_has_its_best_length() -> None:
+    rows = [row for row in rows_of(TODAY[1]) if row.workload == "attention"]
+    assert len({(row.device, row.software) for row in rows}) == len(rows)
+    assert all(row.derivation.startswith("best of the stated sequence lengths") for row in rows)
 
 
 def check_row(row: PublishedRow) -> None:
     low, high = RANGES[row.metric]
     assert low <= row.value <= high
-    assert row.engine in ("torch", "tensorflow", "mlx")
-    assert (row.compiled is True) == ("torch.compile" in row.software)
-    assert row.precision_words.partition(",")[0] in (
-        *("float32", "float16 autocast", "bfloat16 autocast", "bfloat16", "bfloat16 or float16"),
-    )
     assert row.hardware_kind in ("cpu", "gpu")
     assert row.device
     assert 2_020 <= sure(row.year) <= 2_026
     assert row.batch_size is None or 1 <= row.batch_size <= 4_096
+
+
+def check_network(row: PublishedRow) -> None:
     # Its network is ours where it is compared, and where not, no run is shown beside it.
     assert (row.workload in CATALOGUE) == (row.match in ("exact", "close") or row.workload == "nanogpt_char")
     if row.match == "exact":
@@ -348,7 +375,7 @@ def test_the_precision_says_where_tf32_was_used(
 
 def test_the_documents_say_how_many_rows_are_compared() -> None:
     compared = sum(len(comparable_rows(workload)) for workload in CATALOGUE)
-    words = f"{len(reference_rows()):,} measurements, {compared} of which a run can be compared with"
+    words = f"{len(reference_rows()):,} measurements, {compared:,} of which a run can be compared with"
     for page in ("README.md", "docs/measurement.md", "resources/reference/SOURCES.md"):
         assert words in " ".join((ROOT / page).read_text(encoding="utf-8").split()), page
 

@@ -33,6 +33,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.bar_title": "{name} ({remarks:, })",
     "compare.batch_not_stated": "batch size not stated",
     "compare.close": "close match",
+    "compare.computer": "computer {number}",
     "compare.converted": "converted from {unit}",
     "compare.dated": "{name} ({year})",
     "compare.eager": "eager",
