@@ -137,6 +137,8 @@ These workloads test the hardware itself. `matmul` measures the computer's peak.
 network whose operations can be counted reports its share of this peak. `storage --set folders=/one:/two` creates
 JPEG files similar to ImageNet's in folders of your choice, resizes them, and trains and predicts from them. With
 two folders, the difference between the folders is reported as a percentage. The test files are removed afterwards.
+`matmul` multiplies matrices of 8,192 × 8,192, which need 0.8 GB more than the others, only where this takes at
+most four seconds.
 
 """
 TRAINING_HEAD = [

@@ -132,6 +132,7 @@ METRICS = {
     "matmul_1024_flop_per_s": Metric("TFLOP/s", 3, 1e-12),
     "matmul_2048_flop_per_s": Metric("TFLOP/s", 3, 1e-12),
     "matmul_4096_flop_per_s": Metric("TFLOP/s", 3, 1e-12),
+    "matmul_8192_flop_per_s": Metric("TFLOP/s", 3, 1e-12),
     "matmul_study_003_flop_per_s": Metric("TFLOP/s", 3, 1e-12),
     "matmul_study_003_transposed_flop_per_s": Metric("TFLOP/s", 3, 1e-12),
     **{

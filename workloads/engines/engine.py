@@ -258,6 +258,7 @@ class Engine:
     ) -> Callable[[], object]:
         """Return a function that multiplies matrices of shapes (rows, inner) and (inner, columns).
 
+        The numbers are normally distributed, because a GPU's power, and so its clock, depends on the numbers.
         The function blocks until the result is ready. `transposed` stores the second matrix transposed.
         """
         raise NotImplementedError

@@ -158,8 +158,8 @@ class Jax(KerasFeed):
         import jax
 
         left_key, right_key = jax.random.split(jax.random.key(1))
-        left = jax.random.uniform(left_key, (rows, inner)).astype(dtype)
-        right = jax.random.uniform(right_key, (columns, inner) if transposed else (inner, columns)).astype(dtype)
+        left = jax.random.normal(left_key, (rows, inner)).astype(dtype)
+        right = jax.random.normal(right_key, (columns, inner) if transposed else (inner, columns)).astype(dtype)
 
         @jax.jit  # type: ignore[untyped-decorator]
         def multiply(left: Any, right: Any) -> Any:

@@ -196,8 +196,8 @@ class TensorFlow(Engine):
         """Return a function that multiplies two matrices and blocks until the result is ready."""
         import tensorflow as tf
 
-        left = tf.random.stateless_uniform((rows, inner), (1, 2), dtype=tf.float32)
-        right = tf.random.stateless_uniform((columns, inner) if transposed else (inner, columns), (3, 4))
+        left = tf.random.stateless_normal((rows, inner), (1, 2), dtype=tf.float32)
+        right = tf.random.stateless_normal((columns, inner) if transposed else (inner, columns), (3, 4))
         left, right = tf.cast(left, dtype), tf.cast(right, dtype)
 
         @tf.function  # type: ignore[untyped-decorator]

@@ -212,8 +212,8 @@ class Torch(KerasFeed):
         import torch
 
         kind = getattr(torch, dtype)
-        left = torch.rand((rows, inner), device=self._device).to(kind)
-        right = torch.rand((columns, inner) if transposed else (inner, columns), device=self._device).to(kind)
+        left = torch.randn((rows, inner), device=self._device).to(kind)
+        right = torch.randn((columns, inner) if transposed else (inner, columns), device=self._device).to(kind)
         right = right.T if transposed else right
         return lambda: _waited(left @ right)
 

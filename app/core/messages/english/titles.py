@@ -325,6 +325,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "metric.attention_both": "Both passes, {length:,} tokens",
     "metric.attention_forward": "Forward pass, {length:,} tokens",
     "metric.matmul_4096_flop_per_s": "4,096 × 4,096 product",
+    "metric.matmul_8192_flop_per_s": "8,192 × 8,192 product",
     "metric.matmul_study_003_flop_per_s": "1,024 × 26,752 × 2,048, plain",
     "metric.matmul_study_003_transposed_flop_per_s": "1,024 × 26,752 × 2,048, transposed",
     "metric.host_to_device_bytes_per_s": "To the GPU",
