@@ -9,7 +9,7 @@ from app.cli.grammar import JSON, command, flag, option
 from app.cli.layout import Column
 from app.cli.terminal import Ink
 from app.cli.text import in_line, say, say_bars, say_json, say_table, several_line
-from app.core.analysis.bars import Bar, bars, by_work, find_baseline
+from app.core.analysis.bars import Bar, bars, by_work, find_baseline, one_each
 from app.core.analysis.comparability import left_out, left_out_imports
 from app.core.analysis.own_runs import best_first
 from app.core.analysis.position import chart_note, friend_answer, position
@@ -121,7 +121,8 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     if not chart:
         say(sentence("cli.nothing_to_compare", workload=workload))
         return 0
-    _say_chart(workload, chart, baseline)
+    each = one_each(chart)
+    _say_chart(workload, [bar for bar in chart if bar is baseline or bar in each], baseline)
     for name, reason in refused:
         say("  " + in_line(sentence("cli.not_drawn", name=name, reason=reason)))
     if not several and (line := several_line(workload, run)):

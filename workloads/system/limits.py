@@ -87,6 +87,7 @@ class Matmul(Limit):
 
     fixed_duration_s = 30.0
     without = ("epochs", "batch_size", "jit")
+    published_differ = frozenset({"precision"})
 
     id = "matmul"
     metric = "flop_per_s"

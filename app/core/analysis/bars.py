@@ -15,6 +15,7 @@ from app.core.analysis.comparability import (
 )
 from app.core.analysis.conversion import converted
 from app.core.analysis.headline import value_text
+from app.core.analysis.likeness import arithmetic, is_like_row, is_limit
 from app.core.analysis.own_runs import own_date, own_name
 from app.core.analysis.power import limit_text, work_metric
 from app.core.analysis.published import (
@@ -36,9 +37,9 @@ from app.core.titles import precision_title, status_title, verdict_title
 from workloads import CATALOGUE
 
 # Default baselines by workload, as in "4.8× the …". Other workloads use their slowest row.
-_BASELINES = {"cifar10_keras_cnn": "Intel Core i5-8250U"}
-# Largest ratio between batch sizes that are still ranked together. The value is a judgement call.
-_LIKE_BATCH_TIMES = 4
+_BASELINES = {"cifar10_keras_cnn": "Intel Core i5-8250U", "matmul": "RTX 3060", "lora_qwen3": "RTX 5090"}
+# Software that most results of a workload have in common.
+_USUAL_SOFTWARE = ("TensorFlow", "Unsloth")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,7 @@ def _row_bars(workload: str, run: RunSummary | None) -> Iterator[Bar]:
     default = of_catalogue.metric if of_catalogue is not None else "seconds_per_epoch_s"
     metric = run.metric if run is not None else default
     usual = run.batch_size if run is not None else of_catalogue.batch_size if of_catalogue is not None else None
+    kind = arithmetic(run) if run is not None and says_precision(workload) else None
     for row in rows_of_usual_batch(workload) if run is None else comparable_rows(workload):
         value = converted(row, metric)
         if value is None or (run is not None and row_refusal(run, row) is not None):
@@ -171,23 +173,8 @@ def _row_bars(workload: str, run: RunSummary | None) -> Iterator[Bar]:
         remarks = row_remarks(row, value[1])
         if row.batch_size not in (None, usual):  # it only deserves a remark
             remarks = (remarks[0], sentence("share.batch", batch_size=row.batch_size), *remarks[1:])
-        is_like = run is None or _is_like(run, row)
+        is_like = kind is None or is_like_row(row, kind, run.batch_size if run is not None else 1)
         yield Bar(row.short_name, "reference", value[0], remarks, row=row, metric=metric, is_like=is_like)
-
-
-def _is_like(run: RunSummary, row: PublishedRow) -> bool:
-    """Return whether a row drawn next to a run may also be ranked with it."""
-    if not says_precision(row.workload):
-        return True
-    # 16-bit arithmetic is several times as fast as 32-bit.
-    is_float32 = row.precision in ("", "fp32")
-    return (run.precision == "float32") == is_float32 and is_like_batch(run.batch_size, row)
-
-
-def is_like_batch(batch_size: int, row: PublishedRow) -> bool:
-    """Return whether a row's batch size is similar; small batches don't keep a device busy."""
-    small, large = sorted((batch_size, row.batch_size or batch_size))
-    return large <= _LIKE_BATCH_TIMES * small
 
 
 def _own_bars(run: RunSummary, others: Iterable[RunSummary]) -> list[Bar]:
@@ -267,21 +254,31 @@ def by_work(chart: Iterable[Bar]) -> list[Bar]:
 def one_each(chart: Sequence[Bar]) -> list[Bar]:
     """Return the bars in the same order, keeping only the most informative published bar of each device.
 
-    Order of preference: similar to the run, exact match, float32, TensorFlow, newer software.
+    Order of preference: similar to the run, exact match, float32, usual software, newer software. Of several
+    computers with the same limit, the middle one is kept.
     """
-    best: dict[str, Bar] = {}
+    of_devices: dict[str, list[Bar]] = {}
     for bar in chart:
         if bar.row is not None:
-            name = bar.row.short_name
-            if name not in best or _standing(bar) > _standing(best[name]):
-                best[name] = bar
-    return [bar for bar in chart if bar.row is None or best[bar.row.short_name] is bar]
+            of_devices.setdefault(bar.row.short_name, []).append(bar)
+    kept = {name: _typical(of_device) for name, of_device in of_devices.items()}
+    return [bar for bar in chart if bar.row is None or kept[bar.row.short_name] is bar]
+
+
+def _typical(of_device: Sequence[Bar]) -> Bar:
+    """Return the bar that stands for a device."""
+    best = max(map(_standing, of_device))
+    equal = sorted((bar for bar in of_device if _standing(bar) == best), key=lambda bar: -bar.speed)
+    row = equal[0].row
+    return equal[(len(equal) - 1) // 2 if row is not None and is_limit(row.workload) else 0]
 
 
 def _standing(bar: Bar) -> tuple[bool, bool, bool, bool, int]:
     row = bar.row
     assert row is not None
-    return bar.is_like, row.match == "exact", row.precision == "fp32", "TensorFlow" in row.software, row.year or 0
+    is_usual = any(name in row.software for name in _USUAL_SOFTWARE)
+    year = 0 if is_limit(row.workload) else row.year or 0
+    return bar.is_like, row.match == "exact", row.precision == "fp32", is_usual, year
 
 
 def shortlist(chart: Sequence[Bar], limit: int) -> list[Bar]:
@@ -333,7 +330,7 @@ def find_baseline(chart: Sequence[Bar], name: str | None, workload: str) -> Bar 
     exact = exact or [bar for bar in chart if bar.name.casefold() == key]
     matches = exact or [bar for bar in chart if key in (bar.row.hardware if bar.row else bar.name).casefold()]
     if len({bar.name for bar in matches}) == 1 and all(bar.row for bar in matches):
-        return max(matches, key=_standing)  # one device, published several times
+        return _typical(matches)  # one device, published several times
     if len(matches) == 1:
         return matches[0]
     names = list(dict.fromkeys(bar.title for bar in matches or chart))

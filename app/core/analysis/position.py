@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from app.core.analysis.bars import Bar, bars, find_baseline, one_each
 from app.core.analysis.headline import half_interval_pct
+from app.core.analysis.likeness import arithmetic, is_limit
 from app.core.analysis.published import says_precision
 from app.core.analysis.speed_scale import speed_scale
 from app.core.clock import now_text
@@ -56,6 +57,7 @@ def position_message(
     place = message(code, place=1 + faster, count=len(field))
     if says_precision(run.workload):
         code = "position.in_float32" if run.precision == "float32" else "position.in_16_bits"
+        code = "position.in_tf32" if is_limit(run.workload) and arithmetic(run) == "tf32" else code
         place = message(code, place=place)
     code, ratio = ("position.faster", times) if times >= 1 else ("position.slower", 1 / times)
     result = message(code, place=place, ratio=format_ratio(ratio), baseline=dated_name(base))

@@ -39,7 +39,7 @@ _COMPILED = {"yes": True, "no": False}
 # TensorFlow uses TF32 unless told otherwise, as do NVIDIA's builds of version 1.15, both with CUDA 11 or newer.
 _TF32 = re.compile(r"TF32|TensorFlow .*\bCUDA 1[1-9]")
 # GPUs before Ampere compute in float32 even where the setting allows TF32 (NVIDIA, A100 white paper, 2020).
-_WITHOUT_TF32 = re.compile(r"\b(?:GTX|MX|Titan|Quadro|RTX 20\d0|[KMPTV]\d+)\b", re.IGNORECASE)
+WITHOUT_TF32 = re.compile(r"\b(?:GTX|MX|Titan|Quadro|RTX 20[5-8]0|[KMPTV]\d+)\b", re.IGNORECASE)
 _VENDOR = re.compile(r"\A(?:NVIDIA |AMD |Intel |Apple )?(?:GeForce )?")
 _PREFIXES = ("Intel Core ", "NVIDIA GeForce ", "NVIDIA ", "Google ", "Apple ", "AMD ", "Intel ")
 
@@ -120,7 +120,7 @@ class PublishedRow:
         """The precision as text, including whether matrix products used TensorFloat-32."""
         words = _PRECISIONS.get(self.precision, self.precision)
         uses_tf32 = self.precision == "fp32" and self.hardware_kind == "gpu" and _TF32.search(self.software)
-        return f"{words}, TF32" if uses_tf32 and not _WITHOUT_TF32.search(self.hardware) else words
+        return f"{words}, TF32" if uses_tf32 and not WITHOUT_TF32.search(self.hardware) else words
 
     @property
     def software_words(self) -> str:

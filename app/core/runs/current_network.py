@@ -4,8 +4,8 @@ import re
 from functools import cache
 from typing import Any
 
-from app.core.analysis.bars import is_like_batch
-from app.core.analysis.published import PublishedRow, comparable_rows
+from app.core.analysis.likeness import is_like_row
+from app.core.analysis.published import comparable_rows
 from app.core.engines.choices import Choice
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -21,7 +21,6 @@ _OFFERS: tuple[tuple[str, bool, dict[str, Any]], ...] = (
 )
 # Share of the memory that a run may need. The rest is for the system and other programs.
 _SHARE = 0.5
-_RANKED_WITH = {"float32": ("fp32",), "mixed_float16": ("amp_fp16", "mixed fp16")}
 _MUCH_FASTER = 1.5
 
 
@@ -42,11 +41,6 @@ def current_network(choice: Choice, machine: Machine) -> RunSpec:
     return next(fitting, specs[-1])
 
 
-def is_ranked_with(spec: RunSpec, row: PublishedRow) -> bool:
-    """Return whether a published result is similar enough for a spec's run to be ranked with it."""
-    return row.precision in _RANKED_WITH.get(spec.precision, ()) and is_like_batch(spec.batch_size, row)
-
-
 def peers(spec: RunSpec) -> tuple[int, str]:
     """Return the number of graphics cards with which a spec's run is ranked, and the name of the one to mention.
 
@@ -54,7 +48,8 @@ def peers(spec: RunSpec) -> tuple[int, str]:
     """
     fastest: dict[str, float] = {}
     for row in comparable_rows(spec.workload):
-        if is_ranked_with(spec, row) and row.hardware_kind == "gpu" and not row.has_several:
+        is_like = is_like_row(row, spec.precision, spec.batch_size)
+        if is_like and row.hardware_kind == "gpu" and not row.has_several:
             fastest[row.short_name] = max(row.value, fastest.get(row.short_name, 0.0))
     best = max(fastest, key=lambda name: fastest[name], default="")
     newest = newest_card(spec.workload)

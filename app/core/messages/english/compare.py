@@ -108,6 +108,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "position.first_epoch": "{said} (first epoch only)",
     "position.in_16_bits": "{place} in 16 bits",
     "position.in_float32": "{place} in float32",
+    "position.in_tf32": "{place} with TF32",
     "position.invalid": "Not ranked: the result is invalid",
     "position.last": "Last of {count}",
     "position.none_like": "Not ranked: other precision or batch size",

@@ -4,12 +4,12 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 
 from app.core.analysis.bars import Bar, bars, find_baseline, shortlist
+from app.core.analysis.likeness import is_like_row
 from app.core.analysis.own_runs import runs_like
 from app.core.analysis.position import chart_note
 from app.core.messages import sentence
 from app.core.plans.suite.definition import NEWEST, SUITES, suite_name
 from app.core.records import RunSummary
-from app.core.runs.current_network import is_ranked_with
 from app.core.storage.queries import own_runs
 from app.core.titles import workload_title
 from app.gui.charts.bar_list import BarList
@@ -107,7 +107,11 @@ class KnownHardware(Card):
         else:
             everything = bars(self._workload_id, None)
             spec = self._setup[0] if self._setup is not None else None
-            ranked = [bar for bar in everything if spec and bar.row and is_ranked_with(spec, bar.row)]
+            ranked = [
+                bar
+                for bar in everything
+                if spec and bar.row and is_like_row(bar.row, spec.precision, spec.batch_size)
+            ]
             shown = shortlist(ranked or everything, BARS_LIMIT)
             hint = "compare_page.run_to_see_place" if self._can_run else "compare_page.slot_not_ready"
             slot = sentence("compare.you"), sentence(hint)
