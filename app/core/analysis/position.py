@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from app.core.analysis.band import band_message
 from app.core.analysis.bars import Bar, bars, find_baseline, one_each
 from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.likeness import arithmetic, is_limit
@@ -23,6 +24,7 @@ def position(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] 
 
     Only this computer and the published bars that `one_each` keeps and that are similar to the run are ranked. For
     an invalid result, the sentence states that it has no place. None without a headline or bars to compare with.
+    Without a named baseline, a hardware test of a well-known device says whether the result is normal for it.
 
     Args:
         baseline: Name of the bar to compare with; None for the default baseline.
@@ -38,6 +40,8 @@ def position_message(
     """Return the message of `position` instead of its text."""
     if run.value is None:
         return None
+    if baseline is None and (normal := band_message(run)) is not None:
+        return normal
     chart = bars(run.workload, run) if chart is None else chart
     everything = [bar for bar in one_each(chart) if bar.kind in ("you", "reference")]
     field = [bar for bar in everything if bar.is_like]

@@ -77,6 +77,8 @@ FAMILIES: dict[str, Iterable[str]] = {
     "group.kind_*": {experiment.stored_kind for experiment in EXPERIMENTS.values()},
     "hardware_page.*": ("parts", "live", "doctor"),
     "headline.*": HEADLINES,
+    "band.*": ("above", "below"),
+    "band.near_*": ("above", "below"),
     "headline_short.*": HEADLINES,
     "headline_unit.*": [key for key, line in HEADLINES.items() if line.has_unit or key.startswith("seconds_")],
     "help.*": {part for name in COMMANDS for part in (name.replace(" ", "_"), name.split()[0])},

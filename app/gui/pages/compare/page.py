@@ -331,7 +331,9 @@ class ComparePage(QWidget):
         reasons = _reasons(runs, left_out_imports(workload, newest, self._imported))
         self.reasons.setText("\n".join(reasons))
         self.reasons.setVisible(bool(reasons))
-        place = position(newest, chart=self.all_bars) if newest is not None else None
+        default = find_baseline(self.all_bars, None, workload)
+        named = default.title if default is not None and default.row is not None and default.is_like else None
+        place = position(newest, named, self.all_bars) if newest is not None else None
         self.answer.show_text(friend_answer(self.all_bars) or place or "")
         self.answer.setVisible(bool(self.answer.text()))
         self.draw()
